@@ -16,7 +16,7 @@ mod executors;
 mod exit_code;
 mod failure;
 mod garbage_report;
-mod settled;
+mod resolved_args;
 mod starter;
 
 pub use exit_code::Exit;
@@ -26,7 +26,7 @@ use exit_code::exit_code;
 use args::{Cli, Command};
 use clap::{ArgMatches, Command as Root, CommandFactory as _, FromArgMatches as _};
 use failure::Failure;
-use settled::{Asked, Settled};
+use resolved_args::{Asked, ResolvedArgs};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,12 +43,13 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
     };
     start_log();
     let understood = (&root, &matches);
-    let settled = match Settled::of_understood(arguments, understood, Asked::All, |directory| {
-        settled::read(directory.unwrap_or(Path::new(".")))
-    }) {
-        Ok(settled) => settled,
-        Err(failure) => return failed(&failure),
-    };
+    let settled =
+        match ResolvedArgs::of_understood(arguments, understood, Asked::All, |directory| {
+            resolved_args::read(directory.unwrap_or(Path::new(".")))
+        }) {
+            Ok(settled) => settled,
+            Err(failure) => return failed(&failure),
+        };
     if settled.is_changed() {
         cli = match understand(&mut root, &settled.words) {
             Ok((cli, _)) => cli,

@@ -3,10 +3,10 @@
 use crate::assemble::{AgentParts, Parts, Way, reach_agent};
 use crate::container::watch::{ContainerEnd, look};
 use crate::container::{JobContainer, fault};
+use crate::created_resources::CreatedResources;
 use crate::error::DockerError;
 use crate::executor::Prepared;
 use crate::labels::{ATTEMPT, JOB_ID, Labels, OWNER, ROLE, Role, WARM};
-use crate::made::Made;
 use crate::names::Names;
 use crate::network::JobNetwork;
 use crate::prepare::{Preparation, go_on};
@@ -32,7 +32,7 @@ pub(crate) struct Adoption {
 pub(crate) async fn adopt(
     preparation: &Preparation,
     adoption: Adoption,
-    made: &mut Made,
+    made: &mut CreatedResources,
     cancellation: &Cancellation,
 ) -> Result<Prepared, DockerError> {
     let Adoption { place, runs } = adoption;
@@ -128,7 +128,7 @@ fn find_files(
     place: &Place,
     names: &Names,
     labels: &Labels,
-    made: &mut Made,
+    made: &mut CreatedResources,
 ) -> Result<JobFiles, DockerError> {
     let Preparation { options, dirs, .. } = preparation;
     if !place.mounted {

@@ -1,5 +1,6 @@
 //! Putting together what runs the stages of a container that is ready.
 
+use crate::chown;
 use crate::config::SourcesChoice;
 use crate::container::JobContainer;
 use crate::container::agent_place;
@@ -7,7 +8,6 @@ use crate::container::ready::Inside;
 use crate::container::tree::Owner;
 use crate::error::DockerError;
 use crate::executor::Prepared;
-use crate::own;
 use crate::prepare::Preparation;
 use crate::resume::Ledger;
 use crate::run::agent::AgentEngine;
@@ -40,7 +40,7 @@ pub(crate) struct Parts {
     pub(crate) rescuer: Option<HelperPlan>,
 }
 
-/// What the stages are run through, as [`Tactic`](crate::tactic::Tactic) has decided.
+/// What the stages are run through, as [`Tactic`](crate::stage_transport::Tactic) has decided.
 #[derive(Debug)]
 pub(crate) enum Way {
     Agent(AgentParts),
@@ -136,10 +136,10 @@ impl Preparation {
     /// Says that no files of this host come to the job, where it is a matter of rights: whoever sees them and does not get
     /// them cannot know why.
     fn tell_of_no_files(&self, owner: Owner) {
-        let ours = own::ourselves().uid;
+        let ours = chown::ourselves().uid;
         let is_wanted = self.options.config.host_builds_dir.is_some()
             && self.settings.sources == SourcesChoice::Auto;
-        if is_wanted && !own::may_give() && owner.uid != ours {
+        if is_wanted && !chown::may_give() && owner.uid != ours {
             self.options.trace.warning_line(&format!(
                 "The job gets no files of this host: its image works as user {}, and user {ours} here may give it none. Let it \
                  work as root (`image:docker:user`), or use engine = \"agent\", which needs no right.",

@@ -1,5 +1,6 @@
 //! Creating the container of a job.
 
+use crate::chown;
 use crate::config::{ImageOptions, SourcesChoice};
 use crate::container::attached::Question;
 use crate::container::begin::Beginning;
@@ -8,18 +9,17 @@ use crate::container::{JobContainer, agent_place, fault, ready};
 use crate::create::{
     ContainerPlan, ContainerRole, Entrypoint, Grant, StandardInput, build_container,
 };
-use crate::doubt::unless_stopped;
+use crate::created_resources::CreatedResources;
 use crate::error::DockerError;
 use crate::image::ImageInfo;
 use crate::labels::{Labels, Role};
-use crate::made::Made;
 use crate::names::Names;
-use crate::own;
+use crate::pending_request::unless_stopped;
 use crate::prepare::{PATIENCE, Preparation, go_on};
 use crate::run::helper::HelperPlan;
 use crate::run::mark::MarkedLine;
 use crate::service::Attachment;
-use crate::tactic::Tactic;
+use crate::stage_transport::Tactic;
 use crate::workspace::JobFiles;
 use bollard::models::{ContainerCreateBody, Mount};
 use executor_core::{Cancellation, ShellDialect};
@@ -45,7 +45,7 @@ impl Creation<'_> {
     /// Creates the container, starts it, and waits until it is ready.
     pub(crate) async fn begin(
         &self,
-        made: &mut Made,
+        made: &mut CreatedResources,
         cancellation: &Cancellation,
     ) -> Result<(JobContainer, JobFiles, MarkedLine), DockerError> {
         let (mut container, files) = self.create(made, cancellation).await?;
@@ -84,7 +84,7 @@ impl Creation<'_> {
     /// Creates the container: with this host's files where the engine sees them, else without.
     pub(crate) async fn create(
         &self,
-        made: &mut Made,
+        made: &mut CreatedResources,
         cancellation: &Cancellation,
     ) -> Result<(JobContainer, JobFiles), DockerError> {
         let Preparation {
@@ -144,7 +144,7 @@ impl Creation<'_> {
             // Without the right to give files away, those of this host are no use to another user.
             SourcesChoice::Auto if options.project_dir.is_none() => {
                 let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
-                own::may_give() || own::is_root_or(user, own::ourselves())
+                chown::may_give() || chown::is_root_or(user, chown::ourselves())
             }
             _ => true,
         };
@@ -157,7 +157,7 @@ impl Creation<'_> {
         &self,
         root: &Path,
         files: &JobFiles,
-        made: &mut Made,
+        made: &mut CreatedResources,
     ) -> Result<ContainerCreateBody, DockerError> {
         let mut more = Vec::new();
         if let Some(host) = &files.host {
@@ -176,7 +176,7 @@ impl Creation<'_> {
         &self,
         files: &JobFiles,
         more: Vec<Mount>,
-        made: &Made,
+        made: &CreatedResources,
     ) -> ContainerCreateBody {
         let settings = &self.preparation.settings;
         let job = &self.preparation.options.job.image;
@@ -190,7 +190,7 @@ impl Creation<'_> {
             Tactic::Attach => (self.shell(), Vec::new()),
         };
         if files.host.is_some() {
-            environment.extend(own::git_environment(&self.image.environment));
+            environment.extend(chown::git_environment(&self.image.environment));
         }
         let mounts = files.mounts.iter().cloned().chain(more);
         let plan = ContainerPlan {
@@ -228,12 +228,12 @@ impl Creation<'_> {
     /// Returns what gives the files of a dead container back, where root in it may have made some that are not ours.
     pub(crate) fn rescuer(
         &self,
-        made: &mut Made,
+        made: &mut CreatedResources,
         beside: &JobContainer,
         files: &JobFiles,
         owner: Owner,
     ) -> Result<Option<HelperPlan>, DockerError> {
-        if files.host.is_none() || owner.uid != 0 || own::may_give() {
+        if files.host.is_none() || owner.uid != 0 || chown::may_give() {
             return Ok(None);
         }
         self.helper(made, beside, files, self.image, owner)
@@ -244,7 +244,7 @@ impl Creation<'_> {
     /// `beside`, and works as that one's user, so that each may change what the other has made.
     pub(crate) fn helper(
         &self,
-        made: &mut Made,
+        made: &mut CreatedResources,
         beside: &JobContainer,
         files: &JobFiles,
         image: &ImageInfo,
@@ -297,7 +297,7 @@ impl Creation<'_> {
 }
 
 /// Returns what the containers of a job have in common.
-fn common_plan(made: &Made) -> ContainerPlan {
+fn common_plan(made: &CreatedResources) -> ContainerPlan {
     let attachment = match (&made.services, &made.network) {
         (Some(services), Some(network)) => services.attachment(network),
         (None, Some(network)) => Attachment::of(network),

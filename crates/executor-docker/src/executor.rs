@@ -1,14 +1,14 @@
 //! The executor: one job in one container.
 
 use crate::adopt::{Adoption, adopt};
+use crate::chown;
 use crate::container::tree::{Owner, Tree};
 use crate::container::{JobContainer, agent_place};
-use crate::doubt::unless_stopped;
+use crate::created_resources::CreatedResources;
 use crate::error::DockerError;
 use crate::garbage::JobLeases;
 use crate::host::{Shared, SharedHost};
-use crate::made::Made;
-use crate::own;
+use crate::pending_request::unless_stopped;
 use crate::prepare::{Preparation, prepare};
 use crate::resume::{self, Ledger};
 use crate::run::helper::Helper;
@@ -46,7 +46,7 @@ pub struct DockerExecutor {
     /// What another process has begun.
     resumed: Option<ResumeHandle>,
     observer: Option<ResumeObserver>,
-    made: Option<Made>,
+    made: Option<CreatedResources>,
     /// The pool's removal of what was made, as long as it is waited for.
     removal: Option<Removal>,
     prepared: Option<Prepared>,
@@ -122,7 +122,7 @@ impl Executor for DockerExecutor {
         self.leases = self.shared.leases(&engine, &options.job.job_info.name);
         let made = self
             .made
-            .insert(Made::new(engine.clone(), supervisor.clone()));
+            .insert(CreatedResources::new(engine.clone(), supervisor.clone()));
         let preparation = Preparation {
             shared: Arc::clone(&self.shared),
             engine,
@@ -299,11 +299,11 @@ impl Prepared {
             return Ok(());
         };
         // A tree of the user's own stays the user's, as with `docker run -v`.
-        if self.files.is_in_place() || !own::may_give() {
+        if self.files.is_in_place() || !chown::may_give() {
             return Ok(());
         }
         let (root, owner) = (PathBuf::from(&host.project_dir), self.owner);
-        let given = tokio::task::spawn_blocking(move || own::give(&root, owner)).await;
+        let given = tokio::task::spawn_blocking(move || chown::give(&root, owner)).await;
         let given = given.unwrap_or_else(|panic| {
             Err(DockerError::Broken {
                 doing: "give the job's files to its user".to_owned(),
@@ -315,7 +315,7 @@ impl Prepared {
 
     /// Takes back what root in the container made, so that who is not root here can read and remove it.
     async fn take_from_root(&mut self) {
-        if self.files.host.is_none() || self.owner.uid != 0 || own::may_give() {
+        if self.files.host.is_none() || self.owner.uid != 0 || chown::may_give() {
             return;
         }
         let inside = &self.files.inside;
@@ -326,7 +326,7 @@ impl Prepared {
             &inside.builds_dir
         };
         let paths = [own, agent_place::DIRECTORY];
-        let script = own::give_back(&inside.builds_dir, &paths);
+        let script = chown::give_back(&inside.builds_dir, &paths);
         let mut rescuer = self.engine.helper();
         if rescuer.is_none() {
             let shell = self.shell.program.as_deref().unwrap_or("sh");
@@ -346,10 +346,10 @@ impl Prepared {
     /// Takes back the private directory, so that it can be removed by who is not root either.
     async fn take_back(&mut self) {
         self.take_from_root().await;
-        if self.files.host.is_none() || self.owner.uid == 0 || own::may_give() {
+        if self.files.host.is_none() || self.owner.uid == 0 || chown::may_give() {
             return;
         }
-        let mut tree = Tree::new(own::ourselves());
+        let mut tree = Tree::new(chown::ourselves());
         let added = tree.only_directory(".", 0o700);
         if let (Ok(()), Ok(archive)) = (added, tree.finish()) {
             // What is left is noted for the next start.

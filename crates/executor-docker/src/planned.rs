@@ -1,6 +1,6 @@
+use crate::chown;
 use crate::config::{ImageOptions, SourcesChoice};
 use crate::names::Names;
-use crate::own;
 use crate::policy::effective_user;
 use crate::prepare::Preparation;
 use crate::workspace::JobFiles;
@@ -34,6 +34,7 @@ impl Preparation {
         self.engine.is_local()
             && self.settings.sources != SourcesChoice::Copy
             && self.options.project_dir.is_none()
-            && (own::may_give() || own::is_root_or(user.unwrap_or(of_image), own::ourselves()))
+            && (chown::may_give()
+                || chown::is_root_or(user.unwrap_or(of_image), chown::ourselves()))
     }
 }

@@ -6,8 +6,8 @@ use crate::container::JobContainer;
 use crate::container::fault;
 use crate::container::ready::Inside;
 use crate::create::Grant;
+use crate::created_resources::CreatedResources;
 use crate::creation::Creation;
-use crate::doubt::unless_stopped;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::executor::Prepared;
@@ -15,16 +15,16 @@ use crate::garbage::JobLeases;
 use crate::host::SharedHost;
 use crate::image::{CredentialSources, Credentials, ImageInfo, ImageReference, Images};
 use crate::labels::Labels;
-use crate::made::Made;
 use crate::names::Names;
 use crate::network::JobNetwork;
+use crate::pending_request::unless_stopped;
 use crate::policy;
-use crate::readied::Readied;
 use crate::resources;
 use crate::resume::{Ledger, Place, Runs};
 use crate::run::mark::new_mark;
 use crate::service::Services;
-use crate::tactic::{self, Fallback, Tactic};
+use crate::stage_transport::{self, Fallback, Tactic};
+use crate::started_container::StartedContainer;
 use crate::warm::{Blueprint, Pool};
 use crate::workspace::JobFiles;
 use executor_core::ability::ResumeObserver;
@@ -68,7 +68,7 @@ pub(crate) struct Preparation {
 pub(crate) async fn prepare(
     preparation: &Preparation,
     pool: &Pool,
-    made: &mut Made,
+    made: &mut CreatedResources,
     cancellation: &Cancellation,
 ) -> Result<Prepared, DockerError> {
     let options = &preparation.options;
@@ -122,7 +122,7 @@ pub(crate) async fn prepare(
         Some(readied) => readied,
         None => ready(&creation, &services, &network, made, cancellation).await?,
     };
-    let Readied {
+    let StartedContainer {
         container,
         files,
         inside,
@@ -178,9 +178,9 @@ async fn ready(
     creation: &Creation<'_>,
     services: &Services,
     network: &JobNetwork,
-    made: &mut Made,
+    made: &mut CreatedResources,
     cancellation: &Cancellation,
-) -> Result<Readied, DockerError> {
+) -> Result<StartedContainer, DockerError> {
     let beside = network.resolves_names();
     if !beside {
         services.start(network, cancellation).await?;
@@ -339,7 +339,7 @@ impl Preparation {
     /// Decides how stages are run, and says so where it is not the first choice and nobody has said it in this run.
     fn tactic(&self, image: &ImageInfo) -> Result<Tactic, DockerError> {
         let choice = self.settings.engine;
-        let (tactic, fallback) = tactic::choose(choice, steps::agent::find(), image)?;
+        let (tactic, fallback) = stage_transport::choose(choice, steps::agent::find(), image)?;
         if let Some(Fallback(reason)) = fallback
             && self.shared.is_news(&reason)
         {

@@ -1,12 +1,12 @@
 use crate::caught::caught;
 use crate::early::EarlySources;
 use crate::finalise::artifact_failed;
-use crate::going_on::{GoingOn, Noting};
 use crate::log::JobLog;
 use crate::off_thread::off_thread;
 use crate::options::BuildRunnerOptions;
 use crate::prepare::Prepared;
 use crate::remove::{self, Parents};
+use crate::resumed::{Noting, ResumedJob};
 use crate::sources::{Attachment, Sources, Stay};
 use crate::stages::Stages;
 use crate::staging::Staging;
@@ -54,7 +54,7 @@ pub(crate) struct Build<'r> {
     /// What the job leaves.
     pub(crate) products: JobProducts,
     /// What an earlier process left of the job, as long as it may be gone on with.
-    pub(crate) going_on: Option<GoingOn>,
+    pub(crate) going_on: Option<ResumedJob>,
     /// Notes it for another process.
     pub(crate) noting: Option<Noting>,
 }

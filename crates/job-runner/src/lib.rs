@@ -66,7 +66,6 @@ mod duration;
 mod early;
 mod finalise;
 mod get_sources;
-mod going_on;
 mod held_log;
 mod job_directory;
 mod limit;
@@ -78,6 +77,7 @@ mod prepare;
 mod remove;
 mod reports;
 mod repository;
+mod resumed;
 mod runner;
 mod scripts;
 mod setup;
@@ -99,13 +99,13 @@ pub use cache::{
     CacheError, CacheFiles, CacheKey, CacheStore, LocalCacheEntry, LocalCaches, RemovedCache,
     RestoredCache, SavedCache,
 };
-pub use going_on::{JobNote, JobNotes};
 pub use options::BuildRunnerOptions;
 pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
 pub use repository::{
     Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, common_dir, glance,
     inspect, project_files, ref_state, taken_files, toplevel,
 };
+pub use resumed::{JobNote, JobNotes};
 pub use runner::{BuildRunner, spool_file};
 pub use sources::{
     FileContent, ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMeans,

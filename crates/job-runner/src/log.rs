@@ -1,6 +1,6 @@
 //! The log of one job, as executors and the runner write it.
 
-use crate::going_on::JobNote;
+use crate::resumed::JobNote;
 use executor_core::job::{Job, SecretString};
 use executor_core::trace::JobTraceExt as _;
 use executor_core::variable::JobVariables;

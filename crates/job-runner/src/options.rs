@@ -1,6 +1,6 @@
 use crate::artifacts::ArtifactStore;
 use crate::cache::CacheStore;
-use crate::going_on::{JobNote, JobNotes};
+use crate::resumed::{JobNote, JobNotes};
 use crate::sources::Sources;
 use crate::terminals::Terminals;
 use crate::tracked::WatchChanges;

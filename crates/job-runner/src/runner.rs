@@ -1,7 +1,7 @@
 use crate::build::Build;
-use crate::going_on::GoingOn;
 use crate::log::{JobLog, LogSettings};
 use crate::options::BuildRunnerOptions;
+use crate::resumed::ResumedJob;
 use crate::tool::Tools;
 use async_trait::async_trait;
 use executor_core::{
@@ -68,7 +68,7 @@ impl JobRunner for BuildRunner {
         };
         active.set_state(JobState::Running);
         let left = left.cloned();
-        let going_on = left.map(|note| GoingOn::new(note, &mut context));
+        let going_on = left.map(|note| ResumedJob::new(note, &mut context));
         let mut build = Build {
             options: &self.options,
             tools: Arc::new(Tools::new(self.processes.clone())),

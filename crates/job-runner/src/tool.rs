@@ -68,7 +68,7 @@ impl Tools {
 }
 
 /// What a job may have left in a repository, and git would run.
-const OBEY_NOBODY: [&str; 4] = [
+const UNTRUSTED_REPO_FLAGS: [&str; 4] = [
     "-c",
     "core.fsmonitor=false",
     "-c",
@@ -94,7 +94,7 @@ pub(crate) async fn read<S: StopSignal + ?Sized>(
     stop: &S,
 ) -> Result<Vec<u8>, ToolError> {
     let command = Command::new("git")
-        .args(OBEY_NOBODY)
+        .args(UNTRUSTED_REPO_FLAGS)
         .args(args.iter().copied())
         .envs(own_environment(processes))
         .env("GIT_OPTIONAL_LOCKS", "0")

@@ -48,7 +48,7 @@ async fn run(conductor: &Conductor, queue: &Queue, pending: &PendingBridge) -> O
     let stop = cancellation.child();
     let child = conductor.child(started);
     let concluded = child.conduct(&stop).await;
-    let report = concluded.tell(&stop, stop.is_canceled(), None);
+    let report = concluded.into_report(&stop, stop.is_canceled(), None);
     if let Some(strategy) = strategy {
         if ending(strategy, report.status) == Status::Success {
             succeed(conductor, pending).await;

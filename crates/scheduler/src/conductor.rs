@@ -3,7 +3,7 @@ use super::bridge;
 use super::controls::Controls;
 use super::dispatcher::Dispatcher;
 use super::downstream::{Downstream, DownstreamPipeline};
-use super::progress::Progress;
+use super::progress::RunProgress;
 use super::queue::Queue;
 use super::resources::ResourceGroups;
 use crate::event::{EventKind, EventLog, EventSink, ParentJob};
@@ -25,7 +25,7 @@ pub(super) struct Conductor {
     pub(super) runner: Arc<dyn JobRunner>,
     pub(super) sink: Arc<dyn EventSink>,
     pub(super) controls: Controls,
-    pub(super) progress: Arc<Progress>,
+    pub(super) progress: Arc<RunProgress>,
     pub(super) resources: Arc<dyn ResourceGroups>,
     pub(super) downstream: Option<Arc<dyn Downstream>>,
     /// The longest it may take.
@@ -85,7 +85,7 @@ impl Conductor {
             .serve(Arc::clone(&queue), Arc::clone(&self.runner));
         queue.start(self.parent.clone());
         self.controls.attach(&queue);
-        let attended = self.attend(&queue, stop, begun).await;
+        let attended = self.run_until_done(&queue, stop, begun).await;
         self.controls.detach();
         self.dispatcher.dismiss(&queue);
         Concluded {
@@ -98,7 +98,12 @@ impl Conductor {
 
     /// Waits for all jobs and for the pipelines that they start; meanwhile for delays, the pipeline's
     /// own time and a stop. While somebody holds it open it waits on.
-    async fn attend(&self, queue: &Arc<Queue>, stop: &Cancellation, begun: Instant) -> Attended {
+    async fn run_until_done(
+        &self,
+        queue: &Arc<Queue>,
+        stop: &Cancellation,
+        begun: Instant,
+    ) -> Attended {
         // A time that no clock will reach is none.
         let deadline = self.timeout.and_then(|timeout| begun.checked_add(timeout));
         let mut bridges = JoinSet::new();
@@ -169,7 +174,7 @@ enum Stopped {
 impl Concluded {
     /// Tells everybody of the end; `interrupted` says whether somebody wanted it, and `error` why
     /// nobody was left to run the jobs.
-    pub(super) fn tell(
+    pub(super) fn into_report(
         self,
         stop: &Cancellation,
         interrupted: bool,

@@ -63,7 +63,7 @@ impl Dispatcher {
     }
 
     /// Says that no worker is left, whatever there is to do.
-    pub(super) fn desert(&self) {
+    pub(super) fn close_without_workers(&self) {
         self.is_deserted.send_replace(true);
     }
 

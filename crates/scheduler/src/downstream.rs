@@ -1,5 +1,5 @@
 use super::controls::Controls;
-use super::progress::Progress;
+use super::progress::RunProgress;
 use crate::event::{EventSink, ParentJob};
 use async_trait::async_trait;
 use executor_core::job::Job;
@@ -71,5 +71,5 @@ pub struct DownstreamPipeline {
     /// What tells it what to do while it runs.
     pub controls: Controls,
     /// How far it came in an earlier run.
-    pub progress: Arc<Progress>,
+    pub progress: Arc<RunProgress>,
 }

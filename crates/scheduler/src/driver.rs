@@ -2,7 +2,7 @@ use super::conductor::{Concluded, Conductor};
 use super::controls::Controls;
 use super::dispatcher::Dispatcher;
 use super::downstream::Downstream;
-use super::progress::Progress;
+use super::progress::RunProgress;
 use super::resources::{LocalResources, ResourceGroups};
 use crate::event::EventSink;
 use crate::report::PipelineReport;
@@ -42,7 +42,7 @@ pub struct Driver {
     /// What tells the pipeline what to do while it runs: keep a clone.
     pub controls: Controls,
     /// How far the pipeline came in an earlier run.
-    pub progress: Arc<Progress>,
+    pub progress: Arc<RunProgress>,
     /// Lets one job of each resource group run at a time.
     pub resources: Arc<dyn ResourceGroups>,
     /// Runs the pipelines that jobs with `trigger` start; without it nobody does.
@@ -90,7 +90,7 @@ impl Driver {
         let conduct = conductor.conduct(&stop);
         let (concluded, error) = attend(conduct, &mut workers, &dispatcher, &stop).await;
         let interrupted = cancellation.is_canceled();
-        concluded.tell(&stop, interrupted, error)
+        concluded.into_report(&stop, interrupted, error)
     }
 
     fn conductor(&self, plan: Arc<Plan>, dispatcher: &Arc<Dispatcher>) -> Conductor {
@@ -176,7 +176,7 @@ async fn attend(
     let Some(concluded) = concluded else {
         // Whoever was told to stop leaves nothing that others should have done.
         let is_left = !stop.is_canceled() && dispatcher.is_unfinished();
-        dispatcher.desert();
+        dispatcher.close_without_workers();
         return (conduct.await, error.filter(|_| is_left || panicked));
     };
     // Other workers finished what one gave up.

@@ -42,7 +42,7 @@ pub use event::{EventSink, PipelineEvent};
 pub use hold::Hold;
 pub use machine::{Finish, Machine};
 pub use process_mode::{Contender, ProcessMode};
-pub use progress::{BegunJob, FinishedJob, Progress};
+pub use progress::{BegunJob, FinishedJob, RunProgress};
 pub use report::{ChildReport, CriticalStep, JobReport, PipelineReport, ReportFormat, RunExit};
 pub use resources::{
     LocalResources, ResourceError, ResourceGroups, ResourceLease, ResourceRequest,

@@ -9,7 +9,7 @@ use std::time::Duration;
 ///
 /// A job that is not mentioned has not been decided on.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Progress {
+pub struct RunProgress {
     /// The jobs that have ended, and those that were skipped.
     pub finished: BTreeMap<String, FinishedJob>,
     /// Those that were about to run, ran, or waited for somebody.
@@ -54,7 +54,7 @@ pub struct BegunJob {
     pub variables: Vec<JobVariable>,
 }
 
-impl Progress {
+impl RunProgress {
     /// Returns whether nothing has happened yet.
     pub fn is_empty(&self) -> bool {
         self.finished.is_empty() && self.begun.is_empty()

@@ -2,7 +2,7 @@ use super::group_waits::GroupWaits;
 use super::hold::Holds;
 use super::machine::Machine;
 use super::observer::LogObserver;
-use super::progress::Progress;
+use super::progress::RunProgress;
 use super::record::Record;
 use super::resources::ResourceGroups;
 use super::{Status, StatusChange};
@@ -77,7 +77,7 @@ impl Queue {
         events: Arc<EventLog>,
         ready: Arc<Semaphore>,
         cancellation: Cancellation,
-        progress: &Progress,
+        progress: &RunProgress,
         resources: &Arc<dyn ResourceGroups>,
         holds: &Arc<Holds>,
     ) -> Arc<Self> {

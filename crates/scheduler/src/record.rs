@@ -1,6 +1,6 @@
 use super::machine::Machine;
 use super::observer::LogObserver;
-use super::progress::{BegunJob, FinishedJob, Progress};
+use super::progress::{BegunJob, FinishedJob, RunProgress};
 use super::resources::ResourceLease;
 use crate::report::JobReport;
 use executor_core::{
@@ -70,7 +70,7 @@ impl Record {
     }
 
     /// Takes over what is known of the job from an earlier run.
-    pub(super) fn recall(&mut self, progress: &Progress) {
+    pub(super) fn recall(&mut self, progress: &RunProgress) {
         if let Some(finished) = progress.finished.get(&*self.name) {
             self.attempts = finished.attempts;
             self.duration = finished.duration;

@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::node::Node;
-use super::progress::{BegunJob, FinishedJob, Progress};
+use super::progress::{BegunJob, FinishedJob, RunProgress};
 use super::{Status, StatusChange};
 use executor_core::FailureReason;
 use executor_core::job::When;
@@ -13,7 +13,7 @@ impl Machine {
     ///
     /// Jobs are known by their names: those that the progress does not mention are decided now, and
     /// what it says of others is not asked for. A job that ran is pending again.
-    pub fn restore(plan: &Plan, progress: &Progress) -> Self {
+    pub fn restore(plan: &Plan, progress: &RunProgress) -> Self {
         let mut machine = Self::new(plan);
         if progress.is_empty() {
             return machine;

@@ -19,7 +19,7 @@ pub use history::clean::{Cleaning, Fate, Removable, RemovableKind};
 pub use history::durations::{Durations, Expectations, JobPlace, JobTime, PastTimes, RunTimes};
 pub use history::export::{Export, ExportError, Overwrite};
 pub use history::logs::RunLogs;
-pub use history::retained_files::KeptFiles;
+pub use history::retained_files::RetainedFiles;
 pub use history::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 pub use history::{
     Continuation, ContinuationKind, ControlReply, ControlRequest, JobHistory, JobStanding, Journal,
@@ -40,7 +40,7 @@ pub use project::situation::{SOURCES, Situation, SituationError, SituationOption
 pub use remote::user_library::UserLibrary;
 pub use remote::vendor::{Vendor, VendorError};
 pub use remote::{
-    ApiModeError, ElsewhereError, ElsewhereOptions, GitLabStatus, StatusAnswer, UserAccounts,
+    ApiModeError, GitLabStatus, RemoteError, RemoteOptions, StatusAnswer, UserAccounts,
     UserSurroundings, Variables, VariablesError,
 };
 pub use reuse::{ReuseMode, ReuseOptions};
@@ -56,7 +56,7 @@ pub use run::session::{JobSession, SessionError};
 pub use run::{LocalRun, RunControls, RunOptions};
 pub use settings::{
     CacheSettings, FilePlace, GarbageSettings, GitUse, IncludeSettings, InstanceSettings,
-    JobSettings, SECTIONS, Said, SectionShape, SettingKey, SettingKind, SettingOrigin,
+    JobSettings, LayeredValue, SECTIONS, SectionShape, SettingKey, SettingKind, SettingOrigin,
     SettingSection, SettingValue, Settings, SettingsError, SettingsFile, SshServer, TokenSource,
     settings_page,
 };

@@ -1,6 +1,6 @@
 use clap::Args;
 use includes::Fetching;
-use workstation::ElsewhereOptions;
+use workstation::RemoteOptions;
 
 /// The variable that says the same as `--prefer-api`.
 const PREFER_API: &str = "GLCI_PREFER_API";
@@ -33,8 +33,8 @@ pub(crate) struct ElsewhereArgs {
 
 impl ElsewhereArgs {
     /// Returns what was asked for.
-    pub(crate) fn options(&self) -> ElsewhereOptions {
-        ElsewhereOptions {
+    pub(crate) fn options(&self) -> RemoteOptions {
+        RemoteOptions {
             fetching: match (self.offline, self.refresh) {
                 (true, _) => Fetching::Offline,
                 (false, true) => Fetching::Refresh,

@@ -1,7 +1,7 @@
 use clap::Args;
 use includes::Fetching;
 use std::path::PathBuf;
-use workstation::ElsewhereOptions;
+use workstation::RemoteOptions;
 
 /// Arguments of `runwright gitlab`.
 #[derive(Debug, Args)]
@@ -29,15 +29,15 @@ pub(crate) struct GitLabArgs {
 
 impl GitLabArgs {
     /// Returns what was asked for.
-    pub(crate) fn elsewhere(&self) -> ElsewhereOptions {
-        ElsewhereOptions {
+    pub(crate) fn elsewhere(&self) -> RemoteOptions {
+        RemoteOptions {
             fetching: if self.offline {
                 Fetching::Offline
             } else {
                 Fetching::Usual
             },
             gitlab: self.gitlab.clone(),
-            ..ElsewhereOptions::default()
+            ..RemoteOptions::default()
         }
     }
 }

@@ -2,14 +2,14 @@ use super::{print, print_json};
 use crate::args::{ConfigAction, ConfigArgs, ConfigInitArgs, ConfigSchemaArgs, ConfigShowArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::settled;
+use crate::resolved_args;
 use anyhow::anyhow;
 use console::{columns, strip_controls};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use workstation::{
-    LocalError, LocalProject, Said, SettingOrigin, SettingsError, SettingsFile, StateDir,
+    LayeredValue, LocalError, LocalProject, SettingOrigin, SettingsError, SettingsFile, StateDir,
 };
 
 /// Shows the settings, or helps to write them.
@@ -24,7 +24,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<Exit, Failure> {
 fn show(args: &ConfigShowArgs) -> Result<Exit, Failure> {
     let directory = args.place.cwd.as_deref().unwrap_or(Path::new("."));
     let project = LocalProject::find(directory, None)?;
-    let given = settled::of_options(&args.options).map_err(|error| {
+    let given = resolved_args::of_options(&args.options).map_err(|error| {
         let first = error
             .to_string()
             .lines()
@@ -35,7 +35,7 @@ fn show(args: &ConfigShowArgs) -> Result<Exit, Failure> {
         Failure::usage(anyhow!("{message}"))
             .with_help("behind `--` belong options of `runwright run`, as `-- --serial`")
     })?;
-    let mut settings = settled::read(directory)?;
+    let mut settings = resolved_args::read(directory)?;
     for option in &given {
         let read = settings.with_option(&option.name, &option.values);
         settings = read.map_err(LocalError::Settings)?;
@@ -70,8 +70,8 @@ fn show(args: &ConfigShowArgs) -> Result<Exit, Failure> {
 }
 
 /// Returns a line for each setting.
-fn lines(all: &[Said], with_origin: bool) -> String {
-    let line = |said: &Said| strip_controls(&format!("{} = {}", said.name(), said.value));
+fn lines(all: &[LayeredValue], with_origin: bool) -> String {
+    let line = |said: &LayeredValue| strip_controls(&format!("{} = {}", said.name(), said.value));
     let lines: Vec<String> = all.iter().map(line).collect();
     let width = lines
         .iter()
@@ -94,7 +94,7 @@ fn lines(all: &[Said], with_origin: bool) -> String {
 /// The longest line that others are laid out by.
 const WIDEST: usize = 60;
 
-fn record(said: &Said) -> Value {
+fn record(said: &LayeredValue) -> Value {
     let origin = match &said.origin {
         SettingOrigin::BuiltIn => json!({"kind": "built-in"}),
         SettingOrigin::Variable(name) => json!({"kind": "variable", "variable": name}),

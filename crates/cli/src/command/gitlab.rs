@@ -6,7 +6,7 @@ use console::{Style, Tone, strip_controls};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::path::Path;
-use workstation::{ElsewhereError, GitLabStatus, LocalProject, PipelineOptions, StatusAnswer};
+use workstation::{GitLabStatus, LocalProject, PipelineOptions, RemoteError, StatusAnswer};
 
 /// Shows which GitLab the project has, who asks there, and whether that works.
 pub(crate) fn gitlab(args: &GitLabArgs) -> Result<Exit, Failure> {
@@ -34,7 +34,7 @@ pub(crate) fn gitlab(args: &GitLabArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn failure(error: ElsewhereError) -> Failure {
+fn failure(error: RemoteError) -> Failure {
     let help = error.help().map(str::to_owned);
     let failure = Failure::usage(error);
     match help {

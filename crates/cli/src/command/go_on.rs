@@ -7,7 +7,7 @@ use super::run::{perform, project};
 use crate::args::{Cli, Command, KeyValue, OutputArgs, ResumeArgs, RetryArgs, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::settled::{Asked, Settled, read as read_settings};
+use crate::resolved_args::{Asked, ResolvedArgs, read as read_settings};
 use anyhow::{Context, anyhow};
 use clap::Parser;
 use console::quoted::word;
@@ -136,7 +136,7 @@ fn asked(run: &Run) -> Result<RunArgs, Failure> {
     let words = std::iter::once("runwright".to_owned()).chain(record.command.words.iter().cloned());
     let words = words.map(OsString::from).collect();
     // What is shown is for him who looks now.
-    let settled = Settled::of(words, Asked::Screen, |directory| {
+    let settled = ResolvedArgs::of(words, Asked::Screen, |directory| {
         let began = &record.command.directory;
         read_settings(&directory.map_or_else(|| began.clone(), |it| began.join(it)))
     })?;

@@ -1,7 +1,7 @@
 use crate::args::{Cli, Command};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::settled::{Asked, Settled, read};
+use crate::resolved_args::{Asked, ResolvedArgs, read};
 use anyhow::anyhow;
 use clap::Parser;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ pub(super) fn run_words(words: &[String]) -> Result<Exit, Failure> {
     let program = std::iter::once("runwright");
     let line = program.chain(words.iter().map(String::as_str));
     let line = line.map(OsString::from).collect();
-    let settled = Settled::of(line, Asked::All, |directory| {
+    let settled = ResolvedArgs::of(line, Asked::All, |directory| {
         read(directory.unwrap_or(Path::new(".")))
     })?;
     let kept = settled.kept.iter().skip(1);

@@ -3,8 +3,8 @@
 use crate::container::execs::Output;
 use crate::container::fault;
 use crate::container::{JobContainer, ended};
-use crate::doubt::unless_stopped;
 use crate::error::DockerError;
+use crate::pending_request::unless_stopped;
 use crate::run::mark::MarkedLine;
 use bollard::container::LogOutput;
 use bollard::query_parameters::AttachContainerOptions;

@@ -2,9 +2,9 @@
 
 use crate::container::execs::Execs;
 use crate::container::watch::{ContainerEnd, watch};
-use crate::doubt::{Doubt, Removal, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
+use crate::pending_request::{PendingRequest, Removal, unless_stopped};
 use bollard::body_full;
 use bollard::models::ContainerCreateBody;
 use bollard::query_parameters::{
@@ -45,7 +45,7 @@ impl JobContainer {
         name: &str,
         platform: Option<&str>,
         body: ContainerCreateBody,
-        doubt: &Doubt,
+        doubt: &PendingRequest,
         cancellation: &Cancellation,
     ) -> Result<Self, DockerError> {
         let options = CreateContainerOptions {

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// How far a pull is.
 #[derive(Debug, Default)]
-pub(crate) struct Progress {
+pub(crate) struct PullProgress {
     layers: HashMap<String, Layer>,
 }
 
@@ -15,7 +15,7 @@ struct Layer {
     total: u64,
 }
 
-impl Progress {
+impl PullProgress {
     /// Takes in what the engine says next.
     pub(crate) fn note(&mut self, step: &CreateImageInfo) {
         let status = step.status.as_deref().unwrap_or_default();
@@ -42,7 +42,7 @@ impl Progress {
     }
 }
 
-impl fmt::Display for Progress {
+impl fmt::Display for PullProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let done = self.layers.values().filter(|layer| layer.done).count();
         let bytes: u64 = self.layers.values().map(|layer| layer.bytes).sum();
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn layers_and_bytes_are_counted() {
-        let mut progress = Progress::default();
+        let mut progress = PullProgress::default();
         let mut step = |id: &str, status: &str, detail: Option<(i64, i64)>| {
             progress.note(&CreateImageInfo {
                 id: Some(id.to_owned()),

@@ -1,7 +1,7 @@
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::image::fault::PullFault;
-use crate::image::progress::Progress;
+use crate::image::progress::PullProgress;
 use crate::image::reference::ImageReference;
 use crate::image::retry::PullRetry;
 use bollard::auth::DockerCredentials;
@@ -93,7 +93,7 @@ pub(crate) async fn pull(
         .with_timeout(retry.stall.max(Duration::from_secs(1)));
     let pulled = async {
         let mut steps = pin!(api.create_image(Some(options), None, login));
-        let mut progress = Progress::default();
+        let mut progress = PullProgress::default();
         let mut stalls_at = Instant::now() + retry.stall;
         let mut report_at = Instant::now() + retry.report;
         loop {

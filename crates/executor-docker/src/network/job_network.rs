@@ -3,11 +3,11 @@ use super::mode::NetworkMode;
 use super::mtu;
 use super::plan::NetworkPlan;
 use crate::config::DockerConfig;
-use crate::doubt::{Doubt, Removal, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::labels::{Labels, Role};
 use crate::names::Names;
+use crate::pending_request::{PendingRequest, Removal, unless_stopped};
 use bollard::models::NetworkDisconnectRequest;
 use bollard::query_parameters::ListNetworksOptions;
 use executor_core::cancellation::Cancellation;
@@ -33,7 +33,7 @@ pub struct JobNetwork {
     /// The id of a network of the job's own, once it is made.
     id: OnceLock<String>,
     /// Whether it may come into being later.
-    doubt: Doubt,
+    doubt: PendingRequest,
 }
 
 impl JobNetwork {
@@ -98,7 +98,7 @@ impl JobNetwork {
             mode,
             name,
             id: OnceLock::new(),
-            doubt: Doubt::default(),
+            doubt: PendingRequest::default(),
         }
     }
 

@@ -3,8 +3,8 @@
 use crate::container::attached;
 use crate::container::execs::{Execs, Running};
 use crate::container::watch::{ContainerEnd, end_of_run, look};
-use crate::doubt::unless_stopped;
 use crate::error::DockerError;
+use crate::pending_request::unless_stopped;
 use crate::run::feed::feed;
 use crate::run::helper::Helper;
 use crate::run::mark::new_mark;

@@ -3,8 +3,8 @@
 use crate::container::ended;
 use crate::container::execs::{ExecPlan, Execs, Running};
 use crate::container::watch::{ContainerEnd, look};
-use crate::doubt::unless_stopped;
 use crate::error::DockerError;
+use crate::pending_request::unless_stopped;
 use crate::run::feed::feed;
 use crate::run::mark::new_mark;
 use crate::run::output::{StageOutput, cut, unread};

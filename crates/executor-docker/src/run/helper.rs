@@ -3,9 +3,9 @@
 use crate::container::execs::Execs;
 use crate::container::watch::end_of_run;
 use crate::container::{JobContainer, attached, fault};
-use crate::doubt::{Doubt, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
+use crate::pending_request::{PendingRequest, unless_stopped};
 use bollard::models::ContainerCreateBody;
 use executor_core::Cancellation;
 use futures_util::StreamExt;
@@ -23,7 +23,7 @@ pub(crate) struct HelperPlan {
     /// An archive for its root.
     pub(crate) root: Option<Vec<u8>>,
     /// Whether it may come into being later.
-    pub(crate) doubt: Doubt,
+    pub(crate) doubt: PendingRequest,
 }
 
 /// A container that is created once, when it is first needed.

@@ -3,9 +3,9 @@
 use super::ended::Ended;
 use super::look;
 use super::probe::{ContainerFacts, HealthCheck};
-use crate::doubt::{Doubt, Removal, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
+use crate::pending_request::{PendingRequest, Removal, unless_stopped};
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
 use bollard::query_parameters::{CreateContainerOptions, RemoveContainerOptions};
 use executor_core::cancellation::Cancellation;
@@ -47,7 +47,7 @@ pub(crate) struct Beginning<'b> {
     pub(crate) title: &'b str,
     pub(crate) platform: Option<&'b str>,
     /// Whether its container may come into being later.
-    pub(crate) doubt: &'b Doubt,
+    pub(crate) doubt: &'b PendingRequest,
 }
 
 /// Creates the container and starts it, and returns its id.

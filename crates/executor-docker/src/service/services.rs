@@ -2,12 +2,12 @@ use super::planned::{PlannedService, PlannedServices};
 use super::ports::ServicePorts;
 use super::running::{self, Running};
 use crate::config::DockerConfig;
-use crate::doubt::Doubt;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::image::{ImageInfo, Images};
 use crate::labels::Labels;
 use crate::names::Names;
+use crate::pending_request::PendingRequest;
 use bollard::models::Mount;
 use executor_core::ability::PortProxy;
 use executor_core::cancellation::Cancellation;
@@ -80,7 +80,7 @@ pub(crate) struct Service {
     pub(super) image: OnceLock<ImageInfo>,
     pub(super) running: OnceLock<Running>,
     /// Whether its container may come into being later.
-    pub(super) doubt: Doubt,
+    pub(super) doubt: PendingRequest,
     /// Whether its end was told already.
     pub(super) told: AtomicBool,
 }
@@ -94,7 +94,7 @@ impl Services {
             plan,
             image: OnceLock::new(),
             running: OnceLock::new(),
-            doubt: Doubt::default(),
+            doubt: PendingRequest::default(),
             told: AtomicBool::new(false),
         });
         Self {

@@ -1,10 +1,10 @@
 use super::{PlannedVolume, VolumePlan};
 use crate::config::DockerConfig;
-use crate::doubt::{Doubt, Removal, unless_stopped};
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::garbage::JobLeases;
 use crate::labels::{Labels, Role};
+use crate::pending_request::{PendingRequest, Removal, unless_stopped};
 use bollard::models::VolumeCreateRequest;
 use bollard::query_parameters::{RemoveVolumeOptions, UploadToContainerOptionsBuilder};
 use executor_core::Cancellation;
@@ -30,7 +30,7 @@ struct JobVolume {
     /// Whether nothing has been in it yet.
     is_fresh: bool,
     /// Whether it may come into being later.
-    doubt: Doubt,
+    doubt: PendingRequest,
 }
 
 impl JobVolumes {
@@ -40,7 +40,7 @@ impl JobVolumes {
             planned,
             is_begun: false,
             is_fresh: false,
-            doubt: Doubt::default(),
+            doubt: PendingRequest::default(),
         });
         Self {
             engine: engine.clone(),

@@ -7,16 +7,16 @@ use super::shelf::Limits;
 use super::spare::Spare;
 use crate::config::ImageOptions;
 use crate::create::Grant;
+use crate::created_resources::CreatedResources;
 use crate::creation::Creation;
 use crate::error::DockerError;
 use crate::host::Shared;
 use crate::image::ImageInfo;
-use crate::made::Made;
 use crate::names::Names;
 use crate::network::JobNetwork;
 use crate::prepare::{PATIENCE, Preparation, mark_of};
-use crate::readied::Readied;
-use crate::tactic::Tactic;
+use crate::stage_transport::Tactic;
+use crate::started_container::StartedContainer;
 use crate::volume::{JobVolumes, VolumePlan};
 use bollard::models::{Mount, MountType};
 use executor_core::job::{Job, JobInfo};
@@ -41,7 +41,7 @@ pub(crate) struct Blueprint {
 
 impl Blueprint {
     /// Takes it from a job whose container is there.
-    pub(crate) fn of(creation: &Creation<'_>, key: Key, made: &Made) -> Self {
+    pub(crate) fn of(creation: &Creation<'_>, key: Key, made: &CreatedResources) -> Self {
         let settings = &creation.preparation.settings;
         let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         Self {
@@ -66,7 +66,7 @@ impl Blueprint {
         let Preparation {
             engine, supervisor, ..
         } = &self.preparation;
-        let mut made = Made::new(engine.clone(), supervisor.clone());
+        let mut made = CreatedResources::new(engine.clone(), supervisor.clone());
         let log = Arc::new(Relay::default());
         self.preparation.options.trace = Arc::clone(&log) as _;
         // As no other of this owner: what fails is removed by its name.
@@ -106,9 +106,9 @@ impl Blueprint {
     async fn begin(
         &self,
         names: &Names,
-        made: &mut Made,
+        made: &mut CreatedResources,
         cancellation: &Cancellation,
-    ) -> Result<Readied, DockerError> {
+    ) -> Result<StartedContainer, DockerError> {
         made.network.clone_from(&self.network);
         let plan = VolumePlan {
             binds: self.binds.clone(),
@@ -157,7 +157,7 @@ impl Blueprint {
     }
 }
 
-fn binds_of(made: &Made) -> Vec<String> {
+fn binds_of(made: &CreatedResources) -> Vec<String> {
     let volumes = made.volumes.as_ref();
     volumes.map_or_else(Vec::new, |volumes| volumes.binds().to_vec())
 }

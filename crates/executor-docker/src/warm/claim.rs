@@ -3,11 +3,11 @@
 use super::spare::Spare;
 use crate::container;
 use crate::container::watch::look;
+use crate::created_resources::CreatedResources;
 use crate::creation::Creation;
-use crate::doubt::unless_stopped;
 use crate::error::DockerError;
-use crate::made::Made;
-use crate::readied::Readied;
+use crate::pending_request::unless_stopped;
+use crate::started_container::StartedContainer;
 use crate::workspace::JobFiles;
 use executor_core::{Cancellation, JobTraceExt};
 use std::time::Duration;
@@ -27,9 +27,9 @@ impl Creation<'_> {
     pub(super) async fn claim(
         &self,
         spare: Spare,
-        made: &mut Made,
+        made: &mut CreatedResources,
         cancellation: &Cancellation,
-    ) -> Result<Option<Readied>, DockerError> {
+    ) -> Result<Option<StartedContainer>, DockerError> {
         let Spare {
             mut container,
             inside,
@@ -88,7 +88,7 @@ impl Creation<'_> {
             DockerError::config("the files of a container that was ready are not here")
         })?;
         let files = JobFiles::mounted(root, &self.preparation.dirs, options, &private)?;
-        Ok(Some(Readied {
+        Ok(Some(StartedContainer {
             container,
             files,
             inside,

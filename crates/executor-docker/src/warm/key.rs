@@ -1,15 +1,15 @@
 //! What makes two containers the same kind.
 
 use crate::config::DockerConfig;
+use crate::created_resources::CreatedResources;
 use crate::creation::Creation;
 use crate::engine::DockerHost;
 use crate::error::DockerError;
 use crate::labels::Labels;
-use crate::made::Made;
 use crate::names::Names;
 use crate::network::NetworkMode;
 use crate::prepare::Preparation;
-use crate::tactic::Tactic;
+use crate::stage_transport::Tactic;
 use crate::volume::JobVolumes;
 use crate::workspace::JobFiles;
 use bollard::models::ContainerCreateBody;
@@ -41,7 +41,11 @@ impl Creation<'_> {
     /// Returns the kind of the job's container; `None` where it must be of the job alone.
     ///
     /// What the job has made is known by now, and that it has no services.
-    pub(crate) fn kind(&self, services: usize, made: &Made) -> Result<Option<Key>, DockerError> {
+    pub(crate) fn kind(
+        &self,
+        services: usize,
+        made: &CreatedResources,
+    ) -> Result<Option<Key>, DockerError> {
         let Some(root) = self.root_to_mount() else {
             return Ok(None);
         };
@@ -76,7 +80,7 @@ impl Creation<'_> {
     }
 
     /// Returns whether its container could be any other job's of the kind: it hangs on nothing that ends with a job.
-    fn is_of_no_job(&self, made: &Made) -> bool {
+    fn is_of_no_job(&self, made: &CreatedResources) -> bool {
         let network = made.network.as_ref();
         let lasts = matches!(
             network.map(|network| network.mode()),

@@ -6,12 +6,12 @@ use super::removal::Removal;
 use super::shelf::{Shelf, Taken};
 use super::spare::Spare;
 use crate::container::ended;
+use crate::created_resources::CreatedResources;
 use crate::creation::Creation;
-use crate::doubt::unless_stopped;
 use crate::error::DockerError;
 use crate::garbage::JobLeases;
-use crate::made::Made;
-use crate::readied::Readied;
+use crate::pending_request::unless_stopped;
+use crate::started_container::StartedContainer;
 use executor_core::{CancelCause, Cancellation, JobTraceExt};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -112,9 +112,9 @@ impl Pool {
         &self,
         creation: &Creation<'_>,
         key: Option<&Key>,
-        made: &mut Made,
+        made: &mut CreatedResources,
         cancellation: &Cancellation,
-    ) -> Result<Option<Readied>, DockerError> {
+    ) -> Result<Option<StartedContainer>, DockerError> {
         let Some(key) = key else {
             return Ok(None);
         };
@@ -179,9 +179,9 @@ impl Pool {
     /// that by itself, since the pool is closed or has enough to remove.
     pub(crate) fn remove(
         &self,
-        made: Made,
+        made: CreatedResources,
         leases: Option<JobLeases>,
-    ) -> Result<Removal, Box<Made>> {
+    ) -> Result<Removal, Box<CreatedResources>> {
         let mut keepers = self.keepers();
         let turn = Arc::clone(&self.state.removals).try_acquire_owned();
         let Some(turn) = turn.ok().filter(|_| !self.state.stop.is_canceled()) else {

@@ -1,7 +1,7 @@
 //! The removal of what a job made, which goes on without the job.
 
+use crate::created_resources::CreatedResources;
 use crate::error::DockerError;
-use crate::made::Made;
 use std::io;
 use tokio::sync::oneshot;
 
@@ -17,7 +17,7 @@ enum Told {
 #[derive(Debug)]
 pub(crate) struct Left {
     /// None where the pool has ended with it; then the next start removes it.
-    pub(crate) made: Option<Made>,
+    pub(crate) made: Option<CreatedResources>,
     pub(crate) error: DockerError,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Removal(oneshot::Receiver<Told>);
 
 impl Removal {
     /// Returns it, and what does it.
-    pub(super) fn of(made: Made) -> (Self, impl Future<Output = ()> + Send) {
+    pub(super) fn of(made: CreatedResources) -> (Self, impl Future<Output = ()> + Send) {
         let (tell, told) = oneshot::channel();
         (Self(told), remove(made, tell))
     }
@@ -48,7 +48,7 @@ impl Removal {
     }
 }
 
-async fn remove(mut made: Made, tell: oneshot::Sender<Told>) {
+async fn remove(mut made: CreatedResources, tell: oneshot::Sender<Told>) {
     let mut tell = Some(tell);
     let is_dead = || {
         // The job may have waited long enough.

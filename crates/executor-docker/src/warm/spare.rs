@@ -4,8 +4,8 @@ use super::anchors::Anchors;
 use super::relay::Relay;
 use crate::container::JobContainer;
 use crate::container::ready::Inside;
+use crate::created_resources::CreatedResources;
 use crate::error::DockerError;
-use crate::made::Made;
 use std::sync::Arc;
 use steps::StepsClient;
 
@@ -19,7 +19,7 @@ pub(super) struct Spare {
     pub(super) private: String,
     pub(super) anchors: Anchors,
     pub(super) log: Arc<Relay>,
-    pub(super) made: Made,
+    pub(super) made: CreatedResources,
 }
 
 impl Spare {

@@ -12,7 +12,7 @@ use executor_core::{JobId, JobProducts};
 use job_runner::JobNote;
 use pipeline::{Plan, Selection};
 use scheduler::Status;
-use scheduler::{BegunJob, FinishedJob, Progress};
+use scheduler::{BegunJob, FinishedJob, RunProgress};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ impl Earlier {
 
     /// Returns how far the pipeline has come, in the sense of what is wanted: what is not mentioned is
     /// decided as if the pipeline had just come so far.
-    pub(crate) fn progress(&self, products: impl Fn(&JobHistory) -> JobProducts) -> Progress {
+    pub(crate) fn progress(&self, products: impl Fn(&JobHistory) -> JobProducts) -> RunProgress {
         let is_unfinished = |job: &JobHistory| self.unfinished.contains(&job.name);
         let wants_again = |job: &JobHistory| self.kind.wants_again(&job.name, job.status);
         let keeps =
@@ -180,7 +180,7 @@ impl Earlier {
                 begun.insert(name.clone(), played);
             }
         }
-        Progress { finished, begun }
+        RunProgress { finished, begun }
     }
 
     /// Returns whether a job that ran when the process died may be gone on with where it is.

@@ -50,5 +50,5 @@ pub(crate) use newer::tell_older;
 pub(crate) use past_run::logs_of_life;
 pub(crate) use products::{dotenv_of, products};
 pub(crate) use project_runs::forget_told;
-pub(crate) use run_control_handler::ObedientRun;
+pub(crate) use run_control_handler::RunControlHandler;
 pub(crate) use run_lock::RunLock;

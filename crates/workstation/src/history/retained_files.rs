@@ -17,14 +17,14 @@ use std::time::{Duration, SystemTime};
 /// Contents are kept once, whoever left them. What a job left is named in the directory of its run, and
 /// stays until the run is removed or its time is up (`artifacts:expire_in`).
 #[derive(Debug, Clone)]
-pub struct KeptFiles {
+pub struct RetainedFiles {
     root: PathBuf,
 }
 
 /// How often it is looked for artifacts whose time is up, when nothing else asks for it.
 const OFTEN_ENOUGH: Duration = Duration::from_hours(1);
 
-impl KeptFiles {
+impl RetainedFiles {
     /// Where, in the directory of a run, the lists of its jobs are.
     pub(crate) const DIRECTORY: &str = "artifacts";
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A run that does what it is told.
 #[derive(Debug)]
-pub(crate) struct ObedientRun {
+pub(crate) struct RunControlHandler {
     pub(crate) plan: Arc<Plan>,
     pub(crate) controls: Controls,
     /// Ends the run at once; a pipeline that a job started ends so with the run above only.
@@ -20,7 +20,7 @@ pub(crate) struct ObedientRun {
     pub(crate) notices: Notices,
 }
 
-impl Obedience for ObedientRun {
+impl Obedience for RunControlHandler {
     fn obey(&self, request: ControlRequest) -> ControlReply {
         let done = match request {
             ControlRequest::Play { job, variables } => {
@@ -55,7 +55,7 @@ impl Obedience for ObedientRun {
     }
 }
 
-impl ObedientRun {
+impl RunControlHandler {
     /// Cancels what may be canceled, as there is a newer run of the same ref.
     fn step_back(&self, by: u64, sha: &str) -> ControlReply {
         let commit = &self.plan.context().commit;

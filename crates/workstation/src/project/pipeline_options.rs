@@ -1,5 +1,5 @@
 use crate::project::situation::SituationOptions;
-use crate::remote::ElsewhereOptions;
+use crate::remote::RemoteOptions;
 use executor_core::variable::JobVariable;
 use indexmap::IndexMap;
 use pipeline::Dialect;
@@ -38,5 +38,5 @@ pub struct PipelineOptions {
     /// program.
     pub home: Option<PathBuf>,
     /// What is taken from elsewhere, and how.
-    pub elsewhere: ElsewhereOptions,
+    pub elsewhere: RemoteOptions,
 }

@@ -6,7 +6,7 @@ use web::WebError;
 /// Why nothing can be asked elsewhere.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
-pub enum ElsewhereError {
+pub enum RemoteError {
     /// The user's settings are wrong.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -21,7 +21,7 @@ pub enum ElsewhereError {
     Waiting(String),
 }
 
-impl ElsewhereError {
+impl RemoteError {
     pub(super) fn waiting(error: &std::io::Error) -> Self {
         Self::Waiting(error.to_string())
     }

@@ -1,5 +1,5 @@
 use super::variables::project_of;
-use super::{ElsewhereError, ElsewhereOptions, UserAccounts, UserSurroundings, Variables};
+use super::{RemoteError, RemoteOptions, UserAccounts, UserSurroundings, Variables};
 use crate::history::state::StateDir;
 use crate::project::repository::Git;
 use crate::settings::Settings;
@@ -20,11 +20,11 @@ use web::{Waiter, Web};
 /// that needs none.
 #[derive(Debug)]
 pub(crate) struct Outside {
-    options: ElsewhereOptions,
+    options: RemoteOptions,
     home: Option<PathBuf>,
     git: Arc<Git>,
-    known: OnceLock<Result<Known, ElsewhereError>>,
-    opened: OnceLock<Result<Opened, ElsewhereError>>,
+    known: OnceLock<Result<Known, RemoteError>>,
+    opened: OnceLock<Result<Opened, RemoteError>>,
     found: OnceLock<Result<Found, IncludeError>>,
     notes: Notes,
 }
@@ -69,7 +69,7 @@ struct Found {
 
 impl Outside {
     /// Returns the way for a working tree; `home` is the home directory, if not the user's.
-    pub(crate) fn new(options: &ElsewhereOptions, home: Option<PathBuf>, git: &Arc<Git>) -> Self {
+    pub(crate) fn new(options: &RemoteOptions, home: Option<PathBuf>, git: &Arc<Git>) -> Self {
         Self {
             options: options.clone(),
             home,
@@ -82,7 +82,7 @@ impl Outside {
     }
 
     /// Returns what the user wants of it.
-    pub(crate) fn options(&self) -> &ElsewhereOptions {
+    pub(crate) fn options(&self) -> &RemoteOptions {
         &self.options
     }
 
@@ -98,13 +98,13 @@ impl Outside {
     }
 
     /// Returns who the user is where, and what requests go through.
-    pub(crate) fn opened(&self) -> Result<&Opened, ElsewhereError> {
+    pub(crate) fn opened(&self) -> Result<&Opened, RemoteError> {
         let opened = self.opened.get_or_init(|| self.open());
         opened.as_ref().map_err(Clone::clone)
     }
 
     /// Returns the user's settings.
-    pub(crate) fn settings(&self) -> Result<Arc<Settings>, ElsewhereError> {
+    pub(crate) fn settings(&self) -> Result<Arc<Settings>, RemoteError> {
         Ok(Arc::clone(&self.known()?.settings))
     }
 
@@ -154,7 +154,7 @@ impl Outside {
         self.notes.take().iter().map(ToString::to_string).collect()
     }
 
-    fn open(&self) -> Result<Opened, ElsewhereError> {
+    fn open(&self) -> Result<Opened, RemoteError> {
         let Known { settings, accounts } = self.known()?;
         Ok(Opened {
             web: Web::new(accounts.web_options())?,
@@ -164,12 +164,12 @@ impl Outside {
         })
     }
 
-    fn known(&self) -> Result<&Known, ElsewhereError> {
+    fn known(&self) -> Result<&Known, RemoteError> {
         let known = self.known.get_or_init(|| self.know());
         known.as_ref().map_err(Clone::clone)
     }
 
-    fn know(&self) -> Result<Known, ElsewhereError> {
+    fn know(&self) -> Result<Known, RemoteError> {
         let home = self.home.clone().or_else(std::env::home_dir);
         let settings = match self.directory() {
             Some(directory) => Settings::read(&directory, home.as_deref())?,
@@ -278,7 +278,7 @@ impl Outside {
 }
 
 /// Returns what is said of each included file when nothing can be asked.
-fn cannot_ask(error: &ElsewhereError) -> IncludeError {
+fn cannot_ask(error: &RemoteError) -> IncludeError {
     IncludeError::Failed {
         kind: IncludeFailure::Unreadable,
         reason: format!("nothing can be asked elsewhere: {error}"),

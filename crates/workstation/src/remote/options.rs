@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 /// What is taken from elsewhere, and how. The default is what the pipeline file needs: its includes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ElsewhereOptions {
+pub struct RemoteOptions {
     /// When servers are asked (`--offline`, `--refresh`).
     pub fetching: Fetching,
     /// Whether the project's lock file counts for nothing, as it is written anew (`vendor`).

@@ -1,4 +1,4 @@
-use super::{ElsewhereError, Outside};
+use super::{Outside, RemoteError};
 use crate::PipelineOptions;
 use crate::project::local_project::LocalProject;
 use crate::project::repository::Git;
@@ -41,7 +41,7 @@ impl GitLabStatus {
     pub fn of(
         project: &LocalProject,
         options: &PipelineOptions,
-    ) -> Result<Option<Self>, ElsewhereError> {
+    ) -> Result<Option<Self>, RemoteError> {
         let git = Arc::new(Git::new(project.root()));
         let outside = Outside::new(&options.elsewhere, options.home.clone(), &git);
         let opened = outside.opened()?;
@@ -60,7 +60,7 @@ impl GitLabStatus {
             let client = Client::new(web, instance.clone(), token, Vec::new());
             let asking = ask(&client, path.as_deref());
             let answers = opened.waiter.wait(asking);
-            answers.map_err(|error| ElsewhereError::waiting(&error))?
+            answers.map_err(|error| RemoteError::waiting(&error))?
         };
         Ok(Some(Self {
             instance,

@@ -4,7 +4,7 @@ use super::local_run::LocalRun;
 use super::runner::{RunnerParts, runner_of};
 use super::taking_over::TakingOver;
 use crate::history::{JobHistory, products};
-use crate::run::children::{Household, HouseholdOptions, LocalDownstream};
+use crate::run::children::{HouseholdOptions, LocalDownstream, PipelineTree};
 use executor_core::{ExecutorProvider, RunnerConfig};
 use process::TempDir;
 use scheduler::ResourceGroups;
@@ -81,7 +81,11 @@ impl LocalRun {
     }
 
     /// Returns what the pipelines share that jobs start.
-    pub(super) fn household(&self, executor: &str, events: Arc<dyn EventSink>) -> Arc<Household> {
+    pub(super) fn pipeline_tree(
+        &self,
+        executor: &str,
+        events: Arc<dyn EventSink>,
+    ) -> Arc<PipelineTree> {
         let continues = self.earlier.as_ref();
         let options = HouseholdOptions {
             state: self.state_dir.clone(),
@@ -99,13 +103,13 @@ impl LocalRun {
             watch_changes: self.options.watch_changes.clone(),
             events,
         };
-        Arc::new(Household::new(options, self.directory.id))
+        Arc::new(PipelineTree::new(options, self.directory.id))
     }
 
     /// Returns who starts pipelines for jobs.
-    pub(super) fn downstream(&self, household: &Arc<Household>) -> LocalDownstream {
+    pub(super) fn downstream(&self, pipeline_tree: &Arc<PipelineTree>) -> LocalDownstream {
         LocalDownstream::new(
-            Arc::clone(household),
+            Arc::clone(pipeline_tree),
             self.project.clone(),
             Arc::clone(&self.read),
             self.state.clone(),

@@ -1,7 +1,7 @@
 //! The caches of jobs: where they are, whose they are and how much room they may have.
 
 use crate::history::state::StateDir;
-use crate::remote::{ElsewhereError, Outside};
+use crate::remote::{Outside, RemoteError};
 use crate::settings::SettingsError;
 use job_runner::{CacheStore, LocalCaches};
 use pipeline::Plan;
@@ -33,7 +33,7 @@ pub(crate) fn of_plan(
     }
     let size = match outside.settings() {
         Ok(settings) => settings.cache.size,
-        Err(ElsewhereError::Settings(error)) => return Err(error),
+        Err(RemoteError::Settings(error)) => return Err(error),
         // What else may be wrong is wrong with where a GitLab is.
         Err(_) => None,
     };

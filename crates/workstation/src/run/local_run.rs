@@ -9,7 +9,7 @@ use crate::history::export;
 use crate::history::logs::RunLogs;
 use crate::history::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
 use crate::history::{
-    ContinuationKind, ControlServer, Earlier, Family, Journal, ObedientRun, RunRecord,
+    ContinuationKind, ControlServer, Earlier, Family, Journal, RunControlHandler, RunRecord,
     RunSituation, RunsError, forget_told, tell_older,
 };
 use crate::project::local_pipeline::LocalPipeline;
@@ -197,11 +197,11 @@ impl LocalRun {
         }
         let report = match self.begin(executor, Arc::clone(&events)) {
             Ok((builds, journal)) => {
-                let household = self.household(executor, events);
+                let pipeline_tree = self.pipeline_tree(executor, events);
                 let sink: Arc<dyn EventSink> = Arc::clone(&journal) as _;
                 let jobs = Arc::clone(&provider);
                 let mut driver = self.driver(executor, jobs, sink, &builds);
-                driver.downstream = Some(Arc::new(self.downstream(&household)));
+                driver.downstream = Some(Arc::new(self.downstream(&pipeline_tree)));
                 let report = self.drive(driver, cancellation).await;
                 // What it has ready for further jobs has directories below the builds.
                 if let Err(error) = provider.shutdown(SHUTDOWN).await {
@@ -211,7 +211,7 @@ impl LocalRun {
                     );
                 }
                 isolation::discard(&self.sources).await;
-                household.discard().await;
+                pipeline_tree.discard().await;
                 if let Err(error) = builds.remove().await {
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
@@ -285,7 +285,7 @@ impl LocalRun {
     /// Runs the jobs, and listens meanwhile to who tells the run what to do.
     async fn drive(&self, driver: Driver, cancellation: &Cancellation) -> PipelineReport {
         let stop = cancellation.child();
-        let obedient = Arc::new(ObedientRun {
+        let obedient = Arc::new(RunControlHandler {
             plan: Arc::clone(&self.plan),
             controls: driver.controls.clone(),
             stop: Some(stop.clone()),

@@ -1,6 +1,6 @@
 //! Jobs that need not run once more: what they left in an earlier run is taken over.
 
-use crate::history::retained_files::KeptFiles;
+use crate::history::retained_files::RetainedFiles;
 use crate::history::{JobHistory, Runs, products};
 use async_trait::async_trait;
 use executor_core::job::JobId;
@@ -40,7 +40,7 @@ impl TakingOver {
         done: &BTreeMap<String, u64>,
         asked: Option<&BTreeSet<String>>,
         runs: &Runs,
-        kept: &KeptFiles,
+        kept: &RetainedFiles,
     ) -> Arc<dyn JobRunner> {
         let Some(asked) = asked.filter(|_| !done.is_empty()) else {
             return inner;

@@ -1,4 +1,4 @@
-use super::{Said, SettingValue, Settings};
+use super::{LayeredValue, SettingValue, Settings};
 
 /// What the settings say of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,8 +35,8 @@ impl Settings {
     }
 
     fn of_job(&self, key: &str, job: &str) -> Option<Vec<String>> {
-        let is_meant = |said: &&Said| said.section.name == "jobs" && said.key.name == key;
-        let fit = |said: &Said| fit(said.of.as_deref()?, job);
+        let is_meant = |said: &&LayeredValue| said.section.name == "jobs" && said.key.name == key;
+        let fit = |said: &LayeredValue| fit(said.of.as_deref()?, job);
         let said = self.said().iter().filter(is_meant);
         let fitting = said.filter_map(|said| Some(((said.origin.rank(), fit(said)?), said)));
         // Of equals the last one is taken, which stands further down.

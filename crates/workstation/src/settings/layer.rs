@@ -3,8 +3,8 @@
 use super::reader::parse;
 use super::table::SECTIONS;
 use super::{
-    FilePlace, Said, SectionShape, SettingKey, SettingOrigin, SettingSection, SettingsError,
-    SettingsFile, Table, Value,
+    FilePlace, LayeredValue, SectionShape, SettingKey, SettingOrigin, SettingSection,
+    SettingsError, SettingsFile, Table, Value,
 };
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use std::path::Path;
 pub(super) struct Layer {
     whose: SettingsFile,
     /// All of it, in its order.
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<LayeredValue>,
     /// The first value that is of the wrong kind. Who reads the section may have more to say of it.
     pub(super) wrong: Option<SettingsError>,
 }
@@ -134,7 +134,7 @@ impl Layer {
             read.refuse_outside(value, key.kind)?;
         }
         let place = value.file_place();
-        self.said.push(Said {
+        self.said.push(LayeredValue {
             section,
             key,
             of: of.map(ToOwned::to_owned),

@@ -2,7 +2,7 @@ use super::{SECTIONS, SettingKey, SettingOrigin, SettingSection, SettingValue};
 
 /// A value of a setting, and where it is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct LayeredValue {
     /// The section.
     pub section: &'static SettingSection,
     /// The key.
@@ -16,7 +16,7 @@ pub struct Said {
     pub origin: SettingOrigin,
 }
 
-impl Said {
+impl LayeredValue {
     /// Returns where it stands among others: by section, by name in it, by key.
     pub(super) fn position(&self) -> (usize, Option<String>, usize) {
         let section = SECTIONS.iter().position(|it| it.name == self.section.name);

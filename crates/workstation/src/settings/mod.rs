@@ -50,7 +50,7 @@ pub use instance::{GitUse, InstanceSettings, SshServer, TokenSource};
 pub use jobs::JobSettings;
 pub use key::SettingKey;
 pub use kind::SettingKind;
-pub use layered_value::Said;
+pub use layered_value::LayeredValue;
 pub use origin::{FilePlace, SettingOrigin};
 pub use page::settings_page;
 pub(crate) use reader::{Table, Value, parse as parse_toml};

@@ -1,4 +1,4 @@
-use super::{InstanceSettings, SECTIONS, Said, SectionShape, SettingOrigin, SettingValue};
+use super::{InstanceSettings, LayeredValue, SECTIONS, SectionShape, SettingOrigin, SettingValue};
 use gitlab_api::Instance;
 use scheduler::ProcessMode;
 use std::cmp::Reverse;
@@ -37,7 +37,7 @@ pub struct Settings {
     /// How many runs of a project are kept, with their logs and artifacts.
     pub kept_runs: Option<NonZeroUsize>,
     /// All that files say, what is weaker first.
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<LayeredValue>,
 }
 
 /// The user's settings about the caches of jobs.
@@ -78,15 +78,15 @@ pub struct IncludeSettings {
 
 impl Settings {
     /// Returns all that files say, what is weaker first.
-    pub fn said(&self) -> &[Said] {
+    pub fn said(&self) -> &[LayeredValue] {
         &self.said
     }
 
     /// Returns what holds: of all that is said of a setting the strongest, in the order of the table.
-    pub fn effective(&self) -> Vec<&Said> {
-        let mut holds: Vec<&Said> = Vec::new();
+    pub fn effective(&self) -> Vec<&LayeredValue> {
+        let mut holds: Vec<&LayeredValue> = Vec::new();
         for said in &self.said {
-            let is_same = |other: &&Said| {
+            let is_same = |other: &&LayeredValue| {
                 (other.section.name, other.key.name, &other.of)
                     == (said.section.name, said.key.name, &said.of)
             };
@@ -108,11 +108,11 @@ impl Settings {
 
     /// Returns what holds of options, what is stronger first: without the settings that yield to an
     /// option that is given, or to a setting that is stronger.
-    pub fn options(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<&Said> {
+    pub fn options(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<&LayeredValue> {
         let mut said = self.effective();
         said.retain(|said| said.section.name == "run");
         said.sort_by_key(|said| Reverse(said.origin.rank()));
-        let mut holds: Vec<&Said> = Vec::new();
+        let mut holds: Vec<&LayeredValue> = Vec::new();
         for said in said {
             if contradiction(said, &holds, is_given).is_none() {
                 holds.push(said);
@@ -123,11 +123,11 @@ impl Settings {
 
     /// Returns what holds where these options are given, with what is built in: of sections that are
     /// there once, all keys. A setting that yields is not set, by what it yields to.
-    pub fn all(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<Said> {
+    pub fn all(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<LayeredValue> {
         let options = self.options(is_given);
-        let mut all: Vec<Said> = self.effective().into_iter().cloned().collect();
+        let mut all: Vec<LayeredValue> = self.effective().into_iter().cloned().collect();
         for said in all.iter_mut().filter(|said| said.section.name == "run") {
-            let holds = |it: &&Said| it.key.name == said.key.name;
+            let holds = |it: &&LayeredValue| it.key.name == said.key.name;
             if !options.iter().any(holds)
                 && let Some(origin) = contradiction(said, &options, is_given)
             {
@@ -136,14 +136,15 @@ impl Settings {
         }
         for section in SECTIONS.iter().filter(|it| it.shape == SectionShape::Once) {
             for key in section.keys {
-                let is_it =
-                    |said: &Said| (said.section.name, said.key.name) == (section.name, key.name);
+                let is_it = |said: &LayeredValue| {
+                    (said.section.name, said.key.name) == (section.name, key.name)
+                };
                 if !all.iter().any(is_it) {
-                    all.push(Said::built_in(section, key));
+                    all.push(LayeredValue::built_in(section, key));
                 }
             }
         }
-        all.sort_by_key(Said::position);
+        all.sort_by_key(LayeredValue::position);
         all
     }
 
@@ -180,8 +181,8 @@ impl Settings {
 
 /// Returns where the option or the setting is from that a setting yields to.
 fn contradiction(
-    said: &Said,
-    stronger: &[&Said],
+    said: &LayeredValue,
+    stronger: &[&LayeredValue],
     is_given: &dyn Fn(&str) -> bool,
 ) -> Option<SettingOrigin> {
     let mut others = said.key.yields_to.iter();

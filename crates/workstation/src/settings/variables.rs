@@ -1,7 +1,7 @@
 //! Settings that variables of the environment say.
 
 use super::table::RUN;
-use super::{Said, SettingKey, SettingOrigin, Settings, SettingsError};
+use super::{LayeredValue, SettingKey, SettingOrigin, Settings, SettingsError};
 use std::ffi::{OsStr, OsString};
 use yaml::suggest::did_you_mean;
 
@@ -44,7 +44,7 @@ impl Settings {
                 found.push(said(key, &value)?);
             }
         }
-        found.sort_by(|one: &Said, other| one.key.name.cmp(other.key.name));
+        found.sort_by(|one: &LayeredValue, other| one.key.name.cmp(other.key.name));
         self.said.extend(found);
         Ok(self)
     }
@@ -71,7 +71,7 @@ impl Settings {
                 message: wrong.message,
                 help: wrong.help,
             })?;
-        self.said.push(Said {
+        self.said.push(LayeredValue {
             section: RUN,
             key,
             of: None,
@@ -93,7 +93,7 @@ impl Settings {
     }
 }
 
-fn said(key: &'static SettingKey, value: &OsStr) -> Result<Said, SettingsError> {
+fn said(key: &'static SettingKey, value: &OsStr) -> Result<LayeredValue, SettingsError> {
     let name = key.variable();
     let refuse = |message: String, help: Option<String>| SettingsError {
         file: name.clone().into(),
@@ -104,7 +104,7 @@ fn said(key: &'static SettingKey, value: &OsStr) -> Result<Said, SettingsError> 
     let text = value.to_str();
     let text = text.ok_or_else(|| refuse("it is no text".to_owned(), None))?;
     let read = key.kind.parse(key.name, text);
-    Ok(Said {
+    Ok(LayeredValue {
         section: RUN,
         key,
         of: None,

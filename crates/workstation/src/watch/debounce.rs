@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 ///
 /// Editors save in several steps, and `git checkout` writes thousands of files.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct Debounce {
     first: Instant,
     last: Instant,
 }
@@ -18,7 +18,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// So long is waited for git to end what it does to the tree.
 const LONGEST_FOR_GIT: Duration = Duration::from_secs(30);
 
-impl Patience {
+impl Debounce {
     /// Begins when the first thing happens.
     pub(super) fn new(now: Instant) -> Self {
         Self {
@@ -59,17 +59,17 @@ mod tests {
         let start = Instant::now();
         let at = |millis: u64| start + Duration::from_millis(millis);
         let millis = |left: Option<Duration>| left.map(|left| left.as_millis());
-        let mut patience = Patience::new(start);
-        assert_eq!(millis(patience.left(at(0), false)), Some(40));
-        patience.again(at(30));
-        assert_eq!(millis(patience.left(at(40), false)), Some(30));
-        assert_eq!(millis(patience.left(at(70), false)), None);
-        assert_eq!(millis(patience.left(at(70), true)), Some(40));
-        patience.again(at(1990));
-        assert_eq!(millis(patience.left(at(1990), false)), Some(10));
-        patience.again(at(2000));
-        assert_eq!(millis(patience.left(at(2000), false)), None);
-        assert_eq!(millis(patience.left(at(29_990), true)), Some(10));
-        assert_eq!(millis(patience.left(at(30_000), true)), None);
+        let mut debounce = Debounce::new(start);
+        assert_eq!(millis(debounce.left(at(0), false)), Some(40));
+        debounce.again(at(30));
+        assert_eq!(millis(debounce.left(at(40), false)), Some(30));
+        assert_eq!(millis(debounce.left(at(70), false)), None);
+        assert_eq!(millis(debounce.left(at(70), true)), Some(40));
+        debounce.again(at(1990));
+        assert_eq!(millis(debounce.left(at(1990), false)), Some(10));
+        debounce.again(at(2000));
+        assert_eq!(millis(debounce.left(at(2000), false)), None);
+        assert_eq!(millis(debounce.left(at(29_990), true)), Some(10));
+        assert_eq!(millis(debounce.left(at(30_000), true)), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The thread that looks at a tree.
 
-use super::debounce::Patience;
+use super::debounce::Debounce;
 use super::editor_files::is_editors_own;
 use super::fs_watches::{Eyes, Happened};
 use super::messages::{Ready, Signal, Signals, Told};
@@ -144,21 +144,21 @@ impl Watcher {
 
     /// Waits until all is quiet, and looks.
     fn wait_and_look(&mut self, signals: &Receiver<Signal>) -> bool {
-        let mut patience = Patience::new(Instant::now());
-        while let Some(left) = patience.left(Instant::now(), self.git_is_busy()) {
+        let mut debounce = Debounce::new(Instant::now());
+        while let Some(left) = debounce.left(Instant::now(), self.git_is_busy()) {
             match signals.recv_timeout(left) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) | Ok(Signal::Stop) => return false,
                 Ok(Signal::Happened(happened)) => {
                     self.signals.taken();
                     if self.take(happened) {
-                        patience.again(Instant::now());
+                        debounce.again(Instant::now());
                     }
                 }
                 Ok(Signal::Lost) => {
                     self.signals.taken();
                     self.new.extend(self.empty_directories());
-                    patience.again(Instant::now());
+                    debounce.again(Instant::now());
                 }
                 Ok(Signal::Follow(files)) => self.follow(files),
                 Ok(signal @ Signal::Look(_)) => return self.obey(signal, signals),

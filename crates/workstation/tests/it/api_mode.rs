@@ -7,7 +7,7 @@ use pipeline::Dialect;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use workstation::{ApiModeError, ElsewhereOptions, LocalError, PipelineOptions};
+use workstation::{ApiModeError, LocalError, PipelineOptions, RemoteOptions};
 
 const TOKEN: &str = "glpat-of-this-test";
 const LINT: &str = "/api/v4/projects/group%2Fapp/ci/lint";
@@ -39,10 +39,10 @@ fn answer() -> Value {
 
 fn options(project: &Project) -> PipelineOptions {
     PipelineOptions {
-        elsewhere: ElsewhereOptions {
+        elsewhere: RemoteOptions {
             directory: Some(project.home().join(".runwright")),
             prefer_api: true,
-            ..ElsewhereOptions::default()
+            ..RemoteOptions::default()
         },
         ..project.options()
     }

@@ -6,7 +6,7 @@ use includes::{Fetching, Vendored};
 use pipeline::create::CreatedJob;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use workstation::{ElsewhereOptions, PipelineOptions};
+use workstation::{PipelineOptions, RemoteOptions};
 
 const TOKEN: &str = "glpat-of-this-test";
 
@@ -51,9 +51,9 @@ fn join(project: &Project, gitlab: &GitLab) {
 
 fn options(project: &Project) -> PipelineOptions {
     PipelineOptions {
-        elsewhere: ElsewhereOptions {
+        elsewhere: RemoteOptions {
             directory: Some(project.home().join(".runwright")),
-            ..ElsewhereOptions::default()
+            ..RemoteOptions::default()
         },
         ..project.options()
     }

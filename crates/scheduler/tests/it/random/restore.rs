@@ -6,7 +6,7 @@ use super::pipeline::{SPECIAL_CODE, random_plan};
 use executor_core::FailureReason;
 use pipeline::Plan;
 use scheduler::Status;
-use scheduler::{BegunJob, Finish, FinishedJob, Machine, Progress, StatusChange};
+use scheduler::{BegunJob, Finish, FinishedJob, Machine, RunProgress, StatusChange};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ impl<'p> Life<'p> {
     }
 
     fn check_all_deaths(&self) {
-        let mut progress = Progress::default();
+        let mut progress = RunProgress::default();
         for (at, line) in self.journal.iter().enumerate() {
             note(&mut progress, self.plan, line);
             let is_end = matches!(line, Line::Status(change) if change.status.is_final());
@@ -112,7 +112,7 @@ impl<'p> Life<'p> {
     }
 
     /// Goes on from the progress, which was left somewhere in what this deed led to.
-    fn check_death(&self, progress: &Progress, deed: usize) {
+    fn check_death(&self, progress: &RunProgress, deed: usize) {
         let mut machine = Machine::restore(self.plan, progress);
         machine.start();
         let mut expect = self.after[deed].1.clone();
@@ -232,7 +232,7 @@ fn end_of(deed: Deed, attempts: u32) -> Option<FinishedJob> {
 }
 
 /// Reads a line of the journal, as whoever goes on with a run does.
-fn note(progress: &mut Progress, plan: &Plan, line: &Line) {
+fn note(progress: &mut RunProgress, plan: &Plan, line: &Line) {
     let name = |job: usize| plan.jobs()[job].name().to_owned();
     match line {
         Line::Finished(job, end) => {

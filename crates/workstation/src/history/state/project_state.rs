@@ -4,7 +4,7 @@ use super::error::{StateError, io_error};
 use super::make_dir::make_dir;
 use crate::error::LocalError;
 use crate::history::durations::Durations;
-use crate::history::retained_files::KeptFiles;
+use crate::history::retained_files::RetainedFiles;
 use crate::history::{Continuation, Earlier, RunLock, Runs};
 use crate::reuse::ReuseStore;
 use crate::run::environments::Environments;
@@ -28,11 +28,11 @@ pub(super) const PIPELINES: &str = "pipelines";
 pub struct ProjectState {
     dir: PathBuf,
     project: PathBuf,
-    kept: KeptFiles,
+    kept: RetainedFiles,
 }
 
 impl ProjectState {
-    pub(super) fn at(dir: PathBuf, project: &Path, kept: KeptFiles) -> Self {
+    pub(super) fn at(dir: PathBuf, project: &Path, kept: RetainedFiles) -> Self {
         Self {
             dir,
             project: project.to_owned(),
@@ -134,7 +134,7 @@ impl ProjectState {
             let Some(_lock) = RunLock::take_dead(&path) else {
                 continue;
             };
-            freed |= KeptFiles::has_any(&path);
+            freed |= RetainedFiles::has_any(&path);
             let remove = || fail_point!("runwright::state::prune", process::remove_tree(&path));
             if let Err(error) = remove() {
                 tracing::debug!(path = %path.display(), %error, "Old pipeline stays.");
@@ -161,7 +161,7 @@ impl ProjectState {
     }
 
     /// Returns what jobs left for others, of this and all other projects.
-    pub fn kept_files(&self) -> &KeptFiles {
+    pub fn kept_files(&self) -> &RetainedFiles {
         &self.kept
     }
 

@@ -5,7 +5,7 @@ use super::make_dir::make_dir;
 use super::project_key::project_key;
 use super::project_state::{PIPELINES, ProjectState};
 use crate::history::Runs;
-use crate::history::retained_files::KeptFiles;
+use crate::history::retained_files::RetainedFiles;
 use crate::reuse::ReuseStore;
 use includes::LockFile;
 use std::fs::{self, OpenOptions};
@@ -101,8 +101,8 @@ impl StateDir {
     }
 
     /// Returns what jobs left for others, of all projects.
-    pub fn kept_files(&self) -> KeptFiles {
-        KeptFiles::at(&self.root)
+    pub fn kept_files(&self) -> RetainedFiles {
+        RetainedFiles::at(&self.root)
     }
 
     /// Returns where exports grow until they are whole.

@@ -3,7 +3,7 @@ use super::{ApiModeError, Merged, notes};
 use crate::PipelineOptions;
 use crate::project::given_files::Given;
 use crate::remote::variables::project_of;
-use crate::remote::{ElsewhereError, Outside};
+use crate::remote::{Outside, RemoteError};
 use gitlab_api::{Accounts, Client, LintRequest};
 use includes::Fetching;
 use pipeline::Dialect;
@@ -75,7 +75,7 @@ impl ApiMode {
                 server: instance,
             });
         };
-        let web = Web::new(patient(accounts.web_options())).map_err(ElsewhereError::from)?;
+        let web = Web::new(patient(accounts.web_options())).map_err(RemoteError::from)?;
         let client = Client::new(
             web,
             instance.clone(),

@@ -1,5 +1,5 @@
 use crate::Fault;
-use crate::remote::ElsewhereError;
+use crate::remote::RemoteError;
 use gitlab_api::{ApiError, Instance};
 use std::io;
 
@@ -32,7 +32,7 @@ pub enum ApiModeError {
     },
     /// Nothing can be asked.
     #[error(transparent)]
-    Elsewhere(#[from] ElsewhereError),
+    Elsewhere(#[from] RemoteError),
     /// The GitLab does not answer.
     #[error(transparent)]
     Refused(#[from] ApiError),

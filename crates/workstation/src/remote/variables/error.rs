@@ -1,5 +1,5 @@
 use crate::Fault;
-use crate::remote::ElsewhereError;
+use crate::remote::RemoteError;
 use gitlab_api::{ApiError, Instance};
 use std::io;
 
@@ -18,7 +18,7 @@ pub enum VariablesError {
     NoProject(Instance),
     /// Nothing can be asked.
     #[error(transparent)]
-    Elsewhere(#[from] ElsewhereError),
+    Elsewhere(#[from] RemoteError),
     /// The GitLab does not tell them.
     #[error(transparent)]
     Refused(#[from] ApiError),

@@ -31,7 +31,7 @@ impl Upper {
             above,
             ancestry,
         } = created;
-        let options = &self.household.options;
+        let options = &self.pipeline_tree.options;
         let caches = caches::of_plan(&plan, &read.outside, &options.state, project.root());
         let caches = caches.map_err(|error| {
             let chain = executor_core::chain(&error);
@@ -89,7 +89,7 @@ impl Upper {
         options.controls.add(&plan, &controls);
         let control = Control::listen(&directory.path, &plan, &controls, &options.notices);
         let below = Self {
-            household: Arc::clone(&self.household),
+            pipeline_tree: Arc::clone(&self.pipeline_tree),
             project,
             read,
             state,
@@ -113,7 +113,7 @@ impl Upper {
 
     /// Returns what is written down of a pipeline that a job starts.
     fn record(&self, parent: &ParentJob, plan: &Plan, project: &LocalProject) -> RunRecord {
-        let options = &self.household.options;
+        let options = &self.pipeline_tree.options;
         let mut record = RunRecord::new(
             plan,
             project.root(),

@@ -128,13 +128,13 @@ impl Upper {
         }
         let job = bridge.plan.jobs()[bridge.index].name();
         let parent = (self.project.root(), bridge.plan.id().0, job);
-        let household = &self.household;
-        let earlier = household.earlier_pipeline(project.root(), state, parent);
+        let pipeline_tree = &self.pipeline_tree;
+        let earlier = pipeline_tree.earlier_pipeline(project.root(), state, parent);
         let earlier = earlier.map_err(|error| failure(&error))?;
         let (directory, earlier) = if let Some((directory, earlier)) = earlier {
             (directory, Some(earlier))
         } else {
-            let new = household.new_pipeline(state);
+            let new = pipeline_tree.new_pipeline(state);
             (new.map_err(|error| failure(&error))?, None)
         };
         stamp(&mut context, directory.id);

@@ -1,4 +1,4 @@
-use crate::history::{ControlServer, Notices, ObedientRun};
+use crate::history::{ControlServer, Notices, RunControlHandler};
 use pipeline::Plan;
 use scheduler::Controls;
 use std::convert::Infallible;
@@ -32,7 +32,7 @@ impl Control {
                 return None;
             }
         };
-        let obedient = Arc::new(ObedientRun {
+        let obedient = Arc::new(RunControlHandler {
             plan: Arc::clone(plan),
             controls: controls.clone(),
             stop: None,

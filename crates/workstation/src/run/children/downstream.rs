@@ -1,5 +1,5 @@
 use super::control::Control;
-use super::pipeline_tree::Household;
+use super::pipeline_tree::PipelineTree;
 use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, say};
 use crate::history::Earlier;
@@ -23,7 +23,7 @@ pub(crate) struct LocalDownstream(pub(super) Arc<Upper>);
 /// The pipeline whose jobs start others.
 #[derive(Debug)]
 pub(super) struct Upper {
-    pub(super) household: Arc<Household>,
+    pub(super) pipeline_tree: Arc<PipelineTree>,
     pub(super) project: LocalProject,
     pub(super) read: Arc<ReadPipeline>,
     pub(super) state: ProjectState,
@@ -62,7 +62,7 @@ pub(super) struct Created {
 impl LocalDownstream {
     /// Returns what starts the pipelines of a run's first pipeline.
     pub(crate) fn new(
-        household: Arc<Household>,
+        pipeline_tree: Arc<PipelineTree>,
         project: LocalProject,
         read: Arc<ReadPipeline>,
         state: ProjectState,
@@ -72,7 +72,7 @@ impl LocalDownstream {
     ) -> Self {
         let ancestry = vec![origin_of(&project, plan)];
         Self(Arc::new(Upper {
-            household,
+            pipeline_tree,
             project,
             read,
             state,
@@ -141,7 +141,7 @@ impl Upper {
     }
 
     fn create(&self, bridge: &Bridge, cancellation: &Cancellation) -> Result<Created, Refusal> {
-        self.household.admit()?;
+        self.pipeline_tree.admit()?;
         let definition = bridge.job.definition.as_deref();
         let trigger = definition.and_then(|definition| definition.trigger.as_deref());
         match trigger.and_then(|trigger| trigger.get("project")) {

@@ -14,5 +14,5 @@ mod refusal;
 
 pub(crate) use downstream::LocalDownstream;
 pub(crate) use family_artifacts::FamilyArtifacts;
-pub(crate) use pipeline_tree::{Household, HouseholdOptions};
+pub(crate) use pipeline_tree::{HouseholdOptions, PipelineTree};
 pub(crate) use read_pipeline::ReadPipeline;

@@ -69,7 +69,7 @@ impl Upper {
         if !diagnostics.is_empty() {
             warn(observer, &diagnostics.to_string());
         }
-        let state = self.household.options.state.project(project.root());
+        let state = self.pipeline_tree.options.state.project(project.root());
         let read = Arc::clone(pipeline.read_pipeline());
         let below = Below {
             bridge,
@@ -87,7 +87,7 @@ impl Upper {
             return Err(Refusal::new(FailureReason::PipelineLoopDetected, message));
         }
         ancestry.push(origin);
-        let sources = self.household.sources_of(&project, &state);
+        let sources = self.pipeline_tree.sources_of(&project, &state);
         let sources = sources.map_err(|error| Refusal::not_created(chain(&error)))?;
         Ok(Created {
             plan,

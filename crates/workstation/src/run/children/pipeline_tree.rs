@@ -21,7 +21,7 @@ const MOST_PIPELINES: usize = 1000;
 
 /// What all pipelines of a run share.
 #[derive(Debug)]
-pub(crate) struct Household {
+pub(crate) struct PipelineTree {
     pub(super) options: HouseholdOptions,
     /// The highest number that one of them has. Numbers of jobs follow from it, and no two jobs of a
     /// run may have the same, also if they are of different projects.
@@ -30,7 +30,7 @@ pub(crate) struct Household {
     /// The numbers of those that an earlier run began.
     gone_on_with: Mutex<HashSet<u64>>,
     /// Where the files of other projects come from, by the tops of those.
-    guests: Mutex<HashMap<PathBuf, Guest>>,
+    downstream_projects: Mutex<HashMap<PathBuf, DownstreamProject>>,
 }
 
 /// How the pipelines of a run are run.
@@ -68,13 +68,13 @@ pub(crate) struct HouseholdOptions {
 
 /// Another project that jobs of the run work with.
 #[derive(Debug)]
-struct Guest {
+struct DownstreamProject {
     sources: Sources,
     _in_place: Option<InPlaceLock>,
 }
 
-impl Household {
-    /// Returns the household of a run whose first pipeline has this number.
+impl PipelineTree {
+    /// Returns the tree of a run whose first pipeline has this number.
     pub(crate) fn new(options: HouseholdOptions, first_id: u64) -> Self {
         // Whoever has a number may still be gone on with.
         let below = options.continues.as_ref();
@@ -84,7 +84,7 @@ impl Household {
             last_id: AtomicU64::new(first_id.max(below)),
             pipelines: AtomicUsize::new(0),
             gone_on_with: Mutex::default(),
-            guests: Mutex::default(),
+            downstream_projects: Mutex::default(),
         }
     }
 
@@ -145,32 +145,34 @@ impl Household {
         project: &LocalProject,
         state: &ProjectState,
     ) -> Result<Sources, StateError> {
-        let mut guests = self.lock();
-        if let Some(guest) = guests.get(project.root()) {
-            return Ok(guest.sources.clone());
+        let mut downstream_projects = self.lock();
+        if let Some(downstream_project) = downstream_projects.get(project.root()) {
+            return Ok(downstream_project.sources.clone());
         }
         let in_place = match self.options.isolation {
             Isolation::None => Some(state.lock_in_place()?),
             Isolation::Snapshot(_) | Isolation::Worktree => None,
         };
         let sources = Prepared::new(self.options.isolation, project, state).for_many(project);
-        let guest = Guest {
+        let downstream_project = DownstreamProject {
             sources: sources.clone(),
             _in_place: in_place,
         };
-        guests.insert(project.root().to_owned(), guest);
+        downstream_projects.insert(project.root().to_owned(), downstream_project);
         Ok(sources)
     }
 
     /// Removes what was kept for the jobs of other projects.
     pub(crate) async fn discard(&self) {
-        let guests = std::mem::take(&mut *self.lock());
-        for guest in guests.values() {
-            isolation::discard(&guest.sources).await;
+        let downstream_projects = std::mem::take(&mut *self.lock());
+        for downstream_project in downstream_projects.values() {
+            isolation::discard(&downstream_project.sources).await;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Guest>> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, DownstreamProject>> {
+        self.downstream_projects
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

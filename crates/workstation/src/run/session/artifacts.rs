@@ -6,7 +6,7 @@ use executor_core::JobId;
 use job_runner::StoredArtifacts;
 use pipeline::Plan;
 use scheduler::Status;
-use scheduler::{FinishedJob, Progress};
+use scheduler::{FinishedJob, RunProgress};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) struct Found {
     /// What is to be told about it, a line each.
     pub(crate) notes: Vec<String>,
     /// The jobs before it, as if they had run.
-    pub(crate) progress: Progress,
+    pub(crate) progress: RunProgress,
 }
 
 /// Looks for the artifacts of the jobs before the one that is entered, in the last run that has them.

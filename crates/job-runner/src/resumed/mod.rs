@@ -2,12 +2,12 @@
 //!
 //! See `docs/design/docker.md`, "Recovery".
 
-mod go_on;
 mod note;
 mod notes;
 mod noting;
+mod resume;
 
-pub(crate) use go_on::GoingOn;
 pub use note::JobNote;
 pub use notes::JobNotes;
 pub(crate) use noting::Noting;
+pub(crate) use resume::ResumedJob;

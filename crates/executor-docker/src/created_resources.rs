@@ -2,10 +2,10 @@
 
 use crate::container;
 use crate::container::death::death;
-use crate::doubt::Doubt;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::network::JobNetwork;
+use crate::pending_request::PendingRequest;
 use crate::service::Services;
 use crate::volume::JobVolumes;
 use fail_point::fail_point;
@@ -17,10 +17,10 @@ use tokio::task::JoinSet;
 
 /// Notes of what was made, or was about to be.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct CreatedResources {
     engine: Engine,
     supervisor: Option<Supervisor>,
-    containers: Vec<(String, Doubt)>,
+    containers: Vec<(String, PendingRequest)>,
     /// The job's network, ours or not.
     pub(crate) network: Option<Arc<JobNetwork>>,
     pub(crate) services: Option<Services>,
@@ -30,7 +30,7 @@ pub(crate) struct Made {
     pub(crate) is_of_pool: bool,
 }
 
-impl Made {
+impl CreatedResources {
     /// Nothing yet.
     pub(crate) fn new(engine: Engine, supervisor: Option<Supervisor>) -> Self {
         Self {
@@ -46,8 +46,8 @@ impl Made {
     }
 
     /// Notes a container by its name, before it is created; whoever creates it says what he doubts.
-    pub(crate) fn container(&mut self, name: &str) -> Doubt {
-        let doubt = Doubt::default();
+    pub(crate) fn container(&mut self, name: &str) -> PendingRequest {
+        let doubt = PendingRequest::default();
         self.containers.push((name.to_owned(), doubt.clone()));
         doubt
     }
@@ -71,7 +71,7 @@ impl Made {
         for (noted, doubt) in &mut self.containers {
             if noted == name {
                 id.clone_into(noted);
-                *doubt = Doubt::none();
+                *doubt = PendingRequest::none();
             }
         }
     }
@@ -160,7 +160,7 @@ impl Made {
 
 /// Returns the container that can be there, if it is one: which of several is the last one to die is not worth a word.
 /// That of a helper is noted before it is needed, and often it never is.
-fn only_one(containers: &[(String, Doubt)]) -> Option<&str> {
+fn only_one(containers: &[(String, PendingRequest)]) -> Option<&str> {
     let mut asked = containers.iter().filter(|(_, doubt)| doubt.was_asked());
     match (asked.next(), asked.next()) {
         (Some((container, _)), None) => Some(container),
@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn a_helper_that_nobody_asked_for_is_not_the_last_to_die() {
-        let there = |name: &str| (name.to_owned(), Doubt::none());
-        let noted = |name: &str| (name.to_owned(), Doubt::default());
+        let there = |name: &str| (name.to_owned(), PendingRequest::none());
+        let noted = |name: &str| (name.to_owned(), PendingRequest::default());
         assert_eq!(only_one(&[there("a"), noted("a-helper")]), Some("a"));
         assert_eq!(only_one(&[there("a"), there("a-helper")]), None);
         assert_eq!(only_one(&[noted("a")]), None);

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 /// What is needed to go on with a job.
 #[derive(Debug)]
-pub(crate) struct GoingOn {
+pub(crate) struct ResumedJob {
     pub(crate) note: JobNote,
     /// In what the job would begin anew.
     anew: RunContext,
 }
 
-impl GoingOn {
+impl ResumedJob {
     /// Changes `context` into the one that the job was begun in.
     pub(crate) fn new(note: JobNote, context: &mut RunContext) -> Self {
         let anew = context.clone();

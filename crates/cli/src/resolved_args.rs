@@ -12,11 +12,11 @@ use console::terminal::OwnTerminal;
 use console::{ProgressMode, error_line};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use workstation::{LocalError, LocalProject, Said, SettingValue, Settings, StateDir};
+use workstation::{LayeredValue, LocalError, LocalProject, SettingValue, Settings, StateDir};
 
 /// A command's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Settled {
+pub(crate) struct ResolvedArgs {
     /// With all settings.
     pub(crate) words: Vec<OsString>,
     /// With those that a run keeps when it is gone on with: not what is shown.
@@ -33,7 +33,7 @@ pub(crate) enum Asked {
     Screen,
 }
 
-impl Settled {
+impl ResolvedArgs {
     /// Returns the words, the first of which is the program's name, with what settings say of options
     /// that they leave out. `read` returns the settings for the directory that the words name, if they
     /// name one. Words that are no command, or one that is about no pipeline, stay as they are.
@@ -65,7 +65,7 @@ impl Settled {
         let settings = read(directory.map(PathBuf::as_path))?;
         let mut meant = meant(&settings, command, root, matches);
         meant.retain(|(said, _)| asked == Asked::All || said.key.is_about_screen);
-        let with = |keep: &dyn Fn(&Said) -> bool| {
+        let with = |keep: &dyn Fn(&LayeredValue) -> bool| {
             let added = meant.iter().filter(|(said, _)| keep(said));
             let added = added.map(|(_, word)| OsString::from(word));
             let (before, after) = words.split_at(depth + 1);
@@ -181,7 +181,7 @@ fn meant<'s>(
     command: &Command,
     root: &Command,
     matches: &ArgMatches,
-) -> Vec<(&'s Said, String)> {
+) -> Vec<(&'s LayeredValue, String)> {
     let run = root.find_subcommand("run");
     let mut words = Vec::new();
     for said in settings.options(&|option| says(matches, &id(option))) {
@@ -206,7 +206,7 @@ fn meant<'s>(
 }
 
 /// Returns whether a run writes lines for people, among which somebody else may have the terminal.
-fn is_for_lines(words: &[(&Said, String)], matches: &ArgMatches) -> bool {
+fn is_for_lines(words: &[(&LayeredValue, String)], matches: &ArgMatches) -> bool {
     let settled = words.iter().find(|(said, _)| said.key.name == "progress");
     if let Some((_, word)) = settled {
         return word != FULL_SCREEN && word != "--progress=json";
@@ -220,7 +220,7 @@ fn is_for_lines(words: &[(&Said, String)], matches: &ArgMatches) -> bool {
 
 /// Takes out what settings say of the screen and cannot be had, since nobody asked for it just now: the
 /// full screen without a terminal or with what does not go with it, and that itself for the full screen.
-fn fit_screen(words: &mut Vec<(&Said, String)>, matches: &ArgMatches, is_watch: bool) {
+fn fit_screen(words: &mut Vec<(&LayeredValue, String)>, matches: &ArgMatches, is_watch: bool) {
     let asks = |id: &str| is_given(matches, id);
     let has_no_screen = is_watch || asks("output") || asks("shell_on_failure");
     words.retain(|(_, word)| {
@@ -256,7 +256,7 @@ fn says(matches: &ArgMatches, id: &str) -> bool {
 }
 
 /// Returns the option that says what a setting says.
-fn words_of(said: &Said, argument: &Arg) -> Vec<String> {
+fn words_of(said: &LayeredValue, argument: &Arg) -> Vec<String> {
     let name = said.key.name;
     let may_say_no = !matches!(argument.get_action(), ArgAction::SetTrue);
     let option = |value: &str| format!("--{name}={value}");
@@ -275,13 +275,13 @@ mod tests {
     use super::*;
     use workstation::{SECTIONS, SettingKey, SettingKind};
 
-    fn settled(line: &str, user: &str) -> Settled {
+    fn settled(line: &str, user: &str) -> ResolvedArgs {
         let words = line.split(' ').map(OsString::from).collect();
         let read = |_: Option<&Path>| {
             let settings = Settings::parse(Path::new("config.toml"), user, None);
             settings.map_err(|error| Failure::from(LocalError::Settings(error)))
         };
-        Settled::of(words, Asked::All, read).unwrap()
+        ResolvedArgs::of(words, Asked::All, read).unwrap()
     }
 
     fn joined(words: &[OsString]) -> String {

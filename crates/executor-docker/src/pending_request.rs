@@ -52,9 +52,9 @@ const ANSWERED: u8 = 2;
 /// Whether an engine may still make something that was asked for: nobody got its answer. Clones are the
 /// same doubt.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Doubt(Arc<AtomicU8>);
+pub(crate) struct PendingRequest(Arc<AtomicU8>);
 
-impl Doubt {
+impl PendingRequest {
     /// About what is there.
     pub(crate) fn none() -> Self {
         Self(Arc::new(AtomicU8::new(ANSWERED)))
@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    async fn removals(doubt: &Doubt, there_at: usize) -> usize {
+    async fn removals(doubt: &PendingRequest, there_at: usize) -> usize {
         let count = Cell::new(0);
         let settled = doubt.settle(|| {
             count.set(count.get() + 1);
@@ -130,7 +130,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_may_come_late_is_looked_for_until_it_is_there() {
         let check = async |answer: Result<(), DockerError>, there_at: usize, expect: usize| {
-            let doubt = Doubt::default();
+            let doubt = PendingRequest::default();
             let words = format!("{answer:?}");
             // How it ended is what the doubt is about.
             let _ = doubt.until_answered(async { answer }).await;
@@ -147,7 +147,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_dropped_request_leaves_doubt() {
-        let (doubt, cancellation) = (Doubt::default(), Cancellation::new());
+        let (doubt, cancellation) = (PendingRequest::default(), Cancellation::new());
         cancellation.cancel(CancelCause::User);
         let never = std::future::pending::<Result<(), DockerError>>();
         let asked = doubt.until_answered(unless_stopped(&cancellation, never));

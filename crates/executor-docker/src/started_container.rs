@@ -3,17 +3,17 @@
 use crate::assemble::reach_agent;
 use crate::container::JobContainer;
 use crate::container::ready::Inside;
+use crate::created_resources::CreatedResources;
 use crate::creation::Creation;
 use crate::error::DockerError;
-use crate::made::Made;
-use crate::tactic::Tactic;
+use crate::stage_transport::Tactic;
 use crate::workspace::JobFiles;
 use executor_core::Cancellation;
 use steps::StepsClient;
 
 /// A container that has begun, and what it found.
 #[derive(Debug)]
-pub(crate) struct Readied {
+pub(crate) struct StartedContainer {
     pub(crate) container: JobContainer,
     pub(crate) files: JobFiles,
     /// None where there is no shell.
@@ -26,9 +26,9 @@ impl Creation<'_> {
     /// Creates the container, starts it, and waits until stages can run in it.
     pub(crate) async fn ready(
         &self,
-        made: &mut Made,
+        made: &mut CreatedResources,
         cancellation: &Cancellation,
-    ) -> Result<Readied, DockerError> {
+    ) -> Result<StartedContainer, DockerError> {
         let (container, files, line) = self.begin(made, cancellation).await?;
         let (inside, client) = match self.tactic {
             Tactic::Exec | Tactic::Attach => (Inside::read(&line), None),
@@ -37,7 +37,7 @@ impl Creation<'_> {
                 (inside, Some(client))
             }
         };
-        Ok(Readied {
+        Ok(StartedContainer {
             container,
             files,
             inside,

@@ -120,7 +120,7 @@ fn remove(file: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::going_on::note::{Slot, Stream};
+    use crate::resumed::note::{Slot, Stream};
     use executor_core::ability::ResumeHandle;
     use executor_core::{JobSlot, TraceStream};
 
