@@ -1,8 +1,8 @@
-//! At most so many jobs at once.
+//! A limit on concurrent jobs.
 
 use crate::forward::forward_provider;
 use crate::owner::Owner;
-use crate::room::{Room, Seat};
+use crate::permits::{Permit, PermitCounter};
 use async_trait::async_trait;
 use executor_core::{
     AcquireError, CancelCause, Cancellation, ExecutorData, ExecutorProvider, ProviderError,
@@ -12,45 +12,45 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What a [`ConcurrencyLimitLayer`] does when all is in use.
+/// The behaviour of a [`ConcurrencyLimitLayer`] at its limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// It says [`AcquireError::NoFreeExecutor`] at once: the worker rests and comes again, and a
-    /// [`FallbackLayer`](crate::FallbackLayer) goes on to its next provider.
+    /// Returns [`AcquireError::NoFreeExecutor`] at once: the worker pauses and retries, and a
+    /// [`FallbackLayer`](crate::FallbackLayer) tries its next provider.
     #[default]
     Refuse,
-    /// It waits until a job ends or a stop is asked for. The next job starts at once then, instead
-    /// of after the worker's rest.
+    /// Waits until a job ends or a stop is requested. The next job then starts at once instead of
+    /// after the worker's pause.
     Wait,
 }
 
-/// Lets at most so many jobs hold capacity at once.
+/// Limits the number of jobs that hold capacity at once.
 ///
-/// GitLab Runner has two such limits, and so has this layer: [`concurrent`](Self::concurrent) counts
-/// the jobs of all runners together, [`of_each_runner`](Self::of_each_runner) those of each runner
-/// alone. The count belongs to the layer: put around several providers, it limits them together.
+/// Like GitLab Runner, it has two kinds of limits: [`concurrent`](Self::concurrent) counts the jobs of
+/// all runners together, [`of_each_runner`](Self::of_each_runner) those of each runner. The count
+/// belongs to the layer: around several providers, it limits them together.
 ///
 /// # What it changes
 ///
-/// `acquire` takes a seat before it asks the inner provider, and refuses or waits when there is none
-/// ([`WhenFull`]; default: it refuses). The seat travels in the [`ExecutorData`] and is free again
-/// with `release`, after the inner provider's, or when the data is dropped. All else is forwarded.
+/// `acquire` takes a permit before it calls the inner provider. Without a free permit it refuses or
+/// waits ([`WhenFull`]; default: it refuses). The [`ExecutorData`] carries the permit until `release`,
+/// after the inner provider's, or until the data is dropped. All else is forwarded.
 ///
 /// # Cancellation
 ///
-/// A stop ends the waiting with [`AcquireError::Canceled`], and nothing is taken.
+/// A stop ends the wait with [`AcquireError::Canceled`] and takes no permit.
 ///
 /// # Examples
 ///
-/// Right: around each provider of a [`FallbackLayer`](crate::FallbackLayer), so that a full one sends
-/// the job to the next. Wrong: around them all, where a job is refused although the next one is idle.
+/// Right: around each provider of a [`FallbackLayer`](crate::FallbackLayer), so that a full provider
+/// passes the job to the next. Wrong: around all of them, which refuses a job while the next is idle.
 ///
 /// ```
 /// use executor_core::prelude::*;
 /// use executor_layers::{ConcurrencyLimitLayer, FallbackLayer};
 /// use executor_testkit::{ScriptedProvider, runner_config};
 ///
-/// /// Says whether a second job finds capacity while the first one has some.
+/// /// Returns whether a second job finds capacity while the first one holds some.
 /// async fn takes_two(provider: Arc<dyn ExecutorProvider>) -> Result<bool, AcquireError> {
 ///     let (config, go_on) = (runner_config("two hosts"), Cancellation::new());
 ///     let _first = provider.acquire(&config, &go_on).await?;
@@ -81,26 +81,28 @@ pub struct ConcurrencyLimitLayer {
 
 #[derive(Debug, Clone)]
 enum Scope {
-    All { limit: u32, room: Arc<Room> },
-    EachRunner(Arc<Mutex<HashMap<RunnerKey, Arc<Room>>>>),
+    All {
+        limit: u32,
+        counter: Arc<PermitCounter>,
+    },
+    EachRunner(Arc<Mutex<HashMap<RunnerKey, Arc<PermitCounter>>>>),
 }
 
-/// What a runner is told apart by: its name, and the part of its token that may be shown.
+/// Identifies a runner: its name, and the part of its token that is not secret.
 type RunnerKey = (String, String);
 
 impl ConcurrencyLimitLayer {
-    /// Lets at most `limit` jobs of all runners through at once (GitLab's `concurrent`); 0 means any
-    /// number.
+    /// Returns a limit of `limit` jobs for all runners (GitLab's `concurrent`); 0 means no limit.
     pub fn concurrent(limit: u32) -> Self {
         Self::new(Scope::All {
             limit,
-            room: Arc::default(),
+            counter: Arc::default(),
         })
     }
 
-    /// Lets at most [`RunnerConfig::limit`] jobs of each runner through at once.
+    /// Returns a limit of [`RunnerConfig::limit`] jobs for each runner.
     ///
-    /// The settings that come with each `acquire` count, so a changed limit holds from then on.
+    /// Each `acquire` reads the limit from its settings, so a change applies at once.
     pub fn of_each_runner() -> Self {
         Self::new(Scope::EachRunner(Arc::default()))
     }
@@ -112,7 +114,7 @@ impl ConcurrencyLimitLayer {
         }
     }
 
-    /// Sets what happens when all is in use; default [`WhenFull::Refuse`].
+    /// Sets the behaviour at the limit; default [`WhenFull::Refuse`].
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.when_full = when_full;
         self
@@ -131,19 +133,19 @@ impl ProviderLayer for ConcurrencyLimitLayer {
 }
 
 impl Scope {
-    fn room_and_limit(&self, config: &RunnerConfig) -> (Arc<Room>, u32) {
+    fn counter_and_limit(&self, config: &RunnerConfig) -> (Arc<PermitCounter>, u32) {
         match self {
-            Self::All { limit, room } => (Arc::clone(room), *limit),
-            Self::EachRunner(rooms) => {
+            Self::All { limit, counter } => (Arc::clone(counter), *limit),
+            Self::EachRunner(counters) => {
                 let key = (config.name.clone(), config.short_token().to_owned());
-                let mut rooms = rooms.lock().unwrap_or_else(PoisonError::into_inner);
-                (Arc::clone(rooms.entry(key).or_default()), config.limit)
+                let mut counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
+                (Arc::clone(counters.entry(key).or_default()), config.limit)
             }
         }
     }
 }
 
-/// A provider that a [`ConcurrencyLimitLayer`] was put around.
+/// A provider wrapped in a [`ConcurrencyLimitLayer`].
 #[derive(Debug)]
 pub struct ConcurrencyLimitProvider {
     inner: Arc<dyn ExecutorProvider>,
@@ -153,23 +155,23 @@ pub struct ConcurrencyLimitProvider {
 }
 
 impl ConcurrencyLimitProvider {
-    async fn seat(
+    async fn permit(
         &self,
         config: &RunnerConfig,
         cancellation: &Cancellation,
-    ) -> Result<Seat, AcquireError> {
-        let (room, limit) = self.scope.room_and_limit(config);
+    ) -> Result<Permit, AcquireError> {
+        let (counter, limit) = self.scope.counter_and_limit(config);
         match self.when_full {
-            WhenFull::Refuse => room.try_take(limit).ok_or(AcquireError::NoFreeExecutor),
-            WhenFull::Wait => room.take(limit, cancellation).await.ok_or_else(|| {
+            WhenFull::Refuse => counter.try_take(limit).ok_or(AcquireError::NoFreeExecutor),
+            WhenFull::Wait => counter.take(limit, cancellation).await.ok_or_else(|| {
                 AcquireError::Canceled(cancellation.cause().unwrap_or(CancelCause::User))
             }),
         }
     }
 }
 
-/// Leaves with `release`, even while somebody still holds a clone of the data.
-type Permit = Mutex<Option<Seat>>;
+/// Is emptied by `release`, even while another task holds a clone of the data.
+type PermitCell = Mutex<Option<Permit>>;
 
 #[deny(clippy::missing_trait_methods)]
 #[async_trait]
@@ -181,16 +183,16 @@ impl ExecutorProvider for ConcurrencyLimitProvider {
         config: &RunnerConfig,
         cancellation: &Cancellation,
     ) -> Result<ExecutorData, AcquireError> {
-        let seat = self.seat(config, cancellation).await?;
+        let permit = self.permit(config, cancellation).await?;
         let data = self.inner.acquire(config, cancellation).await?;
-        Ok(self.owner.put(data, Permit::new(Some(seat))))
+        Ok(self.owner.put(data, PermitCell::new(Some(permit))))
     }
 
     async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
-        let permit = self.owner.find::<Permit>(&data);
-        // Free at the end of this call, also when the inner one panics.
-        let _seat =
-            permit.and_then(|permit| permit.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let cell = self.owner.find::<PermitCell>(&data);
+        // Dropped at the end of this call, even if the inner call panics.
+        let _permit =
+            cell.and_then(|cell| cell.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.inner.release(config, data.clone()).await;
     }
 

@@ -1,9 +1,8 @@
-//! Forwarding in one line, method by method.
+//! Macros that forward methods to a field.
 //!
-//! A wrapper names each method it only forwards, so a reader sees what it changes: all the rest.
-//! A method that is neither named nor written does not compile, and one that the contract gives a
-//! default body later is found by `clippy::missing_trait_methods`. Asynchronous methods are written
-//! out: `async_trait` does not look into macros.
+//! A wrapper names each method it only forwards, so all other methods are those it changes. A missing
+//! method does not compile, and `clippy::missing_trait_methods` finds one with a default body.
+//! Asynchronous methods are written out because `async_trait` does not expand macros.
 
 /// Forwards methods of `ExecutorProvider` to the field of this name.
 macro_rules! forward_provider {

@@ -1,17 +1,16 @@
-//! Wrappers around any executor provider, one concern each.
+//! Layers around executor providers, one concern each.
 //!
-//! A layer changes a part of what a provider does and forwards the rest, so any of them fits around
-//! any executor, and around another layer. [`ProviderStack`] puts them on from the inside out: the
-//! layer added last is asked first. The page of each layer shows an order that works and one that
-//! does not.
+//! A layer changes a part of a provider's behaviour and forwards the rest, so it can wrap any provider
+//! and any other layer. [`ProviderStack`] applies layers from the inside out: the layer added last is
+//! called first. The documentation of each layer shows an order that works and one that does not.
 //!
-//! - [`ConcurrencyLimitLayer`]: at most so many jobs at once.
-//! - [`FallbackLayer`]: the next provider when one cannot.
-//! - [`RetryLayer`]: another try when `prepare` fails.
-//! - [`RouteByTagsLayer`]: the provider that fits the tags of a job.
+//! - [`ConcurrencyLimitLayer`]: a limit on concurrent jobs.
+//! - [`FallbackLayer`]: the next provider when one is busy or fails.
+//! - [`RetryLayer`]: another attempt when `prepare` fails.
+//! - [`RouteByTagsLayer`]: a provider chosen by the tags of a job.
 //! - [`TimeoutLayer`]: a deadline for each kind of call.
 //! - [`TracingLayer`]: a span around each attempt of a job and each call.
-//! - [`MetricsLayer`]: what happens, in numbers for Prometheus.
+//! - [`MetricsLayer`]: counts and durations for Prometheus.
 //!
 //! # Examples
 //!
@@ -33,14 +32,13 @@
 mod concurrency_limit;
 mod fallback;
 mod forward;
-mod held;
 mod metrics;
 mod owner;
-mod rest;
+mod permits;
+mod provider_set;
+mod reservations;
 mod retry;
-mod room;
 mod route_by_tags;
-mod several;
 mod timeout;
 mod tracing;
 

@@ -1,11 +1,11 @@
-//! Finding one's own value in the data of a job.
+//! Lookup of a provider's own value in the data of a job.
 
 use executor_core::ExecutorData;
 use std::sync::Arc;
 
-/// Tells what one provider put into [`ExecutorData`] from what another of its kind did.
+/// Distinguishes the values of one provider in [`ExecutorData`] from those of another of its kind.
 ///
-/// The same layer may stand twice in a stack, and the newest value is the outer one's then.
+/// A stack may contain the same layer twice; the newest value is then the outer layer's.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Owner(Arc<()>);
 
@@ -16,7 +16,7 @@ struct Owned<T> {
 }
 
 impl Owner {
-    /// Returns `data` with a value that this owner finds again.
+    /// Returns `data` with a value of this owner.
     pub(crate) fn put<T: Send + Sync + 'static>(
         &self,
         data: ExecutorData,
@@ -28,7 +28,7 @@ impl Owner {
         })
     }
 
-    /// Returns what this owner has put into `data`.
+    /// Returns this owner's value in `data`.
     pub(crate) fn find<'d, T: Send + Sync + 'static>(
         &self,
         data: &'d ExecutorData,
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_owner_finds_its_own() {
+    fn owners_find_only_their_own_values() {
         let (inner, outer, stranger) = (Owner::default(), Owner::default(), Owner::default());
         let data = inner.put(ExecutorData::new(), "inner");
         let data = outer.put(data, "outer");

@@ -1,7 +1,6 @@
-//! Another try when `prepare` fails.
+//! Retries of `prepare`.
 
 use crate::forward::{forward_executor, forward_provider};
-use crate::rest::rest;
 use async_trait::async_trait;
 use executor_core::{
     AcquireError, BuildError, Cancellation, Executor, ExecutorData, ExecutorProvider,
@@ -11,27 +10,27 @@ use executor_core::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Tries `prepare` again, with a new executor, when it fails in a way that may pass.
+/// Retries `prepare` with a new executor after a temporary failure.
 ///
 /// # What it changes
 ///
-/// When `prepare` fails with an error that [is temporary](BuildError::is_temporary), the failed
-/// executor is cleaned up, the layer rests, and a new executor is created from the same
-/// [`ExecutorData`]. Each failed try is a line in the job's log. Stages are never run again: a
-/// script that ran half may have done half of what it does.
+/// When `prepare` fails with a [temporary](BuildError::is_temporary) error, the layer cleans up the
+/// failed executor, pauses, and creates a new executor from the same [`ExecutorData`]. The job's log has
+/// a line for each failed attempt. Stages are never retried: a script that ran halfway may have had
+/// effects.
 ///
-/// What it gives up on is [marked](BuildError::given_up) as no longer temporary. So neither a second
-/// `RetryLayer` nor the job runner's own tries multiply with it: the innermost one decides.
+/// The last error is [marked](BuildError::given_up) as no longer temporary. Neither a second
+/// `RetryLayer` nor the job runner then retries: the innermost retry decides.
 ///
 /// # Cancellation
 ///
-/// A stop ends the try under way, or the rest between two, and there is no further one.
+/// A stop ends the current attempt or pause; no further attempt follows.
 ///
 /// # Examples
 ///
-/// Right: a [`TimeoutLayer`](crate::TimeoutLayer) outside, which limits all tries together.
-/// Wrong: one inside. It limits each try alone, and what it stops is not tried again, because it
-/// is no longer known whether trying helps.
+/// Right: a [`TimeoutLayer`](crate::TimeoutLayer) outside, which limits all attempts together.
+/// Wrong: one inside. It limits each attempt alone, and a timeout is not temporary, so it ends the
+/// attempts.
 ///
 /// ```
 /// use executor_core::prelude::*;
@@ -39,11 +38,11 @@ use std::time::Duration;
 /// use executor_testkit::{Directive, Failure, Moment, OptionsBuilder, ScriptedProvider};
 /// use std::time::Duration;
 ///
-/// /// Each try takes 4 seconds and fails.
+/// /// Each attempt takes 4 seconds and fails.
 /// fn host() -> ScriptedProvider {
 ///     let host = ScriptedProvider::new();
-///     let try_in_vain = Directive::fail(Failure::temporary("connect"));
-///     host.on(Moment::Prepare, try_in_vain.delay(Duration::from_secs(4)));
+///     let failure = Directive::fail(Failure::temporary("connect"));
+///     host.on(Moment::Prepare, failure.delay(Duration::from_secs(4)));
 ///     host
 /// }
 ///
@@ -78,7 +77,7 @@ pub struct RetryLayer {
 }
 
 impl RetryLayer {
-    /// Returns a layer with GitLab Runner's numbers: 3 tries, 3 seconds apart.
+    /// Returns a layer with GitLab Runner's defaults: 3 attempts, 3 seconds apart.
     pub fn new() -> Self {
         Self {
             attempts: 3,
@@ -86,13 +85,13 @@ impl RetryLayer {
         }
     }
 
-    /// Sets how often `prepare` is tried in all; default 3, and 0 counts as 1.
+    /// Sets the total number of attempts; default 3, and 0 counts as 1.
     pub fn with_attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts;
         self
     }
 
-    /// Sets the rest between two tries; default 3 seconds.
+    /// Sets the pause between two attempts; default 3 seconds.
     pub fn with_pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
@@ -114,7 +113,7 @@ impl ProviderLayer for RetryLayer {
     }
 }
 
-/// A provider that a [`RetryLayer`] was put around.
+/// A provider wrapped in a [`RetryLayer`].
 #[derive(Debug)]
 pub struct RetryProvider {
     inner: Arc<dyn ExecutorProvider>,
@@ -158,15 +157,15 @@ impl ExecutorProvider for RetryProvider {
     }
 }
 
-/// An executor whose `prepare` may be that of another executor in the end.
+/// An executor whose `prepare` is retried.
 #[derive(Debug)]
 pub struct RetryExecutor {
-    /// The executor of the latest try.
+    /// The executor of the latest attempt.
     inner: Box<dyn Executor>,
     provider: Arc<dyn ExecutorProvider>,
     data: ExecutorData,
     layer: RetryLayer,
-    /// Follows the latest executor, for whoever took it before.
+    /// Follows the latest executor, for readers that took the cell earlier.
     stage: StageCell,
 }
 
@@ -184,7 +183,7 @@ impl RetryExecutor {
         self.inner.prepare(options, cancellation).await
     }
 
-    /// Removes what a failed try made, which no further try would find.
+    /// Cleans up after a failed attempt; a later executor would not find its resources.
     async fn clean_up_failed(&mut self, options: &PrepareOptions) {
         if let Err(error) = self.inner.cleanup().await {
             let text = format!("failed to clean up: {}", error.chain());
@@ -216,11 +215,11 @@ impl Executor for RetryExecutor {
             }
             self.clean_up_failed(&options).await;
             options.trace.warning_line(&format!(
-                "try {attempt} of {attempts} to prepare failed, next one in {}: {}",
+                "attempt {attempt} of {attempts} to prepare failed, next attempt in {}: {}",
                 HumanDuration(pause),
                 error.chain()
             ));
-            rest(pause, cancellation).await?;
+            self::pause(pause, cancellation).await?;
             attempt += 1;
         }
     }
@@ -248,4 +247,23 @@ impl Executor for RetryExecutor {
     }
 
     forward_executor!(inner: steps, terminal, file_transfer, port_proxy, suspend, resumable);
+}
+
+/// Pauses between two attempts.
+///
+/// # Errors
+///
+/// [`BuildError::Canceled`], at once, when a stop is requested.
+pub(crate) async fn pause(
+    duration: Duration,
+    cancellation: &Cancellation,
+) -> Result<(), BuildError> {
+    tokio::select! {
+        () = tokio::time::sleep(duration) => {}
+        () = cancellation.canceled() => {}
+    }
+    match cancellation.cause() {
+        Some(cause) => Err(BuildError::Canceled(cause)),
+        None => Ok(()),
+    }
 }

@@ -1,4 +1,4 @@
-//! A span for each attempt of a job, and for each call.
+//! Spans for the attempts of a job and for calls.
 
 use crate::forward::{forward_executor, forward_provider};
 use async_trait::async_trait;
@@ -14,13 +14,13 @@ use tokio::time::Instant;
 use tracing::field::{Empty, display};
 use tracing::{Instrument, Span, info_span};
 
-/// Puts a span around each attempt of a job, and inside it one around each call.
+/// Adds a span for each attempt of a job and, inside it, one for each call.
 ///
 /// # What it changes
 ///
-/// Nothing; all is forwarded. What the inner layers and the executor log while a call lasts is inside
-/// its span, so that it says which job it is about. The layer logs nothing itself: an error that is
-/// returned is told by whoever it ends with.
+/// Nothing; all calls are forwarded. Log messages of inner layers and the executor during a call are
+/// inside its span, which names the job. The layer logs nothing itself: the caller that handles an error
+/// logs it.
 ///
 /// | span | fields |
 /// | --- | --- |
@@ -30,14 +30,13 @@ use tracing::{Instrument, Span, info_span};
 /// | `acquire` | `runner`, `executor`, `outcome`, `duration` |
 /// | `release` | `runner`, `executor`, `duration` |
 ///
-/// `outcome` is a state (`success`), an exit code or signal, `ok`, or the reason of a failure in
-/// GitLab's words; `duration` is in seconds. Both are recorded at the end. Scripts and variables are
-/// in no field.
+/// `outcome` is a state (`success`), an exit code or signal, `ok`, or GitLab's failure reason;
+/// `duration` is in seconds. Both are recorded at the end. No field contains scripts or variables.
 ///
 /// # Examples
 ///
-/// Right: next to the executor, inside of a [`RetryLayer`](crate::RetryLayer), so that each attempt
-/// is a span. Wrong: outside of it, where all attempts and the rests between them are one.
+/// Right: next to the executor, inside a [`RetryLayer`](crate::RetryLayer), so that each attempt has a
+/// span. Wrong: outside it, where all attempts and pauses share one span.
 ///
 /// ```
 /// use executor_core::prelude::*;
@@ -79,16 +78,16 @@ use tracing::{Instrument, Span, info_span};
 /// #     }
 /// # }
 ///
-/// /// Fails twice, then goes on.
+/// /// Fails twice, then succeeds.
 /// fn host() -> ScriptedProvider {
 ///     let host = ScriptedProvider::new();
 ///     host.on(Moment::Prepare, Directive::fail(Failure::temporary("connect")).times(2));
 ///     host
 /// }
 ///
-/// /// Returns how many attempts a job is seen to take.
+/// /// Returns the number of attempts with a span.
 /// async fn attempts(provider: Arc<dyn ExecutorProvider>) -> Result<usize, BuildError> {
-///     let spans = Spans::listen(); // a subscriber that notes the spans of this thread
+///     let spans = Spans::listen(); // a subscriber that records the spans of this thread
 ///     let mut executor = provider.create(&ExecutorData::new())?;
 ///     executor.prepare(OptionsBuilder::new().build(), &Cancellation::new()).await?;
 ///     executor.cleanup().await?;
@@ -124,7 +123,7 @@ impl ProviderLayer for TracingLayer {
     }
 }
 
-/// A provider that a [`TracingLayer`] was put around.
+/// A provider wrapped in a [`TracingLayer`].
 #[derive(Debug)]
 pub struct TracingProvider {
     inner: Arc<dyn ExecutorProvider>,
@@ -199,7 +198,7 @@ impl ExecutorProvider for TracingProvider {
 #[derive(Debug)]
 pub struct TracingExecutor {
     inner: Box<dyn Executor>,
-    /// Ends with the executor.
+    /// The span of the attempt, which ends with the executor.
     attempt: Call,
 }
 
@@ -229,7 +228,7 @@ impl Executor for TracingExecutor {
             Ok(_) => call.note("ok"),
             Err(error) => {
                 call.note(error.failure_reason());
-                // There will be no `finish`.
+                // No `finish` follows.
                 self.attempt.note(error.failure_reason());
             }
         }
@@ -294,7 +293,7 @@ impl Executor for TracingExecutor {
     );
 }
 
-/// A span that is told at its end how long it was, also after a panic.
+/// A span that records its duration at its end, also after a panic.
 #[derive(Debug)]
 struct Call {
     span: Span,

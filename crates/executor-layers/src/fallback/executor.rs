@@ -1,6 +1,6 @@
-use crate::fallback::layer::MovesOn;
+use crate::fallback::layer::FallbackTrigger;
 use crate::fallback::members::Members;
-use crate::fallback::policy::may_go_better_elsewhere;
+use crate::fallback::policy::another_provider_may_succeed;
 use crate::forward::forward_executor;
 use async_trait::async_trait;
 use executor_core::ability::{PortProxy, StepsConnector, Terminal};
@@ -10,16 +10,16 @@ use executor_core::{
 };
 use std::sync::Arc;
 
-/// An executor that may be that of another provider once it is prepared.
+/// An executor that `prepare` may replace with another provider's.
 #[derive(Debug)]
 pub struct FallbackExecutor {
-    /// That of the member which has the job now.
+    /// The executor of the member that currently has the job.
     inner: Box<dyn Executor>,
     members: Arc<Members>,
-    moves_on: MovesOn,
+    trigger: FallbackTrigger,
     data: ExecutorData,
-    promised: FeaturesInfo,
-    /// Follows the current executor, for whoever took it before.
+    advertised: FeaturesInfo,
+    /// Follows the current executor, for readers that took the cell earlier.
     stage: StageCell,
 }
 
@@ -27,32 +27,32 @@ impl FallbackExecutor {
     pub(super) fn new(
         inner: Box<dyn Executor>,
         members: Arc<Members>,
-        moves_on: MovesOn,
+        trigger: FallbackTrigger,
         data: ExecutorData,
     ) -> Self {
         let stage = StageCell::new();
         stage.follow(inner.stage_cell());
         Self {
             inner,
-            // A provider that cannot tell its features any more promises nothing.
-            promised: members.features().unwrap_or_default(),
+            // A provider that can no longer report its features advertises none.
+            advertised: members.features().unwrap_or_default(),
             members,
-            moves_on,
+            trigger,
             data,
             stage,
         }
     }
 
-    fn moves_on_after(&self, error: &BuildError) -> bool {
-        self.moves_on == MovesOn::AlsoAfterFailedPrepare && may_go_better_elsewhere(error)
+    fn falls_back_after(&self, error: &BuildError) -> bool {
+        self.trigger == FallbackTrigger::AcquireOrPrepare && another_provider_may_succeed(error)
     }
 
-    /// Puts the executor of the next member with capacity in the place of the failed one.
+    /// Replaces the failed executor with that of the next member with capacity.
     ///
     /// # Errors
     ///
     /// `failure`, when no further member has capacity.
-    async fn move_on(
+    async fn fall_back(
         &mut self,
         failure: BuildError,
         options: &PrepareOptions,
@@ -74,12 +74,12 @@ impl FallbackExecutor {
             Err(_) => return Err(failure),
         };
         options.trace.warning_line(&format!(
-            "failed to prepare, going on with provider {} of {}: {}",
+            "failed to prepare, trying provider {} of {} next: {}",
             next.provider + 1,
             self.members.len(),
             failure.chain()
         ));
-        // Noted first, so that it is released whatever happens from here on.
+        // Recorded first, so that it is always released.
         all.add(next);
         if let Err(error) = self.inner.cleanup().await {
             let text = format!("failed to clean up: {}", error.chain());
@@ -106,8 +106,8 @@ impl Executor for FallbackExecutor {
     ) -> Result<PreparedEnvironment, BuildError> {
         loop {
             match self.inner.prepare(options.clone(), cancellation).await {
-                Err(error) if self.moves_on_after(&error) && !cancellation.is_canceled() => {
-                    self.move_on(error, &options, cancellation).await?;
+                Err(error) if self.falls_back_after(&error) && !cancellation.is_canceled() => {
+                    self.fall_back(error, &options, cancellation).await?;
                 }
                 prepared => return prepared,
             }
@@ -137,18 +137,18 @@ impl Executor for FallbackExecutor {
     }
 
     fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        let is_promised = self.promised.native_steps_integration;
-        self.inner.steps().filter(|_| is_promised)
+        let is_advertised = self.advertised.native_steps_integration;
+        self.inner.steps().filter(|_| is_advertised)
     }
 
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        self.inner.terminal().filter(|_| self.promised.terminal)
+        self.inner.terminal().filter(|_| self.advertised.terminal)
     }
 
     forward_executor!(inner: file_transfer);
 
     fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        self.inner.port_proxy().filter(|_| self.promised.proxy)
+        self.inner.port_proxy().filter(|_| self.advertised.proxy)
     }
 
     forward_executor!(inner: suspend, resumable);

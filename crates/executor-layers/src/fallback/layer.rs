@@ -3,42 +3,41 @@ use crate::fallback::members::Members;
 use executor_core::{ExecutorProvider, ProviderLayer};
 use std::sync::Arc;
 
-/// Asks the next provider when one has no capacity or is broken.
+/// Tries the next provider when one has no capacity or fails.
 ///
-/// The provider the layer is put around is preferred; the others follow in the order they were
-/// added. Each job asks in that order again, so jobs come back to the preferred one by themselves.
+/// The wrapped provider is preferred; the others follow in the order of their addition. Each job tries
+/// them in that order again, so jobs return to the preferred provider by themselves.
 ///
 /// # What it changes
 ///
-/// - `acquire` goes on to the next provider after every refusal, [`AcquireError::NoFreeExecutor`] and
-///   [`AcquireError::Provider`] alike, and when `can_create` or `init` of a provider fails. When all
-///   refuse, it says that there is no capacity if one of them is only busy, and else what is wrong
-///   with the first.
-/// - `prepare`, [if wanted](Self::also_after_failed_prepare), goes on when it fails through no fault
-///   of the job.
-/// - `features` are those that **all** providers have: they are promised before it is known who runs
-///   the job. A terminal, a steps connection or a port proxy that is not promised is not handed out.
-/// - `config_info` and `default_shell` are those of the preferred provider. The environment that
-///   `prepare` returns tells the shell of the one that runs the job.
-/// - `can_create` and `init` succeed when they do for one of them; `shutdown` ends all.
-/// - `release` goes to whoever reserved, which the [`ExecutorData`] remembers. Without that data
-///   there is nothing to create from, and `create` says so.
+/// - `acquire` tries the next provider after every refusal, [`AcquireError::NoFreeExecutor`] and
+///   [`AcquireError::Provider`] alike, and after a failed `can_create` or `init`. When all refuse, it
+///   reports no capacity if at least one is only busy, otherwise the error of the first.
+/// - `prepare`, [if enabled](Self::also_after_failed_prepare), tries the next provider after a failure
+///   that is not the job's fault.
+/// - `features` are those that **all** providers have, because they are reported before a provider is
+///   chosen. Terminals, steps connections and port proxies beyond them are hidden.
+/// - `config_info` and `default_shell` are those of the preferred provider. The environment returned by
+///   `prepare` has the actual shell.
+/// - `can_create` and `init` succeed when one provider does; `shutdown` ends all.
+/// - `release` goes to the provider that reserved, as recorded in the [`ExecutorData`]. Without that
+///   data, `create` fails.
 ///
-/// A [resumed](executor_core::ability::ResumeHandle) job is not led back to the provider that kept
-/// its environment: the handle is refused by another one.
+/// A [resumed](executor_core::ability::ResumeHandle) job does not return to the provider of its
+/// suspended environment: other providers refuse the handle.
 ///
 /// # Examples
 ///
-/// Right: a [`RetryLayer`](crate::RetryLayer) around each provider, which gets its tries before the
-/// next one is asked. Wrong: one around them all. The first small trouble costs the preferred
-/// provider the job.
+/// Right: a [`RetryLayer`](crate::RetryLayer) around each provider, which makes all its attempts before
+/// the next provider is tried. Wrong: one around all of them, where the first temporary error moves the
+/// job to another provider.
 ///
 /// ```
 /// use executor_core::prelude::*;
 /// use executor_layers::{FallbackLayer, RetryLayer};
 /// use executor_testkit::{Directive, Failure, Moment, OptionsBuilder, ScriptedProvider, runner_config};
 ///
-/// /// Connects at the second try.
+/// /// Connects at the second attempt.
 /// fn preferred() -> ScriptedProvider {
 ///     let preferred = ScriptedProvider::new();
 ///     preferred.on(Moment::Prepare, Directive::fail(Failure::temporary("connect")).times(1));
@@ -78,39 +77,39 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct FallbackLayer {
     others: Vec<Arc<dyn ExecutorProvider>>,
-    moves_on: MovesOn,
+    trigger: FallbackTrigger,
 }
 
-/// When a job goes on to the next provider.
+/// The failures after which a job moves to the next provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MovesOn {
-    AtAcquire,
-    AlsoAfterFailedPrepare,
+pub(super) enum FallbackTrigger {
+    Acquire,
+    AcquireOrPrepare,
 }
 
 impl FallbackLayer {
-    /// Returns a layer that goes on to `provider`.
+    /// Returns a layer that falls back to `provider`.
     pub fn to(provider: Arc<dyn ExecutorProvider>) -> Self {
         Self {
             others: vec![provider],
-            moves_on: MovesOn::AtAcquire,
+            trigger: FallbackTrigger::Acquire,
         }
     }
 
-    /// Adds a provider to ask after all the others.
+    /// Adds a provider to try after all others.
     pub fn then(mut self, provider: Arc<dyn ExecutorProvider>) -> Self {
         self.others.push(provider);
         self
     }
 
-    /// Goes on to the next provider as well when `prepare` fails through no fault of the job.
+    /// Also tries the next provider when `prepare` fails through no fault of the job.
     ///
-    /// That is a failure of the system or of an external dependency, a deadline of a
-    /// [`TimeoutLayer`](crate::TimeoutLayer) inside, an environment that is gone, or an image that
-    /// could not be had now. The failed executor is cleaned up, its capacity is released, and the
-    /// job's log says where it goes on. Without this a failed preparation fails the job.
+    /// Such failures are those of the system or of an external service, a deadline of an inner
+    /// [`TimeoutLayer`](crate::TimeoutLayer), a lost environment, and a temporary failure to pull an image.
+    /// The failed executor is cleaned up, its capacity is released, and the job's log names the next
+    /// provider. By default a failed preparation fails the job.
     pub fn also_after_failed_prepare(mut self) -> Self {
-        self.moves_on = MovesOn::AlsoAfterFailedPrepare;
+        self.trigger = FallbackTrigger::AcquireOrPrepare;
         self
     }
 }
@@ -120,7 +119,7 @@ impl ProviderLayer for FallbackLayer {
         let providers = std::iter::once(inner).chain(self.others.iter().cloned());
         Arc::new(FallbackProvider {
             members: Arc::new(Members::new(providers)),
-            moves_on: self.moves_on,
+            trigger: self.trigger,
         })
     }
 }

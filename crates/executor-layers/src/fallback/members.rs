@@ -1,9 +1,9 @@
-//! The providers behind one, in the order they are asked.
+//! The providers of a fallback, in order of preference.
 
 use crate::fallback::policy::verdict;
-use crate::held::{AllHeld, Held};
 use crate::owner::Owner;
-use crate::several::common_features;
+use crate::provider_set::common_features;
+use crate::reservations::{Reservation, Reservations};
 use executor_core::{
     AcquireError, BuildError, Cancellation, Executor, ExecutorData, ExecutorProvider, FeaturesInfo,
     ProviderError, RunnerConfig,
@@ -11,7 +11,7 @@ use executor_core::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a [`FallbackProvider`](crate::FallbackProvider) and its executors share.
+/// The state that a [`FallbackProvider`](crate::FallbackProvider) and its executors share.
 #[derive(Debug)]
 pub(super) struct Members {
     members: Vec<Member>,
@@ -21,7 +21,7 @@ pub(super) struct Members {
 #[derive(Debug)]
 struct Member {
     provider: Arc<dyn ExecutorProvider>,
-    /// Whether its background work could not be started.
+    /// Whether its `init` failed.
     is_broken: AtomicBool,
 }
 
@@ -45,17 +45,17 @@ impl Members {
         self.members.len()
     }
 
-    /// Returns the provider that is preferred.
+    /// Returns the preferred provider.
     pub(super) fn first(&self) -> &dyn ExecutorProvider {
         &*self.members[0].provider
     }
 
-    /// Returns what holds whichever of them runs a job.
+    /// Returns the features that all members have.
     pub(super) fn features(&self) -> Result<FeaturesInfo, ProviderError> {
         common_features(self.providers())
     }
 
-    /// Calls `init` of all; one that fails is not asked for capacity later.
+    /// Calls `init` of all members; `acquire` skips the failed ones.
     pub(super) fn init(&self) -> Result<(), ProviderError> {
         let mut first = None;
         for (index, member) in self.members.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Members {
                 tracing::warn!(
                     provider = index + 1,
                     error = &error as &dyn std::error::Error,
-                    "A provider could not be started; others take its jobs."
+                    "Failed to start a provider; others take its jobs."
                 );
                 member.is_broken.store(true, Ordering::Relaxed);
                 first.get_or_insert(error);
@@ -76,19 +76,19 @@ impl Members {
         }
     }
 
-    /// Reserves capacity with the first member from number `from` on that has some.
+    /// Reserves capacity with the first member that has some, starting at index `from`.
     pub(super) async fn acquire_from(
         &self,
         from: usize,
         config: &RunnerConfig,
         cancellation: &Cancellation,
-    ) -> Result<Held, AcquireError> {
+    ) -> Result<Reservation, AcquireError> {
         let mut refusals = Vec::new();
         for (index, member) in self.members.iter().enumerate().skip(from) {
             match member.acquire(config, cancellation).await {
                 Ok(data) => {
-                    tell_of_broken(&refusals);
-                    return Ok(Held {
+                    log_broken(&refusals);
+                    return Ok(Reservation {
                         provider: index,
                         data,
                     });
@@ -100,36 +100,36 @@ impl Members {
             }
         }
         let verdict = verdict(&mut refusals);
-        tell_of_broken(&refusals);
+        log_broken(&refusals);
         Err(verdict)
     }
 
-    /// Returns the data of a job with what was reserved for it.
-    pub(super) fn put(&self, held: Held) -> ExecutorData {
+    /// Returns the data of a job with its reservation.
+    pub(super) fn put(&self, held: Reservation) -> ExecutorData {
         let data = held.data.clone();
-        self.owner.put(data, AllHeld::new(held))
+        self.owner.put(data, Reservations::new(held))
     }
 
-    pub(super) fn held<'d>(&self, data: &'d ExecutorData) -> Option<&'d AllHeld> {
+    pub(super) fn held<'d>(&self, data: &'d ExecutorData) -> Option<&'d Reservations> {
         self.owner.find(data)
     }
 
     /// Creates an executor of the member that runs the job.
     pub(super) fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
-        let Some(held) = self.held(data).and_then(AllHeld::current) else {
-            return Err(BuildError::config("no provider was acquired for the job"));
+        let Some(held) = self.held(data).and_then(Reservations::current) else {
+            return Err(BuildError::config("no provider is acquired for the job"));
         };
         let provider = &self.members[held.provider].provider;
         if held.provider == 0 {
             return provider.create(data);
         }
-        // The member looks for its own from the newest end, and others have put in the same types.
+        // The member looks up its values from the newest end, and others may have added the same types.
         let mut data = data.clone();
         data.append(held.data);
         provider.create(&data)
     }
 
-    pub(super) async fn release(&self, config: &RunnerConfig, held: Held) {
+    pub(super) async fn release(&self, config: &RunnerConfig, held: Reservation) {
         let provider = &self.members[held.provider].provider;
         provider.release(config, held.data).await;
     }
@@ -142,10 +142,10 @@ impl Member {
         cancellation: &Cancellation,
     ) -> Result<ExecutorData, AcquireError> {
         if self.is_broken.load(Ordering::Relaxed) {
-            let error = ProviderError::new("the provider could not be started");
+            let error = ProviderError::new("the provider failed to start");
             return Err(AcquireError::Provider(error.into()));
         }
-        // A provider that reserves nothing would say yes to a job it cannot run.
+        // A provider that reserves nothing would accept a job it cannot run.
         if let Err(error) = self.provider.can_create() {
             return Err(AcquireError::Provider(error.into()));
         }
@@ -153,15 +153,12 @@ impl Member {
     }
 }
 
-/// Logs what nobody else would tell, because another provider took the job or spoke for all.
-fn tell_of_broken(refusals: &[AcquireError]) {
+/// Logs the errors that no caller sees, because another provider took the job or answered for all.
+fn log_broken(refusals: &[AcquireError]) {
     for refusal in refusals {
         if let AcquireError::Provider(error) = refusal {
             let error: &dyn std::error::Error = &**error;
-            tracing::warn!(
-                error,
-                "A provider is broken, others are asked for its jobs."
-            );
+            tracing::warn!(error, "A provider failed; others are tried for its jobs.");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The next provider when one cannot.
+//! A fallback to other providers.
 
 mod executor;
 mod layer;

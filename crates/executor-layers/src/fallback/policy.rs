@@ -1,25 +1,25 @@
-//! What the next provider is worth asking for.
+//! The errors after which the next provider is tried.
 
 use executor_core::{AcquireError, BuildError, CancelCause, Retryability};
 
-/// Returns whether another provider may prepare a job with which this one failed.
+/// Returns whether another provider may succeed after this error of `prepare`.
 ///
-/// Not when the job or its settings are at fault, and not when somebody stopped it.
-pub(super) fn may_go_better_elsewhere(error: &BuildError) -> bool {
+/// It cannot when the job or its settings are at fault, or when the job was stopped.
+pub(super) fn another_provider_may_succeed(error: &BuildError) -> bool {
     match error {
         BuildError::System { .. }
         | BuildError::ExternalDependency { .. }
         | BuildError::Timeout { .. }
         | BuildError::Canceled(CancelCause::EnvironmentLost) => true,
-        // An image that does not exist is the job's own mistake.
+        // An image that does not exist is the job's fault.
         BuildError::ImagePull { retry, .. } => *retry != Retryability::Permanent,
         _ => false,
     }
 }
 
-/// Takes what to say out of the refusals of every provider, in the order they were asked.
+/// Takes the error to report out of the refusals of all providers, in their order.
 ///
-/// One with all in use tells the worker to come again, so it speaks for all; else the first one does.
+/// A busy provider makes the worker retry, so its refusal counts; otherwise the first one does.
 pub(super) fn verdict(refusals: &mut Vec<AcquireError>) -> AcquireError {
     let is_broken = |refusal: &AcquireError| matches!(refusal, AcquireError::Provider(_));
     if refusals.is_empty() || !refusals.iter().all(is_broken) {
@@ -35,9 +35,9 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn trouble_of_the_place_is_worth_another_place() {
+    fn system_errors_allow_another_provider() {
         let check = |error: BuildError, expect| {
-            assert_eq!(may_go_better_elsewhere(&error), expect, "{error:?}");
+            assert_eq!(another_provider_may_succeed(&error), expect, "{error:?}");
         };
         let timeout = BuildError::Timeout {
             phase: "prepare",
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_only_busy_speaks_for_all() {
+    fn busy_provider_decides_the_error() {
         let broken = |text: &str| AcquireError::Provider(text.into());
         let withdrawn = AcquireError::Canceled(CancelCause::EnvironmentLost);
         let check = |mut refusals: Vec<_>, expect: &str, untold: usize| {

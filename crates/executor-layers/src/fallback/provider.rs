@@ -1,7 +1,7 @@
 use crate::fallback::FallbackExecutor;
-use crate::fallback::layer::MovesOn;
+use crate::fallback::layer::FallbackTrigger;
 use crate::fallback::members::Members;
-use crate::several::shutdown_all;
+use crate::provider_set::shutdown_all;
 use async_trait::async_trait;
 use executor_core::panics::catch_panic;
 use executor_core::{
@@ -11,11 +11,11 @@ use executor_core::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The providers that a [`FallbackLayer`](crate::FallbackLayer) put together.
+/// The providers combined by a [`FallbackLayer`](crate::FallbackLayer).
 #[derive(Debug)]
 pub struct FallbackProvider {
     pub(super) members: Arc<Members>,
-    pub(super) moves_on: MovesOn,
+    pub(super) trigger: FallbackTrigger,
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -26,7 +26,7 @@ impl ExecutorProvider for FallbackProvider {
         for provider in self.members.providers() {
             match provider.can_create() {
                 Ok(()) => return Ok(()),
-                // What is wrong with the preferred one is worth most.
+                // The error of the preferred provider is the most useful.
                 error => result = result.and(error),
             }
         }
@@ -36,7 +36,7 @@ impl ExecutorProvider for FallbackProvider {
     fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
         let executor = self.members.create(data)?;
         let members = Arc::clone(&self.members);
-        let executor = FallbackExecutor::new(executor, members, self.moves_on, data.clone());
+        let executor = FallbackExecutor::new(executor, members, self.trigger, data.clone());
         Ok(Box::new(executor))
     }
 
@@ -55,7 +55,7 @@ impl ExecutorProvider for FallbackProvider {
         };
         let mut panic = None;
         while let Some(held) = all.take() {
-            // One that panics must not keep what the others have reserved.
+            // A panic of one provider must not keep the reservations of the others.
             if let Err(caught) = catch_panic(self.members.release(config, held)).await {
                 panic.get_or_insert(caught);
             }

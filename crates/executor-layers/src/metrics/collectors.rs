@@ -1,10 +1,10 @@
-//! The numbers themselves, and what changes them.
+//! The metrics and their updates.
 
-use super::active::RunningJobs;
 use super::definition::{self as define, MetricDefinition};
 use super::labels::{BoundedLabel, RunnerLabels, build_stage_label};
 use super::options::{MetricsOptions, StageDurations, VersionInfo};
 use super::record::Ended;
+use super::running_jobs::RunningJobsGauge;
 use executor_core::job::JobInfo;
 use executor_core::{AcquireError, FailureReason, RunnerConfig, StageReport, StageResult};
 use prometheus::core::{Collector, Desc};
@@ -14,20 +14,20 @@ use prometheus::{
 };
 use std::time::Duration;
 
-/// GitLab Runner's, for whole jobs.
+/// GitLab Runner's buckets for whole jobs.
 const JOB_BUCKETS: &[f64] = &[
     30.0, 60.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 10_800.0, 18_000.0, 36_000.0,
 ];
 
-/// For the time in the queue: from a second to an hour, as GitLab Runner's.
+/// GitLab Runner's buckets for the time in the queue: from a second to an hour.
 const QUEUE_BUCKETS: &[f64] = STAGE_BUCKETS;
 
-/// For stages of a build: from a second to an hour, as GitLab Runner's.
+/// GitLab Runner's buckets for build stages: from a second to an hour.
 const STAGE_BUCKETS: &[f64] = &[
     1.0, 3.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 1_800.0, 3_600.0,
 ];
 
-/// Ours, for what should take milliseconds and may take minutes.
+/// Runwright's buckets for operations of milliseconds to minutes.
 const OVERHEAD_BUCKETS: &[f64] = &[0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0, 600.0];
 
 /// All metrics of one [`Metrics`](super::Metrics), registered as one collector: all or none.
@@ -35,11 +35,11 @@ const OVERHEAD_BUCKETS: &[f64] = &[0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 30.0,
 pub(super) struct Collectors {
     pub(super) system_id: String,
     stage_durations: StageDurations,
-    running: RunningJobs,
+    running: RunningJobsGauge,
     jobs_total: IntCounterVec,
     job_execution_mode_total: IntCounterVec,
     job_duration_seconds: HistogramVec,
-    /// What payloads say of how busy their projects are: a source could say anything.
+    /// Bounded, because a source may send any text.
     project_jobs_running: BoundedLabel,
     job_queue_duration_seconds: HistogramVec,
     job_queue_size: IntGaugeVec,
@@ -65,7 +65,7 @@ impl Collectors {
     pub(super) fn new(options: MetricsOptions) -> Result<Self, Error> {
         let concurrent = options.concurrent.map(concurrent).transpose()?;
         Ok(Self {
-            running: RunningJobs::new(options.active, options.system_id.clone())?,
+            running: RunningJobsGauge::new(options.active, options.system_id.clone())?,
             system_id: options.system_id,
             stage_durations: options.stage_durations,
             jobs_total: counter(&define::JOBS_TOTAL)?,
@@ -103,7 +103,7 @@ impl Collectors {
         RunnerLabels::new(config, &self.system_id)
     }
 
-    /// Notes what came of a request for capacity.
+    /// Records the outcome of an `acquire`.
     pub(super) fn acquired<T>(
         &self,
         config: &RunnerConfig,
@@ -130,8 +130,7 @@ impl Collectors {
         }
     }
 
-    /// Notes what the payload of a job says of the queue it came from; one that was in none says
-    /// nothing.
+    /// Records the queue data in a job's payload; a job without a queue has none.
     pub(super) fn came_from_queue(&self, labels: &RunnerLabels, job: &JobInfo) {
         let jobs_running = job.project_jobs_running_on_instance_runners_count.as_str();
         if jobs_running.is_empty() && job.time_in_queue_seconds <= 0.0 {
@@ -149,7 +148,7 @@ impl Collectors {
             .set(job.queue_depth);
     }
 
-    /// Notes how long something took that runs no code of the user.
+    /// Records the duration of a stage without user code.
     pub(super) fn took(&self, labels: &RunnerLabels, stage: &str, duration: Duration) {
         self.stage_seconds
             .with_label_values(&labels.and(stage))
@@ -174,7 +173,7 @@ impl Collectors {
             .inc_by(duration.as_secs_f64());
     }
 
-    /// Notes what a script used and wrote.
+    /// Records the resources and output of a script.
     pub(super) fn script_ended(&self, labels: &RunnerLabels, result: &StageResult) {
         for (stream, bytes) in [
             ("stdout", result.stdout_bytes),
@@ -196,7 +195,7 @@ impl Collectors {
         }
     }
 
-    /// Notes how long a stage took, with the part the runner did itself.
+    /// Records the duration of a stage, including the runner's own part.
     pub(super) fn stage_ended(&self, labels: &RunnerLabels, report: &StageReport) {
         let stage = build_stage_label(&report.stage);
         if !report.stage.is_user_code() {

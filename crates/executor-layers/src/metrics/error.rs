@@ -1,14 +1,14 @@
 use prometheus::Error;
 
-/// Why metrics cannot be had.
+/// The error of registering or writing metrics.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetricsError {
-    /// The registry has metrics of these names already; share the [`Metrics`](crate::Metrics) that
-    /// put them there.
+    /// The registry already has metrics of these names; share the [`Metrics`](crate::Metrics) that
+    /// registered them.
     #[error("register the metrics of jobs")]
     Register(#[source] Error),
-    /// What the registry holds is no metric Prometheus could read.
+    /// The registry has a metric that cannot be written for Prometheus.
     #[error("write the metrics as text")]
     Encode(#[source] Error),
 }

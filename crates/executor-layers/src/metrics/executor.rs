@@ -16,7 +16,7 @@ pub struct MetricsExecutor {
     inner: Box<dyn Executor>,
     collectors: Arc<Collectors>,
     record: Arc<JobRecord>,
-    /// The runner's, which is known from `prepare` on; nothing is noted before.
+    /// The runner's labels, known from `prepare` on; nothing is recorded before.
     labels: Option<RunnerLabels>,
 }
 

@@ -7,10 +7,10 @@ use prometheus::proto::MetricFamily;
 use prometheus::{Registry, TextEncoder};
 use std::sync::Arc;
 
-/// The metrics of all providers that a [`MetricsLayer`](crate::MetricsLayer) was put around.
+/// The metrics of all providers wrapped in a [`MetricsLayer`](crate::MetricsLayer).
 ///
-/// Clones share one set of numbers. There is no global one: a program makes it, gives it to its
-/// layers, and gives its list of running jobs to its workers.
+/// Clones share their values. There is no global instance: a program creates one, passes it to its
+/// layers, and passes its list of running jobs to its workers.
 ///
 /// # Examples
 ///
@@ -34,11 +34,11 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Makes all metrics and puts them into the registry of the options: all of them, or none.
+    /// Creates all metrics and registers them in the registry of the options: all of them, or none.
     ///
     /// # Errors
     ///
-    /// [`MetricsError::Register`] when the registry has metrics of these names already.
+    /// [`MetricsError::Register`] when the registry already has metrics of these names.
     pub fn new(options: MetricsOptions) -> Result<Self, MetricsError> {
         let registry = options.registry.clone();
         let collectors = Collectors::new(options).map_err(MetricsError::Register)?;
@@ -51,31 +51,31 @@ impl Metrics {
         })
     }
 
-    /// Returns the registry, to put other metrics beside these.
+    /// Returns the registry, for other metrics.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// Returns all that the registry holds, as text for Prometheus (version 0.0.4).
+    /// Returns all metrics of the registry as text for Prometheus (version 0.0.4).
     ///
-    /// It may be called from anywhere at any time: it waits for no job, and no job waits for it.
+    /// It may be called from any task at any time: it waits for no job, and no job waits for it.
     ///
     /// # Errors
     ///
-    /// [`MetricsError::Encode`] when somebody else's metric in the registry cannot be written.
+    /// [`MetricsError::Encode`] when another metric in the registry cannot be written.
     pub fn scrape(&self) -> Result<String, MetricsError> {
         let families = self.registry.gather();
         let text = TextEncoder::new().encode_to_string(&families);
         text.map_err(MetricsError::Encode)
     }
 
-    /// Returns what each metric is, in the order of the user guide.
+    /// Returns the definitions of all metrics, in the order of the user guide.
     pub const fn definitions() -> &'static [MetricDefinition] {
         definition::ALL
     }
 }
 
-/// What the registry owns of the metrics.
+/// The registry's handle to the collectors.
 struct Shared(Arc<Collectors>);
 
 impl Collector for Shared {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_defined_is_what_is_registered() {
+    fn registers_exactly_the_defined_metrics() {
         let metrics = Metrics::new(MetricsOptions {
             concurrent: Some(1),
             ..MetricsOptions::default()

@@ -1,14 +1,14 @@
-//! Values of labels, of which there must not be too many.
+//! Label values of bounded number.
 
 use executor_core::{BuildStage, RunnerConfig};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// Stands for what a bounded label does not tell apart.
+/// Replaces all further values of a bounded label.
 const OTHER: &str = "other";
 
-/// What tells runners apart, in the order of the labels.
+/// The labels that identify a runner, in order.
 #[derive(Debug, Clone)]
 pub(super) struct RunnerLabels([String; 3]);
 
@@ -31,7 +31,7 @@ impl RunnerLabels {
     }
 }
 
-/// Returns the stage as a label: one value for all steps whose names are a job's own.
+/// Returns the stage as a label: one value for all steps that a job names itself.
 pub(super) fn stage_label(name: Cow<'_, str>) -> Cow<'_, str> {
     match &*name {
         "step_script" | "step_release" | "step_run" => name,
@@ -45,15 +45,15 @@ pub(super) fn build_stage_label(stage: &BuildStage) -> Cow<'static, str> {
     stage_label(stage.name())
 }
 
-/// The first values of a label are told apart, later ones are all the same.
+/// Keeps the first values of a label and replaces later ones with a common value.
 #[derive(Debug, Default)]
 pub(super) struct BoundedLabel(Mutex<BTreeSet<String>>);
 
 impl BoundedLabel {
-    /// How many values are told apart.
+    /// The number of distinct values.
     pub(super) const MOST: usize = 64;
 
-    /// Returns the value if it is one of the first.
+    /// Returns the value if it is one of the first, otherwise the common value.
     pub(super) fn bound<'v>(&self, value: &'v str) -> &'v str {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.contains(value) {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_named_by_a_job_share_one_label() {
+    fn job_named_steps_share_one_label() {
         let check = |stage: BuildStage, expect| assert_eq!(build_stage_label(&stage), expect);
         check(BuildStage::GetSources, "get_sources");
         check(BuildStage::script(), "step_script");
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_label_has_so_many_values_and_no_more() {
+    fn bounded_label_limits_its_values() {
         let label = BoundedLabel::default();
         let values: Vec<_> = (0..1000).map(|number| format!("stage_{number}")).collect();
         let told: BTreeSet<_> = values.iter().map(|value| label.bound(value)).collect();

@@ -12,38 +12,37 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Counts and times what a provider and its executors do.
+/// Counts and times the calls of a provider and its executors.
 ///
 /// # What it changes
 ///
-/// Nothing: every call is forwarded as it is, and what comes back is noted in the [`Metrics`]. A job
-/// is what one piece of capacity was acquired for, however many executors its attempts take; it is
-/// counted when the capacity is released, with the outcome that the last `finish`, or else the last
-/// failed `prepare`, tells. The list of all metrics is in the user guide and in
-/// [`Metrics::definitions`].
+/// Nothing: every call is forwarded unchanged, and its result is recorded in the [`Metrics`]. A job
+/// lasts from `acquire` to `release`, with any number of executors for its attempts. It is counted at
+/// `release`, with the outcome of the last `finish` or else of the last failed `prepare`. The list of
+/// all metrics is in the user guide and in [`Metrics::definitions`].
 ///
-/// A job that fails before its first executor is created is not seen here, and neither is the time
-/// before that.
+/// A job that fails before its first executor is created is not counted, and neither is the time before
+/// that.
 ///
 /// # Labels
 ///
 /// `runner`, `runner_name` and `executor` have as many values as there are runners. `stage` has one
-/// value for all steps that a job named itself (`step_other`), `executor_stage` 64, and `other` for
-/// the rest: a job cannot make a label grow.
+/// value for all steps that a job names itself (`step_other`), and `executor_stage` has 64 values and
+/// `other`. A job therefore cannot add label values without limit.
 ///
 /// # Examples
 ///
-/// Right: outside of all that refuses, waits or tries again, so that the numbers are the worker's.
-/// Wrong: inside. What a limit refuses never comes that far, and a machine that is always full looks
-/// idle. Wrong as well: one [`Metrics`] in two layers of one stack, which counts each call twice;
-/// around two stacks it counts both together.
+/// Right: outside of all layers that refuse, wait or retry, so that the metrics show the worker's view.
+/// Wrong: inside. Refused calls never reach the layer, and a full machine looks idle. Also wrong: one
+/// [`Metrics`] in two layers of one stack, which counts each call twice; in two stacks it counts both
+/// together.
 ///
 /// ```
 /// use executor_core::{Cancellation, ExecutorProvider, ProviderStack};
 /// use executor_layers::{ConcurrencyLimitLayer, Metrics, MetricsLayer, MetricsOptions};
 /// use executor_testkit::{ScriptedProvider, runner_config};
 ///
-/// /// Asks for capacity until there is none.
+/// /// Acquires capacity until there is none.
 /// async fn fill(provider: &dyn ExecutorProvider) {
 ///     let (config, go_on) = (runner_config("scripted"), Cancellation::new());
 ///     let mut held = Vec::new();
@@ -79,7 +78,7 @@ pub struct MetricsLayer {
 }
 
 impl MetricsLayer {
-    /// Returns a layer that notes in `metrics`.
+    /// Returns a layer that records in `metrics`.
     pub fn new(metrics: &Metrics) -> Self {
         Self {
             metrics: metrics.clone(),
@@ -97,7 +96,7 @@ impl ProviderLayer for MetricsLayer {
     }
 }
 
-/// A provider that a [`MetricsLayer`] was put around.
+/// A provider wrapped in a [`MetricsLayer`].
 #[derive(Debug)]
 pub struct MetricsProvider {
     inner: Arc<dyn ExecutorProvider>,
@@ -112,7 +111,7 @@ impl ExecutorProvider for MetricsProvider {
 
     fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
         let record = self.owner.find::<Arc<JobRecord>>(data);
-        // Without capacity there is no job to count, and the executor is as good as any.
+        // Without acquired capacity there is no job to count, but the executor works as usual.
         let record = record.cloned().unwrap_or_default();
         record.began();
         let created = self.inner.create(data);

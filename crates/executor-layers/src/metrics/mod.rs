@@ -1,6 +1,5 @@
-//! What providers, executors and jobs do, in numbers for Prometheus.
+//! Metrics of providers, executors and jobs for Prometheus.
 
-mod active;
 mod collectors;
 mod definition;
 mod error;
@@ -10,6 +9,7 @@ mod labels;
 mod layer;
 mod options;
 mod record;
+mod running_jobs;
 
 pub use definition::{MetricDefinition, MetricKind};
 pub use error::MetricsError;

@@ -1,35 +1,34 @@
 use executor_core::ActiveJobs;
 use prometheus::Registry;
 
-/// What [`Metrics`](crate::Metrics) tell, and where.
+/// The options of [`Metrics`](crate::Metrics).
 #[derive(Debug, Clone, Default)]
 pub struct MetricsOptions {
-    /// The registry they are put into; default one of their own.
+    /// The registry for the metrics; default a new one.
     pub registry: Registry,
-    /// The list that workers keep of the jobs that run: give the workers a clone of it.
+    /// The list of running jobs; pass a clone of it to the workers.
     pub active: ActiveJobs,
-    /// Which machine this is (`system_id`), in GitLab's way; default empty.
+    /// The id of the machine (`system_id`), in GitLab's form; default empty.
     pub system_id: String,
-    /// Which program this is; `None`, the default, tells nothing.
+    /// The program's version; `None`, the default, omits the metric.
     pub version: Option<VersionInfo>,
-    /// How many jobs of all runners may run at once (`concurrent`); `None`, the default, tells
-    /// nothing.
+    /// The limit of concurrent jobs (`concurrent`); `None`, the default, omits the metric.
     pub concurrent: Option<u32>,
-    /// Whether each stage of the build has a histogram of GitLab's; default it has not.
+    /// Whether each build stage has a histogram, as in GitLab; default no.
     pub stage_durations: StageDurations,
 }
 
-/// Whether `gitlab_runner_job_stage_duration_seconds` is told: 13 series for each stage and runner.
+/// Whether `gitlab_runner_job_stage_duration_seconds` is exported: 13 series for each stage and runner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StageDurations {
-    /// It is not.
+    /// The histogram is not exported.
     #[default]
     Omit,
-    /// It is, as with GitLab Runner's `FF_EXPORT_HIGH_CARDINALITY_METRICS`.
+    /// The histogram is exported, as with GitLab Runner's `FF_EXPORT_HIGH_CARDINALITY_METRICS`.
     Export,
 }
 
-/// Which program this is, for `gitlab_runner_version_info`. The system and the architecture are added.
+/// The program, for `gitlab_runner_version_info`. The operating system and architecture are added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionInfo {
     /// The program's name.
@@ -40,6 +39,6 @@ pub struct VersionInfo {
     pub revision: String,
     /// The branch it was built from.
     pub branch: String,
-    /// When it was built.
+    /// The time of the build.
     pub built_at: String,
 }

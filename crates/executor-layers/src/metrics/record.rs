@@ -1,11 +1,11 @@
-//! What is known of a job while it holds its capacity.
+//! The record of a job from `acquire` to `release`.
 
 use executor_core::{BuildStage, FailureReason, JobOutcome};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How a job runs, in the words of GitLab Runner's label `mode`.
+/// The value of GitLab Runner's label `mode`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Mode {
     #[default]
@@ -22,14 +22,14 @@ impl Mode {
     }
 }
 
-/// Gathers what the executors of one job do, from the first `create` to `release`.
+/// Collects the events of one job's executors, from the first `create` to `release`.
 #[derive(Debug, Default)]
 pub(super) struct JobRecord(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     began: Option<Instant>,
-    /// Whether its payload was looked at: further attempts have the same one.
+    /// Whether its payload was recorded: further attempts have the same payload.
     was_seen: bool,
     ended: Option<Instant>,
     user_code: Duration,
@@ -43,14 +43,14 @@ enum End {
     Failed(FailureReason),
 }
 
-/// A job that is over.
+/// The measurements of a finished job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ended {
     pub(super) duration: Duration,
-    /// The part of it outside of stages that run code of the user.
+    /// The part of the duration outside of stages with user code.
     pub(super) overhead: Duration,
     pub(super) mode: Mode,
-    /// Why it did not succeed.
+    /// The reason of a failure.
     pub(super) failure: Option<FailureReason>,
 }
 
@@ -59,7 +59,7 @@ impl JobRecord {
         self.lock().began.get_or_insert_with(Instant::now);
     }
 
-    /// Returns whether the job's payload is seen for the first time.
+    /// Returns whether this is the first call for the job.
     pub(super) fn is_new(&self) -> bool {
         !std::mem::replace(&mut self.lock().was_seen, true)
     }
@@ -89,7 +89,7 @@ impl JobRecord {
         self.lock().ended = Some(Instant::now());
     }
 
-    /// Returns the job, once; `None` when no executor was created for it.
+    /// Returns the measurements, once; `None` when no executor was created for the job.
     pub(super) fn end(&self) -> Option<Ended> {
         let mut known = self.lock();
         let began = known.began.take()?;
@@ -101,7 +101,7 @@ impl JobRecord {
             failure: match known.end {
                 Some(End::Succeeded) => None,
                 Some(End::Failed(reason)) => Some(reason),
-                // Whoever drove the executor gave up on it without a word.
+                // The driver dropped the executor without a `finish`.
                 None => Some(FailureReason::UnknownFailure),
             },
         })
@@ -118,7 +118,7 @@ mod tests {
     use executor_core::BuildError;
 
     #[tokio::test(start_paused = true)]
-    async fn overhead_is_what_is_left_without_the_users_stages() {
+    async fn overhead_excludes_user_stages() {
         let record = JobRecord::default();
         record.began();
         tokio::time::sleep(Duration::from_secs(10)).await;
@@ -139,12 +139,12 @@ mod tests {
     }
 
     #[test]
-    fn a_job_without_an_executor_is_no_job() {
+    fn job_without_an_executor_is_not_counted() {
         assert_eq!(JobRecord::default().end(), None);
     }
 
     #[test]
-    fn the_last_word_on_a_job_counts() {
+    fn last_outcome_counts() {
         let reason = |record: &JobRecord| record.end().map(|ended| ended.failure);
         let record = JobRecord::default();
         record.began();

@@ -1,4 +1,4 @@
-//! Which route a job takes.
+//! The choice of a job's route.
 
 use executor_core::PrepareOptions;
 use executor_core::variable::expand_with;
@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 /// The tags of a route or of a job.
 pub(super) type Tags = BTreeSet<String>;
 
-/// Returns the number of the route for a job of these tags; the route with number 0 is the default.
+/// Returns the index of the route for a job with these tags; route 0 is the default.
 ///
-/// A route fits when it has all of the job's tags, as a runner does for GitLab. The first one that
-/// fits is taken, the default last. A job without tags takes the default.
+/// A route matches when it has all tags of the job, as in GitLab. The first match is chosen, the default
+/// last. A job without tags takes the default.
 pub(super) fn choose<'r>(job: &Tags, routes: impl IntoIterator<Item = &'r Tags>) -> Option<usize> {
     let fitting = |(_, route): &(usize, &Tags)| job.is_subset(route);
     let mut routes = routes.into_iter().enumerate();
@@ -25,9 +25,9 @@ pub(super) fn choose<'r>(job: &Tags, routes: impl IntoIterator<Item = &'r Tags>)
         .map(|(number, _)| number)
 }
 
-/// Returns the tags of the job that is to be prepared, references in them replaced.
+/// Returns the tags of the job, with variables expanded.
 ///
-/// GitLab leaves a reference to an unknown variable as it is, so that the tag fits no runner.
+/// GitLab does not expand an unknown variable, so that the tag matches no runner.
 pub(super) fn job_tags(options: &PrepareOptions) -> Tags {
     let definition = options.job.definition.as_deref();
     let tags = definition.and_then(|definition| definition.tags.as_deref());
@@ -42,7 +42,7 @@ pub(super) fn job_tags(options: &PrepareOptions) -> Tags {
         .collect()
 }
 
-/// Returns tags as they are shown: `[gpu, linux]`.
+/// Returns the tags for display: `[gpu, linux]`.
 pub(super) fn shown(tags: &Tags) -> String {
     let tags: Vec<_> = tags.iter().map(String::as_str).collect();
     format!("[{}]", tags.join(", "))
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_route_with_all_tags_of_the_job_is_taken() {
+    fn chooses_the_first_route_with_all_tags() {
         let routes = ["docker linux", "gpu linux", "gpu linux cuda", "mac"].map(tags);
         let check = |job: &str, expect| {
             assert_eq!(choose(&tags(job), &routes), expect, "of {job:?}");

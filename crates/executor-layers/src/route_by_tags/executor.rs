@@ -9,14 +9,14 @@ use executor_core::{
 };
 use std::sync::Arc;
 
-/// An executor that is that of a route once it is prepared.
+/// An executor that `prepare` replaces with that of the chosen route.
 #[derive(Debug)]
 pub struct RouteByTagsExecutor {
     inner: Box<dyn Executor>,
     routes: Arc<Routes>,
     data: ExecutorData,
-    promised: FeaturesInfo,
-    /// Follows the executor of the route, for whoever took it before.
+    advertised: FeaturesInfo,
+    /// Follows the executor of the route, for readers that took the cell earlier.
     stage: StageCell,
 }
 
@@ -29,8 +29,8 @@ impl RouteByTagsExecutor {
         stage.follow(inner.stage_cell());
         Self {
             inner: Box::new(inner),
-            // A provider that cannot tell its features any more promises nothing.
-            promised: routes.features().unwrap_or_default(),
+            // A provider that can no longer report its features advertises none.
+            advertised: routes.features().unwrap_or_default(),
             routes,
             data,
             stage,
@@ -77,18 +77,18 @@ impl Executor for RouteByTagsExecutor {
     }
 
     fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        let is_promised = self.promised.native_steps_integration;
-        self.inner.steps().filter(|_| is_promised)
+        let is_advertised = self.advertised.native_steps_integration;
+        self.inner.steps().filter(|_| is_advertised)
     }
 
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        self.inner.terminal().filter(|_| self.promised.terminal)
+        self.inner.terminal().filter(|_| self.advertised.terminal)
     }
 
     forward_executor!(inner: file_transfer);
 
     fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        self.inner.port_proxy().filter(|_| self.promised.proxy)
+        self.inner.port_proxy().filter(|_| self.advertised.proxy)
     }
 
     forward_executor!(inner: suspend, resumable);

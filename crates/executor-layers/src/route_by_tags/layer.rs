@@ -1,51 +1,49 @@
 use crate::owner::Owner;
 use crate::route_by_tags::RouteByTagsProvider;
 use crate::route_by_tags::choice::Tags;
-use crate::route_by_tags::routes::{Patience, Route, Routes};
+use crate::route_by_tags::routes::{Route, Routes, WaitLimits};
 use executor_core::{ExecutorProvider, ProviderLayer};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Gives each job to the provider that has its tags.
+/// Routes each job to the provider with its tags.
 ///
-/// The provider the layer is put around is the default. A route fits a job when it has **all** of the
-/// job's tags, as a runner does for GitLab; the first one that fits is taken. A job without tags takes
-/// the default, and so does one whose tags the default [was given](Self::with_default_tags) and no
-/// route has. For other tags there is no place, and the job fails with an error that names them.
+/// The wrapped provider is the default. A route matches a job when it has **all** tags of the job, as in
+/// GitLab; the first match is chosen. A job without tags takes the default, and so does a job whose tags
+/// only [the default has](Self::with_default_tags). With any other tags the job fails, and the error
+/// names the tags.
 ///
-/// # Which tags, and when
+/// # Time of the choice
 ///
-/// A worker acquires capacity before it asks for a job, and knows the job's tags only then. So
-/// `acquire` reserves nothing here: the route is chosen, and its capacity acquired, in `prepare`.
-/// The alternative, choosing by the tags of the runner in `acquire`, would do nothing that one
-/// runner for each provider does not do better.
+/// A worker acquires capacity before it requests a job, and learns the job's tags only afterwards. So
+/// `acquire` reserves nothing: `prepare` chooses the route and acquires its capacity. To choose by the
+/// tags of the runner instead, use one runner for each provider.
 ///
-/// The tags are those of the pipeline file. **A job that comes from a GitLab brings none**, because
-/// GitLab has chosen the runner by them already: it takes the default. Register one runner for each
-/// set of tags there.
+/// The tags are those of the pipeline file. **A job from a GitLab server has none**, because GitLab has
+/// already chosen the runner by them: it takes the default. Register one runner for each set of tags
+/// there.
 ///
 /// # What it changes
 ///
-/// - `acquire` reserves nothing. To limit all jobs together, put a
-///   [`ConcurrencyLimitLayer`](crate::ConcurrencyLimitLayer) around.
-/// - `prepare` waits for capacity on the route, which the job's log tells, up to
-///   [`with_longest_wait`](Self::with_longest_wait); the time counts as preparation. A further try of
-///   the job uses what the first one acquired.
-/// - `release` goes to the route that the job took, if it took one. Without the data of `acquire`
-///   there is nothing to create from, and `create` says so.
+/// - `acquire` reserves nothing. To limit all jobs together, add an outer
+///   [`ConcurrencyLimitLayer`](crate::ConcurrencyLimitLayer).
+/// - `prepare` waits for capacity on the route, up to [`with_longest_wait`](Self::with_longest_wait), and
+///   logs the wait; the time counts as preparation. A later attempt of the job uses the capacity of the
+///   first.
+/// - `release` goes to the job's route, if it has one. Without the data of `acquire`, `create` fails.
 /// - `shell` before `prepare`, `config_info` and `default_shell` are those of the default.
-/// - `features` are those that **all** routes have, because they are promised before the job is known.
-///   A terminal, a steps connection or a port proxy that is not promised is not handed out.
-/// - `can_create` and `init` succeed when they do for every route; `shutdown` ends all.
+/// - `features` are those that **all** routes have, because they are reported before the job is known.
+///   Terminals, steps connections and port proxies beyond them are hidden.
+/// - `can_create` and `init` succeed when every route does; `shutdown` ends all.
 ///
 /// # Cancellation
 ///
-/// A stop ends the waiting for a route.
+/// A stop ends the wait for a route.
 ///
 /// # Examples
 ///
-/// Right: a limit inside of each route. Wrong: one for all of them around, where jobs that wait for a
-/// busy route keep the others out.
+/// Right: a limit inside each route. Wrong: one limit around all of them, where jobs that wait for a
+/// busy route block the others.
 ///
 /// ```
 /// use executor_core::job::JobDefinition;
@@ -53,7 +51,7 @@ use std::time::Duration;
 /// use executor_layers::{ConcurrencyLimitLayer, RouteByTagsLayer};
 /// use executor_testkit::{JobBuilder, OptionsBuilder, ScriptedProvider, runner_config};
 ///
-/// /// Starts a job on the graphics card, and says whether another job finds capacity meanwhile.
+/// /// Starts a job on the GPU and returns whether another job finds capacity meanwhile.
 /// async fn there_is_room(provider: Arc<dyn ExecutorProvider>) -> Result<bool, Box<dyn std::error::Error>> {
 ///     let (config, go_on) = (runner_config("either"), Cancellation::new());
 ///     let data = provider.acquire(&config, &go_on).await?;
@@ -89,16 +87,16 @@ use std::time::Duration;
 pub struct RouteByTagsLayer {
     routes: Vec<Route>,
     default_tags: Tags,
-    patience: Patience,
+    wait: WaitLimits,
 }
 
 impl RouteByTagsLayer {
-    /// Returns a layer without a route: all jobs without tags take the default.
+    /// Returns a layer without routes: jobs without tags take the default.
     pub fn new() -> Self {
         Self {
             routes: Vec::new(),
             default_tags: Tags::new(),
-            patience: Patience {
+            wait: WaitLimits {
                 pause: Duration::from_secs(3),
                 longest: Duration::from_hours(1),
             },
@@ -116,21 +114,21 @@ impl RouteByTagsLayer {
         self
     }
 
-    /// Sets the tags of the default, for jobs that no route fits; default none.
+    /// Sets the tags of the default provider, for jobs that match no route; default none.
     pub fn with_default_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.default_tags = tags.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets how long a job rests before it asks a busy route again; default 3 seconds.
+    /// Sets the pause before a job retries a busy route; default 3 seconds.
     pub fn with_pause(mut self, pause: Duration) -> Self {
-        self.patience.pause = pause;
+        self.wait.pause = pause;
         self
     }
 
-    /// Sets how long a job waits for capacity on its route; default 1 hour.
+    /// Sets the longest wait for capacity on a route; default 1 hour.
     pub fn with_longest_wait(mut self, longest: Duration) -> Self {
-        self.patience.longest = longest;
+        self.wait.longest = longest;
         self
     }
 }
@@ -151,7 +149,7 @@ impl ProviderLayer for RouteByTagsLayer {
         Arc::new(RouteByTagsProvider {
             routes: Arc::new(Routes {
                 list: routes.collect(),
-                patience: self.patience,
+                wait: self.wait,
                 owner: Owner::default(),
             }),
         })

@@ -1,4 +1,4 @@
-//! The provider that fits the tags of a job.
+//! The choice of a provider by the tags of a job.
 
 mod choice;
 mod executor;

@@ -1,7 +1,7 @@
-use crate::held::AllHeld;
+use crate::provider_set::shutdown_all;
+use crate::reservations::Reservations;
 use crate::route_by_tags::RouteByTagsExecutor;
 use crate::route_by_tags::routes::{Routes, not_acquired};
-use crate::several::shutdown_all;
 use async_trait::async_trait;
 use executor_core::{
     AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
@@ -10,7 +10,7 @@ use executor_core::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The providers that a [`RouteByTagsLayer`](crate::RouteByTagsLayer) put together.
+/// The providers combined by a [`RouteByTagsLayer`](crate::RouteByTagsLayer).
 #[derive(Debug)]
 pub struct RouteByTagsProvider {
     pub(super) routes: Arc<Routes>,
@@ -38,11 +38,11 @@ impl ExecutorProvider for RouteByTagsProvider {
         _cancellation: &Cancellation,
     ) -> Result<ExecutorData, AcquireError> {
         let data = ExecutorData::new();
-        Ok(self.routes.owner.put(data, AllHeld::default()))
+        Ok(self.routes.owner.put(data, Reservations::default()))
     }
 
     async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
-        let Some(held) = self.routes.held(&data).and_then(AllHeld::take) else {
+        let Some(held) = self.routes.held(&data).and_then(Reservations::take) else {
             return;
         };
         let provider = &self.routes.list[held.provider].provider;

@@ -1,10 +1,10 @@
-//! The routes, and capacity on the one that was chosen.
+//! The routes, and the capacity of the chosen route.
 
-use crate::held::{AllHeld, Held};
 use crate::owner::Owner;
-use crate::rest::rest;
+use crate::provider_set::common_features;
+use crate::reservations::{Reservation, Reservations};
+use crate::retry;
 use crate::route_by_tags::choice::{Tags, choose, job_tags, shown};
-use crate::several::common_features;
 use executor_core::{
     AcquireError, BuildError, CancelCause, Cancellation, Executor, ExecutorData, ExecutorProvider,
     FeaturesInfo, HumanDuration, JobTraceExt, PrepareOptions, ProviderError, Retryability,
@@ -14,28 +14,28 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// One provider and the tags it is for.
+/// A provider and its tags.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) tags: Tags,
     pub(super) provider: Arc<dyn ExecutorProvider>,
 }
 
-/// How long a job waits for capacity on its route.
+/// The wait for capacity on a route.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
-    /// How long there is between two questions.
+pub(super) struct WaitLimits {
+    /// The pause between two requests.
     pub(super) pause: Duration,
-    /// How long there is in all.
+    /// The longest total wait.
     pub(super) longest: Duration,
 }
 
-/// What a [`RouteByTagsProvider`](crate::RouteByTagsProvider) and its executors share.
+/// The state that a [`RouteByTagsProvider`](crate::RouteByTagsProvider) and its executors share.
 #[derive(Debug)]
 pub(super) struct Routes {
-    /// The first one is the default.
+    /// The first route is the default.
     pub(super) list: Vec<Route>,
-    pub(super) patience: Patience,
+    pub(super) wait: WaitLimits,
     pub(super) owner: Owner,
 }
 
@@ -48,18 +48,18 @@ impl Routes {
         self.list.iter().map(|route| &route.provider)
     }
 
-    /// Returns what holds whichever route a job takes.
+    /// Returns the features that all routes have.
     pub(super) fn features(&self) -> Result<FeaturesInfo, ProviderError> {
         common_features(self.providers())
     }
 
-    pub(super) fn held<'d>(&self, data: &'d ExecutorData) -> Option<&'d AllHeld> {
+    pub(super) fn held<'d>(&self, data: &'d ExecutorData) -> Option<&'d Reservations> {
         self.owner.find(data)
     }
 
-    /// Chooses the route of a job, waits for capacity there, and creates the executor.
+    /// Chooses the route of a job, waits for its capacity, and creates the executor.
     ///
-    /// A further try of the same job uses what the first one acquired.
+    /// A later attempt of the same job uses the capacity of the first.
     pub(super) async fn executor(
         &self,
         data: &ExecutorData,
@@ -74,14 +74,14 @@ impl Routes {
         } else {
             let number = self.choose(options)?;
             let data = self.acquire(number, options, cancellation).await?;
-            let held = Held {
+            let held = Reservation {
                 provider: number,
                 data,
             };
             all.add(held.clone());
             held
         };
-        // The provider looks for its own from the newest end.
+        // The provider looks up its values from the newest end.
         let mut data = data.clone();
         data.append(held.data);
         self.list[held.provider].provider.create(&data)
@@ -114,8 +114,8 @@ impl Routes {
         cancellation: &Cancellation,
     ) -> Result<ExecutorData, BuildError> {
         let route = &self.list[number];
-        let Patience { pause, longest } = self.patience;
-        // A time that no clock will reach is none.
+        let WaitLimits { pause, longest } = self.wait;
+        // A deadline beyond the clock's range means no deadline.
         let deadline = Instant::now().checked_add(longest);
         let mut is_first = true;
         loop {
@@ -136,13 +136,12 @@ impl Routes {
                 options.trace.system_line(&line);
                 is_first = false;
             }
-            rest(pause, cancellation).await?;
+            retry::pause(pause, cancellation).await?;
         }
     }
 }
 
-/// Acquires from the route's provider, which may wait by itself, but no longer than until then; without a
-/// deadline for ever.
+/// Acquires from the route's provider, which may wait until the deadline; `None` means no deadline.
 async fn acquire_until(
     deadline: Option<Instant>,
     route: &Route,
@@ -163,7 +162,7 @@ async fn acquire_until(
 }
 
 pub(super) fn not_acquired() -> BuildError {
-    BuildError::config("the job's data is not that of the router")
+    BuildError::config("the job's data was not acquired from this router")
 }
 
 fn broken(source: executor_core::BoxError) -> BuildError {

@@ -8,7 +8,7 @@ use executor_core::{
 };
 use std::sync::Arc;
 
-/// Stands where the executor of the chosen route will be, and has nothing to run or to clean up.
+/// The placeholder before a route is chosen; it has nothing to run or to clean up.
 #[derive(Debug)]
 pub(super) struct Unrouted {
     shell: ShellInfo,

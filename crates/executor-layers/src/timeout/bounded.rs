@@ -1,34 +1,34 @@
-//! Awaiting a call that may take only so long, without dropping it in the middle.
+//! A time limit for a call that must not be dropped halfway.
 
 use executor_core::{CancelCause, Cancellation};
 use std::time::Duration;
 
-/// How long a call may take, and how it is stopped when it takes longer.
+/// The limits of a call and of its stop.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bound {
-    /// How long it may take.
+    /// The time limit of the call.
     pub(super) limit: Duration,
-    /// How long a cancelled call has to end gracefully; zero aborts it at once.
+    /// The time for a cancelled call to end gracefully; zero aborts it at once.
     pub(super) grace: Duration,
-    /// How long an aborted call has to end.
+    /// The time for an aborted call to end.
     pub(super) patience: Duration,
 }
 
-/// How such a call ended.
+/// The end of a bounded call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ended<T> {
-    /// It returned before anybody stopped it for its limit.
+    /// The call returned before it was stopped for its limit.
     ByItself(T),
-    /// It returned after it was stopped, because its time was up.
+    /// The call returned after it was stopped for its limit.
     Stopped(T),
-    /// It did not obey and was dropped in the middle, because its time was up.
+    /// The call ignored the stop for its limit and was dropped halfway.
     Dropped,
 }
 
-/// Awaits `call`, which must obey `stop`, a `Cancellation` for this call alone.
+/// Awaits `call`, which must obey `stop`, a `Cancellation` for only this call.
 ///
-/// When time is up it is cancelled, then aborted, and awaited all the while; only a call that obeys
-/// neither is dropped.
+/// At its limit the call is cancelled, then aborted, and still awaited; only a call that obeys neither
+/// is dropped.
 pub(super) async fn bounded<T>(
     mut call: impl Future<Output = T> + Unpin,
     stop: &Cancellation,
@@ -39,7 +39,7 @@ pub(super) async fn bounded<T>(
         value = &mut call => return Ended::ByItself(value),
         () = tokio::time::sleep(bound.limit) => {}
     }
-    // Somebody may have stopped it before, and what it says then is about that.
+    // The caller may have stopped it earlier; its result then belongs to that stop.
     let ended = if stop.is_canceled() {
         Ended::ByItself
     } else {
@@ -73,7 +73,7 @@ mod tests {
         patience: Duration::from_secs(2),
     };
 
-    /// Awaits `call` and returns how it ended and after how many seconds.
+    /// Awaits `call` and returns its end and its duration in seconds.
     async fn check<T>(call: impl Future<Output = T>, stop: &Cancellation) -> (Ended<T>, u64) {
         let start = Instant::now();
         let ended = bounded(Box::pin(call), stop, BOUND).await;
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_returns_in_time_is_not_stopped() {
+    async fn call_within_the_limit_is_not_stopped() {
         let stop = Cancellation::new();
         let call = tokio::time::sleep(Duration::from_secs(9));
         assert_eq!(check(call, &stop).await, (Ended::ByItself(()), 9));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_takes_longer_is_cancelled_then_aborted_then_dropped() {
+    async fn call_beyond_the_limit_is_cancelled_then_aborted_then_dropped() {
         let stop = Cancellation::new();
         let obedient = async {
             stop.canceled().await;
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_grace_it_is_aborted_at_once() {
+    async fn aborts_at_once_without_grace() {
         let stop = Cancellation::new();
         let bound = Bound {
             grace: Duration::ZERO,
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_was_stopped_before_its_time_was_up_ended_by_itself() {
+    async fn earlier_stop_counts_as_ended_by_itself() {
         let stop = Cancellation::new();
         stop.cancel(CancelCause::User);
         let slow = async {

@@ -14,9 +14,9 @@ use std::time::Duration;
 pub struct TimeoutExecutor {
     inner: Box<dyn Executor>,
     layer: TimeoutLayer,
-    /// How long a cancelled stage may take to end, as the runner's settings have it.
+    /// The time for a cancelled stage to end, from the runner's settings.
     grace: Duration,
-    /// Whether a call was dropped in the middle: then nobody knows what a stage would find.
+    /// Whether a call was dropped halfway, which leaves the environment in an unknown state.
     is_lost: bool,
 }
 
@@ -30,7 +30,7 @@ impl TimeoutExecutor {
         }
     }
 
-    /// Turns how a call ended into its result.
+    /// Converts the end of a call to its result.
     fn result<T>(
         &mut self,
         ended: Ended<Result<T, BuildError>>,
@@ -44,7 +44,7 @@ impl TimeoutExecutor {
             }
             Ended::ByItself(result) | Ended::Stopped(result) => result,
             Ended::Dropped => {
-                tracing::error!(%phase, "The executor does not stop; it is left in the middle.");
+                tracing::error!(%phase, "The executor does not stop; its call is abandoned.");
                 self.is_lost = true;
                 Err(match cancellation.cause() {
                     Some(cause) => BuildError::Canceled(cause),
@@ -130,7 +130,7 @@ impl Executor for TimeoutExecutor {
 fn lost() -> BuildError {
     BuildError::System {
         backend: "timeout",
-        message: "an earlier call was left in the middle".to_owned(),
+        message: "an earlier call was abandoned halfway".to_owned(),
         source: None,
         retry: Retryability::Permanent,
     }

@@ -3,35 +3,35 @@ use executor_core::{ExecutorProvider, ProviderLayer};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Gives each kind of call a deadline.
+/// Sets a deadline for each kind of call.
 ///
-/// No call has one unless it is set. They are for back ends that hang, not for jobs that take long:
-/// a job's own timeout is the business of the job runner, which knows what has to follow it.
+/// By default no call has a deadline. Deadlines are for back ends that hang, not for long jobs: the job
+/// runner handles a job's own timeout, because it knows the stages that follow.
 ///
 /// # What it changes
 ///
-/// A call that takes too long is stopped through a [`Cancellation`] of its own and awaited; its
-/// future is not dropped in the middle. What it returns then depends on the call:
+/// A call that takes too long is stopped through its own [`Cancellation`] and awaited; its future is not
+/// dropped halfway. The result depends on the call:
 ///
-/// | call | is stopped by | and then says |
+/// | call | stopped by | result |
 /// |---|---|---|
-/// | `acquire` | abort | [`AcquireError::NoFreeExecutor`]: asking later may help |
+/// | `acquire` | abort | [`AcquireError::NoFreeExecutor`]: a later request may succeed |
 /// | `prepare` | abort | [`BuildError::Timeout`] |
 /// | `run` | cancel, and abort after the runner's grace periods | [`BuildError::Timeout`] |
-/// | `cleanup` | dropping it: nothing else stops it | [`BuildError::Timeout`] |
+/// | `cleanup` | dropping it, since it takes no cancellation | [`BuildError::Timeout`] |
 /// | `shutdown` | a shorter deadline, then dropping it | [`ProviderError`] |
 ///
-/// A call that comes to its end all the same, with success or an error of its own, is believed: what
-/// was reserved or made then is not lost.
+/// A stopped call that still ends with success or with its own error keeps that result, so that its
+/// reservations and resources are not lost.
 ///
-/// **The last resort.** A call that obeys no stop within [`with_patience`](Self::with_patience) is
-/// dropped in the middle, which the contract does not foresee: a broken back end must not hold up the
-/// runner for ever. The log says so, `acquire` says [`AcquireError::Provider`], and the executor runs
-/// no further stage; its `cleanup` is still called.
+/// **Last resort.** A call that obeys no stop within [`with_patience`](Self::with_patience) is dropped
+/// halfway. The contract does not allow that, but a broken back end must not block the runner forever.
+/// It is logged, `acquire` returns [`AcquireError::Provider`], and the executor runs no further stage;
+/// its `cleanup` is still called.
 ///
 /// # Examples
 ///
-/// Right: around what waits. Wrong: inside of it, where the waiting has no deadline.
+/// Right: around a layer that waits. Wrong: inside it, where the wait has no deadline.
 ///
 /// ```
 /// use executor_core::prelude::*;
@@ -39,8 +39,8 @@ use std::time::Duration;
 /// use executor_testkit::{ScriptedProvider, runner_config};
 /// use std::time::Duration;
 ///
-/// /// Asks for capacity twice, when there is one, and says what comes of the second.
-/// async fn ask_twice(provider: Arc<dyn ExecutorProvider>) -> Result<ExecutorData, AcquireError> {
+/// /// Acquires capacity twice and returns the second result.
+/// async fn acquire_twice(provider: Arc<dyn ExecutorProvider>) -> Result<ExecutorData, AcquireError> {
 ///     let (config, go_on) = (runner_config("busy"), Cancellation::new());
 ///     let _first = provider.acquire(&config, &go_on).await?;
 ///     provider.acquire(&config, &go_on).await
@@ -52,10 +52,10 @@ use std::time::Duration;
 /// let timeout = TimeoutLayer::new().with_acquire(Duration::from_secs(10));
 ///
 /// let right = ProviderStack::new(ScriptedProvider::new()).layer(&one()).layer(&timeout).build();
-/// assert!(matches!(ask_twice(right).await, Err(AcquireError::NoFreeExecutor)));
+/// assert!(matches!(acquire_twice(right).await, Err(AcquireError::NoFreeExecutor)));
 ///
 /// let wrong = ProviderStack::new(ScriptedProvider::new()).layer(&timeout).layer(&one()).build();
-/// let an_hour = tokio::time::timeout(Duration::from_hours(1), ask_twice(wrong)).await;
+/// let an_hour = tokio::time::timeout(Duration::from_hours(1), acquire_twice(wrong)).await;
 /// assert!(an_hour.is_err(), "it still waits");
 /// # }
 /// ```
@@ -76,7 +76,7 @@ pub struct TimeoutLayer {
 }
 
 impl TimeoutLayer {
-    /// Returns a layer without any deadline.
+    /// Returns a layer without deadlines.
     pub fn new() -> Self {
         Self {
             acquire: None,
@@ -88,37 +88,37 @@ impl TimeoutLayer {
         }
     }
 
-    /// Sets the longest that capacity may take; default no limit.
+    /// Sets the limit of `acquire`; default none.
     pub fn with_acquire(mut self, limit: Duration) -> Self {
         self.acquire = Some(limit);
         self
     }
 
-    /// Sets the longest that a preparation may take; default no limit.
+    /// Sets the limit of `prepare`; default none.
     pub fn with_prepare(mut self, limit: Duration) -> Self {
         self.prepare = Some(limit);
         self
     }
 
-    /// Sets the longest that each single stage may take; default no limit.
+    /// Sets the limit of each `run`, that is of each stage; default none.
     pub fn with_run(mut self, limit: Duration) -> Self {
         self.run = Some(limit);
         self
     }
 
-    /// Sets the longest that each `cleanup` may take; default no limit but the executor's own.
+    /// Sets the limit of each `cleanup`; default only the executor's own.
     pub fn with_cleanup(mut self, limit: Duration) -> Self {
         self.cleanup = Some(limit);
         self
     }
 
-    /// Sets the longest that `shutdown` may take; default what its caller allows.
+    /// Sets the limit of `shutdown`; default the caller's deadline.
     pub fn with_shutdown(mut self, limit: Duration) -> Self {
         self.shutdown = Some(limit);
         self
     }
 
-    /// Sets how long a call that was told to stop is awaited before it is dropped; default 1 minute.
+    /// Sets the time for a stopped call to end before it is dropped; default 1 minute.
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self

@@ -1,4 +1,4 @@
-//! A deadline for each kind of call.
+//! Deadlines for each kind of call.
 
 mod bounded;
 mod executor;

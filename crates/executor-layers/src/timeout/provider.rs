@@ -9,7 +9,7 @@ use executor_core::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A provider that a [`TimeoutLayer`] was put around.
+/// A provider wrapped in a [`TimeoutLayer`].
 #[derive(Debug)]
 pub struct TimeoutProvider {
     pub(super) inner: Arc<dyn ExecutorProvider>,
@@ -48,7 +48,7 @@ impl ExecutorProvider for TimeoutProvider {
             }
             Ended::ByItself(acquired) | Ended::Stopped(acquired) => acquired,
             Ended::Dropped => {
-                tracing::error!(runner = %config.name, "The provider does not stop acquiring; it is left in the middle.");
+                tracing::error!(runner = %config.name, "The provider does not stop; its `acquire` is abandoned.");
                 Err(match cancellation.cause() {
                     Some(cause) => AcquireError::Canceled(cause),
                     None => AcquireError::Provider(Box::new(BuildError::Timeout {
@@ -76,7 +76,7 @@ impl ExecutorProvider for TimeoutProvider {
             tokio::time::timeout(deadline.saturating_add(self.layer.patience), shutdown).await;
         ended.unwrap_or_else(|_| {
             Err(ProviderError::new(format!(
-                "the provider did not end within {}",
+                "the provider did not shut down within {}",
                 HumanDuration(deadline)
             )))
         })

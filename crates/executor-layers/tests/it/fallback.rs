@@ -183,7 +183,7 @@ async fn a_failed_preparation_goes_on_elsewhere_when_wanted() {
         ]
     );
     let lines = warnings(&trace);
-    let expect = "failed to prepare, going on with provider 2 of 2: scripted: the engine is gone";
+    let expect = "failed to prepare, trying provider 2 of 2 next: scripted: the engine is gone";
     assert!(lines[0].contains(expect), "{lines:?}");
     pair.assert_obeyed();
 }
@@ -349,7 +349,7 @@ async fn the_data_of_each_provider_is_found_and_foreign_data_is_refused() -> Res
     outer.release(&pair.config, data).await;
 
     let error = outer.create(&ExecutorData::new()).unwrap_err();
-    assert_eq!(error.to_string(), "no provider was acquired for the job");
+    assert_eq!(error.to_string(), "no provider is acquired for the job");
     outer.release(&pair.config, ExecutorData::new()).await;
     pair.assert_obeyed();
     Ok(())

@@ -61,7 +61,7 @@ async fn each_try_is_a_new_executor_and_a_line_in_the_log() {
     );
     let warning = |number| {
         format!(
-            "\x1b[0;33mWARNING: try {number} of 3 to prepare failed, next one in 3s: \
+            "\x1b[0;33mWARNING: attempt {number} of 3 to prepare failed, next attempt in 3s: \
              scripted: connect\x1b[0;m"
         )
     };

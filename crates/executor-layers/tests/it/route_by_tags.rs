@@ -283,7 +283,7 @@ async fn before_it_is_prepared_it_is_nobodys_and_needs_no_cleanup() {
     let error = hosts.provider.create(&ExecutorData::new()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the job's data is not that of the router"
+        "the job's data was not acquired from this router"
     );
 }
 

@@ -171,7 +171,7 @@ async fn what_obeys_no_stop_is_left_and_runs_nothing_more() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "timeout: an earlier call was left in the middle"
+        "timeout: an earlier call was abandoned halfway"
     );
     assert!(!error.is_temporary());
     executor.cleanup().await.unwrap();
@@ -180,7 +180,7 @@ async fn what_obeys_no_stop_is_left_and_runs_nothing_more() {
     let error = provider.shutdown(Duration::from_hours(1)).await;
     assert_eq!(
         error.unwrap_err().to_string(),
-        "the provider did not end within 10s"
+        "the provider did not shut down within 10s"
     );
 }
 

@@ -1,11 +1,11 @@
-//! Several providers that stand behind one.
+//! Operations on several providers.
 
 use executor_core::{ExecutorProvider, FeaturesInfo, ProviderError};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// Returns the features that all providers have: what can be promised before one is chosen.
+/// Returns the features that all providers have, which can be advertised before one is chosen.
 pub(crate) fn common_features<'p>(
     providers: impl IntoIterator<Item = &'p Arc<dyn ExecutorProvider>>,
 ) -> Result<FeaturesInfo, ProviderError> {
@@ -18,11 +18,11 @@ pub(crate) fn common_features<'p>(
     Ok(common.unwrap_or_default())
 }
 
-/// Shuts all providers down at the same time, so that each has the whole deadline.
+/// Shuts down all providers concurrently, so that each has the full deadline.
 ///
 /// # Errors
 ///
-/// The first error; the log has the others.
+/// The first error; the others are logged.
 pub(crate) async fn shutdown_all<'p>(
     providers: impl IntoIterator<Item = &'p Arc<dyn ExecutorProvider>>,
     deadline: Duration,
@@ -36,7 +36,7 @@ pub(crate) async fn shutdown_all<'p>(
     while let Some(ended) = ends.join_next().await {
         let ended = ended.unwrap_or_else(|panic| {
             Err(ProviderError {
-                message: "a provider panicked at its end".to_owned(),
+                message: "a provider panicked during shutdown".to_owned(),
                 source: Some(panic.into()),
             })
         });
@@ -44,7 +44,7 @@ pub(crate) async fn shutdown_all<'p>(
             Err(error) if first.is_err() => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "A further provider did not end well."
+                    "Another provider failed to shut down."
                 );
             }
             Err(error) => first = Err(error),

@@ -1,4 +1,4 @@
-//! The jobs that run now, read when somebody looks.
+//! The gauge of running jobs, read at each scrape.
 
 use super::definition::JOBS;
 use super::labels::{BoundedLabel, stage_label};
@@ -9,18 +9,18 @@ use prometheus::{Error, IntGaugeVec, Opts};
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
-/// Reads the list that workers keep, and nothing that an executor in `run` holds.
+/// Reads the workers' list of running jobs; it never waits for an executor in `run`.
 #[derive(Debug)]
-pub(super) struct RunningJobs {
+pub(super) struct RunningJobsGauge {
     active: ActiveJobs,
     system_id: String,
     executor_stages: BoundedLabel,
     gauge: IntGaugeVec,
-    /// Two scrapes at once would count into one gauge.
+    /// Two concurrent scrapes would count into one gauge.
     one_at_a_time: Mutex<()>,
 }
 
-impl RunningJobs {
+impl RunningJobsGauge {
     pub(super) fn new(active: ActiveJobs, system_id: String) -> Result<Self, Error> {
         Ok(Self {
             active,
@@ -32,7 +32,7 @@ impl RunningJobs {
     }
 }
 
-impl Collector for RunningJobs {
+impl Collector for RunningJobsGauge {
     fn desc(&self) -> Vec<&Desc> {
         self.gauge.desc()
     }
