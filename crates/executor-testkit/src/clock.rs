@@ -2,10 +2,10 @@ use crate::sync::lock;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-/// A wall clock that stands still until it is moved. Clones show the same time.
+/// A wall clock that only a test advances. Clones show the same time.
 ///
-/// It starts at 2024-01-01 00:00:00 UTC. Time of tasks (`sleep`, `timeout`) is tokio's: pause that
-/// with `tokio::time::pause`.
+/// It starts at 2024-01-01 00:00:00 UTC. Tasks (`sleep`, `timeout`) use tokio's time instead: pause
+/// that with `tokio::time::pause`.
 ///
 /// # Examples
 ///
@@ -22,7 +22,7 @@ use std::time::{Duration, SystemTime};
 pub struct ManualClock(Arc<Mutex<SystemTime>>);
 
 impl ManualClock {
-    /// The seconds from the Unix epoch to the time a new clock shows.
+    /// The initial time, in seconds since the Unix epoch.
     pub const START: u64 = 1_704_067_200;
 
     /// Returns a clock that shows [`ManualClock::START`].
@@ -31,12 +31,12 @@ impl ManualClock {
         Self(Arc::new(Mutex::new(start)))
     }
 
-    /// Returns the time it shows.
+    /// Returns the current time.
     pub fn now(&self) -> SystemTime {
         *lock(&self.0)
     }
 
-    /// Moves it forward.
+    /// Advances the clock.
     pub fn advance(&self, by: Duration) {
         *lock(&self.0) += by;
     }

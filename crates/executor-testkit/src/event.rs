@@ -1,87 +1,87 @@
 use executor_core::{BuildStage, JobId, JobState};
 use std::fmt;
 
-/// One call that a double of this crate received.
+/// One call that a test double received.
 ///
-/// Executors are numbered from 1 in the order their provider created them. The text of an event is
-/// what tests compare: `provider.acquire`, `executor(1).run(step_script)`, `source.next`.
+/// Executors are numbered from 1 in the order of their creation. Tests compare the text of events:
+/// `provider.acquire`, `executor(1).run(step_script)`, `source.next`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The provider was asked whether it can create executors.
+    /// `ExecutorProvider::can_create`.
     CanCreate,
-    /// The provider was asked for its features.
+    /// `ExecutorProvider::features`.
     Features,
-    /// The provider was asked for details of its configuration.
+    /// `ExecutorProvider::config_info`.
     ConfigInfo,
-    /// The provider was asked for its default shell.
+    /// `ExecutorProvider::default_shell`.
     DefaultShell,
-    /// The provider was started.
+    /// `ExecutorProvider::init`.
     Init,
-    /// The provider was ended.
+    /// `ExecutorProvider::shutdown`.
     Shutdown,
-    /// Capacity was asked for, whether it was granted or not.
+    /// `ExecutorProvider::acquire`, successful or not.
     Acquire,
-    /// Capacity was given back.
+    /// `ExecutorProvider::release`.
     Release,
-    /// An executor was asked for; the number is the one it got, or would have got.
+    /// `ExecutorProvider::create`; after a failure the number is the one it would have had.
     Create {
         /// The executor's number.
         executor: u32,
     },
-    /// An executor was asked for its shell.
+    /// `Executor::shell`.
     Shell {
         /// The executor's number.
         executor: u32,
     },
-    /// An executor was to prepare.
+    /// `Executor::prepare`.
     Prepare {
         /// The executor's number.
         executor: u32,
     },
-    /// An executor was to run a stage.
+    /// `Executor::run`.
     Run {
         /// The executor's number.
         executor: u32,
         /// The stage.
         stage: BuildStage,
     },
-    /// An executor was told how its job ended.
+    /// `Executor::finish`.
     Finish {
         /// The executor's number.
         executor: u32,
-        /// How the job ended.
+        /// The final state of the job.
         state: JobState,
     },
-    /// An executor was to clean up.
+    /// `Executor::cleanup`.
     Cleanup {
         /// The executor's number.
         executor: u32,
     },
-    /// A source was asked for a job.
+    /// `JobSource::next`.
     Next,
-    /// A source was told how a job ended.
+    /// `JobSource::finished`.
     Finished {
         /// The job.
         job: JobId,
-        /// How it ended.
+        /// The final state of the job.
         state: JobState,
     },
-    /// An observer was told that its job began.
+    /// `JobObserver::started`.
     Started,
-    /// An observer was told that a stage began.
+    /// `JobObserver::stage_started`.
     StageStarted {
         /// The stage.
         stage: BuildStage,
     },
-    /// An observer was told that a stage ended.
+    /// `JobObserver::stage_finished`.
     StageFinished {
         /// The stage.
         stage: BuildStage,
         /// Whether it succeeded.
         succeeded: bool,
     },
-    /// Something a test put in between, to see what came before and after it.
+    /// A mark set by the test between other events.
     Note(String),
 }
 

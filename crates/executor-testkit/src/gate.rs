@@ -1,6 +1,6 @@
 use tokio::sync::watch;
 
-/// Holds whoever waits at it until a test opens it. Clones are the same gate.
+/// Blocks the tasks that wait at it until a test opens it. Clones are the same gate.
 ///
 /// # Examples
 ///
@@ -34,7 +34,7 @@ impl Gate {
     ///
     /// Safe to drop and to call again.
     pub async fn passed(&self) {
-        // It fails only without a sender, and `self` is one.
+        // It fails only without a sender, and `self` is a sender.
         let _ = self.0.subscribe().wait_for(|open| *open).await;
     }
 }

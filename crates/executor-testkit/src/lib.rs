@@ -1,18 +1,18 @@
 //! Conformance suite and test doubles for authors of executors.
 //!
-//! Two kinds of people need this crate.
+//! It has two parts.
 //!
-//! - Who **writes** an executor runs [`conformance`] on it: one call checks all that the contract of
-//!   `executor-core` asks for, and [`Report`] says what is wrong. [`SuiteOptions`] fits the suite to
-//!   executors that are slow or remote.
-//! - Who **drives** executors (a job runner, a worker, a scheduler) tests against doubles: a
-//!   [`ScriptedProvider`] makes executors that do what they are told and complain about wrong calls, a
-//!   [`RecordingJobSource`] hands out jobs, a [`RecordingTrace`] keeps the log, and one [`Timeline`]
-//!   shows the order of all their calls.
+//! - Authors of **executors** run [`conformance`]: one call checks the whole contract of
+//!   `executor-core`, and the [`Report`] shows the violations. [`SuiteOptions`] adapts the suite to slow
+//!   and remote executors.
+//! - Authors of **drivers** (a job runner, a worker, a scheduler) use test doubles. A
+//!   [`ScriptedProvider`] creates executors that follow directives and report calls in a wrong order. A
+//!   [`RecordingJobSource`] hands out jobs, a [`RecordingTrace`] stores the log, and one [`Timeline`]
+//!   shows the order of all calls.
 //!
 //! # Examples
 //!
-//! The whole suite, for an executor of one's own:
+//! The whole suite for an executor:
 //!
 //! ```no_run
 //! use executor_core::prelude::*;
@@ -34,7 +34,7 @@
 //! }
 //! ```
 //!
-//! A driver meets an executor whose script fails, and must clean up all the same:
+//! A driver must clean up after a failing script:
 //!
 //! ```
 //! use executor_core::{BuildStage, Cancellation, ExecutorData, ExecutorProvider};
@@ -52,7 +52,7 @@
 //! assert_eq!(result.status.exit_code().0, 3);
 //! executor.cleanup().await?;
 //!
-//! // Nothing was called in a wrong order, nothing was left behind.
+//! // All calls were in a valid order, and every executor was cleaned up.
 //! provider.assert_obeyed();
 //! # Ok(())
 //! # }

@@ -1,17 +1,17 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-/// The environment variable with the file that collects what was not tested; `cargo xtask test` sets it.
+/// The environment variable with the file that collects skipped tests; `cargo xtask test` sets it.
 const VARIABLE: &str = "RUNWRIGHT_TEST_SKIPPED";
 
 /// Reports that a test cannot run on this machine; the test then returns.
 ///
-/// `what` names the test or what it is about. `cargo xtask test` counts these lines and prints them at its end.
-/// Without it the line goes to standard error, past the capture of output that would hide it in a passing test.
+/// `what` names the test or its subject. `cargo xtask test` counts these lines and prints them at its end.
+/// Otherwise the line goes directly to standard error, because captured output of a passing test is hidden.
 ///
 /// # Panics
 ///
-/// When the line cannot be written: a test that did not run must not pass in silence.
+/// When the line cannot be written: a skipped test must not pass silently.
 pub fn not_tested(what: &str, reason: &str) {
     let line = format!("{what}: {reason}\n");
     let written = match std::env::var_os(VARIABLE) {

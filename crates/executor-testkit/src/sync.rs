@@ -1,4 +1,4 @@
-//! Locking for doubles, which must stay readable after a panic they were told to make.
+//! A lock for test doubles, which stay readable after a scripted panic.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

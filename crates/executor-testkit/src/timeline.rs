@@ -3,10 +3,10 @@ use crate::sync::lock;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
-/// The calls several doubles received, in the order they came.
+/// The calls of several test doubles, in order.
 ///
-/// Clones share one list, so give the same timeline to a provider, a source and an observer to see
-/// who was called before whom. An event is noted when its call begins.
+/// Clones share one list: pass the same timeline to a provider, a source and an observer to compare the
+/// order of their calls. An event is recorded when its call begins.
 ///
 /// # Examples
 ///
@@ -41,7 +41,7 @@ impl Timeline {
         self.0.changed.notify_waiters();
     }
 
-    /// Adds a mark of the test's own.
+    /// Adds a mark of the test.
     pub fn note(&self, text: impl Into<String>) {
         self.record(Event::Note(text.into()));
     }
@@ -63,16 +63,16 @@ impl Timeline {
         lines
     }
 
-    /// Returns the texts, of equal ones in a row only the first.
+    /// Returns the texts, without repetitions in a row.
     ///
-    /// An owner may ask an executor for its shell any number of times; here that shows once.
+    /// A driver may call `shell` any number of times; here consecutive calls appear once.
     pub fn order(&self) -> Vec<String> {
         let mut lines = self.lines();
         lines.dedup();
         lines
     }
 
-    /// Returns how many events fit.
+    /// Returns the number of matching events.
     pub fn count(&self, fits: impl Fn(&Event) -> bool) -> usize {
         lock(&self.0.events)
             .iter()
@@ -80,14 +80,14 @@ impl Timeline {
             .count()
     }
 
-    /// Waits until an event fits, which may have come already.
+    /// Waits for a matching event, which may already be recorded.
     ///
     /// # Cancellation
     ///
     /// Safe to drop and to call again.
     pub async fn wait_for(&self, fits: impl Fn(&Event) -> bool) {
         loop {
-            // Made before the look, so that no event falls between look and wait.
+            // Created before the check, so that no event is missed between check and wait.
             let changed = self.0.changed.notified();
             if self.count(&fits) > 0 {
                 return;
@@ -96,7 +96,7 @@ impl Timeline {
         }
     }
 
-    /// Waits until an event has this text: `executor(1).run(step_script)`.
+    /// Waits for an event with this text, for example `executor(1).run(step_script)`.
     ///
     /// # Cancellation
     ///
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn waiting_sees_events_of_the_past_and_of_the_future() {
+    async fn wait_sees_past_and_future_events() {
         let timeline = Timeline::new();
         timeline.note("past");
         timeline.wait_for_line("past").await;

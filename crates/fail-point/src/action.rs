@@ -1,4 +1,4 @@
-//! What the environment asks for.
+//! The action requested by the environment variable.
 
 use crate::record::Record;
 use crate::{POINTS, VARIABLE};
@@ -8,18 +8,18 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// On which side of a step.
+/// Before or after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Before,
     After,
 }
 
-/// What happens, and where.
+/// The requested action and its point.
 #[derive(Debug)]
 pub(crate) enum Action {
     Nothing,
-    /// The program dies at this visit.
+    /// The program is killed at this visit.
     Kill {
         at: String,
         side: Side,
@@ -39,17 +39,17 @@ pub(crate) enum Action {
     Record(Record),
 }
 
-/// Returns what is asked for; the environment is read once.
+/// Returns the requested action; the environment is read once.
 pub(crate) fn action() -> &'static Action {
     static ACTION: OnceLock<Action> = OnceLock::new();
     ACTION.get_or_init(|| {
         let Some(text) = std::env::var_os(VARIABLE) else {
             return Action::Nothing;
         };
-        let text = text.to_str().expect("what happens at a point is text");
+        let text = text.to_str().expect("the action is UTF-8");
         let known = |name: &str| POINTS.iter().any(|point| point.name() == name);
-        // A test with a mistake in it must not pass because nothing happens.
-        parse(text, known).unwrap_or_else(|| panic!("{VARIABLE} says {text:?}"))
+        // A test with a typing error must not pass because nothing happens.
+        parse(text, known).unwrap_or_else(|| panic!("invalid {VARIABLE}: {text:?}"))
     })
 }
 
@@ -83,14 +83,14 @@ fn parse(text: &str, known: impl Fn(&str) -> bool) -> Option<Action> {
 }
 
 impl Action {
-    /// Does what is asked for here, if anything is.
+    /// Performs the action if it applies to this point, side and visit.
     pub(crate) fn obey(&self, name: &str, here: Side, now: u64) -> io::Result<()> {
         match self {
             Self::Kill { at, side, visit } if at == name && *side == here && *visit == now => {
                 kill();
             }
             Self::Error { at, visit } if at == name && here == Side::Before && *visit <= now => {
-                // The name travels to whoever reads the message, which proves that the cause is told.
+                // A test finds the point's name in the message, which proves that the cause is reported.
                 return Err(io::Error::other(format!("fail point {name}")));
             }
             Self::Pause { at, side, pipe } if at == name && *side == here => pause(pipe),
@@ -102,16 +102,16 @@ impl Action {
 }
 
 fn kill() {
-    kill_process(getpid(), Signal::KILL).expect("everybody may kill himself");
+    kill_process(getpid(), Signal::KILL).expect("a process may kill itself");
     loop {
-        // The signal ends all threads, this one at the latest here.
+        // The signal ends all threads, this one here at the latest.
         std::thread::park();
     }
 }
 
 fn pause(pipe: &Path) {
     let waited = File::open(pipe).and_then(|mut pipe| pipe.read_to_end(&mut Vec::new()));
-    waited.expect("the pipe is there");
+    waited.expect("the pipe is readable");
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_asked_for() {
+    fn parses_all_actions() {
         assert_eq!(
             check("kill before a::b"),
             r#"Some(Kill { at: "a::b", side: Before, visit: 1 })"#
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_refused() {
+    fn rejects_invalid_actions() {
         for text in [
             "",
             "kill",

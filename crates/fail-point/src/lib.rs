@@ -1,4 +1,4 @@
-//! Marks the steps that reach outside the program, so that a test can fail each of them.
+//! Marks the steps with outside effects, so that a test can make each of them fail.
 //!
 //! ```
 //! use std::{fs, io, path::Path};
@@ -12,20 +12,20 @@
 //! # io::Result::Ok(())
 //! ```
 //!
-//! A step is anything that makes, changes or removes something which outlives the program, or that
-//! calls another program. Without the feature `enabled` the macro is its step and nothing else.
-//! With it, the environment variable [`VARIABLE`] says what happens at one of the points:
+//! A step creates, changes or removes a resource that outlives the program, or calls another program.
+//! Without the feature `enabled`, the macro expands to its step only. With it, the environment variable
+//! [`VARIABLE`] selects an action at one of the points:
 //!
 //! | value | effect |
 //! |---|---|
-//! | `kill before NAME`, `kill after NAME` | the program is killed by SIGKILL there and then |
+//! | `kill before NAME`, `kill after NAME` | the program is killed by SIGKILL before or after the step |
 //! | `kill before NAME 3` | the same, but at the third visit |
-//! | `error at NAME` | the step is not taken, and returns an error that names the point |
+//! | `error at NAME` | the step is skipped and returns an error that names the point |
 //! | `error at NAME 3` | the same, from the third visit on |
-//! | `pause before NAME FILE`, `pause after NAME FILE` | the thread waits until the pipe FILE was opened for writing and closed |
-//! | `record FILE` | FILE lists all points of the program, and every one that is reached |
+//! | `pause before NAME FILE`, `pause after NAME FILE` | the thread waits until the pipe FILE is opened for writing and closed |
+//! | `record FILE` | FILE lists all points of the program and every visit |
 //!
-//! Cargo unites features, so whoever builds the binary turns on the points of all crates in it.
+//! Cargo unifies features, so the build of a binary enables the points of all its crates.
 
 #[cfg(feature = "enabled")]
 mod action;
@@ -37,15 +37,15 @@ mod record;
 #[cfg(feature = "enabled")]
 pub use point::{POINTS, Point};
 
-// The macro names it in the crates that use the macro.
+// The macro expands to it in other crates.
 #[cfg(feature = "enabled")]
 #[doc(hidden)]
 pub use linkme;
 
-/// The environment variable that says what happens, and where.
+/// The environment variable with the action.
 pub const VARIABLE: &str = "RUNWRIGHT_FAIL_POINT";
 
-/// Takes a step, which a test can make fail.
+/// Runs a step that a test can make fail.
 ///
 /// The name is `crate::noun::step`. The step is an expression of a type `Result<_, E>` where `E` can
 /// be made from an [`io::Error`](std::io::Error); it may hold `.await`, `?` and `return`.
@@ -57,7 +57,7 @@ macro_rules! fail_point {
     };
 }
 
-/// Takes a step, which a test can make fail.
+/// Runs a step that a test can make fail.
 ///
 /// The name is `crate::noun::step`. The step is an expression of a type `Result<_, E>` where `E` can
 /// be made from an [`io::Error`](std::io::Error); it may hold `.await`, `?` and `return`.

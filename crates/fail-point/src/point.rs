@@ -4,11 +4,11 @@ use crate::action::{Side, action};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// All points of the program: what is linked into it, whichever crate it comes from.
+/// All points of the program, from all linked crates.
 #[linkme::distributed_slice]
 pub static POINTS: [Point];
 
-/// A step that a test can make fail; made by [`fail_point!`](crate::fail_point).
+/// A step that a test can make fail; created by [`fail_point!`](crate::fail_point).
 #[derive(Debug)]
 pub struct Point {
     name: &'static str,
@@ -29,28 +29,28 @@ impl Point {
         self.name
     }
 
-    /// Does what is asked for before the step, and returns which visit of the point this is.
+    /// Performs the action before the step and returns the number of the visit.
     ///
     /// # Errors
     ///
-    /// When the step is to fail.
+    /// When the action makes the step fail.
     ///
     /// # Panics
     ///
-    /// When the variable says what cannot be understood.
+    /// When the variable's value is invalid.
     pub fn before(&self) -> io::Result<u64> {
         let visit = self.visits.fetch_add(1, Ordering::Relaxed) + 1;
         action().obey(self.name, Side::Before, visit)?;
         Ok(visit)
     }
 
-    /// Does what is asked for after the step of that visit, however it ended.
+    /// Performs the action after the step of that visit, whatever its result.
     ///
     /// # Panics
     ///
-    /// As [`before`](Self::before).
+    /// Like [`before`](Self::before).
     pub fn after(&self, visit: u64) {
         let obeyed = action().obey(self.name, Side::After, visit);
-        obeyed.expect("only a step that is not taken can be made to fail");
+        obeyed.expect("an error action applies before the step");
     }
 }

@@ -1,10 +1,10 @@
-//! The list of points, and of those that were reached.
+//! The record of all points and visits.
 
 use crate::POINTS;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 
-/// A file with a line `point NAME` for each point there is, and `reached NAME` at each visit.
+/// A file with a line `point NAME` for each point and `reached NAME` for each visit.
 #[derive(Debug)]
 pub(crate) struct Record {
     file: File,
@@ -15,7 +15,7 @@ impl Record {
     pub(crate) fn begin(path: &str) -> Self {
         let options = OpenOptions::new().create(true).append(true).open(path);
         let record = Self {
-            file: options.expect("the record can be written"),
+            file: options.expect("the record is writable"),
         };
         for point in POINTS {
             record.line("point", point.name());
@@ -30,6 +30,6 @@ impl Record {
     /// Writes a line at once: the program may be killed next.
     fn line(&self, word: &str, name: &str) {
         let written = (&self.file).write_all(format!("{word} {name}\n").as_bytes());
-        written.expect("the record can be written");
+        written.expect("the record is writable");
     }
 }

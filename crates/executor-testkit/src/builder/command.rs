@@ -37,7 +37,7 @@ impl CommandBuilder {
         }
     }
 
-    /// Sets another text of the script.
+    /// Replaces the script's text.
     pub fn script(mut self, script: impl Into<String>) -> Self {
         self.script = script.into();
         self
@@ -49,7 +49,7 @@ impl CommandBuilder {
         self
     }
 
-    /// Sets where it runs.
+    /// Sets the placement.
     pub fn placement(mut self, placement: Placement) -> Self {
         self.placement = placement;
         self
@@ -61,7 +61,7 @@ impl CommandBuilder {
         self
     }
 
-    /// Adds a variable whose value travels as a file.
+    /// Adds a variable whose value is passed in a file.
     pub fn file(mut self, key: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
         self.variables.files.push(FileVariable {
             key: key.into(),

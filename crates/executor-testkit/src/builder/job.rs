@@ -70,7 +70,7 @@ impl JobBuilder {
         self
     }
 
-    /// Changes fields that have no method here.
+    /// Changes fields without a method of their own.
     pub fn with(mut self, change: impl FnOnce(&mut Job)) -> Self {
         change(&mut self.0);
         self

@@ -5,7 +5,7 @@ use executor_core::{Job, JobSlot, JobTrace, PlannedWorkspace, PrepareOptions, Ru
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Returns the settings of a runner for tests: a process has two seconds to obey TERM.
+/// Returns the settings of a runner for tests, with two seconds between TERM and KILL.
 pub fn runner_config(executor: impl Into<String>) -> RunnerConfig {
     RunnerConfig {
         graceful_kill_timeout: Duration::from_secs(2),
@@ -13,7 +13,7 @@ pub fn runner_config(executor: impl Into<String>) -> RunnerConfig {
     }
 }
 
-/// Builds [`PrepareOptions`]: by default a plain job, [`runner_config`] and a log of its own.
+/// Builds [`PrepareOptions`]: by default a plain job, [`runner_config`] and a new log.
 ///
 /// # Examples
 ///
@@ -75,19 +75,19 @@ impl OptionsBuilder {
         self
     }
 
-    /// Sets the numbers of the job.
+    /// Sets the job's concurrency numbers.
     pub fn slot(mut self, slot: JobSlot) -> Self {
         self.slot = slot;
         self
     }
 
-    /// Sets where the sources are to be.
+    /// Sets the directory of the sources.
     pub fn project_dir(mut self, project_dir: impl Into<String>) -> Self {
         self.project_dir = Some(project_dir.into());
         self
     }
 
-    /// Lets the executor say early where the files are going to be.
+    /// Lets the executor announce the workspace early.
     pub fn planned(mut self, planned: PlannedWorkspace) -> Self {
         self.planned = Some(planned);
         self

@@ -1,13 +1,13 @@
 use crate::conformance::checks::{
-    abilities, background, cleanup, exit, file_variables, input, instances, masking, output,
-    provider, run_steps, scripts, stages, stop, stop_prepare, variables,
+    abilities, background, cleanup, exit, file_variables, instances, masking, output, provider,
+    run_steps, scripts, stages, stop, stop_prepare, variables,
 };
 use crate::conformance::suite::Suite;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Why a check did not pass.
+/// The reason a check did not pass.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Failed(String),
@@ -15,7 +15,7 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
-    /// Says what it was about.
+    /// Adds the subject to the reason of a failure.
     pub(crate) fn of(self, what: impl fmt::Display) -> Self {
         match self {
             Self::Failed(reason) => Self::Failed(format!("{what}: {reason}")),
@@ -24,10 +24,10 @@ impl Stop {
     }
 }
 
-/// How a check ends; anything but `Ok` stops it.
+/// The outcome of a check or of a part; an error ends the check.
 pub(crate) type Outcome<T = ()> = Result<T, Stop>;
 
-/// Returns a failure with this reason, of which a long one loses its end.
+/// Returns a failure with this reason, truncated if it is long.
 pub(crate) fn failed<T>(reason: impl Into<String>) -> Outcome<T> {
     const LONGEST: usize = 600;
     let mut reason = reason.into();
@@ -53,7 +53,7 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-/// Whether an executor may do without what a check is about.
+/// Whether a check may be skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     Required,
@@ -70,7 +70,7 @@ pub(crate) struct Check {
     pub(crate) run: Run,
 }
 
-/// Lists checks, each named after its function.
+/// Lists the checks, each named after its function.
 macro_rules! checks {
     ($($need:ident $module:ident::$check:ident;)*) => {
         &[$(Check {
@@ -81,7 +81,7 @@ macro_rules! checks {
     };
 }
 
-/// All checks, in the order they run: the simplest first, what is left behind last.
+/// All checks in their order: the simplest first, leftovers last.
 pub(crate) const CHECKS: &[Check] = checks! {
     Required provider::provider_is_stable;
     Required provider::create_allocates_nothing;
@@ -92,7 +92,7 @@ pub(crate) const CHECKS: &[Check] = checks! {
     Required scripts::unicode_script;
     Required scripts::long_script;
     Required scripts::empty_script;
-    Required input::standard_input_is_empty;
+    Required scripts::standard_input_is_empty;
     Optional variables::environment_variables;
     Optional variables::large_variable;
     Optional variables::variables_stay_out_of_command_lines;

@@ -1,12 +1,12 @@
-//! Finds processes of this host by a mark in their environment, whoever their parent is.
+//! Finds processes of this host by a mark in their environment variables.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// The variable that holds the mark.
+/// The variable with the mark.
 pub(crate) const VARIABLE: &str = "EXECUTOR_TESTKIT_MARK";
 
-/// Returns a mark that no other run of a suite has.
+/// Returns a unique mark.
 pub(crate) fn new_mark() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -18,7 +18,7 @@ pub(crate) fn new_mark() -> String {
     )
 }
 
-/// Returns whether processes can be listed here at all.
+/// Returns whether this host can list processes.
 pub(crate) fn can_list() -> bool {
     std::path::Path::new("/proc/self/environ").exists()
 }
@@ -30,7 +30,7 @@ pub(crate) fn processes(mark: &str) -> Vec<String> {
     let entry = format!("{VARIABLE}={mark}");
     let mut found = Vec::new();
     for (pid, directory) in numbered_processes() {
-        // A process may end between two looks, and belong to somebody else: then it is not ours.
+        // The process may have ended, or belong to another user: then it is not a process of the job.
         let Ok(environment) = std::fs::read(directory.join("environ")) else {
             continue;
         };
@@ -44,16 +44,16 @@ pub(crate) fn processes(mark: &str) -> Vec<String> {
     found
 }
 
-/// Returns the command lines of all processes that may be seen.
+/// Returns the command lines of all visible processes.
 pub(crate) fn command_lines() -> Vec<String> {
     numbered_processes()
         .map(|(_, directory)| command_line(&directory))
         .collect()
 }
 
-/// Waits until no process has the mark; returns those that still have it at the deadline.
+/// Waits until no process has the mark; returns the processes that still have it at the deadline.
 ///
-/// The kernel may take a moment to bury what was killed.
+/// The kernel may take a moment to remove a killed process.
 pub(crate) async fn wait_until_gone(mark: &str, limit: Duration) -> Vec<String> {
     let deadline = tokio::time::Instant::now() + limit;
     loop {

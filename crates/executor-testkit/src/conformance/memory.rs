@@ -1,13 +1,13 @@
-//! Watches how much memory this process holds while output passes through.
+//! Measures the memory of this process while output passes through.
 
 use crate::recording::CountingTrace;
 use executor_core::{JobTrace, StreamKind, TraceStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many bytes pass between two looks.
+/// The number of bytes between two measurements.
 const STEP: u64 = 1024 * 1024;
 
-/// Returns the bytes of memory this process holds; `None` where that cannot be told.
+/// Returns the resident memory of this process in bytes; `None` where it is unknown.
 pub(crate) fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
@@ -17,7 +17,7 @@ pub(crate) fn resident_bytes() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// A log that keeps nothing and notes the most memory it saw in use.
+/// A log that stores no output and records the peak memory.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryTrace {
     bytes: CountingTrace,

@@ -1,6 +1,6 @@
-mod aftermath;
 mod check;
 mod checks;
+mod leftover_probe;
 mod marked;
 mod memory;
 mod options;
@@ -14,14 +14,13 @@ pub use report::{CheckReport, Report, Verdict};
 use executor_core::ExecutorProvider;
 use std::sync::Arc;
 
-/// Checks that a provider and its executors keep to the contract of `executor-core`.
+/// Checks that a provider and its executors obey the contract of `executor-core`.
 ///
-/// It works through the two traits alone, wherever the files are, with plain POSIX scripts. Checks
-/// run one after the other; each has deadlines, so that an executor that hangs is a failed check.
-/// What an executor may leave out is skipped by name; exit codes, output, `cancel`, `abort`, timeouts
-/// and cleanup it may not leave out.
+/// It uses only the two traits and plain POSIX scripts, with local and remote files. Checks run one after
+/// the other; each has deadlines, so a hanging executor fails the check. Checks of optional abilities can
+/// be skipped by name; those of exit codes, output, `cancel`, `abort`, timeouts and cleanup cannot.
 ///
-/// Run it on a runtime with several threads: a check must go on when the executor blocks its thread.
+/// Run it on a multi-threaded runtime: a check must continue when the executor blocks its thread.
 ///
 /// # Panics
 ///

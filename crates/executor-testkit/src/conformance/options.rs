@@ -7,11 +7,11 @@ use std::time::Duration;
 
 type Leftovers = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
-/// How the conformance suite deals with a provider.
+/// The options of the conformance suite.
 ///
-/// The defaults are the full suite for an executor that starts in milliseconds. One that starts
-/// containers may want fewer exit codes and jobs, and longer deadlines. A size so small that its
-/// check would prove nothing fails that check.
+/// The defaults are the full suite for an executor that starts in milliseconds. For an executor that
+/// starts containers, use fewer exit codes and jobs, and longer deadlines. A size too small for its
+/// check fails the check.
 ///
 /// # Examples
 ///
@@ -23,7 +23,7 @@ type Leftovers = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 ///     .exit_codes([0, 1, 2, 42, 126, 127, 128, 137, 143, 255])
 ///     .jobs(10)
 ///     .promptness(Duration::from_secs(30))
-///     .leftovers(|| Vec::new() /* containers and networks that carry our label */);
+///     .leftovers(|| Vec::new() /* containers and networks with the executor's label */);
 /// ```
 #[derive(Clone)]
 pub struct SuiteOptions {
@@ -42,10 +42,10 @@ pub struct SuiteOptions {
 }
 
 impl SuiteOptions {
-    /// Returns the full suite for a runner of these settings.
+    /// Returns the full suite for a runner with these settings.
     ///
-    /// Let `builds_dir` and `cache_dir` be in a directory that is the suite's alone, and
-    /// `graceful_kill_timeout` be short: some checks wait for it.
+    /// Put `builds_dir` and `cache_dir` in a directory for the suite only, and keep
+    /// `graceful_kill_timeout` short: some checks wait for it.
     pub fn new(config: RunnerConfig) -> Self {
         Self {
             config,
@@ -69,13 +69,13 @@ impl SuiteOptions {
         self
     }
 
-    /// Sets the exit codes that are tried; default all 256. Needed are 0, 1 and one above 127.
+    /// Sets the exit codes to check; default all 256. They must include 0, 1 and one above 127.
     pub fn exit_codes(mut self, codes: impl IntoIterator<Item = u8>) -> Self {
         self.exit_codes = codes.into_iter().collect();
         self
     }
 
-    /// Sets how many jobs run at once in one check; default 50, at least 2.
+    /// Sets the number of concurrent jobs in one check; default 50, at least 2.
     pub fn jobs(mut self, jobs: u32) -> Self {
         self.jobs = jobs;
         self
@@ -93,60 +93,60 @@ impl SuiteOptions {
         self
     }
 
-    /// Sets how much this process may grow during the longest output, in bytes; default 48 MiB.
+    /// Sets the limit for the growth of this process during the longest output, in bytes; default 48 MiB.
     ///
-    /// It must be less than [`output_bytes`](Self::output_bytes), or output that is collected would
-    /// not show.
+    /// It must be less than [`output_bytes`](Self::output_bytes), so that collected output is detected.
     pub fn memory_growth(mut self, bytes: u64) -> Self {
         self.memory_growth = bytes;
         self
     }
 
-    /// Sets the longest that any single call may take; default 2 minutes. The runner's
-    /// `graceful_kill_timeout` must be shorter.
+    /// Sets the deadline of each single call; default 2 minutes. The runner's `graceful_kill_timeout` must
+    /// be shorter.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// Sets how late a call may return that is to return soon: after `abort`, after the grace period
-    /// that follows `cancel`, after the end of a script with a background child; default 20 seconds.
+    /// Sets the deadline for a prompt return; default 20 seconds.
+    ///
+    /// It applies after `abort`, after the grace period of a `cancel`, and after the end of a script with a
+    /// background child.
     pub fn promptness(mut self, promptness: Duration) -> Self {
         self.promptness = promptness;
         self
     }
 
-    /// Sets what names all that is left outside of this process: containers, remote processes.
+    /// Sets the function that lists resources outside this process: containers, remote processes.
     ///
-    /// It is asked after cleanup, and must return nothing within [`promptness`](Self::promptness).
+    /// It is called after cleanup and must return an empty list within [`promptness`](Self::promptness).
     ///
-    /// For an executor whose workspace is local the suite looks for processes and temporary files by
-    /// itself, where the host has `/proc`. Anywhere else the checks of what is left behind fail
-    /// unless this is set.
+    /// For a local workspace the suite finds processes and temporary files itself, on hosts with `/proc`.
+    /// Otherwise the checks of leftovers fail without this function.
     pub fn leftovers(mut self, find: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
         self.leftovers = Some(Arc::new(find));
         self
     }
 
-    /// Runs only the checks of these names, for a test that is about them alone.
+    /// Runs only the checks with these names.
     ///
     /// The report then passes [`assert_part_passed`](crate::Report::assert_part_passed), never
     /// [`assert_passed`](crate::Report::assert_passed).
     ///
     /// # Panics
     ///
-    /// When there is no check of that name.
+    /// When a check does not exist.
     pub fn only<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.only = names.into_iter().map(Into::into).collect();
         self.only.iter().for_each(|name| assert_known(name));
         self
     }
 
-    /// Skips a check, for a reason that the report shows. A check that is required fails instead.
+    /// Skips a check, with a reason for the report. A required check fails instead.
     ///
     /// # Panics
     ///
-    /// When there is no check of that name.
+    /// When the check does not exist.
     pub fn skip(mut self, name: impl Into<String>, reason: impl Into<String>) -> Self {
         let name = name.into();
         assert_known(&name);
@@ -154,11 +154,11 @@ impl SuiteOptions {
         self
     }
 
-    /// Checks what no single check can.
+    /// Validates the options as a whole.
     ///
     /// # Panics
     ///
-    /// When a call that obeys the contract could not return in time.
+    /// When a call that obeys the contract could miss its deadline.
     #[track_caller]
     pub(crate) fn assert_sound(&self) {
         let grace = self.config.graceful_kill_timeout;

@@ -1,14 +1,14 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What came of one check.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The executor does what the contract says.
+    /// The executor obeys the contract.
     Passed,
-    /// It does not, for this reason.
+    /// The executor violates the contract, for this reason.
     Failed(String),
-    /// It need not, for this reason.
+    /// The check does not apply, for this reason.
     Skipped(String),
 }
 
@@ -17,18 +17,18 @@ pub enum Verdict {
 pub struct CheckReport {
     /// The check.
     pub name: &'static str,
-    /// What came of it.
+    /// Its result.
     pub verdict: Verdict,
-    /// How long it took.
+    /// Its duration.
     pub duration: Duration,
 }
 
-/// What the conformance suite found, check by check. `Display` prints it as a table.
+/// The results of the conformance suite. `Display` prints them as a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The checks, in the order they ran.
+    /// The checks in their order.
     pub checks: Vec<CheckReport>,
-    /// The checks that [`SuiteOptions::only`](crate::SuiteOptions::only) left out.
+    /// The checks excluded by [`SuiteOptions::only`](crate::SuiteOptions::only).
     pub left_out: Vec<&'static str>,
 }
 
@@ -38,7 +38,7 @@ impl Report {
         self.is_whole() && self.failed().is_empty()
     }
 
-    /// Returns whether no check was left out. One that was skipped for a reason was not.
+    /// Returns whether no check was excluded. Skipped checks do not count as excluded.
     pub fn is_whole(&self) -> bool {
         self.left_out.is_empty() && !self.checks.is_empty()
     }
@@ -53,17 +53,17 @@ impl Report {
         self.names(|verdict| matches!(verdict, Verdict::Skipped(_)))
     }
 
-    /// Returns the report of the check of this name.
+    /// Returns the report of the check with this name.
     pub fn check(&self, name: &str) -> Option<&CheckReport> {
         self.checks.iter().find(|check| check.name == name)
     }
 
-    /// Ends the test unless the whole suite ran and every check passed or was skipped.
+    /// Panics unless the whole suite ran and every check passed or was skipped.
     ///
     /// # Panics
     ///
-    /// With the table, when a check failed. Also when [`SuiteOptions::only`] left checks out: a part
-    /// says nothing of the whole, see [`assert_part_passed`](Self::assert_part_passed).
+    /// With the table, when a check failed. Also when [`SuiteOptions::only`] excluded checks; for a part of
+    /// the suite see [`assert_part_passed`](Self::assert_part_passed).
     ///
     /// [`SuiteOptions::only`]: crate::SuiteOptions::only
     #[track_caller]
@@ -76,11 +76,11 @@ impl Report {
         );
     }
 
-    /// Ends the test unless every check that [`SuiteOptions::only`] named has passed.
+    /// Panics unless every check named by [`SuiteOptions::only`] passed.
     ///
     /// # Panics
     ///
-    /// With the table, when a check failed, or was skipped: who names a check wants it to run.
+    /// With the table, when a check failed or was skipped: a named check must run.
     ///
     /// [`SuiteOptions::only`]: crate::SuiteOptions::only
     #[track_caller]
@@ -100,7 +100,7 @@ impl Report {
         let failed = self.failed();
         assert!(
             failed.is_empty(),
-            "the executor does not keep to the contract: {} failed\n{self}",
+            "the executor violates the contract: {} failed\n{self}",
             failed.join(", ")
         );
     }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_names_failures_and_skips_with_their_reasons() {
+    fn table_shows_failures_and_skips_with_reasons() {
         let report = report(&[
             ("success", Verdict::Passed),
             ("terminal", Verdict::Skipped("there is none".to_owned())),
@@ -170,13 +170,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "exit_codes failed")]
-    fn a_failed_check_ends_the_test() {
+    fn failed_check_panics() {
         report(&[("exit_codes", Verdict::Failed("3 became 1".to_owned()))]).assert_passed();
     }
 
     #[test]
     #[should_panic(expected = "this was a part of the suite, without signals")]
-    fn a_part_does_not_pass_for_the_whole() {
+    fn part_does_not_pass_as_the_whole_suite() {
         let mut report = report(&[("success", Verdict::Passed)]);
         report.left_out.push("signals");
         assert!(!report.is_passed() && !report.is_whole());
@@ -187,13 +187,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "terminal did not run")]
-    fn a_named_check_that_is_skipped_has_not_passed() {
+    fn skipped_named_check_has_not_passed() {
         report(&[("terminal", Verdict::Skipped("there is none".to_owned()))]).assert_part_passed();
     }
 
     #[test]
     #[should_panic(expected = "no check ran")]
-    fn no_check_at_all_is_no_success() {
+    fn empty_report_has_not_passed() {
         Report::default().assert_passed();
     }
 }

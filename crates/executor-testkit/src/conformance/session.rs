@@ -11,7 +11,7 @@ use executor_core::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An executor before `prepare`, with the capacity that was acquired for it.
+/// An executor before `prepare`, with its acquired capacity.
 #[derive(Debug)]
 pub(crate) struct Opening {
     suite: Arc<Suite>,
@@ -27,11 +27,11 @@ pub(crate) struct Session {
     suite: Arc<Suite>,
     pub(crate) executor: Box<dyn Executor>,
     pub(crate) environment: PreparedEnvironment,
-    /// The log, unless the session was opened with another one.
+    /// The log, unless the session has another one.
     pub(crate) trace: RecordingTrace,
-    /// The numbers of the job.
+    /// The job's concurrency numbers.
     pub(crate) slot: JobSlot,
-    /// Is in the environment of all processes of the job.
+    /// The mark in the environment of all processes of the job.
     pub(crate) mark: String,
     data: ExecutorData,
 }
@@ -42,7 +42,7 @@ impl Opening {
         Self::with_data(suite, |data| data).await
     }
 
-    /// Acquires capacity, changes what came of it, and creates an executor with that.
+    /// Acquires capacity, changes its data, and creates an executor with the data.
     pub(crate) async fn with_data(
         suite: &Arc<Suite>,
         change: impl FnOnce(ExecutorData) -> ExecutorData,
@@ -77,7 +77,7 @@ impl Opening {
         })
     }
 
-    /// Sends the log elsewhere; the session's own then stays empty.
+    /// Replaces the log; the session's own log then stays empty.
     pub(crate) fn with_trace(mut self, trace: Arc<dyn JobTrace>) -> Self {
         self.options.trace = trace;
         self
@@ -94,7 +94,7 @@ impl Opening {
         self
     }
 
-    /// Gives the job the numbers of an earlier one.
+    /// Gives the job the numbers of an earlier job.
     pub(crate) fn with_slot(mut self, slot: JobSlot) -> Self {
         self.options.slot = slot;
         self
@@ -109,7 +109,7 @@ impl Opening {
         self
     }
 
-    /// Calls `prepare`, in time, and returns what it returned.
+    /// Calls `prepare` with the deadline and returns its result.
     pub(crate) async fn attempt(
         &mut self,
         cancellation: &Cancellation,
@@ -118,9 +118,9 @@ impl Opening {
         within(self.suite.options.deadline, "prepare", prepare).await
     }
 
-    /// Prepares the executor, and makes the directory its scripts start in.
+    /// Prepares the executor and creates the directory its scripts start in.
     pub(crate) async fn prepare(mut self) -> Outcome<Session> {
-        // Whoever drives an executor asks first for its shell.
+        // A driver calls `shell` first.
         let _ = self.executor.shell();
         let prepared = self.attempt(&Cancellation::new()).await;
         let environment = match prepared {
@@ -146,7 +146,7 @@ impl Opening {
         }
     }
 
-    /// Cleans up and releases, then returns `outcome`, or what went wrong there.
+    /// Cleans up and releases; returns `outcome` or the error of the cleanup.
     pub(crate) async fn end(mut self, outcome: Outcome) -> Outcome {
         let cleanup = within(
             self.suite.options.deadline,
@@ -177,14 +177,14 @@ impl Session {
         self.environment.workspace.is_local()
     }
 
-    /// Starts a command in the project's directory, as the user's script, carrying the mark.
+    /// Returns a builder for a marked user script in the project's directory.
     pub(crate) fn command(&self, script: impl Into<String>) -> CommandBuilder {
         CommandBuilder::new(script)
             .working_dir(self.dirs().project_dir.clone())
             .variable(marked::VARIABLE, self.mark.clone())
     }
 
-    /// Calls `run`, in time, and returns what it returned.
+    /// Calls `run` with the deadline and returns its result.
     pub(crate) async fn attempt(
         &mut self,
         command: StageCommand,
@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    /// Runs a command that must succeed, and returns what it printed.
+    /// Runs a command that must succeed and returns its output.
     pub(crate) async fn print(&mut self, command: CommandBuilder) -> Outcome<Vec<u8>> {
         self.trace.clear();
         let result = self.run(command).await?;
@@ -218,7 +218,7 @@ impl Session {
         Ok(self.trace.bytes(TraceStream::STDOUT))
     }
 
-    /// Runs a script that must succeed and print exactly this.
+    /// Runs a script that must succeed with exactly this output.
     pub(crate) async fn expect(&mut self, script: &str, expect: &str) -> Outcome {
         let printed = self.print(self.command(script)).await?;
         let printed = String::from_utf8_lossy(&printed);
@@ -226,9 +226,9 @@ impl Session {
         Ok(())
     }
 
-    /// Runs a command until it has printed `ready`, stops it, and returns what `run` returned.
+    /// Runs a command until it prints `ready`, stops it, and returns the result of `run`.
     ///
-    /// `limit` is how long it may take from the stop on.
+    /// `limit` is the longest time from the stop to the return.
     pub(crate) async fn stop(
         &mut self,
         command: CommandBuilder,
@@ -251,11 +251,11 @@ impl Session {
         within(limit, "run, after it was stopped,", run).await
     }
 
-    /// Finishes, cleans up and releases, then returns `outcome`, or what went wrong there.
+    /// Finishes, cleans up and releases; returns `outcome` or an error of these calls.
     pub(crate) async fn end(mut self, outcome: Outcome) -> Outcome {
         let deadline = self.suite.options.deadline;
-        let told = JobOutcome::success();
-        let finish = within(deadline, "finish", self.executor.finish(&told)).await;
+        let reported = JobOutcome::success();
+        let finish = within(deadline, "finish", self.executor.finish(&reported)).await;
         let cleanup = within(deadline, "cleanup", self.executor.cleanup()).await;
         self.remove_project_dir();
         release(&self.suite, self.data).await;
@@ -267,7 +267,7 @@ impl Session {
         }
     }
 
-    /// Ends the session and returns what is left of it on this host or elsewhere.
+    /// Ends the session and returns its remaining resources.
     pub(crate) async fn end_and_look(self, outcome: Outcome) -> Outcome<Vec<String>> {
         let suite = Arc::clone(&self.suite);
         let can_look = suite.ensure_can_look(self.is_local());
@@ -281,7 +281,7 @@ impl Session {
         Ok(left)
     }
 
-    /// Makes the directory scripts start in, which is the driver's duty and not the executor's.
+    /// Creates the directory scripts start in, which is the driver's task.
     async fn make_project_dir(&mut self) -> Outcome {
         let shell = self.environment.shell.dialect;
         ensure_posix(shell)?;
@@ -289,7 +289,7 @@ impl Session {
         if self.is_local() {
             return match std::fs::create_dir_all(&project_dir) {
                 Ok(()) => Ok(()),
-                Err(error) => failed(format!("make {project_dir}: {error}")),
+                Err(error) => failed(format!("create {project_dir}: {error}")),
             };
         }
         let command = self
@@ -301,7 +301,7 @@ impl Session {
 
     fn remove_project_dir(&self) {
         if self.is_local() {
-            // It may hold what a check has still to find elsewhere; failing here hides nothing.
+            // A check of leftovers reports remaining files, so an error here hides nothing.
             let _ = std::fs::remove_dir_all(&self.dirs().project_dir);
         }
     }

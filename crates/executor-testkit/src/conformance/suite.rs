@@ -9,35 +9,35 @@ use std::time::{Duration, Instant};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::task::JoinSet;
 
-/// The memory of this process, which all suites in it use, and one check measures.
+/// The memory of this process, shared by all suites and measured by one check.
 static MEMORY: RwLock<()> = RwLock::const_new(());
 
-/// The check that measures it.
+/// The check that measures the memory.
 const MEASURES: &str = "bounded_memory";
 
-/// What a check holds while it runs, so that none counts what another suite needs as its executor's.
+/// Keeps other suites from running during the check that measures memory.
 #[derive(Debug)]
-enum Turn {
-    Alone(#[expect(dead_code, reason = "it is given back")] RwLockWriteGuard<'static, ()>),
-    Beside(#[expect(dead_code, reason = "it is given back")] RwLockReadGuard<'static, ()>),
+enum MemoryGuard {
+    Exclusive(#[expect(dead_code, reason = "released on drop")] RwLockWriteGuard<'static, ()>),
+    Shared(#[expect(dead_code, reason = "released on drop")] RwLockReadGuard<'static, ()>),
 }
 
-impl Turn {
+impl MemoryGuard {
     async fn of(check: &Check) -> Self {
         if check.name == MEASURES {
-            Self::Alone(MEMORY.write().await)
+            Self::Exclusive(MEMORY.write().await)
         } else {
-            Self::Beside(MEMORY.read().await)
+            Self::Shared(MEMORY.read().await)
         }
     }
 }
 
-/// What all checks share.
+/// The state shared by all checks.
 #[derive(Debug)]
 pub(crate) struct Suite {
     pub(crate) provider: Arc<dyn ExecutorProvider>,
     pub(crate) options: SuiteOptions,
-    /// Marks the processes of this run of the suite, in their environment.
+    /// The mark in the environment of all processes of this suite.
     pub(crate) mark: String,
     slots: AtomicU32,
 }
@@ -60,7 +60,7 @@ impl Suite {
                 report.left_out.push(check.name);
                 continue;
             }
-            let _turn = Turn::of(check).await;
+            let _guard = MemoryGuard::of(check).await;
             let start = Instant::now();
             let verdict = self.run(check).await;
             report.checks.push(CheckReport {
@@ -87,19 +87,19 @@ impl Suite {
         }
     }
 
-    /// Runs a check on a task of its own, so that a panic ends the check and not the suite.
+    /// Runs a check in a separate task, so that a panic ends the check and not the suite.
     async fn attempt(self: &Arc<Self>, check: &Check) -> Outcome {
         let mut task = JoinSet::new();
         task.spawn((check.run)(Arc::clone(self)));
         match task.join_next().await {
             Some(Ok(outcome)) => outcome,
-            // The text of a panic is part of it.
+            // The error contains the panic's message.
             Some(Err(error)) => failed(error.to_string()),
             None => failed("the check vanished"),
         }
     }
 
-    /// Returns numbers that no other job of this suite has.
+    /// Returns unique numbers within this suite.
     pub(crate) fn next_slot(&self) -> JobSlot {
         let number = self.slots.fetch_add(1, Ordering::Relaxed);
         JobSlot {
@@ -116,22 +116,23 @@ impl Suite {
         }
     }
 
-    /// Fails where nobody could tell what a job left behind.
+    /// Fails where the suite cannot find leftovers.
     pub(crate) fn ensure_can_look(&self, is_local: bool) -> Outcome {
         ensure!(
             self.can_look(is_local),
-            "set SuiteOptions::leftovers: what a job leaves behind cannot be seen from here"
+            "set SuiteOptions::leftovers: the suite cannot find the leftovers of a job itself"
         );
         Ok(())
     }
 
-    /// Returns whether anybody can tell what a job left behind.
+    /// Returns whether the suite can find leftovers.
     pub(crate) fn can_look(&self, is_local: bool) -> bool {
         self.options.leftovers.is_some() || (is_local && marked::can_list())
     }
 
-    /// Returns what the author's function finds, which is given the time of a prompt call to find
-    /// nothing: what was told to go may take a moment.
+    /// Returns the leftovers listed by the author's function.
+    ///
+    /// It retries for the time of a prompt call, because a removal may take a moment.
     pub(crate) async fn leftovers(&self) -> Vec<String> {
         let Some(find) = &self.options.leftovers else {
             return Vec::new();
@@ -146,19 +147,20 @@ impl Suite {
         }
     }
 
-    /// Returns how long a stage may take to return after it was cancelled.
+    /// Returns the deadline of a stage after a `cancel`.
     pub(crate) fn after_cancel(&self) -> Duration {
         self.options.config.graceful_kill_timeout + self.options.promptness
     }
 
-    /// Returns how many seconds a script sleeps that is to be stopped: longer than any check waits
-    /// for that, and no longer, so that what a broken executor leaves behind goes away.
+    /// Returns the sleep in seconds of a script that a check stops.
+    ///
+    /// It is longer than any check waits, but finite, so that leftovers of a broken executor end.
     pub(crate) fn nap(&self) -> u64 {
         (3 * self.after_cancel()).as_secs().max(120)
     }
 }
 
-/// Fails where the scripts of the suite cannot run.
+/// Fails for a shell that cannot run the suite's scripts.
 pub(crate) fn ensure_posix(dialect: ShellDialect) -> Outcome {
     if dialect.is_posix() {
         return Ok(());
@@ -168,7 +170,7 @@ pub(crate) fn ensure_posix(dialect: ShellDialect) -> Outcome {
     ))
 }
 
-/// Awaits a call that must end in time.
+/// Awaits a call with a deadline.
 pub(crate) async fn within<T>(
     limit: Duration,
     what: &str,

@@ -1,7 +1,7 @@
 use executor_core::{JobTrace, StreamKind, TraceStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A job's log that counts bytes and keeps none, for output of any length.
+/// A job's log that counts bytes and stores none, for output of any length.
 #[derive(Debug, Default)]
 pub struct CountingTrace {
     stdout: AtomicU64,
@@ -10,12 +10,12 @@ pub struct CountingTrace {
 }
 
 impl CountingTrace {
-    /// Returns a log of no bytes.
+    /// Returns an empty log.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns how many bytes came over this descriptor, from whatever source.
+    /// Returns the number of bytes on this descriptor, from all sources.
     pub fn bytes(&self, kind: StreamKind) -> u64 {
         self.counter(kind).load(Ordering::Relaxed)
     }

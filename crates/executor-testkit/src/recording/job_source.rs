@@ -9,25 +9,25 @@ use executor_core::{
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-/// What a [`RecordingJobSource`] answers to one question for a job.
+/// The reply of a [`RecordingJobSource`] to one request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum SourceReply {
-    /// This job.
+    /// A job.
     Job(Box<Job>),
-    /// None at the moment.
+    /// No job now.
     None,
     /// An error with this message.
     Error(String),
-    /// A panic with this message, as of a bug in a source.
+    /// A panic with this message, as from a bug in a source.
     Panic(String),
-    /// Nothing, until the question is withdrawn.
+    /// No reply until the request is cancelled.
     Wait,
 }
 
-/// A source that hands out what a test gave it, and keeps what it was asked and told.
+/// A source that sends a test's replies and records requests and outcomes.
 ///
-/// When its replies are used up it is closed.
+/// After the last reply it is closed.
 ///
 /// # Examples
 ///
@@ -83,12 +83,12 @@ struct State {
 }
 
 impl RecordingJobSource {
-    /// Returns a source without a job, with a timeline of its own.
+    /// Returns a source without jobs, with a new timeline.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns a source without a job that notes its calls in `timeline`.
+    /// Returns a source without jobs that records its calls in `timeline`.
     pub fn with_timeline(timeline: &Timeline) -> Self {
         Self {
             timeline: timeline.clone(),
@@ -96,17 +96,17 @@ impl RecordingJobSource {
         }
     }
 
-    /// Hands out a job after all that was given before; the same job again is its next attempt.
+    /// Adds a job after all earlier replies; the same job again is its next attempt.
     pub fn hand_out(&self, job: Job) {
         self.reply(SourceReply::Job(Box::new(job)));
     }
 
-    /// Gives this reply after all that was given before.
+    /// Adds a reply after all earlier replies.
     pub fn reply(&self, reply: SourceReply) {
         lock(&self.state).replies.push_back(reply);
     }
 
-    /// Returns the timeline it notes its calls in.
+    /// Returns the timeline of its calls.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
@@ -116,17 +116,17 @@ impl RecordingJobSource {
         lock(&self.state).requests.clone()
     }
 
-    /// Returns how jobs ended, in the order they did.
+    /// Returns the outcomes of jobs, in order.
     pub fn outcomes(&self) -> Vec<(JobId, JobOutcome)> {
         lock(&self.state).outcomes.clone()
     }
 
-    /// Returns what stops a job, that is the newest attempt of it; `None` before it was handed out.
+    /// Returns the cancellation of the latest attempt of a job; `None` before the first attempt.
     pub fn cancellation(&self, job: JobId) -> Option<Cancellation> {
         lock(&self.state).cancellations.get(&job).cloned()
     }
 
-    /// Returns the observer of a job; it is made when the job is handed out or first asked for.
+    /// Returns the observer of a job, created with its first attempt or by the first call.
     pub fn observer(&self, job: JobId) -> RecordingObserver {
         let mut state = lock(&self.state);
         let observer = state

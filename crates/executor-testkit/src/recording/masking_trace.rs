@@ -6,9 +6,9 @@ use std::fmt;
 use std::sync::Mutex;
 use trace::{MaskRules, MaskSet, Masker};
 
-/// A job's log that hides secrets as the real one does, and keeps what is left to see.
+/// A job's log that masks secrets as the real log does, and stores the masked output.
 ///
-/// It has the masking of Runwright's logs and nothing else of them: no stamps, no limit, no file.
+/// It has only the masking of Runwright's logs: no timestamps, no limit, no file.
 ///
 /// # Examples
 ///
@@ -32,7 +32,7 @@ struct State {
 }
 
 impl MaskingTrace {
-    /// Returns an empty log that hides `secrets`.
+    /// Returns an empty log that masks `secrets`.
     pub fn new<S: AsRef<[u8]>>(secrets: impl IntoIterator<Item = S>) -> Self {
         let state = State {
             set: MaskRules::new().secrets(secrets).compile(),
@@ -44,12 +44,12 @@ impl MaskingTrace {
         }
     }
 
-    /// Returns what may be seen so far.
+    /// Returns the masked output so far.
     pub fn visible(&self) -> &RecordingTrace {
         &self.visible
     }
 
-    /// Ends all streams and returns what may be seen.
+    /// Ends all streams and returns the masked output.
     pub fn finish(&self) -> &RecordingTrace {
         let mut state = lock(&self.state);
         for (stream, masker) in &mut state.maskers {
@@ -81,7 +81,7 @@ impl JobTrace for MaskingTrace {
     }
 
     fn idle(&self, stream: TraceStream) {
-        // A masker holds nothing back that cannot become a secret, so there is nothing to flush.
+        // A masker only holds bytes that may begin a secret, so there is nothing to flush.
         self.visible.idle(stream);
     }
 

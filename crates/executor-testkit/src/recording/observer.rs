@@ -5,7 +5,7 @@ use crate::timeline::Timeline;
 use executor_core::{BuildStage, JobObserver, JobTrace, StageReport, TraceStream};
 use std::sync::{Arc, Mutex};
 
-/// An observer of a job that keeps all it is told. Clones share what was kept.
+/// An observer of a job that records all events. Clones share their records.
 #[derive(Debug, Clone, Default)]
 pub struct RecordingObserver {
     timeline: Timeline,
@@ -14,12 +14,12 @@ pub struct RecordingObserver {
 }
 
 impl RecordingObserver {
-    /// Returns an observer with a timeline of its own.
+    /// Returns an observer with a new timeline.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns an observer that notes its calls in `timeline`.
+    /// Returns an observer that records its calls in `timeline`.
     pub fn with_timeline(timeline: &Timeline) -> Self {
         Self {
             timeline: timeline.clone(),
@@ -27,12 +27,12 @@ impl RecordingObserver {
         }
     }
 
-    /// Returns the timeline it notes its calls in; output is not noted there.
+    /// Returns the timeline of its calls, without output.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
-    /// Returns the output it was shown.
+    /// Returns the output.
     pub fn output(&self) -> &RecordingTrace {
         &self.output
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
-/// A job's log that keeps every byte it was given, as it was given. Clones share one log.
+/// A job's log that stores all bytes unchanged. Clones share one log.
 ///
-/// It masks nothing: secrets told to it are listed by [`masks`](Self::masks).
+/// It masks nothing; [`masks`](Self::masks) lists the secrets it received.
 ///
 /// # Examples
 ///
@@ -50,12 +50,12 @@ impl RecordingTrace {
         of_stream.flat_map(|(_, data)| data).copied().collect()
     }
 
-    /// Returns one stream as text; what is not UTF-8 becomes U+FFFD.
+    /// Returns one stream as text; invalid UTF-8 becomes U+FFFD.
     pub fn text(&self, stream: TraceStream) -> String {
         String::from_utf8_lossy(&self.bytes(stream)).into_owned()
     }
 
-    /// Returns all streams together, in the order they were written.
+    /// Returns all streams together, in the order of writing.
     pub fn all(&self) -> Vec<u8> {
         let log = lock(&self.0.log);
         log.writes
@@ -65,22 +65,22 @@ impl RecordingTrace {
             .collect()
     }
 
-    /// Returns what was written, call by call.
+    /// Returns all writes.
     pub fn writes(&self) -> Vec<(TraceStream, Vec<u8>)> {
         lock(&self.0.log).writes.clone()
     }
 
-    /// Returns how often a stream was said to be idle.
+    /// Returns the number of `idle` calls for a stream.
     pub fn idles(&self, stream: TraceStream) -> usize {
         lock(&self.0.log).idles.get(&stream).copied().unwrap_or(0)
     }
 
-    /// Returns the secrets it was told, in order.
+    /// Returns the secrets it received, in order.
     pub fn masks(&self) -> Vec<String> {
         lock(&self.0.log).masks.clone()
     }
 
-    /// Forgets all that was written so far.
+    /// Removes all writes so far.
     pub fn clear(&self) {
         lock(&self.0.log).writes.clear();
     }
@@ -92,7 +92,7 @@ impl RecordingTrace {
     /// Safe to drop and to call again.
     pub async fn wait_for(&self, stream: TraceStream, text: &str) {
         loop {
-            // Made before the look, so that no write falls between look and wait.
+            // Created before the check, so that no write is missed between check and wait.
             let changed = self.0.changed.notified();
             if self.text(stream).contains(text) {
                 return;
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn waiting_finds_text_over_two_writes() {
+    async fn wait_finds_text_over_two_writes() {
         let trace = RecordingTrace::new();
         trace.write(TraceStream::STDOUT, b"star");
         let writer = trace.clone();

@@ -9,9 +9,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Moment {
-    /// `ExecutorProvider::acquire`; failures arrive as `AcquireError::Provider`.
+    /// `ExecutorProvider::acquire`; failures become `AcquireError::Provider`.
     Acquire,
-    /// `ExecutorProvider::create`; waits are left out, as it cannot wait.
+    /// `ExecutorProvider::create`; waits are ignored, because it cannot wait.
     Create,
     /// `Executor::prepare`.
     Prepare,
@@ -21,8 +21,7 @@ pub enum Moment {
     Finish,
     /// `Executor::cleanup`.
     Cleanup,
-    /// `ExecutorProvider::release`, after what was leased is free; only waits and panics have an
-    /// effect.
+    /// `ExecutorProvider::release`, after the lease is released; only waits and panics have an effect.
     Release,
 }
 
@@ -32,7 +31,7 @@ impl From<BuildStage> for Moment {
     }
 }
 
-/// What a scripted call does: print, wait, then fail or end in some way.
+/// The behaviour of a scripted call: print, wait, then fail or end.
 ///
 /// # Examples
 ///
@@ -55,16 +54,16 @@ pub struct Directive {
     failure: Option<Failure>,
     job: Option<String>,
     remaining: Option<u32>,
-    deed: Option<Deed>,
+    action: Option<Action>,
 }
 
-/// What a call does besides.
+/// An action of the call.
 #[derive(Clone)]
-struct Deed(Arc<dyn Fn() + Send + Sync>);
+struct Action(Arc<dyn Fn() + Send + Sync>);
 
-impl fmt::Debug for Deed {
+impl fmt::Debug for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Deed")
+        f.write_str("Action")
     }
 }
 
@@ -79,12 +78,12 @@ impl Directive {
         Self::end(StageStatus::Exited(ExitCode(code)))
     }
 
-    /// Returns a stage that a signal ends.
+    /// Returns a stage killed by a signal.
     pub fn signal(signal: i32) -> Self {
         Self::end(StageStatus::Signaled { signal })
     }
 
-    /// Returns a stage that is killed for lack of memory.
+    /// Returns a stage killed because it is out of memory.
     pub fn oom() -> Self {
         Self {
             oom_killed: true,
@@ -100,7 +99,7 @@ impl Directive {
         }
     }
 
-    /// Returns a call that goes on until it is stopped.
+    /// Returns a call that runs until it is stopped.
     pub fn hang() -> Self {
         Self::succeed().until(Gate::new())
     }
@@ -117,23 +116,23 @@ impl Directive {
             failure: None,
             job: None,
             remaining: None,
-            deed: None,
+            action: None,
         }
     }
 
-    /// Prints to standard output first; of stages and `prepare` only.
+    /// Prints to standard output first; for stages and `prepare` only.
     pub fn stdout(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdout = bytes.into();
         self
     }
 
-    /// Prints to standard error first; of stages and `prepare` only.
+    /// Prints to standard error first; for stages and `prepare` only.
     pub fn stderr(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stderr = bytes.into();
         self
     }
 
-    /// Takes this long, on tokio's clock.
+    /// Waits this long, on tokio's clock.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
@@ -145,32 +144,31 @@ impl Directive {
         self
     }
 
-    /// Takes this long to end after a `cancel`, as a process that handles TERM; `abort` ends it at
-    /// once.
+    /// Takes this long to end after a `cancel`, like a process that handles TERM; `abort` ends it at once.
     pub fn termination(mut self, termination: Duration) -> Self {
         self.termination = termination;
         self
     }
 
-    /// Does this first, such as writing the files that the stage of a real executor would write.
-    pub fn doing(mut self, deed: impl Fn() + Send + Sync + 'static) -> Self {
-        self.deed = Some(Deed(Arc::new(deed)));
+    /// Runs this function first, for example to write the files of a real stage.
+    pub fn doing(mut self, action: impl Fn() + Send + Sync + 'static) -> Self {
+        self.action = Some(Action(Arc::new(action)));
         self
     }
 
-    /// Holds for jobs of this name only.
+    /// Applies to jobs with this name only.
     pub fn for_job(mut self, name: impl Into<String>) -> Self {
         self.job = Some(name.into());
         self
     }
 
-    /// Holds for this many calls only; then the next directive of the same moment has its turn.
+    /// Applies to this many calls only; then the next directive for the same moment follows.
     pub fn times(mut self, times: u32) -> Self {
         self.remaining = Some(times);
         self
     }
 
-    /// Uses the directive up once, when it is for a job of this name.
+    /// Takes one use of the directive, if it applies to a job with this name.
     pub(crate) fn take(&mut self, job: &str) -> Option<Self> {
         if self.job.as_deref().is_some_and(|name| name != job) {
             return None;
@@ -184,8 +182,8 @@ impl Directive {
     }
 
     pub(crate) fn act(&self) {
-        if let Some(Deed(deed)) = &self.deed {
-            deed();
+        if let Some(Action(action)) = &self.action {
+            action();
         }
     }
 
@@ -207,7 +205,7 @@ impl Directive {
         }
     }
 
-    /// Waits as told, and returns whether it was stopped while it did.
+    /// Waits, and returns whether it was stopped meanwhile.
     pub(crate) async fn wait(&self, cancellation: &Cancellation) -> bool {
         tokio::select! {
             biased;
@@ -222,7 +220,7 @@ impl Directive {
         true
     }
 
-    /// Waits as told, whoever wants it to stop.
+    /// Waits without regard to cancellation.
     pub(crate) async fn pass(&self) {
         if !self.delay.is_zero() {
             tokio::time::sleep(self.delay).await;

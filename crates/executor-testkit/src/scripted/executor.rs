@@ -1,7 +1,7 @@
 use crate::event::Event;
 use crate::scripted::Moment;
+use crate::scripted::call_order::CallOrder;
 use crate::scripted::provider::Abilities;
-use crate::scripted::rules::Life;
 use crate::scripted::script::Script;
 use executor_core::ability::{
     FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
@@ -13,18 +13,17 @@ use executor_core::{
 };
 use std::sync::Arc;
 
-/// An executor that does what its provider was told, and starts nothing.
+/// An executor that follows its provider's directives and starts no process.
 ///
-/// It is created by a [`ScriptedProvider`](crate::ScriptedProvider), which also keeps its records:
-/// calls, commands, and complaints about calls the contract does not allow. It obeys cancellation as
-/// the contract says, on tokio's clock.
+/// A [`ScriptedProvider`](crate::ScriptedProvider) creates it and stores its records: calls, commands,
+/// and violations of the contract. It obeys cancellation as the contract requires, on tokio's clock.
 #[derive(Debug)]
 pub struct ScriptedExecutor {
     number: u32,
     script: Arc<Script>,
     shell: ShellInfo,
     stage: StageCell,
-    life: Life,
+    calls: CallOrder,
     job: String,
     trace: Option<Arc<dyn JobTrace>>,
     abilities: Abilities,
@@ -41,14 +40,14 @@ impl ScriptedExecutor {
             script,
             shell,
             stage: StageCell::new(),
-            life: Life::default(),
+            calls: CallOrder::default(),
             job: String::new(),
             trace: None,
             abilities,
         }
     }
 
-    /// Returns which of its provider's executors it is, from 1.
+    /// Returns its number among its provider's executors, from 1.
     pub fn number(&self) -> u32 {
         self.number
     }
@@ -60,7 +59,7 @@ impl ScriptedExecutor {
         }
     }
 
-    /// Notes a call that must be awaited to its end.
+    /// Starts a call that must be awaited to its end.
     fn awaited(&self, call: &str) -> AwaitedCall {
         AwaitedCall {
             script: Arc::clone(&self.script),
@@ -77,7 +76,7 @@ impl ScriptedExecutor {
         }
     }
 
-    /// Marks the executor as one that needs cleanup, or as one that had it.
+    /// Records whether the executor needs a cleanup.
     fn set_open(&self, open: bool) {
         let mut state = self.script.state();
         state.open.retain(|number| *number != self.number);
@@ -104,7 +103,7 @@ impl Executor for ScriptedExecutor {
         self.script.record(Event::Prepare {
             executor: self.number,
         });
-        let verdict = self.life.prepare();
+        let verdict = self.calls.prepare();
         self.complain(verdict);
         self.set_open(true);
         self.stage.set(ExecutorStage::PREPARE);
@@ -126,9 +125,9 @@ impl Executor for ScriptedExecutor {
             return Err(canceled(cancellation));
         }
         if let Some(failure) = directive.failure() {
-            return Err(failure.strike());
+            return Err(failure.raise());
         }
-        self.life.prepared();
+        self.calls.prepared();
         Ok(self.script.environment(self.shell.clone()))
     }
 
@@ -138,12 +137,12 @@ impl Executor for ScriptedExecutor {
         cancellation: &Cancellation,
     ) -> Result<StageResult, BuildError> {
         let stage = command.stage.clone();
-        let verdict = self.life.run(&stage);
+        let verdict = self.calls.run(&stage);
         self.complain(verdict);
         self.set_open(true);
         self.stage.set(ExecutorStage::RUN);
         self.script.state().commands.push(command);
-        // Last, so that whoever waits for the event finds all the rest in place.
+        // Recorded last, so that a test that waits for the event finds all other records.
         self.script.record(Event::Run {
             executor: self.number,
             stage: stage.clone(),
@@ -160,7 +159,7 @@ impl Executor for ScriptedExecutor {
             return Err(canceled(cancellation));
         }
         match directive.failure() {
-            Some(failure) => Err(failure.strike()),
+            Some(failure) => Err(failure.raise()),
             None => Ok(directive.result()),
         }
     }
@@ -170,7 +169,7 @@ impl Executor for ScriptedExecutor {
             executor: self.number,
             state: outcome.state,
         });
-        let verdict = self.life.finish();
+        let verdict = self.calls.finish();
         self.complain(verdict);
         self.stage.set(ExecutorStage::FINISH);
         let directive = self.script.directive(&Moment::Finish, &self.job);
@@ -178,8 +177,8 @@ impl Executor for ScriptedExecutor {
         directive.pass().await;
         call.ended();
         if let Some(failure) = directive.failure() {
-            // Only a panic can get out of here; there is nobody to give the error to.
-            let _ = failure.strike();
+            // `finish` returns no error, so only a panic has an effect.
+            let _ = failure.raise();
         }
     }
 
@@ -187,7 +186,7 @@ impl Executor for ScriptedExecutor {
         self.script.record(Event::Cleanup {
             executor: self.number,
         });
-        self.life.cleanup();
+        self.calls.cleanup();
         self.set_open(false);
         self.stage.set(ExecutorStage::CLEANUP);
         let directive = self.script.directive(&Moment::Cleanup, &self.job);
@@ -195,7 +194,7 @@ impl Executor for ScriptedExecutor {
         directive.pass().await;
         call.ended();
         match directive.failure() {
-            Some(failure) => Err(failure.strike()),
+            Some(failure) => Err(failure.raise()),
             None => Ok(()),
         }
     }
@@ -239,7 +238,7 @@ impl Executor for ScriptedExecutor {
 
 impl Drop for ScriptedExecutor {
     fn drop(&mut self) {
-        let verdict = self.life.dropped();
+        let verdict = self.calls.dropped();
         self.complain(verdict);
     }
 }
@@ -248,7 +247,7 @@ fn canceled(cancellation: &Cancellation) -> BuildError {
     BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User))
 }
 
-/// Complains when the future of a call is dropped before it has ended.
+/// Records a violation when the future of a call is dropped before its end.
 struct AwaitedCall {
     script: Arc<Script>,
     call: Option<String>,

@@ -2,7 +2,7 @@ use executor_core::{BuildError, Retryability};
 use std::fmt;
 use std::sync::Arc;
 
-/// A way for a scripted call to go wrong.
+/// A failure of a scripted call.
 #[derive(Clone)]
 pub struct Failure(Kind);
 
@@ -14,28 +14,28 @@ enum Kind {
 }
 
 impl Failure {
-    /// Returns a failure that trying again may mend.
+    /// Returns a temporary failure.
     pub fn temporary(message: impl Into<String>) -> Self {
         Self(Kind::System(message.into(), Retryability::Temporary))
     }
 
-    /// Returns a failure that will come again.
+    /// Returns a permanent failure.
     pub fn permanent(message: impl Into<String>) -> Self {
         Self(Kind::System(message.into(), Retryability::Permanent))
     }
 
-    /// Returns a panic, as of a bug in an executor.
+    /// Returns a panic, as from a bug in an executor.
     pub fn panic(message: impl Into<String>) -> Self {
         Self(Kind::Panic(message.into()))
     }
 
-    /// Returns a failure with an error of the test's choice.
+    /// Returns a failure with the error of a function.
     pub fn with(error: impl Fn() -> BuildError + Send + Sync + 'static) -> Self {
         Self(Kind::With(Arc::new(error)))
     }
 
-    /// Returns the error, or panics when that is what was asked for.
-    pub(crate) fn strike(&self) -> BuildError {
+    /// Returns the error, or panics for [`Failure::panic`].
+    pub(crate) fn raise(&self) -> BuildError {
         match &self.0 {
             Kind::System(message, retry) => BuildError::System {
                 backend: "scripted",

@@ -10,21 +10,20 @@ use executor_core::{
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// What a [`ScriptedJobRunner`] does with a job.
+/// The behaviour of a [`ScriptedJobRunner`] for one job.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum JobRunnerDirective {
-    /// Takes an executor through its life: create, shell, prepare, one run for each of the job's
-    /// steps, finish, cleanup.
+    /// Drives an executor: create, shell, prepare, one run for each step of the job, finish, cleanup.
     Drive,
     /// Ends the job with this error, or panics, before there is an executor.
     Fail(Failure),
 }
 
-/// A job runner for tests of whoever calls one: a worker, a scheduler.
+/// A job runner for tests of its callers: a worker, a scheduler.
 ///
-/// It follows its directives in turn and drives every further job. Scripts are the lines of a step,
-/// joined: it generates nothing.
+/// It follows its directives in order and drives every further job. A script is the joined lines of a
+/// step, without generated parts.
 #[derive(Debug, Default)]
 pub struct ScriptedJobRunner {
     directives: Mutex<VecDeque<JobRunnerDirective>>,
@@ -37,13 +36,13 @@ impl ScriptedJobRunner {
         Self::default()
     }
 
-    /// Orders what happens to the next job that has no order yet.
+    /// Adds a directive for the next job without one.
     pub fn then(self, directive: JobRunnerDirective) -> Self {
         lock(&self.directives).push_back(directive);
         self
     }
 
-    /// Returns the contexts jobs were run in, in order.
+    /// Returns the contexts of the jobs, in order.
     pub fn contexts(&self) -> Vec<RunContext> {
         lock(&self.contexts).clone()
     }
@@ -56,7 +55,7 @@ impl JobRunner for ScriptedJobRunner {
         let directive = lock(&self.directives).pop_front();
         assignment.observer.started();
         match directive.unwrap_or(JobRunnerDirective::Drive) {
-            JobRunnerDirective::Fail(failure) => JobOutcome::from_error(failure.strike()),
+            JobRunnerDirective::Fail(failure) => JobOutcome::from_error(failure.raise()),
             JobRunnerDirective::Drive => match context.provider.create(&context.data) {
                 Ok(executor) => drive(executor, &assignment, &context).await,
                 Err(error) => JobOutcome::from_error(error),

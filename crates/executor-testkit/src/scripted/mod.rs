@@ -1,9 +1,9 @@
+mod call_order;
 mod directive;
 mod executor;
 mod failure;
 mod job_runner;
 mod provider;
-mod rules;
 mod script;
 
 pub use directive::{Directive, Moment};

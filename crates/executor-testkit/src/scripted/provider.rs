@@ -14,14 +14,14 @@ use executor_core::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What `acquire` of a [`ScriptedProvider`] puts into the `ExecutorData`.
+/// The value that `acquire` of a [`ScriptedProvider`] adds to the `ExecutorData`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// Which one it is, from 1.
+    /// The number of the lease, from 1.
     pub number: u64,
 }
 
-/// The optional abilities scripted executors hand out; none by default.
+/// The optional abilities of scripted executors; none by default.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "the names are those of `Executor`'s methods")]
 pub struct Abilities {
@@ -33,7 +33,7 @@ pub struct Abilities {
     pub resumable: Option<Arc<dyn Resumable>>,
 }
 
-/// How often a [`ScriptedProvider`] was called.
+/// The number of calls of each method of a [`ScriptedProvider`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(
     missing_docs,
@@ -51,16 +51,15 @@ pub struct ProviderCounts {
     pub shutdown: usize,
 }
 
-/// A provider of executors that do what a test tells them, and start nothing.
+/// A provider of executors that follow a test's directives and start no process.
 ///
-/// Without orders everything succeeds at once: the shell is `sh`, the workspace is remote (nothing
-/// on this host is touched), there are no features and no limit. [`on`](Self::on) gives orders for
-/// single calls; clones share orders and records, and orders may be given at any time.
+/// By default every call succeeds at once: the shell is `sh`, the workspace is remote (nothing on this
+/// host is touched), there are no features and no limit. [`on`](Self::on) adds directives for single
+/// calls, at any time; clones share directives and records.
 ///
-/// It complains about calls that the contract does not allow: a `run` before `prepare`, an executor
-/// that is dropped without `cleanup`, a call that is not awaited to its end, capacity that is
-/// released twice or while executors still need it. End tests with
-/// [`assert_obeyed`](Self::assert_obeyed).
+/// It records violations of the contract: a `run` before `prepare`, an executor dropped without
+/// `cleanup`, a call not awaited to its end, capacity released twice or while executors still need it.
+/// End tests with [`assert_obeyed`](Self::assert_obeyed).
 ///
 /// # Examples
 ///
@@ -96,27 +95,27 @@ pub struct ScriptedProvider {
 }
 
 impl ScriptedProvider {
-    /// Returns a provider with a timeline of its own.
+    /// Returns a provider with a new timeline.
     pub fn new() -> Self {
         Self::with_timeline(&Timeline::new())
     }
 
-    /// Returns a provider that notes its calls in `timeline`.
+    /// Returns a provider that records its calls in `timeline`.
     pub fn with_timeline(timeline: &Timeline) -> Self {
         Self {
             script: Arc::new(Script::new(timeline.clone())),
         }
     }
 
-    /// Returns the provider as what the code under test asks for.
+    /// Returns the provider as a trait object for the code under test.
     pub fn shared(&self) -> Arc<dyn ExecutorProvider> {
         Arc::new(self.clone())
     }
 
-    /// Orders what the next calls of this kind do.
+    /// Adds a directive for calls of this kind.
     ///
-    /// Several orders for one moment are followed in turn, each as often as it says
-    /// ([`Directive::times`]); one without a number holds for ever. When none is left, calls succeed.
+    /// Directives for one moment are followed in order, each for its number of calls
+    /// ([`Directive::times`]); without a number it applies forever. After the last one, calls succeed.
     pub fn on(&self, moment: impl Into<Moment>, directive: Directive) {
         self.change(|state| state.orders.push((moment.into(), directive)));
     }
@@ -136,32 +135,32 @@ impl ScriptedProvider {
         self.change(|state| state.default_shell = shell);
     }
 
-    /// Sets the shell of executors that are created from now on.
+    /// Sets the shell of executors created from now on.
     pub fn set_shell(&self, shell: ShellInfo) {
         self.change(|state| state.shell = shell);
     }
 
-    /// Sets where the files of its environments are; nothing is made there.
+    /// Sets the workspace of its environments; no directories are created.
     pub fn set_workspace(&self, workspace: Workspace) {
         self.change(|state| state.workspace = workspace);
     }
 
-    /// Lets executors announce this workspace as soon as they prepare, whatever they prepare then.
+    /// Lets executors announce this workspace when `prepare` starts, whatever `prepare` returns.
     pub fn announce(&self, workspace: Workspace) {
         self.change(|state| state.planned = Some(workspace));
     }
 
-    /// Sets the variables its environments add.
+    /// Sets the variables of its environments.
     pub fn set_variables(&self, variables: Vec<JobVariable>) {
         self.change(|state| state.variables = variables);
     }
 
-    /// Sets the optional abilities of executors that are created from now on.
+    /// Sets the optional abilities of executors created from now on.
     pub fn set_abilities(&self, abilities: Abilities) {
         self.change(|state| state.abilities = abilities);
     }
 
-    /// Sets how many leases may be out at once; `None`, the default, means any number.
+    /// Sets the limit of concurrent leases; `None`, the default, means no limit.
     pub fn set_capacity(&self, capacity: Option<usize>) {
         self.change(|state| state.capacity = capacity);
     }
@@ -176,12 +175,12 @@ impl ScriptedProvider {
         self.change(|state| state.cannot_tell_features = Some(message.into()));
     }
 
-    /// Returns the timeline it notes its calls in.
+    /// Returns the timeline of its calls.
     pub fn timeline(&self) -> &Timeline {
         &self.script.timeline
     }
 
-    /// Returns how often it was called, as far as its timeline knows.
+    /// Returns the number of calls in its timeline.
     pub fn counts(&self) -> ProviderCounts {
         let mut counts = ProviderCounts::default();
         for event in self.timeline().events() {
@@ -202,17 +201,17 @@ impl ScriptedProvider {
         counts
     }
 
-    /// Returns the options executors were prepared with, in order.
+    /// Returns the options of all `prepare` calls, in order.
     pub fn prepared(&self) -> Vec<PrepareOptions> {
         self.script.state().prepared.clone()
     }
 
-    /// Returns the commands executors were given, in order.
+    /// Returns the commands of all `run` calls, in order.
     pub fn commands(&self) -> Vec<StageCommand> {
         self.script.state().commands.clone()
     }
 
-    /// Returns the names of the stages executors were given, in order.
+    /// Returns the names of the stages of all `run` calls, in order.
     pub fn stages(&self) -> Vec<String> {
         let state = self.script.state();
         let names = state
@@ -222,21 +221,21 @@ impl ScriptedProvider {
         names.collect()
     }
 
-    /// Returns how many leases are out.
+    /// Returns the number of current leases.
     pub fn leased(&self) -> usize {
         self.script.state().leases.len()
     }
 
-    /// Returns what was done against the contract so far.
+    /// Returns the violations of the contract so far.
     pub fn violations(&self) -> Vec<String> {
         self.script.state().violations.clone()
     }
 
-    /// Checks that everybody kept to the contract, and that every executor and lease came back.
+    /// Checks that all calls obeyed the contract, and that all executors and leases were released.
     ///
     /// # Panics
     ///
-    /// When somebody did not.
+    /// When a call violated the contract, or an executor or lease remains.
     #[track_caller]
     pub fn assert_obeyed(&self) {
         let (mut wrongs, open, leased) = {
@@ -265,7 +264,7 @@ impl ScriptedProvider {
         change(&mut self.script.state());
     }
 
-    /// Notes which executor a lease was used for; complains about one that is not out.
+    /// Records the executor of a lease; a lease that is not current is a violation.
     fn use_lease(&self, data: &ExecutorData, executor: u32) {
         let Some(lease) = data.get::<Lease>() else {
             return;
@@ -308,7 +307,7 @@ impl ExecutorProvider for ScriptedProvider {
         self.script.record(Event::Create { executor: number });
         self.use_lease(data, number);
         if let Some(failure) = self.script.directive(&Moment::Create, "").failure() {
-            return Err(failure.strike());
+            return Err(failure.raise());
         }
         Ok(Box::new(ScriptedExecutor::new(
             number,
@@ -328,7 +327,7 @@ impl ExecutorProvider for ScriptedProvider {
             return Err(AcquireError::Canceled(cause));
         }
         if let Some(failure) = directive.failure() {
-            return Err(AcquireError::Provider(failure.strike().into()));
+            return Err(AcquireError::Provider(failure.raise().into()));
         }
         let mut state = self.script.state();
         if state
@@ -350,7 +349,7 @@ impl ExecutorProvider for ScriptedProvider {
         directive.pass().await;
         if let Some(failure) = directive.failure() {
             // Only a panic can get out of here; there is nobody to give the error to.
-            let _ = failure.strike();
+            let _ = failure.raise();
         }
     }
 

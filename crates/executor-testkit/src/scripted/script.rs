@@ -1,4 +1,4 @@
-//! What a scripted provider and its executors share: their orders, and what came of them.
+//! The directives and records that a scripted provider and its executors share.
 
 use crate::event::Event;
 use crate::scripted::provider::{Abilities, Lease};
@@ -33,14 +33,14 @@ pub(crate) struct ScriptState {
     pub(crate) cannot_create: Option<String>,
     pub(crate) cannot_tell_features: Option<String>,
     pub(crate) capacity: Option<usize>,
-    /// The executors created with each lease that is out, and whether they were cleaned up.
+    /// The executors created with each current lease.
     pub(crate) leases: BTreeMap<u64, Vec<u32>>,
     pub(crate) last_lease: u64,
     pub(crate) last_executor: u32,
     pub(crate) prepared: Vec<PrepareOptions>,
     pub(crate) commands: Vec<StageCommand>,
     pub(crate) violations: Vec<String>,
-    /// The executors that were used and not cleaned up yet.
+    /// The executors that were used but not cleaned up.
     pub(crate) open: Vec<u32>,
 }
 
@@ -95,7 +95,7 @@ impl Script {
         self.state().violations.push(text);
     }
 
-    /// Takes a lease back; complains about one that is not out or still in use.
+    /// Ends a lease; a lease that is not current or still in use is a violation.
     pub(crate) fn end_lease(&self, data: &ExecutorData) {
         let mut state = self.state();
         let Some(lease) = data.get::<Lease>() else {
@@ -116,7 +116,7 @@ impl Script {
         }
     }
 
-    /// Returns what to do at this moment: what was ordered, or to succeed.
+    /// Returns the directive for this moment; by default the call succeeds.
     pub(crate) fn directive(&self, moment: &Moment, job: &str) -> Directive {
         self.state()
             .orders

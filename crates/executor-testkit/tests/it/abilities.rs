@@ -203,10 +203,10 @@ async fn a_terminal_that_runs_nothing_is_caught() {
     let runs = check("terminal", with(answer, 7), &[]).await;
     runs.assert_part_passed();
     let lies = check("terminal", with(answer, 0), &[]).await;
-    assert_fails(&lies, "is said to have exited with 0");
+    assert_fails(&lies, "expected the shell's exit code 7, got 0");
     // What is typed is echoed, and that is not an answer.
     let echoes = check("terminal", with("$ echo $((6*7))-typed\r\n", 7), &[]).await;
-    assert_fails(&echoes, "terminal: it closed before it answered");
+    assert_fails(&echoes, "terminal: the terminal closed before its output");
 }
 
 /// Serves so many connections.

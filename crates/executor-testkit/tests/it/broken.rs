@@ -25,28 +25,28 @@ caught! {
     }
     lost_output_is_caught: LosesLastBytes => {
         success: "got \"\"";
-        last_bytes: "of 200007 bytes were there";
+        last_bytes: "of 200007 bytes were in the log";
     }
     leaked_children_are_caught: LeaksChildren => {
-        cleanup_leaves_no_processes: "after success this was left: process";
-        nothing_is_left: "this was left: process";
+        cleanup_leaves_no_processes: "resources remain after success: process";
+        nothing_is_left: "resources remain: process";
     }
     leaked_detached_children_are_caught: LeaksDetachedChildren => {
-        detached_children_are_ended: "after success this was left: process";
-        nothing_is_left: "this was left: process";
+        detached_children_are_ended: "resources remain after success: process";
+        nothing_is_left: "resources remain: process";
     }
     an_ignored_cancel_is_caught: IgnoresCancel => {
         cancel_in_each_stage: "run, after it was stopped, took longer than";
     }
     an_ignored_abort_is_caught: IgnoresAbort => {
         abort_does_not_wait: "run, after it was stopped, took longer than";
-        abort_overtakes_cancel: "run went on after an abort";
+        abort_overtakes_cancel: "run continued after an abort";
     }
     a_process_that_is_never_killed_is_caught: NeverKills => {
         cancel_kills_after_the_grace_period: "run, after it was stopped, took longer than";
     }
     a_missing_grace_period_is_caught: KillsAtOnce => {
-        cancel_terminates_first: "could not tidy up";
+        cancel_terminates_first: "could not clean up";
     }
     swapped_streams_are_caught: SwapsStreams => {
         success: "got \"\"";
@@ -60,8 +60,8 @@ caught! {
         signals: "signal TERM became exit code 0";
     }
     leaked_variables_are_caught: LeaksVariables => {
-        variables_end_with_their_stage: "variables stayed";
-        variables_end_with_their_job: "variables stayed";
+        variables_end_with_their_stage: "variables leaked";
+        variables_end_with_their_job: "variables leaked";
     }
     a_script_on_standard_input_is_caught: FeedsScript => {
         standard_input_is_empty: "got \"";
@@ -78,14 +78,14 @@ caught! {
         stop_before_run: "a stopped stage has a result: exit code 0";
     }
     a_forgotten_cause_is_caught: ForgetsCause => {
-        abort_in_each_stage: "it was stopped by the job's source and says by the user";
-        timeout: "it was stopped because its time is up and says by the user";
+        abort_in_each_stage: "it was stopped by the job's source and reports by the user";
+        timeout: "it was stopped because its time is up and reports by the user";
     }
     trimmed_file_variables_are_caught: TrimsFiles => {
         file_variables: "the file NEWLINES of 9 bytes arrived with 8";
     }
     readable_file_variables_are_caught: OpenFiles => {
-        file_variables_are_private: "others than the owner have rights";
+        file_variables_are_private: "other users have permissions";
     }
     a_shared_environment_is_caught: SharesEnvironment => {
         instances_are_independent: "got \"file\\nsecond\\n\"";
@@ -98,26 +98,26 @@ caught! {
         masking_at_every_split: "| ";
     }
     corrected_text_is_caught: CorrectsText => {
-        raw_bytes: "changed on its way";
+        raw_bytes: "was changed";
     }
     variables_on_a_command_line_are_caught: ShowsVariables => {
-        variables_stay_out_of_command_lines: "a value is in a command line";
+        variables_stay_out_of_command_lines: "a command line contains a value";
     }
     a_shell_that_is_kept_is_caught: KeepsShell => {
-        variables_end_with_their_stage: "variables stayed";
+        variables_end_with_their_stage: "variables leaked";
         after_script_has_a_fresh_shell: "expected a fresh shell";
     }
     a_wrong_directory_is_caught: WrongDirectory => {
-        working_directory: "the script started elsewhere";
+        working_directory: "the script started in another directory";
     }
     an_expensive_create_is_caught: CreateAllocates => {
         create_allocates_nothing: "1000 executors opened";
     }
     a_feature_that_is_not_there_is_caught: Boasts => {
-        features_match_abilities: "the feature terminal is reported as true";
+        features_match_abilities: "the provider reports the feature terminal as true";
     }
     a_provider_that_changes_is_caught: ChangesItsMind => {
-        provider_is_stable: "it said";
+        provider_is_stable: "it returned";
     }
     joined_lines_are_caught: JoinsLines => {
         multi_line_script: "Syntax error";
@@ -129,7 +129,7 @@ caught! {
         long_script: "Argument list too long";
     }
     steps_that_a_shell_reads_are_caught: RunsStepsAsScript => {
-        run_steps: "are to print \"hello Sally";
+        run_steps: "to print \"hello Sally";
     }
     a_refused_empty_script_is_caught: RefusesEmptyScripts => {
         empty_script: "there is no script";
@@ -144,7 +144,7 @@ caught! {
         stages_share_files: "got \"step_script\\n\"";
     }
     output_out_of_order_is_caught: ReordersOutput => {
-        order_within_a_stream: "lost its order";
+        order_within_a_stream: "lost lines or their order";
     }
     cut_lines_are_caught: CutsLines => {
         long_line: "became 65543 bytes";
@@ -153,11 +153,11 @@ caught! {
         after_script_runs_after_cancel: "after_script: reference: run the script: the environment is gone";
     }
     a_stopped_preparation_that_fails_is_caught: FailsWhenStopped => {
-        stop_during_prepare: "a stopped preparation says: somebody interfered";
+        stop_during_prepare: "a stopped preparation failed: somebody interfered";
     }
     what_a_failed_preparation_left_is_caught: ForgetsFailedPrepare => {
-        stop_during_prepare: "after a stopped prepare this was left";
-        cleanup_after_failed_prepare: "a cache directory that cannot be made this was left";
+        stop_during_prepare: "resources remain after a stopped prepare";
+        cleanup_after_failed_prepare: "resources remain after a cache directory that cannot be created";
     }
     a_cleanup_that_needs_a_preparation_is_caught: NeedsPrepare => {
         cleanup_without_prepare: "cleanup: nothing was prepared";

@@ -1,4 +1,4 @@
-//! What an executor may be able to do besides running scripts.
+//! Checks of the optional abilities.
 
 use crate::conformance::check::{Outcome, ensure, failed, skipped};
 use crate::conformance::session::{Opening, Session, quoted};
@@ -10,7 +10,7 @@ use executor_core::{BuildError, Cancellation, ExitCode, StageStatus};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// What the provider reports is what its executors have.
+/// The features of the provider match the abilities of its executors.
 pub(in super::super) async fn features_match_abilities(suite: Arc<Suite>) -> Outcome {
     let features = suite.features()?;
     let session = Session::open(&suite).await?;
@@ -35,13 +35,13 @@ pub(in super::super) async fn features_match_abilities(suite: Arc<Suite>) -> Out
     let outcome = match wrong {
         None => Ok(()),
         Some((name, reported, there)) => failed(format!(
-            "the feature {name} is reported as {reported}, and the executor's answer is {there}"
+            "the provider reports the feature {name} as {reported}, but the executor has it: {there}"
         )),
     };
     session.end(outcome).await
 }
 
-/// Files that were fetched and put elsewhere are the same.
+/// Files are unchanged after `get` and `put`.
 pub(in super::super) async fn file_transfer(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let Some(transfer) = session.executor.file_transfer() else {
@@ -71,7 +71,7 @@ async fn copy_files(suite: &Suite, session: &mut Session, transfer: &dyn FileTra
     session.expect("cat 'to/link/a b'", "a\0b").await
 }
 
-/// A terminal runs what is typed, and ends with its shell.
+/// A terminal runs its input and ends with its shell.
 pub(in super::super) async fn terminal(suite: Arc<Suite>) -> Outcome {
     let session = Session::open(&suite).await?;
     let Some(terminal) = session.executor.terminal() else {
@@ -106,22 +106,22 @@ async fn type_and_read(terminal: &dyn Terminal) -> Result<(), BuildError> {
     let mut shown = Vec::new();
     while !shown.windows(8).any(|text| text == b"42-typed") {
         if session.read_buf(&mut shown).await.map_err(io)? == 0 {
-            return Err(BuildError::config("it closed before it answered"));
+            return Err(BuildError::config("the terminal closed before its output"));
         }
     }
     session.write_all(b"exit 7\n").await.map_err(io)?;
     session.flush().await.map_err(io)?;
     session.read_to_end(&mut shown).await.map_err(io)?;
-    // Whether the way it ended can be known is the executor's to say, but it must be the truth.
+    // An executor need not know the status, but a reported status must be correct.
     match session.ended().await.map(StageStatus::exit_code) {
         None | Some(ExitCode(7)) => Ok(()),
         Some(code) => Err(BuildError::config(format!(
-            "its shell was told to exit with 7, and is said to have exited with {code}"
+            "expected the shell's exit code 7, got {code}"
         ))),
     }
 }
 
-/// The service for steps can be reached, more than once.
+/// The service for steps accepts several connections.
 pub(in super::super) async fn steps(suite: Arc<Suite>) -> Outcome {
     let session = Session::open(&suite).await?;
     let Some(steps) = session.executor.steps() else {
@@ -146,7 +146,7 @@ async fn connect_twice(steps: &dyn StepsConnector) -> Result<(), BuildError> {
     steps.connect(&go_on).await.map(drop)
 }
 
-/// A prepared environment has a name for a runner that comes back.
+/// A prepared environment has a handle for a restarted runner.
 pub(in super::super) async fn resumable(suite: Arc<Suite>) -> Outcome {
     let session = Session::open(&suite).await?;
     let Some(resumable) = session.executor.resumable() else {

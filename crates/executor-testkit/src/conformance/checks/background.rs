@@ -1,4 +1,4 @@
-//! Processes a script leaves behind.
+//! Checks of processes that outlive their script.
 
 use crate::conformance::check::{Outcome, ensure, skipped};
 use crate::conformance::session::Session;
@@ -6,7 +6,7 @@ use crate::conformance::suite::{Suite, within};
 use executor_core::{CancelCause, Cancellation, StopLevel, TraceStream};
 use std::sync::Arc;
 
-/// A stage ends with its script, also while a child of it holds the output open.
+/// A stage ends with its script, even while a child process holds the output open.
 pub(in super::super) async fn background_child_does_not_delay(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -26,7 +26,7 @@ pub(in super::super) async fn background_child_does_not_delay(suite: Arc<Suite>)
     session.end(outcome).await
 }
 
-/// After cleanup nothing runs that the job started: after success, after `cancel`, after `abort`.
+/// After cleanup no process of the job runs: after success, after `cancel`, after `abort`.
 pub(in super::super) async fn cleanup_leaves_no_processes(suite: Arc<Suite>) -> Outcome {
     let nap = suite.nap();
     let mut session = Session::open(&suite).await?;
@@ -48,14 +48,14 @@ pub(in super::super) async fn cleanup_leaves_no_processes(suite: Arc<Suite>) -> 
     Ok(())
 }
 
-/// That holds for processes that left the group of the script, too.
+/// The same holds for processes outside the script's process group.
 pub(in super::super) async fn detached_children_are_ended(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     if !suite.can_look(session.is_local()) {
         session.end(Ok(())).await?;
         return skipped("the processes of a remote environment cannot be listed from here");
     }
-    // What is substituted ends when the child is there, in a session of its own.
+    // The substitution ends when the child runs in its own session.
     let script = format!(
         "command -v setsid >/dev/null || {{ echo none; exit 0; }}\n\
          echo \"$(setsid sh -c 'sleep {} >/dev/null 2>&1 & echo done')\"",
@@ -73,7 +73,7 @@ pub(in super::super) async fn detached_children_are_ended(suite: Arc<Suite>) -> 
 fn expect_nothing(how: &str, left: &[String]) -> Outcome {
     ensure!(
         left.is_empty(),
-        "after {how} this was left: {}",
+        "resources remain after {how}: {}",
         left.join("; ")
     );
     Ok(())

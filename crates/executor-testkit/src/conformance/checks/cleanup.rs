@@ -1,7 +1,7 @@
-//! What is left of a job.
+//! Checks of the leftovers of a job.
 
-use crate::conformance::aftermath::Aftermath;
 use crate::conformance::check::{Outcome, ensure, failed};
+use crate::conformance::leftover_probe::LeftoverProbe;
 use crate::conformance::marked;
 use crate::conformance::session::{Opening, Session};
 use crate::conformance::suite::{Suite, within};
@@ -9,27 +9,27 @@ use executor_core::{BuildDirs, Cancellation, JobVariable};
 use std::path::Path;
 use std::sync::Arc;
 
-/// An executor that was never prepared cleans up all the same.
+/// An executor that was never prepared cleans up without an error.
 pub(in super::super) async fn cleanup_without_prepare(suite: Arc<Suite>) -> Outcome {
     Opening::new(&suite).await?.end(Ok(())).await
 }
 
-/// What a failed preparation made is removed, whether it failed at once or half way.
+/// Cleanup removes the resources of a failed preparation, whether it failed at once or halfway.
 pub(in super::super) async fn cleanup_after_failed_prepare(suite: Arc<Suite>) -> Outcome {
-    let aftermath = Aftermath::learn(&suite).await?;
+    let probe = LeftoverProbe::learn(&suite).await?;
     for (what, hinder) in HINDRANCES {
-        let mut opening = hinder(aftermath.open().await?);
+        let mut opening = hinder(probe.open().await?);
         let outcome = match opening.attempt(&Cancellation::new()).await {
-            // Not every executor needs what was taken away, but none may leave its own place.
+            // Not every executor needs these directories, but none may leave the builds directory.
             Ok(Ok(environment)) => expect_inside(environment.workspace.dirs()),
             Ok(Err(error)) if what == OUTSIDE && error.is_temporary() => {
-                failed(format!("it is worth another try: {}", error.chain()))
+                failed(format!("the error is temporary: {}", error.chain()))
             }
             Ok(Err(_)) => Ok(()),
             Err(stop) => Err(stop),
         };
         opening.end(outcome).await.map_err(|stop| stop.of(what))?;
-        aftermath.expect_nothing(what).await?;
+        probe.expect_nothing(what).await?;
     }
     Ok(())
 }
@@ -38,9 +38,9 @@ type Hindrance = (&'static str, fn(Opening) -> Opening);
 
 const OUTSIDE: &str = "a project path that leads out of the builds directory";
 
-/// What a preparation fails at: before it has made anything, or with a part of it made.
+/// The causes of a failed preparation: before it creates anything, or halfway.
 ///
-/// Nothing can be made below `/dev/null`, neither here nor elsewhere.
+/// No path below `/dev/null` can be created, in any environment.
 const HINDRANCES: [Hindrance; 3] = [
     (OUTSIDE, |opening| {
         let path = "../../outside";
@@ -49,10 +49,10 @@ const HINDRANCES: [Hindrance; 3] = [
         path.clone_into(&mut job.job_info.project_full_path);
         opening
     }),
-    ("a cache directory that cannot be made", |opening| {
+    ("a cache directory that cannot be created", |opening| {
         opening.with_config(|config| config.cache_dir = Some("/dev/null/cache".to_owned()))
     }),
-    ("a builds directory that cannot be made", |opening| {
+    ("a builds directory that cannot be created", |opening| {
         opening.with_config(|config| config.builds_dir = Some("/dev/null/builds".to_owned()))
     }),
 ];
@@ -65,7 +65,7 @@ fn expect_inside(dirs: &BuildDirs) -> Outcome {
     Ok(())
 }
 
-/// The second and third cleanup find nothing to do, and that is no error.
+/// A second and third cleanup have nothing to do and succeed.
 pub(in super::super) async fn cleanup_twice(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let mut outcome = session.expect("echo hello", "hello\n").await;
@@ -82,7 +82,7 @@ pub(in super::super) async fn cleanup_twice(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// The job's temporary files are gone: scripts, and the values of file variables.
+/// Cleanup removes the job's temporary files: scripts and file variables.
 pub(in super::super) async fn cleanup_leaves_no_files(suite: Arc<Suite>) -> Outcome {
     for code in [0, 1] {
         let mut session = Session::open(&suite).await?;
@@ -94,7 +94,7 @@ pub(in super::super) async fn cleanup_leaves_no_files(suite: Arc<Suite>) -> Outc
         let temp_dir = session.dirs().temp_dir.clone();
         let is_local = session.is_local();
         let left = session.end_and_look(outcome).await?;
-        ensure!(left.is_empty(), "this was left: {}", left.join("; "));
+        ensure!(left.is_empty(), "resources remain: {}", left.join("; "));
         if is_local {
             let entries = std::fs::read_dir(&temp_dir).into_iter().flatten().flatten();
             let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
@@ -105,12 +105,12 @@ pub(in super::super) async fn cleanup_leaves_no_files(suite: Arc<Suite>) -> Outc
     Ok(())
 }
 
-/// Nothing of the whole suite is left.
+/// No resources of the whole suite remain.
 pub(in super::super) async fn nothing_is_left(suite: Arc<Suite>) -> Outcome {
-    // One more job tells whether the suite can look.
+    // Another job shows whether the suite can find leftovers.
     let session = Session::open(&suite).await?;
     let mut left = session.end_and_look(Ok(())).await?;
     left.extend(marked::wait_until_gone(&suite.mark, suite.options.promptness).await);
-    ensure!(left.is_empty(), "this was left: {}", left.join("; "));
+    ensure!(left.is_empty(), "resources remain: {}", left.join("; "));
     Ok(())
 }

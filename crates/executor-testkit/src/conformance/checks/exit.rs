@@ -1,4 +1,4 @@
-//! How a script ends.
+//! Checks of exit codes and signals.
 
 use crate::conformance::check::{Outcome, ensure};
 use crate::conformance::session::Session;
@@ -12,7 +12,7 @@ pub(in super::super) async fn success(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// Every code arrives as it is.
+/// Every exit code is reported unchanged.
 pub(in super::super) async fn exit_codes(suite: Arc<Suite>) -> Outcome {
     let codes = &suite.options.exit_codes;
     ensure!(
@@ -36,7 +36,7 @@ pub(in super::super) async fn exit_codes(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// A script that a signal ends has failed, with the code a shell would show.
+/// A script killed by a signal has failed, with the code a shell would report.
 pub(in super::super) async fn signals(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -59,7 +59,7 @@ fn expect_code(what: &str, status: StageStatus, code: i32) -> Outcome {
     );
     ensure!(
         status.is_success() == (code == 0),
-        "{what} became {status}, and that means success: {}",
+        "{what} became {status}, which counts as success: {}",
         status.is_success()
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! Variables whose value travels as a file.
+//! Checks of variables passed in files.
 
 use crate::conformance::check::{Outcome, ensure};
 use crate::conformance::checks::variables::ensure_variables;
@@ -7,7 +7,7 @@ use crate::conformance::suite::Suite;
 use std::sync::Arc;
 
 fn contents() -> Vec<(&'static str, Vec<u8>)> {
-    // A sequence that repeats late, so that a lost or doubled block shows.
+    // A sequence with a long period, so that a lost or repeated block is detected.
     let mut state: u32 = 1;
     let noise = std::iter::repeat_with(|| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -27,7 +27,7 @@ fn contents() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Contents arrive byte for byte, at the path the variable holds.
+/// The file at the variable's path has the exact content.
 pub(in super::super) async fn file_variables(suite: Arc<Suite>) -> Outcome {
     ensure_variables(&suite)?;
     let mut session = Session::open(&suite).await?;
@@ -56,7 +56,7 @@ pub(in super::super) async fn file_variables(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// No other user of the machine can read them.
+/// Other users of the machine cannot read the files.
 pub(in super::super) async fn file_variables_are_private(suite: Arc<Suite>) -> Outcome {
     ensure_variables(&suite)?;
     let mut session = Session::open(&suite).await?;
@@ -67,7 +67,7 @@ pub(in super::super) async fn file_variables_are_private(suite: Arc<Suite>) -> O
         let others = listing.get(4..10).unwrap_or_default();
         ensure!(
             others == "------",
-            "others than the owner have rights: {listing:?}"
+            "other users have permissions: {listing:?}"
         );
         Ok(())
     };

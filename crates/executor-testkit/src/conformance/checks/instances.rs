@@ -1,4 +1,4 @@
-//! Several executors of one provider.
+//! Checks of several executors of one provider.
 
 use crate::conformance::check::{Outcome, ensure, failed};
 use crate::conformance::session::Session;
@@ -7,7 +7,7 @@ use executor_core::ExecutorStage;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// What happens to one executor does not happen to another.
+/// Executors do not affect each other.
 pub(in super::super) async fn instances_are_independent(suite: Arc<Suite>) -> Outcome {
     let mut first = Session::open(&suite).await?;
     let mut second = match Session::open(&suite).await {
@@ -24,7 +24,7 @@ pub(in super::super) async fn instances_are_independent(suite: Arc<Suite>) -> Ou
         let stage = second.executor.current_stage();
         ensure!(
             stage.as_str() == "second",
-            "the stage of one executor is that of another"
+            "two executors share their stage"
         );
         first
             .expect("echo first > file; cat file", "first\n")
@@ -35,25 +35,25 @@ pub(in super::super) async fn instances_are_independent(suite: Arc<Suite>) -> Ou
         let strange = second.trace.all();
         ensure!(
             !strange.windows(5).any(|text| text == b"first"),
-            "the log of one job holds output of another"
+            "the log of one job contains output of another"
         );
         first.expect("cat file", "first\n").await
     };
     let outcome = outcome.await;
     let ended = first.end(outcome).await;
     let outcome = match ended {
-        // The second one goes on when the first one is gone.
+        // The second executor continues after the first one has ended.
         Ok(()) => second.expect("cat file", "second\n").await,
         Err(stop) => Err(stop),
     };
     second.end(outcome).await
 }
 
-/// Many jobs at once each have their own files, variables and log.
+/// Concurrent jobs have their own files, variables and logs.
 pub(in super::super) async fn many_jobs_at_once(suite: Arc<Suite>) -> Outcome {
     ensure!(
         suite.options.jobs >= 2,
-        "SuiteOptions::jobs is {}, and less than 2 are not many",
+        "SuiteOptions::jobs is {}, expected at least 2",
         suite.options.jobs
     );
     let mut jobs = JoinSet::new();

@@ -1,4 +1,4 @@
-//! Secrets in output that comes in pieces.
+//! Checks of masking in split output.
 
 use crate::conformance::check::{Outcome, ensure};
 use crate::conformance::session::{Opening, quoted};
@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 const SECRET: &str = "hush-hush-4711";
 
-/// A secret that is written in two pieces is hidden wherever the cut is, on both streams.
+/// A secret written in two pieces is masked at every split, on both streams.
 ///
-/// It fails for an executor that puts anything between pieces, or sends them another way.
+/// It fails for an executor that inserts bytes between pieces or bypasses the log.
 pub(in super::super) async fn masking_at_every_split(suite: Arc<Suite>) -> Outcome {
     let trace = Arc::new(MaskingTrace::new([SECRET]));
     let opening = Opening::new(&suite).await?.with_trace(trace.clone());
     let mut session = opening.prepare().await?;
     let outcome = async {
-        // The pause lets the reader see two pieces; without it they often come as one.
+        // The pause makes the reader receive two pieces; without it they often arrive as one.
         let mut script = "pause() { sleep 0.02 2>/dev/null || sleep 1; }\n".to_owned();
         for at in 1..SECRET.len() {
             let (head, tail) = (quoted(&SECRET[..at]), quoted(&SECRET[at..]));
@@ -32,7 +32,7 @@ pub(in super::super) async fn masking_at_every_split(suite: Arc<Suite>) -> Outco
         let result = session.run(session.command(script)).await?;
         ensure!(
             result.status.is_success(),
-            "it ended with {}",
+            "the script ended with {}",
             result.status
         );
         let visible = trace.finish();

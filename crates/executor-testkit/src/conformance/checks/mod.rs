@@ -3,7 +3,6 @@ pub(super) mod background;
 pub(super) mod cleanup;
 pub(super) mod exit;
 pub(super) mod file_variables;
-pub(super) mod input;
 pub(super) mod instances;
 pub(super) mod masking;
 pub(super) mod output;

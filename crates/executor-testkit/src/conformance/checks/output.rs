@@ -1,4 +1,4 @@
-//! What a script prints.
+//! Checks of a script's output.
 
 use crate::conformance::check::{Outcome, ensure};
 use crate::conformance::memory::{MemoryTrace, resident_bytes};
@@ -8,13 +8,13 @@ use executor_core::{CancelCause, StreamKind, TraceStream};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// No pipe and no buffer of a sensible size holds a line this long.
+/// Longer than any pipe or reasonable buffer.
 const LEAST_LINE: usize = 1_000_000;
 
-/// Less than this is not told from what a process grows by anyway.
+/// A smaller output is indistinguishable from the normal growth of a process.
 const LEAST_OUTPUT: u64 = 16_000_000;
 
-/// Standard output and standard error do not mix.
+/// Standard output and standard error stay separate.
 pub(in super::super) async fn streams_are_apart(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -29,7 +29,7 @@ pub(in super::super) async fn streams_are_apart(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// Lines of a stream come in the order they were written, all of them and once.
+/// Each line of a stream arrives exactly once, in order.
 pub(in super::super) async fn order_within_a_stream(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -39,12 +39,12 @@ pub(in super::super) async fn order_within_a_stream(suite: Arc<Suite>) -> Outcom
         let printed = session.print(command).await?;
         ensure!(
             printed == numbered("out"),
-            "standard output lost its order or lines"
+            "standard output lost lines or their order"
         );
         let errors = session.trace.bytes(TraceStream::STDERR);
         ensure!(
             errors == numbered("err"),
-            "standard error lost its order or lines"
+            "standard error lost lines or their order"
         );
         Ok(())
     };
@@ -61,7 +61,7 @@ fn numbered(word: &str) -> Vec<u8> {
     lines.into_bytes()
 }
 
-/// Bytes that are no text reach the log as they are: NUL, invalid UTF-8, escapes.
+/// Arbitrary bytes reach the log unchanged: NUL, invalid UTF-8, escapes.
 pub(in super::super) async fn raw_bytes(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -73,23 +73,17 @@ pub(in super::super) async fn raw_bytes(suite: Arc<Suite>) -> Outcome {
         }
         let script = format!("printf '{escapes}'; printf '\\303\\050\\r\\033[K{escapes}' >&2");
         let printed = session.print(session.command(script)).await?;
-        ensure!(
-            printed == bytes,
-            "standard output changed on its way: {printed:?}"
-        );
+        ensure!(printed == bytes, "standard output was changed: {printed:?}");
         let expect = [b"\xc3\x28\r\x1b[K", bytes.as_slice()].concat();
         let errors = session.trace.bytes(TraceStream::STDERR);
-        ensure!(
-            errors == expect,
-            "standard error changed on its way: {errors:?}"
-        );
+        ensure!(errors == expect, "standard error was changed: {errors:?}");
         Ok(())
     };
     let outcome = outcome.await;
     session.end(outcome).await
 }
 
-/// What is printed right before the end is there when `run` returns.
+/// The last output is in the log when `run` returns.
 pub(in super::super) async fn last_bytes(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -99,13 +93,13 @@ pub(in super::super) async fn last_bytes(suite: Arc<Suite>) -> Outcome {
             let result = session.run(session.command(script)).await?;
             ensure!(
                 result.status.exit_code().0 == 3,
-                "it ended with {}",
+                "the script ended with {}",
                 result.status
             );
             let printed = session.trace.bytes(TraceStream::STDOUT);
             ensure!(
                 printed.len() == 200_007 && printed.ends_with(b"the end"),
-                "{} of 200007 bytes were there when run returned",
+                "{} of 200007 bytes were in the log when run returned",
                 printed.len()
             );
         }
@@ -115,7 +109,7 @@ pub(in super::super) async fn last_bytes(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// A prompt without a newline is in the log while its script waits.
+/// A prompt without a newline reaches the log while the script waits.
 pub(in super::super) async fn output_is_live(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -132,11 +126,11 @@ pub(in super::super) async fn output_is_live(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// A line may be as long as it likes.
+/// Lines have no length limit.
 pub(in super::super) async fn long_line(suite: Arc<Suite>) -> Outcome {
     ensure!(
         suite.options.line_bytes >= LEAST_LINE,
-        "SuiteOptions::line_bytes is {}, and a line of less than {LEAST_LINE} is not long",
+        "SuiteOptions::line_bytes is {}, expected at least {LEAST_LINE}",
         suite.options.line_bytes
     );
     let mut session = Session::open(&suite).await?;
@@ -156,7 +150,7 @@ pub(in super::super) async fn long_line(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// Output passes through and is not collected.
+/// Output is not collected in memory.
 pub(in super::super) async fn bounded_memory(suite: Arc<Suite>) -> Outcome {
     let most = suite.options.memory_growth;
     ensure!(
@@ -177,11 +171,11 @@ pub(in super::super) async fn bounded_memory(suite: Arc<Suite>) -> Outcome {
         let result = session.run(session.command(script)).await?;
         ensure!(
             result.status.is_success(),
-            "it ended with {}",
+            "the script ended with {}",
             result.status
         );
         let came = trace.bytes(StreamKind::Stdout) - earlier;
-        ensure!(came == wanted, "{came} of {wanted} bytes came");
+        ensure!(came == wanted, "{came} of {wanted} bytes arrived");
         let growth = trace.peak().saturating_sub(before.unwrap_or(u64::MAX));
         ensure!(
             growth <= most,

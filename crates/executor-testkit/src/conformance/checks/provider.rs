@@ -1,4 +1,4 @@
-//! What a provider says of itself.
+//! Checks of the provider.
 
 use crate::conformance::check::{Outcome, ensure, failed};
 use crate::conformance::session::Opening;
@@ -6,7 +6,7 @@ use crate::conformance::suite::Suite;
 use executor_core::{ConfigInfo, ExecutorData, FeaturesInfo};
 use std::sync::Arc;
 
-/// The same questions have the same answers, and features are added, never taken away.
+/// Repeated calls have equal results, and features are only added.
 pub(in super::super) async fn provider_is_stable(suite: Arc<Suite>) -> Outcome {
     let provider = &suite.provider;
     let describe = || {
@@ -21,7 +21,7 @@ pub(in super::super) async fn provider_is_stable(suite: Arc<Suite>) -> Outcome {
             return failed(format!("can_create: {error}"));
         }
         let again = describe()?;
-        ensure!(again == first, "it said {first:?} and then {again:?}");
+        ensure!(again == first, "it returned {first:?} and then {again:?}");
     }
     let mut all = FeaturesInfo {
         trace_checksum: true,
@@ -34,7 +34,7 @@ pub(in super::super) async fn provider_is_stable(suite: Arc<Suite>) -> Outcome {
     }
     ensure!(
         all.union(before) == all,
-        "it took away features that were there: {:?} became {:?}",
+        "it removed features: {:?} became {:?}",
         before.names(),
         all.names()
     );
@@ -44,30 +44,30 @@ pub(in super::super) async fn provider_is_stable(suite: Arc<Suite>) -> Outcome {
 /// Creating executors starts no process and opens no file.
 pub(in super::super) async fn create_allocates_nothing(suite: Arc<Suite>) -> Outcome {
     const MANY: usize = 1000;
-    // Others in this process open files and start processes too, but not by the hundred whenever one looks.
-    const LOOKS: usize = 3;
-    let mut held = Held::default();
-    for _ in 0..LOOKS {
-        let before = Held::now();
+    // Other tests in this process open files and start processes too, but not hundreds in every round.
+    const ROUNDS: usize = 3;
+    let mut opened = OpenResources::default();
+    for _ in 0..ROUNDS {
+        let before = OpenResources::now();
         let mut executors = Vec::with_capacity(MANY);
         for _ in 0..MANY {
             match suite.provider.create(&ExecutorData::new()) {
                 Ok(executor) => executors.push(executor),
                 Err(_) if executors.is_empty() => {
-                    // It needs what `acquire` returns, which is capacity: there may be one at a time.
+                    // `create` needs the data of `acquire`, which may have capacity for one job only.
                     return create_with_capacity(&suite).await;
                 }
                 Err(error) => return failed(format!("create: {}", error.chain())),
             }
         }
-        held = Held::now().since(&before);
-        if held.files.max(held.children) < MANY / 4 {
+        opened = OpenResources::now().since(&before);
+        if opened.files.max(opened.children) < MANY / 4 {
             return Ok(());
         }
     }
     failed(format!(
         "{MANY} executors opened {} files and started {} processes",
-        held.files, held.children
+        opened.files, opened.children
     ))
 }
 
@@ -82,14 +82,14 @@ async fn create_with_capacity(suite: &Arc<Suite>) -> Outcome {
     opening.end(Ok(())).await
 }
 
-/// What this process holds; zero where it cannot be told.
+/// The resources of this process; zero where they are unknown.
 #[derive(Default)]
-struct Held {
+struct OpenResources {
     files: usize,
     children: usize,
 }
 
-impl Held {
+impl OpenResources {
     fn now() -> Self {
         let entries = |path: &str| std::fs::read_dir(path).into_iter().flatten().flatten();
         let children = entries("/proc/self/task").map(|task| {

@@ -1,4 +1,4 @@
-//! Jobs of steps (`run`): the same functions, outputs and log wherever they run.
+//! Checks of jobs with steps (`run`): functions, outputs and log.
 
 use crate::builder::CommandBuilder;
 use crate::conformance::check::{Outcome, ensure, failed, skipped};
@@ -11,7 +11,7 @@ use executor_core::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The functions that the steps call, as scripts make them in the project's directory.
+/// The script that creates the steps' functions in the project's directory.
 const FUNCTIONS: &str = r#"
 mkdir -p lib/greet lib/outer lib/secret
 cat >lib/greet/func.yml <<'END'
@@ -48,7 +48,7 @@ exec: {command: [sh, -c, 'echo "{\"name\":\"token\",\"value\":\"tiger-tiger\"}" 
 END
 "#;
 
-/// What is run, and what it prints; `@` is the project's directory.
+/// The steps, their exit code and their output; `@` is the project's directory.
 const STEPS: [(&str, i32, &str); 5] = [
     (
         r#"
@@ -99,7 +99,7 @@ const STEPS: [(&str, i32, &str); 5] = [
     ),
 ];
 
-/// Steps do what they say, and nothing of those that are stopped is left.
+/// Steps run as defined, and stopped steps leave no processes.
 pub(in super::super) async fn run_steps(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -117,7 +117,7 @@ pub(in super::super) async fn run_steps(suite: Arc<Suite>) -> Outcome {
     };
     let outcome = outcome.await;
     let left = session.end_and_look(outcome).await?;
-    ensure!(left.is_empty(), "of its steps there is left: {left:?}");
+    ensure!(left.is_empty(), "resources of its steps remain: {left:?}");
     Ok(())
 }
 
@@ -135,7 +135,7 @@ async fn check(session: &mut Session, text: &str, code: ExitCode, expect: &str) 
     let result = session.run(steps(session, text)).await?;
     let expect = expect.replace('@', &session.dirs().project_dir);
     let printed = session.trace.text(TraceStream::STDOUT);
-    // The service says in between which step it is at.
+    // The service prints the name of each step in between.
     let mut of_steps = String::new();
     for line in printed.split_inclusive('\n') {
         if !line.starts_with("Running step ") {
@@ -144,7 +144,7 @@ async fn check(session: &mut Session, text: &str, code: ExitCode, expect: &str) 
     }
     ensure!(
         of_steps == expect && result.status.exit_code() == code,
-        "the steps{text}are to print {expect:?} and end with {code}; they printed {of_steps:?} and {:?}, and ended with {}",
+        "expected the steps{text}to print {expect:?} and end with {code}; they printed {of_steps:?} and {:?}, and ended with {}",
         session.trace.text(TraceStream::STDERR),
         result.status
     );

@@ -1,8 +1,8 @@
-//! Texts of scripts.
+//! Checks of script texts and of their standard input.
 
 use crate::conformance::check::Outcome;
 use crate::conformance::session::Session;
-use crate::conformance::suite::Suite;
+use crate::conformance::suite::{Suite, within};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(in super::super) async fn unicode_script(suite: Arc<Suite>) -> Outcome {
     .await
 }
 
-/// A script longer than any argument of a command may be.
+/// A script longer than the limit of a command argument.
 pub(in super::super) async fn long_script(suite: Arc<Suite>) -> Outcome {
     let mut script = String::new();
     for number in 0..8000 {
@@ -58,4 +58,17 @@ pub(in super::super) async fn long_script(suite: Arc<Suite>) -> Outcome {
 pub(in super::super) async fn empty_script(suite: Arc<Suite>) -> Outcome {
     check(&suite, "", "").await?;
     check(&suite, "\n# nothing\n", "").await
+}
+
+/// Standard input is empty, and commands that read it do not consume the script.
+pub(in super::super) async fn standard_input_is_empty(suite: Arc<Suite>) -> Outcome {
+    let mut session = Session::open(&suite).await?;
+    // A shell reads a short script at once; of a long script, a part is left for commands to read.
+    let rest = "# as long as the buffers of a shell\n".repeat(4000);
+    let script = format!(
+        "cat\nif read line; then echo \"read $line\"; else echo end; fi\n{rest}echo last line"
+    );
+    let expect = session.expect(&script, "end\nlast line\n");
+    let outcome = within(suite.options.promptness, "a script that reads", expect).await;
+    session.end(outcome.and_then(|expected| expected)).await
 }

@@ -1,4 +1,4 @@
-//! What the stages of one job have in common, and what not.
+//! Checks of the state shared by the stages of one job.
 
 use crate::conformance::check::{Outcome, ensure};
 use crate::conformance::session::Session;
@@ -7,7 +7,7 @@ use executor_core::{BuildStage, CancelCause, ExecutorStage, Placement};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Each stage sees the files of those before it, wherever it runs.
+/// Each stage sees the files of earlier stages, in every placement.
 pub(in super::super) async fn stages_share_files(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -33,7 +33,7 @@ pub(in super::super) async fn stages_share_files(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// A script starts where its command says.
+/// A script starts in the directory of its command.
 pub(in super::super) async fn working_directory(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -45,7 +45,7 @@ pub(in super::super) async fn working_directory(suite: Arc<Suite>) -> Outcome {
         let printed = session.print(command).await?;
         ensure!(
             printed == b"found\n",
-            "the script started elsewhere and saw {:?}",
+            "the script started in another directory and saw {:?}",
             String::from_utf8_lossy(&printed)
         );
         Ok(())
@@ -54,7 +54,7 @@ pub(in super::super) async fn working_directory(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// Nothing of the shell that ran the script is left when `after_script` starts.
+/// `after_script` shares no shell state with the script.
 pub(in super::super) async fn after_script_has_a_fresh_shell(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -78,7 +78,7 @@ pub(in super::super) async fn after_script_has_a_fresh_shell(suite: Arc<Suite>) 
     session.end(outcome).await
 }
 
-/// A scrape sees what the executor does while it does it.
+/// A scrape sees the current stage while a script runs.
 pub(in super::super) async fn stage_is_readable_while_running(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let cell = session.executor.stage_cell();
@@ -115,7 +115,7 @@ pub(in super::super) async fn stage_is_readable_while_running(suite: Arc<Suite>)
         let (current, shown) = (session.executor.current_stage(), cell.get());
         ensure!(
             current.as_str() == "testkit" && shown == current,
-            "the stage was set to testkit, the executor says {current}, its cell {shown}"
+            "the stage was set to testkit, the executor reports {current}, its cell {shown}"
         );
         Ok(())
     };

@@ -1,4 +1,4 @@
-//! `cancel` and `abort` while a stage runs.
+//! Checks of `cancel` and `abort` while a stage runs.
 
 use crate::conformance::check::{Outcome, ensure, failed};
 use crate::conformance::session::{Opening, Session};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// Every stage that may reach an executor as a script.
+/// Returns all stages that an executor may receive as a script.
 fn stages() -> Vec<BuildStage> {
     vec![
         BuildStage::PrepareScript,
@@ -37,15 +37,15 @@ fn abort(cancellation: &Cancellation) {
     cancellation.abort(CancelCause::Source);
 }
 
-/// Fails unless `run` said that it was stopped, and why.
+/// Fails unless `run` returned `Canceled` with this cause.
 pub(super) fn expect_canceled(
     result: Result<StageResult, BuildError>,
     cause: CancelCause,
 ) -> Outcome {
     match result {
-        Err(BuildError::Canceled(told)) if told == cause => Ok(()),
-        Err(BuildError::Canceled(told)) => {
-            failed(format!("it was stopped {cause} and says {told}"))
+        Err(BuildError::Canceled(reported)) if reported == cause => Ok(()),
+        Err(BuildError::Canceled(reported)) => {
+            failed(format!("it was stopped {cause} and reports {reported}"))
         }
         Err(error) => failed(format!("a stopped stage failed: {}", error.chain())),
         Ok(result) => failed(format!("a stopped stage has a result: {}", result.status)),
@@ -60,7 +60,7 @@ pub(in super::super) async fn abort_in_each_stage(suite: Arc<Suite>) -> Outcome 
     in_each_stage(&suite, abort, CancelCause::Source).await
 }
 
-/// Stops each stage in a job of its own; as many at once as the provider is said to bear.
+/// Stops each stage in a separate job; runs at most `SuiteOptions::jobs` of them at once.
 async fn in_each_stage(suite: &Arc<Suite>, stop: fn(&Cancellation), cause: CancelCause) -> Outcome {
     let at_once = usize::try_from(suite.options.jobs).unwrap_or(usize::MAX);
     for some in stages().chunks(at_once.max(1)) {
@@ -71,7 +71,7 @@ async fn in_each_stage(suite: &Arc<Suite>, stop: fn(&Cancellation), cause: Cance
         }
         let mut ended = Ok(());
         while let Some(job) = jobs.join_next().await {
-            // All of them come to their end, also after one has failed.
+            // All jobs are awaited, even after a failure.
             ended = ended.and(job.unwrap_or_else(|panic| failed(panic.to_string())));
         }
         ended?;
@@ -98,7 +98,7 @@ async fn in_stage(
         let stopped = session.stop(command, stop, suite.after_cancel()).await?;
         expect_canceled(stopped, cause)?;
         let printed = session.trace.text(TraceStream::STDOUT);
-        ensure!(printed == "ready\n", "it went on: {printed:?}");
+        ensure!(printed == "ready\n", "the script continued: {printed:?}");
         Ok(())
     };
     let outcome: Outcome = outcome.await;
@@ -106,7 +106,7 @@ async fn in_stage(
     ended.map_err(|stop| stop.of(&stage))
 }
 
-/// A script whose time is up says so.
+/// A stage stopped by a timeout reports the timeout.
 pub(in super::super) async fn timeout(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -121,7 +121,7 @@ pub(in super::super) async fn timeout(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// A cancelled script may tidy up: it gets TERM, and time.
+/// A cancelled script can clean up: it receives TERM and a grace period.
 pub(in super::super) async fn cancel_terminates_first(suite: Arc<Suite>) -> Outcome {
     let grace = Duration::from_secs(30);
     let mut session = Opening::new(&suite)
@@ -138,7 +138,7 @@ pub(in super::super) async fn cancel_terminates_first(suite: Arc<Suite>) -> Outc
         let printed = session.trace.text(TraceStream::STDOUT);
         ensure!(
             printed == "ready\ntidy\n",
-            "the script could not tidy up: {printed:?}"
+            "the script could not clean up: {printed:?}"
         );
         expect_canceled(stopped, CancelCause::User)
     };
@@ -146,7 +146,7 @@ pub(in super::super) async fn cancel_terminates_first(suite: Arc<Suite>) -> Outc
     session.end(outcome).await
 }
 
-/// A script that does not mind TERM is killed when its time is up.
+/// A script that ignores TERM is killed after the grace period.
 pub(in super::super) async fn cancel_kills_after_the_grace_period(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -158,7 +158,7 @@ pub(in super::super) async fn cancel_kills_after_the_grace_period(suite: Arc<Sui
     session.end(outcome).await
 }
 
-/// `abort` kills at once, whatever the grace period.
+/// `abort` kills at once, without the grace period.
 pub(in super::super) async fn abort_does_not_wait(suite: Arc<Suite>) -> Outcome {
     let mut session = Opening::new(&suite)
         .await?
@@ -176,7 +176,7 @@ pub(in super::super) async fn abort_does_not_wait(suite: Arc<Suite>) -> Outcome 
     session.end(outcome).await
 }
 
-/// `abort` ends the grace period of an earlier `cancel`; the first cause stays.
+/// `abort` ends the grace period of an earlier `cancel`; the first cause counts.
 pub(in super::super) async fn abort_overtakes_cancel(suite: Arc<Suite>) -> Outcome {
     let mut session = Opening::new(&suite)
         .await?
@@ -190,21 +190,21 @@ pub(in super::super) async fn abort_overtakes_cancel(suite: Arc<Suite>) -> Outco
         let stopper = async {
             trace.wait_for(TraceStream::STDOUT, "ready").await;
             cancellation.cancel(CancelCause::User);
-            // Long enough for the executor to begin to wait for the process.
+            // Long enough for the executor to wait for the process.
             tokio::time::sleep(Duration::from_millis(200)).await;
             cancellation.abort(CancelCause::Shutdown);
         };
         let (result, ()) = tokio::join!(session.attempt(command, &cancellation), async {
-            // Without output the attempt ends by its own deadline.
+            // Without output the attempt ends at its own deadline.
             let _ = tokio::time::timeout(suite.options.deadline, stopper).await;
         });
         expect_canceled(result?, CancelCause::User)
     };
-    // The deadline of a call is too long here: without the abort it would not end this soon.
+    // Shorter than the deadline of a call, so that only the abort can end it in time.
     let limit = suite.options.promptness + Duration::from_secs(5);
     let outcome = match tokio::time::timeout(limit, outcome).await {
         Ok(outcome) => outcome,
-        Err(_) => failed("run went on after an abort that followed a cancel"),
+        Err(_) => failed("run continued after an abort that followed a cancel"),
     };
     session.end(outcome).await
 }
@@ -235,7 +235,7 @@ pub(in super::super) async fn after_script_runs_after_cancel(suite: Arc<Suite>) 
                 ensure!(printed == "kept\n", "after_script saw {printed:?}");
                 Ok(())
             }
-            // The contract lets an executor refuse, but not ask to be tried again.
+            // The contract lets an executor refuse, but not with a temporary error.
             Err(error) if !error.is_temporary() => Ok(()),
             Err(error) => failed(format!("after_script: {}", error.chain())),
         }
@@ -244,7 +244,7 @@ pub(in super::super) async fn after_script_runs_after_cancel(suite: Arc<Suite>) 
     session.end(outcome).await
 }
 
-/// Returns a grace period that no check waits for.
+/// Returns a grace period longer than any check.
 fn long_grace(suite: &Suite) -> Duration {
     2 * suite.options.promptness + Duration::from_mins(30)
 }

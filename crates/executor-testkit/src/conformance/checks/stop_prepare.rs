@@ -1,8 +1,8 @@
-//! `cancel` and `abort` around `prepare`, and before a stage has begun.
+//! Checks of `cancel` and `abort` around `prepare` and before a stage.
 
-use crate::conformance::aftermath::Aftermath;
 use crate::conformance::check::{Outcome, failed};
 use crate::conformance::checks::stop::expect_canceled;
+use crate::conformance::leftover_probe::LeftoverProbe;
 use crate::conformance::session::{Opening, Session};
 use crate::conformance::suite::{Suite, within};
 use executor_core::{BuildError, CancelCause, Cancellation, PreparedEnvironment};
@@ -17,11 +17,11 @@ const STRENGTHS: [Stop; 2] = [
     |cancellation| cancellation.abort(CancelCause::Shutdown),
 ];
 
-/// A preparation may be done before it sees the request, but it must not fail in another way.
+/// Fails unless the preparation succeeded or was cancelled.
 fn expect_stopped(result: Result<PreparedEnvironment, BuildError>) -> Outcome {
     match result {
         Ok(_) | Err(BuildError::Canceled(CancelCause::Shutdown)) => Ok(()),
-        Err(error) => failed(format!("a stopped preparation says: {}", error.chain())),
+        Err(error) => failed(format!("a stopped preparation failed: {}", error.chain())),
     }
 }
 
@@ -38,18 +38,18 @@ pub(in super::super) async fn stop_before_prepare(suite: Arc<Suite>) -> Outcome 
     Ok(())
 }
 
-/// A preparation may be stopped at any of its steps, and then leaves nothing behind either.
+/// A preparation stopped at any of its steps leaves no resources.
 pub(in super::super) async fn stop_during_prepare(suite: Arc<Suite>) -> Outcome {
-    let aftermath = Aftermath::learn(&suite).await?;
+    let probe = LeftoverProbe::learn(&suite).await?;
     for stop in STRENGTHS {
-        // At its first step, its second, its fourth, until it is done before.
+        // At its first, second, fourth step and so on, until it ends earlier.
         for step in (0..6).map(|power| 1 << power) {
-            let mut opening = aftermath.open().await?;
+            let mut opening = probe.open().await?;
             let cancellation = Cancellation::new();
             let prepare = opening.attempt(&cancellation);
             let (prepared, was_stopped) = at_step(step, || stop(&cancellation), prepare).await;
             opening.end(prepared.and_then(expect_stopped)).await?;
-            aftermath.expect_nothing("a stopped prepare").await?;
+            probe.expect_nothing("a stopped prepare").await?;
             if !was_stopped {
                 break;
             }
@@ -58,7 +58,7 @@ pub(in super::super) async fn stop_during_prepare(suite: Arc<Suite>) -> Outcome 
     Ok(())
 }
 
-/// Awaits a call and does something when it is polled for the `step`th time, if it ever is.
+/// Awaits `call` and runs `act` at its `step`th poll, if there is one.
 async fn at_step<T>(step: u32, act: impl Fn(), call: impl Future<Output = T>) -> (T, bool) {
     let mut call = pin!(call);
     let mut steps = 0;
@@ -72,7 +72,7 @@ async fn at_step<T>(step: u32, act: impl Fn(), call: impl Future<Output = T>) ->
     (value.await, steps >= step)
 }
 
-/// A stage that is cancelled before it begins does not go on.
+/// A stage that is cancelled before its start does not run.
 pub(in super::super) async fn stop_before_run(suite: Arc<Suite>) -> Outcome {
     for stop in STRENGTHS {
         let mut session = Session::open(&suite).await?;

@@ -1,4 +1,4 @@
-//! Variables in the environment of a script.
+//! Checks of variables in the environment of a script.
 
 use crate::conformance::check::{Outcome, ensure, failed, skipped};
 use crate::conformance::marked;
@@ -8,7 +8,7 @@ use executor_core::{BuildStage, Cancellation, TraceStream};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Skips what is about variables where the provider does not offer any.
+/// Skips the check when the provider does not support variables.
 pub(super) fn ensure_variables(suite: &Suite) -> Outcome {
     if suite.features()?.variables {
         return Ok(());
@@ -32,7 +32,7 @@ const VALUES: &[&str] = &[
     "\u{1b}[31mred\u{1b}[0m \u{7f}",
 ];
 
-/// Values arrive byte for byte.
+/// Values are passed byte for byte.
 pub(in super::super) async fn environment_variables(suite: Arc<Suite>) -> Outcome {
     ensure_variables(&suite)?;
     let mut session = Session::open(&suite).await?;
@@ -54,7 +54,7 @@ pub(in super::super) async fn environment_variables(suite: Arc<Suite>) -> Outcom
     session.end(outcome).await
 }
 
-/// A value of 100 KiB arrives.
+/// A value of 100 KiB is passed.
 pub(in super::super) async fn large_variable(suite: Arc<Suite>) -> Outcome {
     ensure_variables(&suite)?;
     let mut session = Session::open(&suite).await?;
@@ -76,7 +76,7 @@ pub(in super::super) async fn large_variable(suite: Arc<Suite>) -> Outcome {
     session.end(outcome).await
 }
 
-/// Nobody who lists processes sees a value.
+/// The list of processes shows no value.
 pub(in super::super) async fn variables_stay_out_of_command_lines(suite: Arc<Suite>) -> Outcome {
     ensure_variables(&suite)?;
     let mut session = Session::open(&suite).await?;
@@ -107,14 +107,14 @@ pub(in super::super) async fn variables_stay_out_of_command_lines(suite: Arc<Sui
             run
         );
         if let Err(error) = opened {
-            return failed(format!("make {go}: {error}"));
+            return failed(format!("create {go}: {error}"));
         }
         ensure!(result?.is_ok(), "the script did not run");
         ensure!(!seen.is_empty(), "no process was listed");
         for line in seen {
             ensure!(
                 !line.contains(&value),
-                "a value is in a command line: {line}"
+                "a command line contains a value: {line}"
             );
         }
         Ok(())
@@ -123,7 +123,7 @@ pub(in super::super) async fn variables_stay_out_of_command_lines(suite: Arc<Sui
     session.end(outcome).await
 }
 
-/// A stage sees the variables of its command and none of the stage before.
+/// A stage sees the variables of its command and none of an earlier stage.
 pub(in super::super) async fn variables_end_with_their_stage(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
     let outcome = async {
@@ -139,7 +139,7 @@ pub(in super::super) async fn variables_end_with_their_stage(suite: Arc<Suite>) 
     session.end(outcome).await
 }
 
-/// A job sees nothing of the job before, nor of one beside it.
+/// A job sees no variables of an earlier or a concurrent job.
 pub(in super::super) async fn variables_end_with_their_job(suite: Arc<Suite>) -> Outcome {
     let mut first = Session::open(&suite).await?;
     let given = first
@@ -166,7 +166,7 @@ fn expect_none(printed: &[u8], expect: &str) -> Outcome {
     let printed = String::from_utf8_lossy(printed);
     ensure!(
         printed == expect,
-        "variables stayed: expected {expect:?}, got {printed:?}"
+        "variables leaked: expected {expect:?}, got {printed:?}"
     );
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! The order of calls the contract of `Executor` asks for.
+//! The order of calls that the contract of `Executor` requires.
 
 use executor_core::BuildStage;
 
-/// Where an executor stands in its life.
+/// The phase of an executor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
     #[default]
@@ -13,18 +13,18 @@ enum Phase {
     CleanedUp,
 }
 
-/// Follows the calls of one executor and says which of them were wrong.
+/// Tracks the calls of one executor and reports those in a wrong order.
 #[derive(Debug, Default)]
-pub(crate) struct Life {
+pub(crate) struct CallOrder {
     phase: Phase,
     used: bool,
 }
 
-impl Life {
+impl CallOrder {
     pub(crate) fn prepare(&mut self) -> Result<(), String> {
         self.used = true;
         let phase = self.phase;
-        // Until it is known to have succeeded, only cleanup may follow.
+        // Until `prepare` has succeeded, only cleanup may follow.
         self.phase = Phase::PrepareFailed;
         match phase {
             Phase::Created => Ok(()),
@@ -71,7 +71,7 @@ impl Life {
         self.phase == Phase::CleanedUp
     }
 
-    /// Returns what was forgotten, now that the executor is gone.
+    /// Returns an error if the executor is dropped without a cleanup.
     pub(crate) fn dropped(&self) -> Result<(), String> {
         if self.used && !self.is_cleaned_up() {
             return Err("dropped without cleanup".to_owned());
@@ -85,60 +85,60 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_the_contract_is_accepted() {
-        let mut life = Life::default();
-        assert_eq!(life.prepare(), Ok(()));
-        life.prepared();
-        assert_eq!(life.run(&BuildStage::GetSources), Ok(()));
-        assert_eq!(life.run(&BuildStage::script()), Ok(()));
-        assert_eq!(life.finish(), Ok(()));
-        life.cleanup();
-        life.cleanup();
-        assert_eq!(life.dropped(), Ok(()));
+    fn accepts_the_order_of_the_contract() {
+        let mut calls = CallOrder::default();
+        assert_eq!(calls.prepare(), Ok(()));
+        calls.prepared();
+        assert_eq!(calls.run(&BuildStage::GetSources), Ok(()));
+        assert_eq!(calls.run(&BuildStage::script()), Ok(()));
+        assert_eq!(calls.finish(), Ok(()));
+        calls.cleanup();
+        calls.cleanup();
+        assert_eq!(calls.dropped(), Ok(()));
     }
 
     #[test]
-    fn an_executor_nobody_used_needs_no_cleanup() {
-        assert_eq!(Life::default().dropped(), Ok(()));
+    fn unused_executor_needs_no_cleanup() {
+        assert_eq!(CallOrder::default().dropped(), Ok(()));
     }
 
     #[test]
-    fn calls_out_of_order_are_named() {
-        let check = |calls: fn(&mut Life) -> Result<(), String>, expect: &str| {
-            assert_eq!(calls(&mut Life::default()), Err(expect.to_owned()));
+    fn names_calls_out_of_order() {
+        let check = |calls: fn(&mut CallOrder) -> Result<(), String>, expect: &str| {
+            assert_eq!(calls(&mut CallOrder::default()), Err(expect.to_owned()));
         };
         check(
-            |life| life.run(&BuildStage::script()),
+            |calls| calls.run(&BuildStage::script()),
             "run(step_script) before prepare",
         );
-        check(Life::finish, "finish before prepare");
+        check(CallOrder::finish, "finish before prepare");
         check(
-            |life| {
-                life.prepare()?;
-                life.run(&BuildStage::script())
+            |calls| {
+                calls.prepare()?;
+                calls.run(&BuildStage::script())
             },
             "run(step_script) after a failed prepare",
         );
         check(
-            |life| {
-                life.prepare()?;
-                life.prepared();
-                life.finish()?;
-                life.run(&BuildStage::AfterScript)
+            |calls| {
+                calls.prepare()?;
+                calls.prepared();
+                calls.finish()?;
+                calls.run(&BuildStage::AfterScript)
             },
             "run(after_script) after finish",
         );
         check(
-            |life| {
-                life.cleanup();
-                life.prepare()
+            |calls| {
+                calls.cleanup();
+                calls.prepare()
             },
             "prepare after cleanup",
         );
         check(
-            |life| {
-                life.prepare()?;
-                life.dropped()
+            |calls| {
+                calls.prepare()?;
+                calls.dropped()
             },
             "dropped without cleanup",
         );

@@ -7,41 +7,42 @@ use executor_core::variable::JobVariable;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Knows where a job that never got an environment would leave something.
+/// Finds the leftovers of a job that never had an environment.
 #[derive(Debug)]
-pub(crate) struct Aftermath {
+pub(crate) struct LeftoverProbe {
     suite: Arc<Suite>,
     slot: JobSlot,
     mark: String,
-    /// Of the jobs of this slot; `None` where the suite cannot look.
+    /// The temporary directory of jobs in this slot; `None` where the suite cannot check it.
     temp_dir: Option<PathBuf>,
 }
 
-impl Aftermath {
-    /// Runs a job that does nothing, to learn where later ones of the same numbers live.
+impl LeftoverProbe {
+    /// Runs an empty job to find the directories of later jobs with the same numbers.
     pub(crate) async fn learn(suite: &Arc<Suite>) -> Outcome<Self> {
         let session = Session::open(suite).await?;
         let is_local = session.is_local();
         let temp_dir = is_local.then(|| PathBuf::from(&session.dirs().temp_dir));
-        let aftermath = Self {
+        let probe = Self {
             suite: Arc::clone(suite),
             slot: session.slot,
             mark: session.mark.clone(),
             temp_dir,
         };
         session.end(suite.ensure_can_look(is_local)).await?;
-        Ok(aftermath)
+        Ok(probe)
     }
 
-    /// Acquires and creates for a job of these numbers, whose processes carry the mark if the
-    /// executor gives them the job's variables.
+    /// Acquires capacity and creates an executor for a job with these numbers.
+    ///
+    /// Its processes have the mark if the executor passes them the job's variables.
     pub(crate) async fn open(&self) -> Outcome<Opening> {
         let opening = Opening::new(&self.suite).await?;
         let mark = JobVariable::public(marked::VARIABLE, self.mark.as_str());
         Ok(opening.with_slot(self.slot).with_variable(mark))
     }
 
-    /// Fails when something is left, after `what`.
+    /// Fails when resources remain after `what`.
     pub(crate) async fn expect_nothing(&self, what: &str) -> Outcome {
         let patience = self.suite.options.promptness;
         let mut left = marked::wait_until_gone(&self.mark, patience).await;
@@ -51,7 +52,7 @@ impl Aftermath {
         }
         ensure!(
             left.is_empty(),
-            "after {what} this was left: {}",
+            "resources remain after {what}: {}",
             left.join("; ")
         );
         Ok(())
