@@ -8,9 +8,7 @@
 //! cargo run --example custom-executor
 //! ```
 
-use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
-};
+use executor_core::ability::Abilities;
 use executor_core::prelude::*;
 use process::{
     Command, Ended, ExitStatus, ProcessTree, Settings, Supervisor, TempDir, Timing, TraceOutput,
@@ -227,28 +225,8 @@ impl Executor for ScratchExecutor {
     }
 
     // An ability that is not there is `None`; nobody asks for one that `features` does not report.
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        None
-    }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        None
-    }
-
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        None
-    }
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        None
-    }
-
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        None
-    }
-
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        None
+    fn abilities(&self) -> Abilities {
+        Abilities::none()
     }
 }
 

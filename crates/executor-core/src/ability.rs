@@ -1,18 +1,64 @@
 //! Abilities an executor may have besides running scripts.
 //!
-//! An executor hands each out as `Option<Arc<dyn ..>>` from a required method, so that a wrapper
-//! cannot lose one by forgetting it, and so that it can be used while `run` holds the executor.
+//! An executor returns them as [`Abilities`], a struct whose fields must all be named, so that a
+//! wrapper cannot lose one by forgetting it. Each can be used while `run` holds the executor.
 
 pub use crate::terminal::{Terminal, TerminalRequest, TerminalSession, TerminalSize};
 
 use crate::cancellation::Cancellation;
 use crate::error::BuildError;
+use crate::features::FeaturesInfo;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
+
+/// What an executor can do besides running stages.
+///
+/// A wrapper that changes one ability names all of them, or starts from those of the inner executor;
+/// there is no default to fall back on.
+#[derive(Debug, Clone)]
+pub struct Abilities {
+    /// Reaches the step-runner service.
+    pub steps: Option<Arc<dyn StepsConnector>>,
+    /// Opens terminals.
+    pub terminal: Option<Arc<dyn Terminal>>,
+    /// Transfers files.
+    pub file_transfer: Option<Arc<dyn FileTransfer>>,
+    /// Reaches the ports of services.
+    pub port_proxy: Option<Arc<dyn PortProxy>>,
+    /// Suspends the environment for a later job.
+    pub suspend: Option<Arc<dyn Suspend>>,
+    /// Identifies the environment for a restarted runner.
+    pub resumable: Option<Arc<dyn Resumable>>,
+}
+
+impl Abilities {
+    /// Returns no ability at all.
+    pub const fn none() -> Self {
+        Self {
+            steps: None,
+            terminal: None,
+            file_transfer: None,
+            port_proxy: None,
+            suspend: None,
+            resumable: None,
+        }
+    }
+
+    /// Removes the abilities that a provider did not announce: the job was requested without them.
+    #[must_use]
+    pub fn limited_to(self, features: &FeaturesInfo) -> Self {
+        Self {
+            steps: self.steps.filter(|_| features.native_steps_integration),
+            terminal: self.terminal.filter(|_| features.terminal),
+            port_proxy: self.port_proxy.filter(|_| features.proxy),
+            ..self
+        }
+    }
+}
 
 /// A stream of bytes in both directions.
 pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -1,6 +1,6 @@
 //! The contract of an executor.
 
-use crate::ability::{FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal};
+use crate::ability::Abilities;
 use crate::cancellation::Cancellation;
 use crate::command::StageCommand;
 use crate::config::RunnerConfig;
@@ -114,23 +114,8 @@ pub struct PrepareOptions {
 ///     fn stage_cell(&self) -> StageCell {
 ///         self.base.stage_cell()
 ///     }
-///     fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-///         None
-///     }
-///     fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-///         None
-///     }
-///     fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-///         None
-///     }
-///     fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-///         None
-///     }
-///     fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-///         None
-///     }
-///     fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-///         None
+///     fn abilities(&self) -> Abilities {
+///         Abilities::none()
 ///     }
 /// }
 /// ```
@@ -209,21 +194,8 @@ pub trait Executor: Send + Debug {
     /// Returns the cell that holds the current stage, readable while `run` is busy.
     fn stage_cell(&self) -> StageCell;
 
-    /// Returns the connector to the step-runner service, once the environment is prepared.
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>>;
-
-    /// Returns the ability to open terminals, once the environment is prepared.
-    fn terminal(&self) -> Option<Arc<dyn Terminal>>;
-
-    /// Returns the ability to transfer files, once the environment is prepared.
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>>;
-
-    /// Returns the proxy to the ports of services, once the environment is prepared.
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>>;
-
-    /// Returns the ability to suspend the environment for a later job.
-    fn suspend(&self) -> Option<Arc<dyn Suspend>>;
-
-    /// Returns the ability to identify the environment for a restarted runner.
-    fn resumable(&self) -> Option<Arc<dyn Resumable>>;
+    /// Returns what the executor can do besides running stages, once the environment is prepared.
+    ///
+    /// Ask again after `prepare`: most abilities need the environment.
+    fn abilities(&self) -> Abilities;
 }

@@ -1,6 +1,8 @@
 //! The imports for an implementation of an executor.
 
-pub use crate::ability::{FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal};
+pub use crate::ability::{
+    Abilities, FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
+};
 pub use crate::{
     AbstractExecutor, AbstractExecutorOptions, AcquireError, BuildDirs, BuildError, BuildStage,
     CancelCause, Cancellation, ConfigInfo, DefaultExecutorProvider, Executor, ExecutorData,

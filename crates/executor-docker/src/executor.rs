@@ -18,8 +18,7 @@ use crate::terminal::DockerTerminal;
 use crate::warm::{Pool, Removal};
 use crate::workspace::JobFiles;
 use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, ResumeHandle, ResumeObserver, StepsConnector, Suspend,
-    Terminal,
+    Abilities, FileTransfer, Resumable, ResumeHandle, ResumeObserver, Terminal,
 };
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Executor,
@@ -250,35 +249,25 @@ impl Executor for DockerExecutor {
         self.base.stage_cell()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        // Told to a server, `native_steps_integration` means the whole language of steps.
-        None
-    }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        let prepared = self.prepared.as_ref()?;
-        Some(Arc::clone(&prepared.terminal) as Arc<dyn Terminal>)
-    }
-
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        self.prepared.as_ref()?.transfer.clone()
-    }
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        let prepared = self.prepared.as_ref()?;
-        let options = self.base.options().ok()?;
-        let ports = options.job.image.ports.iter().map(|port| port.number);
-        let build = (prepared.container.id().to_owned(), ports.collect());
-        Some(prepared.services.port_proxy(Some(build)))
-    }
-
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        None
-    }
-
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        let ledger = self.prepared.as_ref()?.ledger.clone()?;
-        Some(Arc::new(ledger))
+    fn abilities(&self) -> Abilities {
+        let Some(prepared) = &self.prepared else {
+            return Abilities::none();
+        };
+        let port_proxy = self.base.options().ok().map(|options| {
+            let ports = options.job.image.ports.iter().map(|port| port.number);
+            let build = (prepared.container.id().to_owned(), ports.collect());
+            prepared.services.port_proxy(Some(build))
+        });
+        let ledger = prepared.ledger.clone();
+        Abilities {
+            // Announced to a server, `native_steps_integration` means the whole language of steps.
+            steps: None,
+            terminal: Some(Arc::clone(&prepared.terminal) as Arc<dyn Terminal>),
+            file_transfer: prepared.transfer.clone(),
+            port_proxy,
+            suspend: None,
+            resumable: ledger.map(|ledger| Arc::new(ledger) as Arc<dyn Resumable>),
+        }
     }
 }
 

@@ -77,36 +77,9 @@ macro_rules! forward_executor {
             self.$inner.stage_cell()
         }
     };
-    (@ $inner:ident steps) => {
-        fn steps(&self) -> Option<std::sync::Arc<dyn executor_core::ability::StepsConnector>> {
-            self.$inner.steps()
-        }
-    };
-    (@ $inner:ident terminal) => {
-        fn terminal(&self) -> Option<std::sync::Arc<dyn executor_core::ability::Terminal>> {
-            self.$inner.terminal()
-        }
-    };
-    (@ $inner:ident file_transfer) => {
-        fn file_transfer(
-            &self,
-        ) -> Option<std::sync::Arc<dyn executor_core::ability::FileTransfer>> {
-            self.$inner.file_transfer()
-        }
-    };
-    (@ $inner:ident port_proxy) => {
-        fn port_proxy(&self) -> Option<std::sync::Arc<dyn executor_core::ability::PortProxy>> {
-            self.$inner.port_proxy()
-        }
-    };
-    (@ $inner:ident suspend) => {
-        fn suspend(&self) -> Option<std::sync::Arc<dyn executor_core::ability::Suspend>> {
-            self.$inner.suspend()
-        }
-    };
-    (@ $inner:ident resumable) => {
-        fn resumable(&self) -> Option<std::sync::Arc<dyn executor_core::ability::Resumable>> {
-            self.$inner.resumable()
+    (@ $inner:ident abilities) => {
+        fn abilities(&self) -> executor_core::ability::Abilities {
+            self.$inner.abilities()
         }
     };
 }

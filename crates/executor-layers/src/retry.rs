@@ -246,7 +246,7 @@ impl Executor for RetryExecutor {
         self.stage.clone()
     }
 
-    forward_executor!(inner: steps, terminal, file_transfer, port_proxy, suspend, resumable);
+    forward_executor!(inner: abilities);
 }
 
 /// Pauses between two attempts.

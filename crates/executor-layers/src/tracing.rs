@@ -287,10 +287,7 @@ impl Executor for TracingExecutor {
         cleaned
     }
 
-    forward_executor!(
-        inner: current_stage, set_current_stage, stage_cell, steps, terminal, file_transfer,
-        port_proxy, suspend, resumable
-    );
+    forward_executor!(inner: current_stage, set_current_stage, stage_cell, abilities);
 }
 
 /// A span that records its duration at its end, also after a panic.

@@ -6,9 +6,7 @@ use crate::host::Host;
 use crate::stage_files::StageFiles;
 use crate::step_service::StepService;
 use crate::terminal::ShellTerminal;
-use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
-};
+use executor_core::ability::{Abilities, Terminal};
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, BuildStage, CancelCause, Cancellation,
     Executor, ExecutorStage, ExitCode, JobOutcome, JobTrace, PrepareOptions, PreparedEnvironment,
@@ -201,29 +199,17 @@ impl Executor for ShellExecutor {
         self.base.stage_cell()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        None
-    }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        let prepared = self.prepared.as_ref()?;
-        Some(Arc::clone(&prepared.terminal) as Arc<dyn Terminal>)
-    }
-
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        None
-    }
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        None
-    }
-
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        None
-    }
-
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        None
+    fn abilities(&self) -> Abilities {
+        let prepared = self.prepared.as_ref();
+        let terminal = prepared.map(|it| Arc::clone(&it.terminal) as Arc<dyn Terminal>);
+        Abilities {
+            steps: None,
+            terminal,
+            file_transfer: None,
+            port_proxy: None,
+            suspend: None,
+            resumable: None,
+        }
     }
 }
 

@@ -79,7 +79,7 @@ pub use recording::{
     CountingTrace, MaskingTrace, RecordingJobSource, RecordingObserver, RecordingTrace, SourceReply,
 };
 pub use scripted::{
-    Abilities, Directive, Failure, JobRunnerDirective, Lease, Moment, ProviderCounts,
+    Directive, Failure, JobRunnerDirective, Lease, Moment, ProviderCounts, ScriptedAbilities,
     ScriptedExecutor, ScriptedJobRunner, ScriptedProvider,
 };
 pub use timeline::Timeline;

@@ -78,7 +78,7 @@ impl Stages<'_, '_> {
 
     fn terminal(&self) -> Option<JobTerminal> {
         Some(JobTerminal {
-            terminal: self.executor.terminal()?,
+            terminal: self.executor.abilities().terminal?,
             job: self.build.job.job_info.name.clone(),
             directory: self.environment.workspace.dirs().project_dir.clone(),
             history: history_of(&self.build.job),

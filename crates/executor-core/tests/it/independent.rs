@@ -1,9 +1,7 @@
 //! An executor without the shared base, made outside of this crate.
 
 use crate::support::Bench;
-use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
-};
+use executor_core::ability::Abilities;
 use executor_core::prelude::*;
 use executor_core::{JobState, ProviderRegistry, TurnOutcome, Worker};
 
@@ -81,28 +79,8 @@ impl Executor for Independent {
         self.stage.clone()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        None
-    }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        None
-    }
-
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        None
-    }
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        None
-    }
-
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        None
-    }
-
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        None
+    fn abilities(&self) -> Abilities {
+        Abilities::none()
     }
 }
 

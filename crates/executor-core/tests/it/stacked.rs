@@ -1,9 +1,7 @@
 //! Providers and executors that wrap others.
 
 use crate::support::Bench;
-use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
-};
+use executor_core::ability::Abilities;
 use executor_core::prelude::*;
 use executor_core::{JobState, Worker};
 use executor_testkit::{Lease, Timeline};
@@ -140,28 +138,8 @@ impl Executor for StampExecutor {
         self.inner.stage_cell()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        self.inner.steps()
-    }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        self.inner.terminal()
-    }
-
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        self.inner.file_transfer()
-    }
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        self.inner.port_proxy()
-    }
-
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        self.inner.suspend()
-    }
-
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        self.inner.resumable()
+    fn abilities(&self) -> Abilities {
+        self.inner.abilities()
     }
 }
 

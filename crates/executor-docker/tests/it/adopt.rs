@@ -291,7 +291,13 @@ async fn a_job_whose_container_is_gone_is_told_as_such_and_the_rest_of_it_is_rem
 async fn a_container_of_another_job_is_not_adopted() {
     let run = Run::new(config());
     let mut other = run.open(job(BUSYBOX)).await;
-    let mut handle = other.executor.resumable().unwrap().resume_handle().unwrap();
+    let mut handle = other
+        .executor
+        .abilities()
+        .resumable
+        .unwrap()
+        .resume_handle()
+        .unwrap();
     let attempt = handle.fields.get_mut("attempt").unwrap();
     "4000000000".clone_into(attempt);
     let data = ExecutorData::new().with(handle);

@@ -22,7 +22,7 @@ fn exec() -> DockerConfig {
 }
 
 async fn session(opened: &Opened) -> Box<dyn TerminalSession> {
-    let terminal = opened.executor.terminal().unwrap();
+    let terminal = opened.executor.abilities().terminal.unwrap();
     let request = TerminalRequest::new(SIZE).with_title("job test");
     terminal.open(request, &Cancellation::new()).await.unwrap()
 }

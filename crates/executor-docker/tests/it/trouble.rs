@@ -270,7 +270,7 @@ async fn a_full_disk_fails_the_script_that_fills_it_and_nothing_else() {
         let log = shown(&opened.trace);
         assert!(log.contains("No space left on device"), "{engine:?}: {log}");
         // What the runner itself cannot bring is the system's failure, and the job's container lives on.
-        if let Some(transfer) = opened.executor.file_transfer() {
+        if let Some(transfer) = opened.executor.abilities().file_transfer {
             let archive = archive_of(&vec![7; 200_000]);
             let go_on = Cancellation::new();
             let put = transfer.put("/small", Box::new(Cursor::new(archive)), &go_on);

@@ -309,7 +309,8 @@ async fn a_job_in_such_a_container_can_be_gone_on_with() {
     opened.print("echo first >word").await;
     let handle = opened
         .executor
-        .resumable()
+        .abilities()
+        .resumable
         .unwrap()
         .resume_handle()
         .unwrap();

@@ -3,7 +3,7 @@ use crate::fallback::members::Members;
 use crate::fallback::policy::another_provider_may_succeed;
 use crate::forward::forward_executor;
 use async_trait::async_trait;
-use executor_core::ability::{PortProxy, StepsConnector, Terminal};
+use executor_core::ability::Abilities;
 use executor_core::{
     AcquireError, BuildError, Cancellation, Executor, ExecutorData, FeaturesInfo, JobOutcome,
     JobTraceExt, PrepareOptions, PreparedEnvironment, StageCell, StageCommand, StageResult,
@@ -136,20 +136,7 @@ impl Executor for FallbackExecutor {
         self.stage.clone()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        let is_advertised = self.advertised.native_steps_integration;
-        self.inner.steps().filter(|_| is_advertised)
+    fn abilities(&self) -> Abilities {
+        self.inner.abilities().limited_to(&self.advertised)
     }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        self.inner.terminal().filter(|_| self.advertised.terminal)
-    }
-
-    forward_executor!(inner: file_transfer);
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        self.inner.port_proxy().filter(|_| self.advertised.proxy)
-    }
-
-    forward_executor!(inner: suspend, resumable);
 }

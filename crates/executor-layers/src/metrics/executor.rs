@@ -108,8 +108,5 @@ impl Executor for MetricsExecutor {
         cleaned
     }
 
-    forward_executor!(
-        inner: current_stage, set_current_stage, stage_cell, steps, terminal, file_transfer,
-        port_proxy, suspend, resumable
-    );
+    forward_executor!(inner: current_stage, set_current_stage, stage_cell, abilities);
 }

@@ -2,7 +2,7 @@ use crate::forward::forward_executor;
 use crate::route_by_tags::routes::Routes;
 use crate::route_by_tags::unrouted::Unrouted;
 use async_trait::async_trait;
-use executor_core::ability::{PortProxy, StepsConnector, Terminal};
+use executor_core::ability::Abilities;
 use executor_core::{
     BuildError, Cancellation, Executor, ExecutorData, FeaturesInfo, JobOutcome, PrepareOptions,
     PreparedEnvironment, ShellDialect, ShellInfo, StageCell, StageCommand, StageResult,
@@ -76,20 +76,7 @@ impl Executor for RouteByTagsExecutor {
         self.stage.clone()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        let is_advertised = self.advertised.native_steps_integration;
-        self.inner.steps().filter(|_| is_advertised)
+    fn abilities(&self) -> Abilities {
+        self.inner.abilities().limited_to(&self.advertised)
     }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        self.inner.terminal().filter(|_| self.advertised.terminal)
-    }
-
-    forward_executor!(inner: file_transfer);
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        self.inner.port_proxy().filter(|_| self.advertised.proxy)
-    }
-
-    forward_executor!(inner: suspend, resumable);
 }

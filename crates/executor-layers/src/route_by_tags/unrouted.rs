@@ -1,12 +1,9 @@
 use async_trait::async_trait;
-use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
-};
+use executor_core::ability::Abilities;
 use executor_core::{
     BuildError, Cancellation, Executor, ExecutorStage, JobOutcome, PrepareOptions,
     PreparedEnvironment, ShellInfo, StageCell, StageCommand, StageResult,
 };
-use std::sync::Arc;
 
 /// The placeholder before a route is chosen; it has nothing to run or to clean up.
 #[derive(Debug)]
@@ -71,27 +68,7 @@ impl Executor for Unrouted {
         self.stage.clone()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        None
-    }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        None
-    }
-
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        None
-    }
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        None
-    }
-
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        None
-    }
-
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        None
+    fn abilities(&self) -> Abilities {
+        Abilities::none()
     }
 }

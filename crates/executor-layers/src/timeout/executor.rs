@@ -121,10 +121,7 @@ impl Executor for TimeoutExecutor {
         }))
     }
 
-    forward_executor!(
-        inner: current_stage, set_current_stage, stage_cell, steps, terminal, file_transfer,
-        port_proxy, suspend, resumable
-    );
+    forward_executor!(inner: current_stage, set_current_stage, stage_cell, abilities);
 }
 
 fn lost() -> BuildError {

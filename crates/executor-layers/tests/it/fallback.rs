@@ -6,7 +6,7 @@ use executor_core::prelude::*;
 use executor_core::{BoxError, chain};
 use executor_layers::FallbackLayer;
 use executor_testkit::{
-    Abilities, Directive, Failure, Lease, Moment, ScriptedProvider, Timeline, runner_config,
+    Directive, Failure, Lease, Moment, ScriptedAbilities, ScriptedProvider, Timeline, runner_config,
 };
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
@@ -283,9 +283,9 @@ async fn what_is_promised_is_what_all_have() {
         terminal: true,
         ..FeaturesInfo::default()
     };
-    let with_terminal = || Abilities {
+    let with_terminal = || ScriptedAbilities {
         terminal: Some(Arc::new(Terminals)),
-        ..Abilities::default()
+        ..ScriptedAbilities::default()
     };
     pair.first.set_features(all);
     pair.first.set_abilities(with_terminal());
@@ -298,7 +298,7 @@ async fn what_is_promised_is_what_all_have() {
     let has_terminal = async || {
         let data = provider.acquire(&pair.config, &pair.go_on).await.unwrap();
         let executor = provider.create(&data).unwrap();
-        let has = executor.terminal().is_some();
+        let has = executor.abilities().terminal.is_some();
         drop(executor);
         provider.release(&pair.config, data).await;
         has

@@ -34,8 +34,8 @@ async fn use_without_preparation_is_an_error() {
         .run(command, &Cancellation::new())
         .await
         .unwrap_err();
-    assert!(matches!(error, BuildError::Config { .. }), "{error:?}");
-    assert!(executor.terminal().is_none());
+    assert!(matches!(error, BuildError::System { .. }), "{error:?}");
+    assert!(executor.abilities().terminal.is_none());
 }
 
 #[tokio::test]

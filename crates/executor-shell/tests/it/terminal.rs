@@ -10,7 +10,7 @@ const SIZE: TerminalSize = TerminalSize {
 };
 
 async fn open(fixture: &Fixture) -> Box<dyn TerminalSession> {
-    let terminal = fixture.executor.terminal().unwrap();
+    let terminal = fixture.executor.abilities().terminal.unwrap();
     let request = TerminalRequest::new(SIZE);
     terminal.open(request, &Cancellation::new()).await.unwrap()
 }
@@ -88,7 +88,7 @@ async fn nothing_of_a_session_outlives_the_job() {
     assert_eq!(living(&seconds), 1);
     fixture.executor.cleanup().await.unwrap();
     assert_eq!(living(&seconds), 0);
-    let terminal = fixture.executor.terminal().unwrap();
+    let terminal = fixture.executor.abilities().terminal.unwrap();
     let go_on = Cancellation::new();
     let again = terminal.open(TerminalRequest::new(SIZE), &go_on).await;
     assert!(again.is_err());
@@ -106,7 +106,7 @@ async fn open_with(fixture: &Fixture, commands: &[&str]) -> Box<dyn TerminalSess
         .with_variables(Arc::new(variables))
         .with_title("job $(echo no) \x1b[31m`x`")
         .with_history(commands);
-    let terminal = fixture.executor.terminal().unwrap();
+    let terminal = fixture.executor.abilities().terminal.unwrap();
     terminal.open(request, &Cancellation::new()).await.unwrap()
 }
 
@@ -215,7 +215,7 @@ async fn variables_that_are_given_are_those_of_the_shell() {
         ..StageVariables::default()
     };
     let request = TerminalRequest::new(SIZE).with_variables(Arc::new(variables));
-    let terminal = fixture.executor.terminal().unwrap();
+    let terminal = fixture.executor.abilities().terminal.unwrap();
     let mut session = terminal.open(request, &Cancellation::new()).await.unwrap();
     type_line(&mut session, "echo \"=$GIVEN=\"", "=it is=").await;
     type_line(&mut session, "cat \"$AS_FILE\" | tr a-z A-Z", "IN-A-FILE").await;

@@ -1,11 +1,9 @@
 use crate::event::Event;
 use crate::scripted::Moment;
 use crate::scripted::call_order::CallOrder;
-use crate::scripted::provider::Abilities;
+use crate::scripted::provider::ScriptedAbilities;
 use crate::scripted::script::Script;
-use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
-};
+use executor_core::ability::Abilities;
 use executor_core::{
     BuildError, CancelCause, Cancellation, Executor, ExecutorStage, JobOutcome, JobTrace,
     PrepareOptions, PreparedEnvironment, ShellInfo, StageCell, StageCommand, StageResult,
@@ -26,7 +24,7 @@ pub struct ScriptedExecutor {
     calls: CallOrder,
     job: String,
     trace: Option<Arc<dyn JobTrace>>,
-    abilities: Abilities,
+    abilities: ScriptedAbilities,
 }
 
 impl ScriptedExecutor {
@@ -211,28 +209,15 @@ impl Executor for ScriptedExecutor {
         self.stage.clone()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        self.abilities.steps.clone()
-    }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        self.abilities.terminal.clone()
-    }
-
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        self.abilities.file_transfer.clone()
-    }
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        self.abilities.port_proxy.clone()
-    }
-
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        self.abilities.suspend.clone()
-    }
-
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        self.abilities.resumable.clone()
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            steps: self.abilities.steps.clone(),
+            terminal: self.abilities.terminal.clone(),
+            file_transfer: self.abilities.file_transfer.clone(),
+            port_proxy: self.abilities.port_proxy.clone(),
+            suspend: self.abilities.suspend.clone(),
+            resumable: self.abilities.resumable.clone(),
+        }
     }
 }
 

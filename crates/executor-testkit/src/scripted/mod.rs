@@ -10,4 +10,4 @@ pub use directive::{Directive, Moment};
 pub use executor::ScriptedExecutor;
 pub use failure::Failure;
 pub use job_runner::{JobRunnerDirective, ScriptedJobRunner};
-pub use provider::{Abilities, Lease, ProviderCounts, ScriptedProvider};
+pub use provider::{Lease, ProviderCounts, ScriptedAbilities, ScriptedProvider};

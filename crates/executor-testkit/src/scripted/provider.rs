@@ -24,7 +24,7 @@ pub struct Lease {
 /// The optional abilities of scripted executors; none by default.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "the names are those of `Executor`'s methods")]
-pub struct Abilities {
+pub struct ScriptedAbilities {
     pub steps: Option<Arc<dyn StepsConnector>>,
     pub terminal: Option<Arc<dyn Terminal>>,
     pub file_transfer: Option<Arc<dyn FileTransfer>>,
@@ -156,7 +156,7 @@ impl ScriptedProvider {
     }
 
     /// Sets the optional abilities of executors created from now on.
-    pub fn set_abilities(&self, abilities: Abilities) {
+    pub fn set_abilities(&self, abilities: ScriptedAbilities) {
         self.change(|state| state.abilities = abilities);
     }
 

@@ -1,7 +1,7 @@
 //! The directives and records that a scripted provider and its executors share.
 
 use crate::event::Event;
-use crate::scripted::provider::{Abilities, Lease};
+use crate::scripted::provider::{Lease, ScriptedAbilities};
 use crate::scripted::{Directive, Moment};
 use crate::sync::lock;
 use crate::timeline::Timeline;
@@ -29,7 +29,7 @@ pub(crate) struct ScriptState {
     pub(crate) workspace: Workspace,
     pub(crate) planned: Option<Workspace>,
     pub(crate) variables: Vec<JobVariable>,
-    pub(crate) abilities: Abilities,
+    pub(crate) abilities: ScriptedAbilities,
     pub(crate) cannot_create: Option<String>,
     pub(crate) cannot_tell_features: Option<String>,
     pub(crate) capacity: Option<usize>,
@@ -65,7 +65,7 @@ impl Script {
                 transfer: None,
             },
             variables: Vec::new(),
-            abilities: Abilities::default(),
+            abilities: ScriptedAbilities::default(),
             cannot_create: None,
             cannot_tell_features: None,
             capacity: None,

@@ -5,7 +5,7 @@ use executor_core::ability::{
 };
 use executor_core::prelude::*;
 use executor_testkit::{
-    Abilities, Directive, Report, ScriptedProvider, SuiteOptions, Verdict, conformance,
+    Directive, Report, ScriptedAbilities, ScriptedProvider, SuiteOptions, Verdict, conformance,
     runner_config,
 };
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf};
 
 /// Runs one check on an executor with these abilities, whose scripts print these texts in turn.
-async fn check(name: &str, abilities: Abilities, printed: &[&str]) -> Report {
+async fn check(name: &str, abilities: ScriptedAbilities, printed: &[&str]) -> Report {
     let provider = ScriptedProvider::new();
     provider.set_abilities(abilities);
     for text in printed {
@@ -98,9 +98,9 @@ impl FileTransfer for Pedant {
 
 #[tokio::test]
 async fn lost_files_are_caught() {
-    let with = |transfer| Abilities {
+    let with = |transfer| ScriptedAbilities {
         file_transfer: Some(transfer),
-        ..Abilities::default()
+        ..ScriptedAbilities::default()
     };
     let there = check("file_transfer", with(Arc::new(Mover)), &["", "a\0b"]).await;
     there.assert_part_passed();
@@ -195,9 +195,9 @@ impl AsyncWrite for Shown {
 
 #[tokio::test]
 async fn a_terminal_that_runs_nothing_is_caught() {
-    let with = |text, code| Abilities {
+    let with = |text, code| ScriptedAbilities {
         terminal: Some(Arc::new(Shows { text, code })),
-        ..Abilities::default()
+        ..ScriptedAbilities::default()
     };
     let answer = "$ echo $((6*7))-typed\r\n42-typed\r\n";
     let runs = check("terminal", with(answer, 7), &[]).await;
@@ -230,9 +230,9 @@ impl StepsConnector for Serves {
 
 #[tokio::test]
 async fn a_service_for_one_connection_is_caught() {
-    let with = |connections| Abilities {
+    let with = |connections| ScriptedAbilities {
         steps: Some(Arc::new(Serves(AtomicU32::new(connections)))),
-        ..Abilities::default()
+        ..ScriptedAbilities::default()
     };
     check("steps", with(2), &[]).await.assert_part_passed();
     let once = check("steps", with(1), &[]).await;
@@ -267,9 +267,9 @@ impl Suspend for Names {
 
 #[tokio::test]
 async fn an_environment_without_a_name_is_caught() {
-    let with = |name| Abilities {
+    let with = |name| ScriptedAbilities {
         resumable: Some(Arc::new(Names(name))),
-        ..Abilities::default()
+        ..ScriptedAbilities::default()
     };
     let named = check("resumable", with(Some("scripted")), &[]).await;
     named.assert_part_passed();
@@ -281,9 +281,9 @@ async fn an_environment_without_a_name_is_caught() {
 
 #[tokio::test]
 async fn an_environment_that_is_not_kept_is_caught() {
-    let with = |name| Abilities {
+    let with = |name| ScriptedAbilities {
         suspend: Some(Arc::new(Names(name))),
-        ..Abilities::default()
+        ..ScriptedAbilities::default()
     };
     let kept = check("suspend", with(Some("scripted")), &["", "kept\n"]).await;
     kept.assert_part_passed();

@@ -4,7 +4,7 @@ use crate::reference::ReferenceProvider;
 use executor_core::ability::Connection;
 use executor_core::prelude::*;
 use executor_testkit::{
-    Abilities, Directive, ScriptedProvider, SuiteOptions, conformance, runner_config,
+    Directive, ScriptedAbilities, ScriptedProvider, SuiteOptions, conformance, runner_config,
 };
 use std::time::Duration;
 
@@ -110,9 +110,9 @@ async fn a_proxy_is_reported_when_it_is_there_and_only_then() {
             proxy: reported,
             ..FeaturesInfo::default()
         });
-        provider.set_abilities(Abilities {
+        provider.set_abilities(ScriptedAbilities {
             port_proxy: there.then(|| Arc::new(HangsUp) as Arc<dyn PortProxy>),
-            ..Abilities::default()
+            ..ScriptedAbilities::default()
         });
         let options = SuiteOptions::new(runner_config("scripted"));
         let options = options.only(["features_match_abilities"]);

@@ -2,9 +2,7 @@
 
 use crate::support::{Bench, Repository, artifacts_below, files_below, kept, path_text};
 use async_trait::async_trait;
-use executor_core::ability::{
-    ByteStream, FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
-};
+use executor_core::ability::{Abilities, ByteStream, FileTransfer};
 use executor_core::job::{Artifact, Cache, Dependency};
 use executor_core::{
     AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
@@ -168,23 +166,15 @@ impl Executor for ElsewhereExecutor {
     fn stage_cell(&self) -> StageCell {
         self.0.stage_cell()
     }
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        self.0.steps()
-    }
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        self.0.terminal()
-    }
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        Some(Arc::new(Tar))
-    }
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        self.0.port_proxy()
-    }
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        self.0.suspend()
-    }
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        self.0.resumable()
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            steps: self.0.abilities().steps,
+            terminal: self.0.abilities().terminal,
+            file_transfer: Some(Arc::new(Tar)),
+            port_proxy: self.0.abilities().port_proxy,
+            suspend: self.0.abilities().suspend,
+            resumable: self.0.abilities().resumable,
+        }
     }
 }
 

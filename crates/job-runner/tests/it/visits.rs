@@ -4,7 +4,7 @@ use crate::support::Bench;
 use executor_core::ability::{TerminalRequest, TerminalSession};
 use executor_core::prelude::*;
 use executor_core::{FailureReason, JobId, JobState};
-use executor_testkit::{Abilities, Directive, JobBuilder, ScriptedProvider};
+use executor_testkit::{Directive, JobBuilder, ScriptedAbilities, ScriptedProvider};
 use job_runner::{BuildRunnerOptions, Terminals, Visit, VisitPoint, Visitor};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -107,9 +107,9 @@ async fn commands_take_the_place_of_the_scripts() {
 async fn the_jobs_clock_stands_still_while_somebody_is_there() {
     let guest = Guest::staying(Duration::from_hours(2));
     let provider = ScriptedProvider::new();
-    provider.set_abilities(Abilities {
+    provider.set_abilities(ScriptedAbilities {
         terminal: Some(Arc::new(NoTerminal)),
-        ..Abilities::default()
+        ..ScriptedAbilities::default()
     });
     provider.on(BuildStage::script(), Directive::exit(4));
     let bench = Bench::scripted(&provider, guest.options());

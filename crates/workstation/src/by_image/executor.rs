@@ -1,13 +1,10 @@
 use async_trait::async_trait;
-use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
-};
+use executor_core::ability::Abilities;
 use executor_core::trace::JobTraceExt;
 use executor_core::{
     BuildError, Cancellation, Executor, ExecutorStage, JobOutcome, PrepareOptions,
     PreparedEnvironment, ShellInfo, StageCell, StageCommand, StageResult,
 };
-use std::sync::Arc;
 
 /// An executor that is one of two once it is prepared.
 #[derive(Debug)]
@@ -82,27 +79,7 @@ impl Executor for ByImageExecutor {
         self.stage.clone()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        self.inner.steps()
-    }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        self.inner.terminal()
-    }
-
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        self.inner.file_transfer()
-    }
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        self.inner.port_proxy()
-    }
-
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        self.inner.suspend()
-    }
-
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        self.inner.resumable()
+    fn abilities(&self) -> Abilities {
+        self.inner.abilities()
     }
 }

@@ -1,3 +1,4 @@
+use executor_core::ability::Abilities;
 use executor_core::prelude::*;
 use std::time::Duration;
 
@@ -101,27 +102,7 @@ impl Executor for Deaf<Box<dyn Executor>> {
         self.inner.stage_cell()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        self.inner.steps()
-    }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        self.inner.terminal()
-    }
-
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        self.inner.file_transfer()
-    }
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        self.inner.port_proxy()
-    }
-
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        self.inner.suspend()
-    }
-
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        self.inner.resumable()
+    fn abilities(&self) -> Abilities {
+        self.inner.abilities()
     }
 }

@@ -18,17 +18,17 @@ pub(in super::super) async fn features_match_abilities(suite: Arc<Suite>) -> Out
         (
             "terminal",
             features.terminal,
-            session.executor.terminal().is_some(),
+            session.executor.abilities().terminal.is_some(),
         ),
         (
             "native_steps_integration",
             features.native_steps_integration,
-            session.executor.steps().is_some(),
+            session.executor.abilities().steps.is_some(),
         ),
         (
             "proxy",
             features.proxy,
-            session.executor.port_proxy().is_some(),
+            session.executor.abilities().port_proxy.is_some(),
         ),
     ];
     let wrong = pairs.iter().find(|(_, reported, there)| reported != there);
@@ -44,7 +44,7 @@ pub(in super::super) async fn features_match_abilities(suite: Arc<Suite>) -> Out
 /// Files are unchanged after `get` and `put`.
 pub(in super::super) async fn file_transfer(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
-    let Some(transfer) = session.executor.file_transfer() else {
+    let Some(transfer) = session.executor.abilities().file_transfer else {
         session.end(Ok(())).await?;
         return skipped("the executor has no file transfer");
     };
@@ -74,7 +74,7 @@ async fn copy_files(suite: &Suite, session: &mut Session, transfer: &dyn FileTra
 /// A terminal runs its input and ends with its shell.
 pub(in super::super) async fn terminal(suite: Arc<Suite>) -> Outcome {
     let session = Session::open(&suite).await?;
-    let Some(terminal) = session.executor.terminal() else {
+    let Some(terminal) = session.executor.abilities().terminal else {
         session.end(Ok(())).await?;
         return skipped("the executor has no terminal");
     };
@@ -124,7 +124,7 @@ async fn type_and_read(terminal: &dyn Terminal) -> Result<(), BuildError> {
 /// The service for steps accepts several connections.
 pub(in super::super) async fn steps(suite: Arc<Suite>) -> Outcome {
     let session = Session::open(&suite).await?;
-    let Some(steps) = session.executor.steps() else {
+    let Some(steps) = session.executor.abilities().steps else {
         session.end(Ok(())).await?;
         return skipped("the executor has no steps connection");
     };
@@ -149,7 +149,7 @@ async fn connect_twice(steps: &dyn StepsConnector) -> Result<(), BuildError> {
 /// A prepared environment has a handle for a restarted runner.
 pub(in super::super) async fn resumable(suite: Arc<Suite>) -> Outcome {
     let session = Session::open(&suite).await?;
-    let Some(resumable) = session.executor.resumable() else {
+    let Some(resumable) = session.executor.abilities().resumable else {
         session.end(Ok(())).await?;
         return skipped("the executor cannot be resumed");
     };
@@ -163,7 +163,7 @@ pub(in super::super) async fn resumable(suite: Arc<Suite>) -> Outcome {
 /// A later job finds the files of a suspended environment.
 pub(in super::super) async fn suspend(suite: Arc<Suite>) -> Outcome {
     let mut session = Session::open(&suite).await?;
-    let Some(suspend) = session.executor.suspend() else {
+    let Some(suspend) = session.executor.abilities().suspend else {
         session.end(Ok(())).await?;
         return skipped("the executor cannot be suspended");
     };

@@ -2,9 +2,7 @@ use super::fault::Fault;
 use super::process::{Running, kill_marked};
 use super::provider::Shared;
 use executor_core::Placement;
-use executor_core::ability::{
-    FileTransfer, PortProxy, Resumable, StepsConnector, Suspend, Terminal,
-};
+use executor_core::ability::Abilities;
 use executor_core::prelude::*;
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -288,27 +286,7 @@ impl Executor for ReferenceExecutor {
         self.base.stage_cell()
     }
 
-    fn steps(&self) -> Option<Arc<dyn StepsConnector>> {
-        None
-    }
-
-    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
-        None
-    }
-
-    fn file_transfer(&self) -> Option<Arc<dyn FileTransfer>> {
-        None
-    }
-
-    fn port_proxy(&self) -> Option<Arc<dyn PortProxy>> {
-        None
-    }
-
-    fn suspend(&self) -> Option<Arc<dyn Suspend>> {
-        None
-    }
-
-    fn resumable(&self) -> Option<Arc<dyn Resumable>> {
-        None
+    fn abilities(&self) -> Abilities {
+        Abilities::none()
     }
 }
