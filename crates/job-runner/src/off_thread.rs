@@ -1,14 +1,14 @@
-//! Work that blocks, where it holds up no other job.
+//! Runs blocking work outside the async worker threads, so that it delays no other job.
 
 use std::io;
 use tokio::task::spawn_blocking;
 
-/// Does `work` on a thread for blocking work and returns what it returned.
+/// Runs `work` on a blocking thread and returns its result.
 ///
 /// # Errors
 ///
-/// When the work panicked, or the runtime shuts down before it began. A panic's message is not in
-/// the error, because nothing masks secrets there.
+/// When the work panics, or the runtime shuts down before it starts. The error omits the panic's
+/// message, because nothing masks secrets there.
 pub(crate) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {

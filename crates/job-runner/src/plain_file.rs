@@ -3,10 +3,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Reads a file that is another's, as a job's is, at most `limit` bytes of it.
+/// Reads at most `limit` bytes of an untrusted file, such as a job's.
 ///
-/// What stands there may have become something else since it was found, so nothing but a plain file
-/// is read: no link is followed, and a pipe is not waited for.
+/// Another process may have replaced the file since it was found. So only a regular file is read: no
+/// link is followed, and a pipe does not block.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {

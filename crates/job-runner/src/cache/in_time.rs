@@ -1,8 +1,7 @@
 use executor_core::{CancelCause, Cancellation};
 use tokio::time::{Instant, sleep_until};
 
-/// Awaits work that obeys `own`; when its time is up, that is told to stop, and the work awaited all
-/// the same.
+/// Awaits `work`, which obeys `own`. At the deadline `own` is cancelled, and `work` is still awaited.
 pub(super) async fn in_time<T>(
     work: impl Future<Output = T>,
     until: Instant,
