@@ -1,16 +1,16 @@
 use std::path::{Path, PathBuf};
 
-/// The directory of a job's sources, by both of its names.
+/// The directory of a job's sources, under the runner's path and under the scripts' path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JobDirectory {
-    /// Where the runner reads and writes it.
+    /// The path under which the runner reads and writes it.
     pub(crate) host: PathBuf,
-    /// What scripts call it, and so patterns and messages.
+    /// The path under which scripts, patterns and messages name it.
     pub(crate) named: PathBuf,
 }
 
 impl JobDirectory {
-    /// Returns one that has the same name for all.
+    /// Returns a directory with one path for the runner and the scripts.
     #[cfg(test)]
     pub(crate) fn local(path: &Path) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What a program does that is the first process of a container, or stands in for it.
+//! Adopting and collecting orphans, for the first process of a container or its substitute.
 
 use std::io;
 
@@ -12,17 +12,17 @@ use crate::children;
 ///
 /// # Errors
 ///
-/// Fails if the kernel refuses, which it does to nobody.
+/// Fails if the kernel refuses, which it does to no process.
 pub fn adopt_orphans() -> io::Result<()> {
     children::share();
     children::become_subreaper()
 }
 
-/// Collects the orphans that are dead by now; call it whenever SIGCHLD comes.
+/// Collects the orphans that are dead by now. Call it on every SIGCHLD.
 ///
-/// Takes nothing from those who wait for a [`Process`](crate::Process): a child that this crate started is left
-/// to its owner. Children that other code started by other means are *not* spared, so only a program that starts
-/// everything through this crate may call it.
+/// Spares the children that this crate started: the owner of a [`Process`](crate::Process) collects
+/// those. Children that other code started are *not* spared, so only a program that starts everything through
+/// this crate may call it.
 pub fn collect_orphans() {
     children::collect_abandoned();
     children::collect_strangers();

@@ -4,13 +4,13 @@ use std::future::{Future, pending};
 
 use executor_core::{Cancellation, StopLevel};
 
-/// Tells the one who waits for a process that it shall stop.
+/// Notifies the owner of a process when the process must stop.
 ///
 /// [`StopLevel::Cancel`] is SIGTERM to its group and SIGKILL when the grace is
 /// over, [`StopLevel::Abort`] SIGKILL at once. [`Cancellation`] and [`NeverStop`]
 /// implement it.
 pub trait StopSignal: Sync {
-    /// Completes once at least `level` is asked for, at once if it already is.
+    /// Completes once at least `level` is requested, at once if it already is.
     ///
     /// Never completes if that cannot happen any more. Several of these futures
     /// are alive at the same time, and each may be dropped at any await.

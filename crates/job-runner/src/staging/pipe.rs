@@ -1,4 +1,4 @@
-//! Streams between what blocks and what does not.
+//! Streams between blocking and asynchronous code.
 
 use std::fs::File;
 use std::io;
