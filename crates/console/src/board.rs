@@ -159,6 +159,7 @@ impl Board {
     }
 
     /// Returns all jobs.
+    #[cfg(feature = "full-screen")]
     pub(crate) fn jobs(&self) -> &[Job] {
         &self.jobs
     }

@@ -58,6 +58,7 @@ mod sarif;
 mod screen;
 pub(crate) mod section;
 mod shared;
+#[cfg(feature = "full-screen")]
 pub mod signal;
 pub mod size;
 mod skipped;
@@ -65,22 +66,25 @@ mod spill;
 pub mod stored_log;
 mod style;
 mod summary;
+#[cfg(feature = "full-screen")]
 pub mod terminal;
 pub mod time;
 pub mod times;
+#[cfg(feature = "full-screen")]
 pub mod tui;
 mod view;
 pub(crate) mod width;
 
 pub use clean::{is_direction, shown_name, strip_controls};
 pub use console::Console;
+#[cfg(feature = "full-screen")]
 pub(crate) use console::source_of;
 pub use count::counted;
 pub use explain::{explained_variables, explanation, variables, variables_head};
 pub use findings::diagnostics;
 pub use findings::{findings, in_order, notes, refusal, refused};
 pub use lineage::BELOW;
-pub use log::{ErrorStream, show_errors_above, show_errors_directly, show_errors_on};
+pub use log::{ErrorStream, ErrorView, show_errors_above, show_errors_directly, show_errors_on};
 pub use ndjson::NdJson;
 pub use place::Place;
 pub use sarif::sarif;

@@ -1,58 +1,59 @@
-//! Our own log, kept from damaging the live view.
+//! Standard error, kept from damaging the view that has the terminal.
 
 use super::console::Console;
-use crate::tui::FullScreen;
+use std::fmt::Debug;
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// The live view that has the terminal now. The log is one for the process, and so is this.
-static LIVE: Mutex<Weak<Console>> = Mutex::new(Weak::new());
+/// A view that can show text written to standard error.
+pub trait ErrorView: Debug + Send + Sync {
+    /// Shows the text; false when the view does not have the terminal now.
+    fn show(&self, text: &str) -> bool;
+}
 
-/// The full screen that has it.
-static SCREEN: Mutex<Weak<FullScreen>> = Mutex::new(Weak::new());
+impl ErrorView for Console {
+    fn show(&self, text: &str) -> bool {
+        self.write(text);
+        true
+    }
+}
 
-/// Lets what is written to standard error appear above the live view from now on, if both go to a
-/// terminal.
+/// The view that has the terminal. A process has one standard error, so there is one such view.
+static VIEW: Mutex<Option<Weak<dyn ErrorView>>> = Mutex::new(None);
+
+fn view() -> MutexGuard<'static, Option<Weak<dyn ErrorView>>> {
+    VIEW.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows what is written to standard error above the live view from now on, if both are on a terminal.
 pub fn show_errors_above(console: &Arc<Console>) {
-    if console.is_live() && io::stderr().is_terminal() {
-        *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(console);
+    if console.is_live() {
+        show_errors_on(console);
     }
 }
 
-/// Lets what is written to standard error appear among the messages of the full screen, as long as that
-/// has the terminal.
-pub fn show_errors_on(screen: &Arc<FullScreen>) {
+/// Shows what is written to standard error on a view from now on, if standard error is a terminal.
+pub fn show_errors_on<V: ErrorView + 'static>(shown: &Arc<V>) {
     if io::stderr().is_terminal() {
-        *SCREEN.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(screen);
+        let shown: Weak<V> = Arc::downgrade(shown);
+        *view() = Some(shown);
     }
 }
 
-/// Lets what is written to standard error go there again.
+/// Writes to standard error directly again.
 pub fn show_errors_directly() {
-    *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = Weak::new();
-    *SCREEN.lock().unwrap_or_else(PoisonError::into_inner) = Weak::new();
+    *view() = None;
 }
 
-/// Standard error, or the text above the live view.
+/// Standard error, or the view that has the terminal.
 #[derive(Debug, Default)]
 pub struct ErrorStream;
 
 impl Write for ErrorStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let screen = SCREEN
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .upgrade();
-        if screen.is_some_and(|screen| screen.tell(&String::from_utf8_lossy(bytes))) {
-            return Ok(bytes.len());
-        }
-        let live = LIVE
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .upgrade();
-        match live {
-            Some(console) => console.write(&String::from_utf8_lossy(bytes)),
-            None => io::stderr().lock().write_all(bytes)?,
+        let shown = view().as_ref().and_then(Weak::upgrade);
+        if !shown.is_some_and(|view| view.show(&String::from_utf8_lossy(bytes))) {
+            io::stderr().lock().write_all(bytes)?;
         }
         Ok(bytes.len())
     }

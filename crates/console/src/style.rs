@@ -92,6 +92,7 @@ impl Style {
     }
 
     /// Returns whether characters beyond ASCII are shown.
+    #[cfg(feature = "full-screen")]
     pub(crate) fn has_unicode(self) -> bool {
         self.unicode
     }

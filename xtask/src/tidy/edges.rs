@@ -245,6 +245,11 @@ const TABLE: &[Row] = &[
         tests_import: &["gitlab-testkit"],
     },
     Row {
+        name: "local-pipeline",
+        imports: &["console", "process", "runwright"],
+        tests_import: &[],
+    },
+    Row {
         name: "benches",
         imports: ASSEMBLY,
         tests_import: &["executor-docker", "gitlab-testkit"],

@@ -2,6 +2,7 @@ use super::model::{Head, Model};
 use super::reader;
 use super::screen;
 use super::world::World;
+use crate::ErrorView;
 use crate::Style;
 use pipeline::Plan;
 use pipeline_insight::forecast::Forecast;
@@ -80,15 +81,6 @@ impl FullScreen {
         let mut model = self.shared.model();
         model.head.reference.clone_from(&context.commit.ref_name);
         model.head.source.clone_from(&context.source);
-    }
-
-    /// Takes a message, if the screen has the terminal; else it is for whoever prints.
-    pub(crate) fn tell(&self, text: &str) -> bool {
-        let is_shown = self.shared.is_shown.load(Ordering::SeqCst);
-        if is_shown {
-            self.shared.model().tell(text);
-        }
-        is_shown
     }
 
     /// Says that somebody told the program to stop: the screen goes when the run has ended.
@@ -196,4 +188,14 @@ impl fmt::Debug for FullScreen {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ErrorView for FullScreen {
+    fn show(&self, text: &str) -> bool {
+        let is_shown = self.shared.is_shown.load(Ordering::SeqCst);
+        if is_shown {
+            self.shared.model().tell(text);
+        }
+        is_shown
+    }
 }

@@ -1,5 +1,5 @@
 //! Runs a real pipeline on this machine: about ten jobs that check, compile, test and pack the small
-//! project in `word-count/`.
+//! project in `../word-count/`.
 //!
 //! ```console
 //! $ cargo run --release --example local-pipeline            # the project beside this file
@@ -64,7 +64,7 @@ async fn main() -> anyhow::Result<ExitCode> {
 /// Copies the project beside this file and makes a repository of it: jobs see the commit they run
 /// for, and this one lies in the repository of Runwright.
 async fn copy_of_word_count(scratch: &Path) -> anyhow::Result<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("word-count");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../word-count");
     let target = scratch.join("word-count");
     copy(&source, &target).with_context(|| format!("copy {}", source.display()))?;
     git(&target, &["init", "--quiet", "--initial-branch=main"]).await?;
