@@ -17,6 +17,10 @@ use crate::workspace::Workspace;
 /// A test that names more has more than one subject.
 const IDS_PER_TEST: usize = 3;
 
+/// How many requirements were proven when this was last counted. Raise it with each new proof; lower it only in the
+/// commit that says which claim is withdrawn and why.
+const LEAST_PROVEN: usize = 181;
+
 /// What to print.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Options {
@@ -38,6 +42,7 @@ pub(crate) struct Options {
 /// Fails when the list or a source cannot be read, or a test breaks the rules of naming.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
     let acceptance = compare(workspace)?;
+    refuse_fewer(acceptance.proven.len())?;
     let proven = acceptance
         .proven
         .iter()
@@ -69,6 +74,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
         if !options.prefix.is_empty() {
             println!("missing: {}", missing.join(" "));
         }
+    }
+    Ok(())
+}
+
+/// Fails when tests prove fewer requirements than before.
+fn refuse_fewer(proven: usize) -> anyhow::Result<()> {
+    if proven < LEAST_PROVEN {
+        bail!("tests prove {proven} requirements, and proved {LEAST_PROVEN} before");
     }
     Ok(())
 }
@@ -222,6 +235,12 @@ mod tests {
             ["R-EXEC-01", "R-EXEC-03"]
         );
         assert_eq!(missing(&acceptance), ["R-EXEC-02", "R-EXEC-100"]);
+    }
+
+    #[test]
+    fn fewer_proofs_than_before_are_refused() {
+        refuse_fewer(LEAST_PROVEN).unwrap();
+        refuse_fewer(LEAST_PROVEN - 1).unwrap_err();
     }
 
     #[test]

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn options_win_over_what_the_project_says() {
-        // R-PIPE-39, R-PIPE-40
+        // R-PIPE-39
         let check = |options: &str, settings: &str, isolation: Isolation, jobs: Option<u32>| {
             let parallel = chosen(options, settings);
             let concurrency = parallel.concurrency.map(NonZeroU32::get);
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn both_backends_can_be_asked_for() {
-        // R-PIPE-36, R-PIPE-37
+        // R-PIPE-36
         let check = |options: &str, settings: &str, expect| {
             assert_eq!(chosen(options, settings).backend, expect);
         };

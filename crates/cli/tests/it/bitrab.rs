@@ -42,7 +42,7 @@ fn written(project: &Project, what: &str) -> [String; 2] {
 #[test]
 fn jobs_beside_each_other_have_worktrees_and_processes_whatever_drives_them() {
     for backend in ["process", "thread"] {
-        // R-PIPE-36, R-PIPE-37, R-PIPE-38
+        // R-PIPE-36, R-PIPE-38
         let project = project(PAIR);
         let options = ["--parallel-backend", backend, "--concurrency", "2"];
         let done = run(&project, &options).expect_code(0);
@@ -69,7 +69,7 @@ fn jobs_beside_each_other_have_worktrees_and_processes_whatever_drives_them() {
 
 #[test]
 fn serial_jobs_and_those_without_worktrees_are_in_the_working_tree() {
-    // R-PIPE-39, R-PIPE-40
+    // R-PIPE-39
     let project = project(PAIR);
     run(&project, &["--no-worktrees", "--concurrency", "2"]).expect_code(0);
     let tree = fs::canonicalize(project.dir()).unwrap();
@@ -116,7 +116,6 @@ fn marks(project: &Project) -> Vec<String> {
 
 #[test]
 fn a_serial_stage_stops_at_the_first_failure_and_rescue_jobs_still_run() {
-    // R-PIPE-27
     let text = "
 stages: [one, two, three]
 default: {before_script: ['echo $CI_JOB_NAME >> \"$OUT/marks\"']}
@@ -180,7 +179,6 @@ rescue: {{stage: two, script: 'echo rescue >> \"$OUT/marks\"', when: on_failure}
 
 #[test]
 fn jobs_with_needs_start_in_batches() {
-    // R-PIPE-31
     let text = "
 stages: [one, two]
 default: {before_script: ['echo +$CI_JOB_NAME >> \"$OUT/marks\"']}

@@ -16,7 +16,7 @@ fn events(project: &Project, arguments: &[&str]) -> Vec<Value> {
 
 #[test]
 fn children_run_nested_two_deep_and_no_deeper() {
-    // R-GLCI-44, R-GLCI-45
+    // R-GLCI-45
     let project = Project::with_pipeline(
         "variables: {TOP: top}
 deploy:
@@ -57,7 +57,6 @@ again:\n  trigger: {include: ci/grandchild.yml, strategy: depend}\n",
 
 #[test]
 fn a_failing_child_fails_its_job_when_that_waits_for_it() {
-    // R-GLCI-44
     let child = "unit:\n  script: [echo broken, exit 3]\n";
     let run = |strategy: &str, code: i32| {
         let project = Project::with_pipeline(&format!(
@@ -92,7 +91,6 @@ fn a_failing_child_fails_its_job_when_that_waits_for_it() {
 
 #[test]
 fn a_child_is_made_of_what_a_job_left_and_takes_what_jobs_above_left() {
-    // R-GLCI-44
     let project = Project::with_pipeline(
         r#"make:
   stage: build

@@ -94,7 +94,6 @@ fn child(text: &str) -> String {
 
 #[test]
 fn no_finished_job_of_a_killed_child_runs_again() {
-    // R-GLCI-44
     let scene = Scene::new(&[
         (
             ".gitlab-ci.yml",

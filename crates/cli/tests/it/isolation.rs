@@ -110,7 +110,6 @@ fn expect_looked(project: &Project, arguments: &[&str]) -> Done {
 
 #[test]
 fn jobs_get_the_working_tree_as_it_is_by_all_means() {
-    // R-GLCI-38
     let project = dirty_project(LOOKERS);
     expect_looked(&project, &["run"]);
     let done = expect_looked(&project, &["run", "-v", "--snapshot", "copy"]);

@@ -48,7 +48,6 @@ fn wait_for_queue(project: &Project, count: usize) {
 
 #[test]
 fn one_job_of_a_group_runs_at_a_time_whatever_run_it_is_of() {
-    // R-GLCI-127
     let project = Project::with_pipeline(EXCLUSIVE);
     let mut runs = vec![start(&project)];
     wait_until("the first job", || order(&project).len() == 1);

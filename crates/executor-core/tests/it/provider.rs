@@ -33,7 +33,6 @@ async fn a_thousand_executors_hold_no_process_and_no_file() {
 
 #[tokio::test]
 async fn acquire_reserves_and_its_data_reaches_the_executor() {
-    // R-EXEC-12
     let provider = ScriptedProvider::new();
     let config = runner_config("scripted");
     let data = provider
@@ -58,7 +57,6 @@ async fn acquire_reserves_and_its_data_reaches_the_executor() {
 
 #[tokio::test]
 async fn release_frees_what_acquire_reserved() {
-    // R-EXEC-13
     let provider = ScriptedProvider::new();
     provider.set_capacity(Some(1));
     let config = runner_config("scripted");
@@ -77,7 +75,6 @@ async fn release_frees_what_acquire_reserved() {
 
 #[test]
 fn each_executor_has_a_table_of_features_of_its_own() {
-    // R-EXEC-14
     let check = |set: fn(&mut FeaturesInfo), expect: &[&str]| {
         let provider = DefaultExecutorProvider::new(ShellDialect::Sh).with_features(set);
         let mut features = FeaturesInfo::default();
@@ -98,7 +95,6 @@ fn each_executor_has_a_table_of_features_of_its_own() {
 
 #[tokio::test]
 async fn details_of_the_configuration_are_in_the_request() {
-    // R-EXEC-15
     let bench = Bench::new();
     bench.provider.set_config_info(ConfigInfo {
         gpus: "all".to_owned(),

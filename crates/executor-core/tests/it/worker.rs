@@ -15,7 +15,6 @@ fn acquired_and_released(bench: &Bench) -> (usize, usize) {
 
 #[tokio::test]
 async fn capacity_is_acquired_before_a_job_is_asked_for() {
-    // R-EXEC-29
     let bench = Bench::new();
     bench.hand_out(7);
     let turn = bench
@@ -32,7 +31,6 @@ async fn capacity_is_acquired_before_a_job_is_asked_for() {
 
 #[tokio::test]
 async fn without_capacity_no_job_is_asked_for() {
-    // R-EXEC-29
     let bench = Bench::new();
     bench.hand_out(7);
     bench.provider.set_capacity(Some(0));
@@ -62,7 +60,6 @@ async fn without_capacity_no_job_is_asked_for() {
 
 #[tokio::test]
 async fn capacity_may_be_limited_and_its_data_reaches_create() {
-    // R-EXEC-30
     let bench = Bench::new();
     bench.provider.set_capacity(Some(1));
     bench.hand_out(1);
@@ -132,7 +129,6 @@ async fn jobs_at_the_same_time_have_numbers_of_their_own_and_later_ones_have_the
 
 #[tokio::test]
 async fn features_are_asked_anew_for_every_request() {
-    // R-EXEC-31
     let bench = Bench::new();
     let worker = bench.worker();
     for variables in [false, true, false] {

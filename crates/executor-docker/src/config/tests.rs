@@ -21,7 +21,6 @@ fn everything_that_is_wrong_is_told_at_once() {
 
 #[test]
 fn gpus_are_reported() {
-    // R-EXEC-57
     let report = |text: &str| {
         let config: DockerConfig = toml::from_str(text).unwrap();
         let mut info = ConfigInfo::default();

@@ -155,13 +155,13 @@ async fn left_of_containers(run: &Run) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn common_work_is_done_in_a_container_of_the_helper_image() {
-    // R-EXEC-52, R-EXEC-54, R-EXEC-63
+    // R-EXEC-52, R-EXEC-63
     works_beside(Run::new(attach())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_two_containers_share_a_volume_where_the_engine_sees_no_files_of_ours() {
-    // R-EXEC-52, R-EXEC-54
+    // R-EXEC-52
     works_beside(Run::remote(attach())).await;
 }
 

@@ -113,7 +113,7 @@ async fn prepare_makes_all_that_a_job_needs_and_finish_removes_nothing_of_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_agent_is_reached_by_its_socket_where_that_is_here_and_else_by_one_exec() {
-    // R-STEP-48, R-STEP-50, R-STEP-51: the rounds over TLS and ssh do this with an engine at another address.
+    // R-STEP-48, R-STEP-50: the rounds over TLS and ssh do this with an engine at another address.
     let agent = || DockerConfig {
         engine: EngineChoice::Agent,
         ..settings()

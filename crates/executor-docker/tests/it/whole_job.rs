@@ -169,7 +169,7 @@ async fn files_go_as_streams_to_the_user_of_an_image_and_come_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_helper_container_gets_the_sources_and_the_build_container_runs_the_script() {
-    // R-EXEC-52, R-EXEC-54
+    // R-EXEC-52
     let repository = tempfile::tempdir().unwrap();
     let path = repository.path();
     fs::write(path.join("main.c"), "int main;\n").unwrap();

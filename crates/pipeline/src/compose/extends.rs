@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn chains_are_followed_up_to_eleven_bases() {
-        // R-GLCI-154 R-PIPE-10
+        // R-GLCI-154
         let chain = |bases: usize| {
             (1..=bases).fold(".l0: {image: i}\n".to_owned(), |text, level| {
                 text + &format!(".l{level}: {{extends: .l{}}}\n", level - 1)

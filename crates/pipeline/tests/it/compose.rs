@@ -92,7 +92,7 @@ fn ten_thousand_jobs_share_what_they_extend() {
 
 #[test]
 fn the_dialect_of_bitrab_composes_as_gitlab_does() {
-    // R-PIPE-10 R-PIPE-11 R-PIPE-12
+    // R-PIPE-11 R-PIPE-12
     let text = "
 stages: [build, test]
 variables: {A: root}
@@ -203,7 +203,7 @@ impl IncludeSource for Offline {
 
 #[test]
 fn a_local_configuration_asks_for_nothing_beyond_the_project() {
-    // R-GLCI-144 R-GLCI-166
+    // R-GLCI-166
     let offline = Offline {
         files: KnownFiles::with_own([
             ("ci/a.yml", "include: ['/ci/more/*.yml']\n.a: {script: [x]}"),

@@ -50,7 +50,6 @@ fn forwarded(file: &str, forward: &str) -> Vec<String> {
 
 #[test]
 fn what_the_file_gives_the_job_goes_along_expanded() {
-    // R-GLCI-44
     let expect = [
         "TOP=top",
         "REF=asked-main",

@@ -235,7 +235,6 @@ mod tests {
 
     #[test]
     fn by_bitrabs_rules_the_first_error_is_the_result() {
-        // R-PIPE-27
         let failed = |stage: &str, reason| JobReport {
             stage: stage.to_owned(),
             ..job(Status::Failed, Some(reason), false)

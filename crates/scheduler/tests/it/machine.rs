@@ -271,7 +271,7 @@ c: {{stage: two, script: x, when: always}}
 
 #[test]
 fn bitrab_stops_at_the_first_failure_and_minds_allowed_ones() {
-    // R-PIPE-27 R-PIPE-41 R-PIPE-43
+    // R-PIPE-41 R-PIPE-43
     let check = check_bitrab;
     let text = "
 stages: [one, two]
@@ -324,7 +324,6 @@ fn check_bitrab(text: &str, inputs: &str, expect: &str) {
 
 #[test]
 fn bitrab_starts_jobs_in_batches_where_some_have_needs() {
-    // R-PIPE-31
     let text = "
 stages: [one, two]
 a: {stage: one, script: x}

@@ -377,7 +377,6 @@ mod tests {
 
     #[tokio::test]
     async fn a_finish_ends_the_run_that_came_before_it() {
-        // R-STEP-11
         let folder = tempfile::tempdir().unwrap();
         let shared = shared(&folder);
         let turn = shared.preparing.lock().await;

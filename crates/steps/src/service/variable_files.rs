@@ -98,7 +98,6 @@ mod tests {
 
     #[test]
     fn files_go_with_their_request_and_the_directory_with_the_last() {
-        // R-STEP-11
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("build.tmp");
         let writers = Arc::default();

@@ -77,7 +77,7 @@ fn includes_see_the_commit_when_they_ask_for_it() {
 
 #[test]
 fn bitrab_includes_from_where_the_including_file_is() {
-    // R-PIPE-04, R-PIPE-05
+    // R-PIPE-05
     let project = Project::new();
     project.write(".gitlab-ci.yml", "include: ci/a.yml\njob: {script: mine}\n");
     project.write(

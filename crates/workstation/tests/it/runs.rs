@@ -173,7 +173,6 @@ five: {stage: c, script: ['true']}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_any_line_of_its_journal_a_run_is_finished_and_no_job_runs_twice() {
-    // R-GLCI-141
     let scene = Scene::new(FIVE);
     let report = scene.run(RunOptions::default()).await.unwrap();
     assert_eq!(report.exit, RunExit::Success);
@@ -329,7 +328,6 @@ ship: {stage: b, script: ['true'], when: manual, allow_failure: false}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_killed_run_is_told_once() {
-    // R-GLCI-143
     let scene = Scene::new(FIVE);
     let command = workstation::RunCommand {
         words: vec!["run".to_owned(), "--login".to_owned()],

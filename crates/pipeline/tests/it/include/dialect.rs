@@ -6,7 +6,7 @@ use serde_json::json;
 
 #[test]
 fn bitrab_includes_start_at_the_including_file() {
-    // R-PIPE-05 R-PIPE-03 R-PIPE-04
+    // R-PIPE-05 R-PIPE-03
     let files = [
         (
             "ci/a.yml",

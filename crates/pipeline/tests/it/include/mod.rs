@@ -52,7 +52,7 @@ fn messages(text: &str, files: &[(&str, &str)]) -> String {
 
 #[test]
 fn included_files_come_first_and_the_including_one_wins() {
-    // R-PIPE-03 R-PIPE-04 R-GLCI-147
+    // R-PIPE-03 R-GLCI-147
     check(
         "include: [/a.yml, b.yml]\njob: {script: [m], variables: {B: m}}\nstages: [s]\n",
         &[

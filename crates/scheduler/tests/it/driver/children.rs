@@ -124,7 +124,6 @@ const UNIT: &str = "unit: {script: x}\n";
 
 #[tokio::test(start_paused = true)]
 async fn a_bridge_succeeds_or_follows_its_pipeline() {
-    // R-GLCI-44
     check(
         "trigger: {include: c.yml}",
         &[],
@@ -226,7 +225,6 @@ async fn a_pipeline_that_cannot_be_created_fails_its_bridge() {
 
 #[tokio::test(start_paused = true)]
 async fn pipelines_start_pipelines_and_all_of_them_are_waited_for() {
-    // R-GLCI-44
     let children = [
         ("bridge", "inner: {trigger: {include: c.yml}}\n"),
         ("inner", "unit: {script: x}\n"),

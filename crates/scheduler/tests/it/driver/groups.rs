@@ -17,7 +17,7 @@ const TAKES: Act = Act::Take(Duration::from_secs(10));
 
 #[tokio::test(start_paused = true)]
 async fn jobs_of_a_resource_group_run_one_after_the_other() {
-    // R-GLCI-42 R-GLCI-127
+    // R-GLCI-42
     let text = "
 variables: {ENV: prod}
 one: {script: x, resource_group: $ENV}
@@ -67,7 +67,6 @@ last: {stage: b, script: x, resource_group: g}
 
 #[tokio::test(start_paused = true)]
 async fn pipelines_of_one_process_share_their_groups() {
-    // R-GLCI-127
     let modes = HashMap::from([("g".to_owned(), ProcessMode::OldestFirst)]);
     let resources = Arc::new(LocalResources::new(modes));
     let text = "

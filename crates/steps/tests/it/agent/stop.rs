@@ -74,7 +74,6 @@ fn until_gone(pids: &[Pid]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signal_ends_what_runs_and_whoever_follows_sees_it() {
-    // R-STEP-07, R-STEP-11
     let root = tempfile::tempdir().unwrap();
     let agent = root.path().join("agent");
     let serving = Serving::in_directory(&agent);

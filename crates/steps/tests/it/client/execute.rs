@@ -157,7 +157,7 @@ async fn two_clients_see_one_request() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_client_goes_on_where_the_one_that_is_gone_was() {
-    // R-STEP-13, R-STEP-42
+    // R-STEP-42
     let served = Served::start();
     let offset = Arc::new(Mutex::new(0));
     let mut run = served.run(

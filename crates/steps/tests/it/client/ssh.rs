@@ -127,7 +127,7 @@ impl StepsConnector for Host {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_run_over_ssh_and_go_on_after_a_cut() {
-    // R-STEP-45, R-STEP-07
+    // R-STEP-45
     let folder = tempfile::tempdir().unwrap();
     let agent = Serving::in_directory(folder.path());
     let host = Arc::new(Host::new(&agent.socket));

@@ -122,7 +122,6 @@ async fn each_call_made_twice_answers_the_same() {
 
 #[tokio::test]
 async fn finish_ends_what_runs_and_leaves_nothing() {
-    // R-STEP-11
     // R-STEP-19
     let mut served = Served::start().await;
     let ready = served.path("ready");
@@ -179,7 +178,6 @@ fn job_with_file(key: &str, value: &str) -> v1::Job {
 
 #[tokio::test]
 async fn file_variables_go_with_the_service_but_not_from_where_they_were_asked_for() {
-    // R-STEP-11
     let mut served = Served::start().await;
     let mut kept = served.request("kept", "true");
     kept.job = Some(job_with_file("CERT", "kept"));
@@ -348,7 +346,6 @@ async fn two_clients_follow_what_runs() {
 
 #[tokio::test]
 async fn a_client_that_comes_after_a_crash_finds_what_runs() {
-    // R-STEP-13
     let served = Served::start().await;
     let go = served.path("go");
     let script = format!(
