@@ -35,7 +35,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// As [`run()`].
 pub(crate) fn run_sample(
     workspace: &Workspace,
     args: &[String],
