@@ -1,8 +1,8 @@
 //! The jobs of a workload as bare processes: what any runner must pay at least.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::num::NonZeroUsize;
 use std::process::Stdio;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, ensure};
@@ -99,10 +99,10 @@ impl Order {
 
     /// Waits for a job that can run; `None` once all have ended.
     fn next(&self) -> Option<usize> {
-        let state = self.state();
+        let mut state = self.state();
         let idle = |state: &mut State| state.ready.is_empty() && state.unfinished > 0;
-        let state = self.changed.wait_while(state, idle);
-        state.unwrap_or_else(PoisonError::into_inner).ready.pop()
+        self.changed.wait_while(&mut state, idle);
+        state.ready.pop()
     }
 
     fn ended(&self, job: usize) {
@@ -118,7 +118,7 @@ impl Order {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

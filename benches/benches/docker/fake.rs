@@ -6,8 +6,9 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::response::Response;
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::task::JoinSet;
@@ -44,7 +45,7 @@ impl Fake {
     /// Answers with a connection on which a line is said and which stays then; without one it ends at once.
     fn connect(&self, request: &mut Request, line: Option<String>) -> Response {
         let upgraded = hyper::upgrade::on(request);
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         shown.spawn(async move {
             let (Ok(upgraded), Some(line)) = (upgraded.await, line) else {
                 return;
@@ -96,13 +97,13 @@ async fn answer(State(fake): State<Arc<Fake>>, mut request: Request) -> Response
             let body = axum::body::to_bytes(request.into_body(), usize::MAX).await;
             let body: Value = serde_json::from_slice(&body.unwrap_or_default()).unwrap_or_default();
             if let Some(mark) = body["Cmd"].as_array().and_then(|words| words.last()) {
-                let mut noted = fake.mark.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut noted = fake.mark.lock();
                 mark.as_str().unwrap_or_default().clone_into(&mut noted);
             }
             created()
         }
         (&Method::POST, ["containers", _, "attach"]) => {
-            let noted = fake.mark.lock().unwrap_or_else(PoisonError::into_inner);
+            let noted = fake.mark.lock();
             let line = format!("{noted} 0 0 none /bin/sh\n");
             drop(noted);
             fake.connect(&mut request, Some(line))

@@ -2,11 +2,12 @@
 
 use super::clean::{last_state, shown_name};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use pipeline_insight::forecast::{Forecast, Outlook};
 use scheduler::Status;
 use scheduler::event::JobNode;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// How much is kept of a job's last line.
@@ -79,7 +80,7 @@ impl Board {
     /// Finds out how long the run goes on.
     pub(crate) fn look_ahead(&mut self, now: Timestamp) {
         self.outlook = self.forecast.as_ref().and_then(|forecast| {
-            let mut forecast = forecast.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut forecast = forecast.lock();
             forecast.outlook(now)
         });
     }

@@ -17,6 +17,7 @@ use super::view::{Layout, View};
 use super::width::{columns, fit};
 use crate::quoted::word;
 use executor_core::PipelineId;
+use parking_lot::{Mutex, MutexGuard};
 use pipeline_insight::forecast::Forecast;
 use scheduler::Status;
 use scheduler::event::{
@@ -24,7 +25,7 @@ use scheduler::event::{
 };
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Shows a run to people.
@@ -84,7 +85,7 @@ impl Console {
 
     /// Shows text of the caller's own, in whole lines.
     pub fn write(&self, text: &str) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let after_empty = std::mem::take(&mut state.ends_empty);
         // One empty line between two parts is enough.
         let text = text
@@ -403,13 +404,13 @@ impl Console {
     }
 
     fn lock_board(&self) -> MutexGuard<'_, Board> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+        self.board.lock()
     }
 }
 
 impl EventSink for Console {
     fn event(&self, event: &PipelineEvent) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let mut out = std::mem::take(&mut state.out);
         self.show(&mut state, event, &mut out);
         if out.len() >= ENOUGH {
@@ -419,7 +420,7 @@ impl EventSink for Console {
     }
 
     fn flush(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         self.pass_on(&mut state.out);
     }
 }

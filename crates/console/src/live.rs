@@ -6,8 +6,9 @@ use super::screen::Screen;
 use super::shared::Footer;
 use super::style::Style;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A terminal that has not told its size is taken for one of this.
@@ -36,7 +37,7 @@ impl LiveFooter {
 impl Footer for LiveFooter {
     fn frame(&mut self, text: &[u8], out: &mut Vec<u8>) {
         let size = size_of_stdout();
-        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut board = self.board.lock();
         board.look_ahead(Timestamp::now());
         let lines = region(&board, size, Instant::now(), self.style);
         drop(board);

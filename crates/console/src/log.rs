@@ -1,9 +1,10 @@
 //! Standard error, kept from damaging the view that has the terminal.
 
 use super::console::Console;
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt::Debug;
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// A view that can show text written to standard error.
 pub trait ErrorView: Debug + Send + Sync {
@@ -22,7 +23,7 @@ impl ErrorView for Console {
 static VIEW: Mutex<Option<Weak<dyn ErrorView>>> = Mutex::new(None);
 
 fn view() -> MutexGuard<'static, Option<Weak<dyn ErrorView>>> {
-    VIEW.lock().unwrap_or_else(PoisonError::into_inner)
+    VIEW.lock()
 }
 
 /// Shows what is written to standard error above the live view from now on, if both are on a terminal.

@@ -1,8 +1,8 @@
 //! Events as JSON lines.
 
 use super::shared::SharedWriter;
+use parking_lot::Mutex;
 use scheduler::event::{EventSink, PipelineEvent};
-use std::sync::{Mutex, PoisonError};
 
 /// Writes each event as one line of JSON.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl NdJson {
 
 impl EventSink for NdJson {
     fn event(&self, event: &PipelineEvent) {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines.lock();
         let whole = lines.len();
         match serde_json::to_writer(&mut *lines, event) {
             Ok(()) => lines.push(b'\n'),
@@ -36,7 +36,7 @@ impl EventSink for NdJson {
     }
 
     fn flush(&self) {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines.lock();
         self.writer.write(&lines);
         lines.clear();
     }

@@ -1,9 +1,10 @@
 //! A stream that takes text at once and shows it as fast as its reader reads.
 
 use super::spill::Spill;
+use parking_lot::{Condvar, Mutex};
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -158,13 +159,13 @@ impl SharedWriter {
                     Some(footer) => theirs.show_above(writer, footer),
                     None => theirs.show(writer),
                 })?;
-        *lock(&shared.thread) = Some(thread);
+        *shared.thread.lock() = Some(thread);
         Ok(Self(shared))
     }
 
     /// Takes a piece of text, to be shown behind all that was taken before.
     pub fn write(&self, text: &[u8]) {
-        let mut backlog = lock(&self.0.backlog);
+        let mut backlog = self.0.backlog.lock();
         if backlog.stream == Stream::Broken || text.is_empty() {
             return;
         }
@@ -193,7 +194,7 @@ impl SharedWriter {
     }
 
     fn change_footer(&self, change: Change) {
-        let mut backlog = lock(&self.0.backlog);
+        let mut backlog = self.0.backlog.lock();
         backlog.footer = backlog.footer.max(change);
         // A thread that sleeps until its next frame looks by itself then.
         if backlog
@@ -208,17 +209,15 @@ impl SharedWriter {
     /// Shows nothing more until the guard is dropped: what is taken meanwhile waits. Returns when the
     /// footer is wiped, or the reader takes too long for that. Blocks.
     pub(super) fn hold(&self) -> Held {
-        let mut backlog = lock(&self.0.backlog);
+        let mut backlog = self.0.backlog.lock();
         backlog.hold = Hold::Wanted(Instant::now());
         self.0.changed.notify_all();
         let is_wanted = |backlog: &mut Backlog| {
             matches!(backlog.hold, Hold::Wanted(_)) && backlog.stream == Stream::Open
         };
-        let given = self
-            .0
+        self.0
             .changed
-            .wait_timeout_while(backlog, PATIENCE, is_wanted);
-        let (mut backlog, _) = given.unwrap_or_else(PoisonError::into_inner);
+            .wait_while_for(&mut backlog, is_wanted, PATIENCE);
         backlog.hold = Hold::Given;
         Held(self.clone())
     }
@@ -231,11 +230,11 @@ impl SharedWriter {
     pub fn finish(&self) -> io::Result<()> {
         self.0.close(Stream::Closed);
         self.0.changed.notify_one();
-        if let Some(thread) = lock(&self.0.thread).take() {
+        if let Some(thread) = self.0.thread.lock().take() {
             // A panic of the thread was printed by itself; nothing is left to be shown.
             let _ = thread.join();
         }
-        match lock(&self.0.error).take() {
+        match self.0.error.lock().take() {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
             _ => Ok(()),
         }
@@ -249,7 +248,7 @@ pub struct Held(SharedWriter);
 impl Drop for Held {
     fn drop(&mut self) {
         let shared = &self.0.0;
-        let mut backlog = lock(&shared.backlog);
+        let mut backlog = shared.backlog.lock();
         backlog.hold = Hold::No;
         backlog.footer = Change::Lost;
         shared.changed.notify_all();
@@ -268,7 +267,7 @@ impl Pace {
 
 impl Shared {
     fn close(&self, how: Stream) {
-        let mut backlog = lock(&self.backlog);
+        let mut backlog = self.backlog.lock();
         if backlog.stream == Stream::Open {
             backlog.stream = how;
         }
@@ -336,7 +335,7 @@ impl Shared {
 
     /// Leaves the terminal to whoever wants it.
     fn give(&self) {
-        let mut backlog = lock(&self.backlog);
+        let mut backlog = self.backlog.lock();
         if matches!(backlog.hold, Hold::Wanted(_)) {
             backlog.hold = Hold::Given;
             self.changed.notify_all();
@@ -348,7 +347,7 @@ impl Shared {
         let written = writer.write_all(bytes).and_then(|()| writer.flush());
         if let Err(error) = written {
             self.lost(error);
-            let mut backlog = lock(&self.backlog);
+            let mut backlog = self.backlog.lock();
             backlog.stream = Stream::Broken;
             backlog.text = Spill::new(0);
             return false;
@@ -358,12 +357,12 @@ impl Shared {
 
     /// Remembers the first reason why text was lost.
     fn lost(&self, error: io::Error) {
-        lock(&self.error).get_or_insert(error);
+        self.error.lock().get_or_insert(error);
     }
 
     /// Waits for what is to be shown next and puts it in place of `text`.
     fn next(&self, pace: &Pace, text: &mut Vec<u8>) -> Next {
-        let mut backlog = lock(&self.backlog);
+        let mut backlog = self.backlog.lock();
         loop {
             let passed = pace.last.elapsed();
             let due = pace.frame.saturating_sub(passed);
@@ -379,8 +378,7 @@ impl Shared {
                 }
                 Hold::Wanted(_) => return Next::Wipe,
                 Hold::Given => {
-                    let woken = self.changed.wait(backlog);
-                    backlog = woken.unwrap_or_else(PoisonError::into_inner);
+                    self.changed.wait(&mut backlog);
                     continue;
                 }
             }
@@ -401,13 +399,11 @@ impl Shared {
                 (1, tick)
             };
             backlog.sleeps_until = Some(enough);
-            backlog = if let Some(time) = sleep {
-                let woken = self.changed.wait_timeout(backlog, time);
-                woken.unwrap_or_else(PoisonError::into_inner).0
+            if let Some(time) = sleep {
+                self.changed.wait_for(&mut backlog, time);
             } else {
-                let woken = self.changed.wait(backlog);
-                woken.unwrap_or_else(PoisonError::into_inner)
-            };
+                self.changed.wait(&mut backlog);
+            }
             backlog.sleeps_until = None;
         }
     }
@@ -422,10 +418,6 @@ impl Shared {
             is_footer_lost: change == Change::Lost,
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for SharedWriter {
@@ -497,7 +489,7 @@ mod tests {
             writer.write(&[b'x'; 1000]);
         }
         writer.finish().unwrap();
-        assert_eq!(lock(&writer.0.backlog).stream, Stream::Broken);
+        assert_eq!(writer.0.backlog.lock().stream, Stream::Broken);
     }
 
     #[test]

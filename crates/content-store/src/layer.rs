@@ -8,6 +8,7 @@ use crate::tree::{Entry, EntryKind, RIGHTS, Tree};
 use crate::workers;
 use executor_core::Cancellation;
 use fail_point::fail_point;
+use parking_lot::Mutex;
 use rustix::fs::{AtFlags, Mode, Stat, chmodat, linkat, statat, utimensat};
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -15,7 +16,6 @@ use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
 
 /// A tree as a directory, whose files are the store's own: nobody may write to it.
 ///
@@ -141,7 +141,7 @@ fn link(
         return Ok(false);
     };
     let readable = mode & 0o400 != 0;
-    let mut linked = linked.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut linked = linked.lock();
     let is_first = readable && linked.insert(content);
     drop(linked);
     if !is_first {

@@ -4,8 +4,9 @@ use crate::config::RunnerConfig;
 use crate::job::JobId;
 use crate::result::JobState;
 use crate::stage::{ExecutorStage, StageCell};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A running job, as one line of a scrape.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +88,7 @@ impl ActiveJobs {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

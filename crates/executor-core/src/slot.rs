@@ -1,7 +1,8 @@
 //! The numbers that distinguish concurrent jobs.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The concurrency numbers of one running job.
 ///
@@ -70,7 +71,7 @@ impl JobSlots {
     }
 
     fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! The stages of a build, and the stages of an executor.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// One stage of a build: one script, one call of [`Executor::run`](crate::Executor::run).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -188,7 +189,7 @@ impl StageCell {
     }
 
     fn lock(&self) -> MutexGuard<'_, Stage> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -7,10 +7,11 @@ use crate::garbage::JobLeases;
 use crate::image::Images;
 use crate::options::DockerOptions;
 use executor_core::{CancelCause, Cancellation, RunnerConfig};
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The settings, the run's id, and the connections to engines.
@@ -43,7 +44,7 @@ impl Shared {
 
     /// Whether no job has told of this reason yet; from now on one has.
     pub(crate) fn is_news(&self, reason: &str) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         told.insert(reason.to_owned())
     }
 
@@ -91,7 +92,7 @@ impl Shared {
                 return Err(DockerError::Canceled(cause));
             }
         };
-        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut engines = self.engines.lock();
         // Its images know which pulls are going on, whoever asked for them.
         let images = Images::new(engine.clone());
         engines.insert(key, (engine.clone(), images.clone()));
@@ -99,7 +100,7 @@ impl Shared {
     }
 
     fn known(&self, key: &str) -> Option<(Engine, Images)> {
-        let engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        let engines = self.engines.lock();
         engines.get(key).cloned()
     }
 }

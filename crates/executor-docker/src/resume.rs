@@ -5,9 +5,10 @@ use crate::provider::NAME;
 use executor_core::ability::{Resumable, ResumeHandle, ResumeObserver};
 use executor_core::job::JobId;
 use executor_core::{ExitCode, StageResult, StageStatus};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where a job is: from this the names of all that it has follow.
@@ -165,7 +166,7 @@ impl Ledger {
     }
 
     fn runs(&self) -> MutexGuard<'_, Runs> {
-        self.0.runs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.runs.lock()
     }
 }
 
@@ -298,13 +299,13 @@ mod tests {
         let told = Arc::clone(&seen);
         let observer = ResumeObserver::new(move |handle| {
             let runs = handle.fields.get("runs").cloned();
-            told.lock().unwrap().push(runs.unwrap_or_default());
+            told.lock().push(runs.unwrap_or_default());
         });
         let ledger = Ledger::new(place(), Runs::default(), Some(observer));
         ledger.starting("a");
         ledger.read("a", 5);
         ledger.ended("a", Some(&StageResult::exited(0)));
-        let seen = seen.lock().unwrap();
+        let seen = seen.lock();
         assert_eq!(seen.len(), 4, "{seen:?}");
         assert!(seen[2].contains("\"offset\":5"), "{seen:?}");
     }

@@ -13,9 +13,10 @@ use crate::session::{DockerSession, keep};
 use executor_core::ability::{Terminal, TerminalRequest, TerminalSession};
 use executor_core::{BuildDirs, BuildError, CancelCause, Cancellation, ShellInfo, StageVariables};
 use futures_util::StreamExt;
+use parking_lot::Mutex;
 use shells::{InteractiveShell, ShellCommand};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -65,16 +66,12 @@ impl DockerTerminal {
 
     /// Gives these variables to the shells that are opened from now on.
     pub(crate) fn set_variables(&self, variables: &Arc<StageVariables>) {
-        let mut own = self
-            .variables
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut own = self.variables.lock();
         *own = Arc::clone(variables);
     }
 
     fn variables(&self) -> Arc<StageVariables> {
-        let variables = self.variables.lock();
-        Arc::clone(&variables.unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.variables.lock())
     }
 
     fn program(&self) -> String {
@@ -161,7 +158,7 @@ impl DockerTerminal {
                 let _ = execs.signal(&program, Signal::Kill, &process).await;
             }
         };
-        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keepers = self.keepers.lock();
         keepers.spawn(keeper);
         let stream = ExecStream::new(running, first);
         Ok(DockerSession::new(self.execs.clone(), id, stream, tell))

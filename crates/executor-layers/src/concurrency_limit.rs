@@ -8,8 +8,9 @@ use executor_core::{
     AcquireError, CancelCause, Cancellation, ExecutorData, ExecutorProvider, ProviderError,
     ProviderLayer, RunnerConfig,
 };
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The behaviour of a [`ConcurrencyLimitLayer`] at its limit.
@@ -138,7 +139,7 @@ impl Scope {
             Self::All { limit, counter } => (Arc::clone(counter), *limit),
             Self::EachRunner(counters) => {
                 let key = (config.name.clone(), config.short_token().to_owned());
-                let mut counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut counters = counters.lock();
                 (Arc::clone(counters.entry(key).or_default()), config.limit)
             }
         }
@@ -191,8 +192,7 @@ impl ExecutorProvider for ConcurrencyLimitProvider {
     async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
         let cell = self.owner.find::<PermitCell>(&data);
         // Dropped at the end of this call, even if the inner call panics.
-        let _permit =
-            cell.and_then(|cell| cell.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let _permit = cell.and_then(|cell| cell.lock().take());
         self.inner.release(config, data.clone()).await;
     }
 

@@ -1,8 +1,9 @@
 //! A counter of permits in use.
 
 use executor_core::Cancellation;
+use parking_lot::{Mutex, MutexGuard};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// Counts the permits in use and wakes the tasks that wait for one.
@@ -55,7 +56,7 @@ impl PermitCounter {
     }
 
     fn lock(&self) -> MutexGuard<'_, u32> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The capacity that several providers reserved for a job.
 
 use executor_core::ExecutorData;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 /// The capacity that one of several providers reserved for a job.
 #[derive(Debug, Clone)]
@@ -44,6 +44,6 @@ impl Reservations {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Reservation>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

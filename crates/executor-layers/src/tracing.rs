@@ -42,7 +42,7 @@ use tracing::{Instrument, Span, info_span};
 /// use executor_core::prelude::*;
 /// use executor_layers::{RetryLayer, TracingLayer};
 /// use executor_testkit::{Directive, Failure, Moment, OptionsBuilder, ScriptedProvider};
-/// # use std::sync::Mutex;
+/// # use parking_lot::Mutex;
 /// # use tracing::subscriber::DefaultGuard;
 /// # use tracing_subscriber::fmt::format::FmtSpan;
 /// #
@@ -51,7 +51,7 @@ use tracing::{Instrument, Span, info_span};
 /// #
 /// # impl std::io::Write for Lines {
 /// #     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-/// #         self.0.lock().unwrap().extend_from_slice(bytes);
+/// #         self.0.lock().extend_from_slice(bytes);
 /// #         Ok(bytes.len())
 /// #     }
 /// #     fn flush(&mut self) -> std::io::Result<()> {
@@ -73,7 +73,7 @@ use tracing::{Instrument, Span, info_span};
 /// #         Self(lines, tracing::subscriber::set_default(subscriber))
 /// #     }
 /// #     fn count(&self, name: &str) -> usize {
-/// #         let bytes = self.0.0.lock().unwrap();
+/// #         let bytes = self.0.0.lock();
 /// #         String::from_utf8_lossy(&bytes).matches(&format!(":{name}")).count()
 /// #     }
 /// # }

@@ -4,11 +4,11 @@ use crate::config::ShellConfig;
 use crate::environment::RunnerEnvironment;
 use crate::error::ShellError;
 use executor_core::{ShellDialect, ShellInfo};
+use parking_lot::Mutex;
 use process::{Settings, Supervisor};
 use rustix::fs::{Access, access};
 use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 /// The settings, the runner's environment, and what starts processes.
 #[derive(Debug)]
@@ -35,10 +35,7 @@ impl Host {
 
     /// Returns what starts processes; starts it with the first job.
     pub(crate) fn supervisor(&self) -> Result<Supervisor, ShellError> {
-        let mut supervisor = self
-            .supervisor
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut supervisor = self.supervisor.lock();
         if let Some(supervisor) = &*supervisor {
             return Ok(supervisor.clone());
         }

@@ -8,12 +8,13 @@ use crate::session_files::SessionFiles;
 use crate::stage_files::write_missing;
 use executor_core::ability::{Terminal, TerminalRequest, TerminalSession};
 use executor_core::{BuildDirs, BuildError, Cancellation, ShellInfo, ShellKind, StageVariables};
+use parking_lot::Mutex;
 use process::{Command, Process, ProcessTree};
 use shells::{InteractiveShell, ShellCommand};
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Joins a shell to the terminal whose path is the first argument.
 ///
@@ -54,16 +55,12 @@ impl ShellTerminal {
 
     /// Gives these variables to the shells that are opened from now on.
     pub(crate) fn set_variables(&self, variables: &Arc<StageVariables>) {
-        *self
-            .variables
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Arc::clone(variables);
+        *self.variables.lock() = Arc::clone(variables);
     }
 
     /// Returns the variables of the stage that runs or ran last.
     fn variables(&self) -> Arc<StageVariables> {
-        let variables = self.variables.lock();
-        Arc::clone(&variables.unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.variables.lock())
     }
 
     fn command(

@@ -66,7 +66,6 @@ mod gate;
 mod not_tested;
 mod recording;
 mod scripted;
-mod sync;
 mod timeline;
 
 pub use builder::{CommandBuilder, JobBuilder, OptionsBuilder, runner_config};

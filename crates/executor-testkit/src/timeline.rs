@@ -1,6 +1,6 @@
 use crate::event::Event;
-use crate::sync::lock;
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// The calls of several test doubles, in order.
@@ -37,7 +37,7 @@ impl Timeline {
 
     /// Adds an event at the end.
     pub fn record(&self, event: Event) {
-        lock(&self.0.events).push(event);
+        self.0.events.lock().push(event);
         self.0.changed.notify_waiters();
     }
 
@@ -48,12 +48,12 @@ impl Timeline {
 
     /// Returns the events so far.
     pub fn events(&self) -> Vec<Event> {
-        lock(&self.0.events).clone()
+        self.0.events.lock().clone()
     }
 
     /// Returns the texts of the events so far.
     pub fn lines(&self) -> Vec<String> {
-        lock(&self.0.events).iter().map(Event::to_string).collect()
+        self.0.events.lock().iter().map(Event::to_string).collect()
     }
 
     /// Returns the texts that begin with one of `prefixes`: `executor(1)`, `source.`.
@@ -74,7 +74,9 @@ impl Timeline {
 
     /// Returns the number of matching events.
     pub fn count(&self, fits: impl Fn(&Event) -> bool) -> usize {
-        lock(&self.0.events)
+        self.0
+            .events
+            .lock()
             .iter()
             .filter(|event| fits(event))
             .count()

@@ -5,13 +5,13 @@ use crate::tls::Tls;
 use crate::token::{Kind, Role, Token, Validity};
 use crate::world::{ProjectRecord, Visibility, World};
 use crate::{Fault, Group, Held, Page, Project, Request, Setup, TokenHandle, Variable};
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -232,11 +232,7 @@ impl GitLab {
 
     /// Ends the server; its repositories and what it counted remain.
     pub fn stop(&self) {
-        let running = self
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let running = self.running.lock().take();
         // Dropped after the lock: it waits for the server's thread.
         drop(running);
     }
@@ -251,7 +247,7 @@ impl GitLab {
         let listener = bind_again(self.address).expect("its port is still free");
         let acceptor = self.tls.as_ref().map(|it| it.acceptor.clone());
         let running = Running::start(Arc::clone(&self.world), listener, acceptor);
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+        *self.running.lock() = Some(running);
     }
 }
 

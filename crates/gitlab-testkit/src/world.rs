@@ -2,10 +2,11 @@ use crate::fault::{self, Plan, Planned};
 use crate::repository::Repository;
 use crate::token::Token;
 use crate::{Page, Request, Variable};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 
 /// All that the server knows, shared by it and the test.
@@ -84,7 +85,7 @@ impl World {
 
     /// Returns what is known, which stays readable after a test's panic.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Returns the address of this GitLab, without a slash at its end.

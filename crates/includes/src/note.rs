@@ -1,5 +1,6 @@
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a user should know of an answer that was given nevertheless.
@@ -73,7 +74,7 @@ pub struct Notes(Arc<Mutex<Vec<Note>>>);
 impl Notes {
     /// Adds a note, unless there is an equal one.
     pub fn add(&self, note: Note) {
-        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self.0.lock();
         if !notes.contains(&note) {
             notes.push(note);
         }
@@ -81,7 +82,7 @@ impl Notes {
 
     /// Returns the notes in the order they came, and keeps none.
     pub fn take(&self) -> Vec<Note> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.0.lock())
     }
 }
 

@@ -1,7 +1,7 @@
 use crate::{Answer, Library, LibraryError, Question};
 use async_trait::async_trait;
 use indexmap::IndexMap;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// A library that remembers what another one was asked, and what it answered.
 ///
@@ -42,8 +42,8 @@ impl<L: Library> Recorded<L> {
         self.lock().values().cloned().collect()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, IndexMap<Question, Record>> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, IndexMap<Question, Record>> {
+        self.records.lock()
     }
 }
 

@@ -1,6 +1,7 @@
 use executor_core::trace::JobTraceExt;
 use executor_core::{JobTrace, TraceStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// The most that is kept of what has to wait for its turn.
 const MOST_HELD: usize = 1 << 20;
@@ -35,7 +36,7 @@ impl HeldLog {
     /// Shows what was said so far; all that follows is shown at once.
     pub(crate) fn show(&self) {
         // Until all is shown, nobody overtakes it.
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         let Some(held) = held.take() else { return };
         for (stream, data) in &held.pieces {
             self.log.write(*stream, data);
@@ -50,7 +51,7 @@ impl HeldLog {
 
 impl JobTrace for HeldLog {
     fn write(&self, stream: TraceStream, data: &[u8]) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         if let Some(held) = &mut *held {
             held.keep(stream, data);
         } else {
@@ -60,7 +61,7 @@ impl JobTrace for HeldLog {
     }
 
     fn idle(&self, stream: TraceStream) {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.held.lock();
         let is_shown = held.is_none();
         drop(held);
         if is_shown {

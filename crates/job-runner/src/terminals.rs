@@ -2,8 +2,9 @@
 
 use executor_core::ability::{Terminal, TerminalRequest, TerminalSession, TerminalSize};
 use executor_core::{BuildError, Cancellation, JobId, StageVariables};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Where shells can be opened beside running jobs.
 ///
@@ -36,7 +37,7 @@ impl Terminals {
     }
 
     fn jobs(&self) -> MutexGuard<'_, BTreeMap<JobId, JobTerminal>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.jobs.lock()
     }
 }
 

@@ -4,11 +4,11 @@
 //! every orphan of its jobs and must collect them, but never a child that some
 //! other part of the program started and waits for itself.
 
+use parking_lot::{Mutex, RwLock};
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
 
 use rustix::process::{Pid, getpid, set_child_subreaper};
 
@@ -45,7 +45,7 @@ pub(crate) fn are_shared() -> bool {
 
 /// Starts a child and notes that it is awaited.
 pub(crate) fn start(spawn: impl FnOnce() -> io::Result<Started>) -> io::Result<Started> {
-    let _changing = CHANGING.read().unwrap_or_else(PoisonError::into_inner);
+    let _changing = CHANGING.read();
     let started = spawn()?;
     awaited(|set| set.insert(started.pid));
     Ok(started)
@@ -53,7 +53,7 @@ pub(crate) fn start(spawn: impl FnOnce() -> io::Result<Started>) -> io::Result<S
 
 /// Collects a dead child.
 pub(crate) fn collect(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
-    let _changing = CHANGING.read().unwrap_or_else(PoisonError::into_inner);
+    let _changing = CHANGING.read();
     let result = wait_for(pid);
     awaited(|set| set.remove(&pid));
     result
@@ -61,20 +61,17 @@ pub(crate) fn collect(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
 
 /// Leaves a killed child to be collected by whoever comes by next.
 pub(crate) fn abandon(pid: Pid) {
-    ABANDONED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(pid);
+    ABANDONED.lock().push(pid);
     collect_abandoned();
 }
 
 /// Collects the abandoned children that are dead by now.
 pub(crate) fn collect_abandoned() {
-    let mut abandoned = ABANDONED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut abandoned = ABANDONED.lock();
     if abandoned.is_empty() {
         return;
     }
-    let _changing = CHANGING.read().unwrap_or_else(PoisonError::into_inner);
+    let _changing = CHANGING.read();
     abandoned.retain(|pid| {
         let dead = try_collect(*pid);
         if dead {
@@ -95,7 +92,7 @@ pub(crate) fn adopts() -> bool {
 /// group than ours: a child started by other code with the usual means is in
 /// ours, a job's process never is.
 pub(crate) fn adopted() -> Vec<Pid> {
-    let _still = CHANGING.write().unwrap_or_else(PoisonError::into_inner);
+    let _still = CHANGING.write();
     let own_group = rustix::process::getpgrp();
     let mut living = Vec::new();
     for pid in children() {
@@ -119,7 +116,7 @@ pub(crate) fn adopted() -> Vec<Pid> {
 
 /// Collects the dead among all children that nobody awaits, whatever group they are in.
 pub(crate) fn collect_strangers() {
-    let _still = CHANGING.write().unwrap_or_else(PoisonError::into_inner);
+    let _still = CHANGING.write();
     for pid in children() {
         if !awaited(|set| set.contains(&pid)) {
             try_collect(pid);
@@ -145,6 +142,6 @@ fn children() -> Vec<Pid> {
 }
 
 fn awaited<T>(action: impl FnOnce(&mut HashSet<Pid>) -> T) -> T {
-    let mut set = AWAITED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut set = AWAITED.lock();
     action(set.get_or_insert_default())
 }

@@ -1,10 +1,11 @@
 //! One run of the runner: all its trees, and what guards them.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::cgroup::{Group, own_group};
@@ -234,7 +235,7 @@ impl Shared {
     }
 
     fn guardian(&self) -> MutexGuard<'_, Option<Guardian>> {
-        self.guardian.lock().unwrap_or_else(PoisonError::into_inner)
+        self.guardian.lock()
     }
 
     pub(crate) fn uses_cgroups(&self) -> bool {
@@ -247,9 +248,7 @@ impl Shared {
     }
 
     pub(crate) fn spare_groups(&self) -> MutexGuard<'_, Vec<JobGroup>> {
-        self.spare_groups
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.spare_groups.lock()
     }
 
     /// Returns a group for the job of this number: one that another job left behind as it was,

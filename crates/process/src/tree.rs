@@ -1,8 +1,9 @@
 //! The containment of one job.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fail_point::fail_point;
@@ -159,7 +160,7 @@ impl ProcessTree {
 
 impl Tree {
     fn group(&self) -> MutexGuard<'_, Option<JobGroup>> {
-        self.group.lock().unwrap_or_else(PoisonError::into_inner)
+        self.group.lock()
     }
 
     /// Counts the processes killed for want of memory; `None` where nobody counts them.

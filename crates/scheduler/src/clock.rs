@@ -1,5 +1,5 @@
 use super::controls::Controls;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -76,7 +76,7 @@ impl Clock {
     }
 
     fn lock(&self) -> MutexGuard<'_, Stood> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -3,8 +3,9 @@ use super::clock::{Clock, StoppedClock};
 use super::hold::{Hold, Holds};
 use super::queue::Queue;
 use executor_core::JobVariable;
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use thiserror::Error;
 
 /// Tells a pipeline what to do while it runs. All clones speak to the same pipeline.
@@ -198,7 +199,7 @@ impl Controls {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

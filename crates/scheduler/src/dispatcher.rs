@@ -4,7 +4,8 @@ use executor_core::{
     BuildError, Cancellation, JobAssignment, JobId, JobOutcome, JobRequest, JobRunner, JobSource,
     JobSourceError, NextJob, RunContext,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 
 /// Hands the jobs of a pipeline, and of those that its jobs start, to one crew of workers.
@@ -89,7 +90,7 @@ impl Dispatcher {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Served>>> {
-        self.served.lock().unwrap_or_else(PoisonError::into_inner)
+        self.served.lock()
     }
 }
 

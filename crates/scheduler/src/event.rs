@@ -5,9 +5,10 @@ use executor_core::{
     ChangedFiles, FailureReason, PipelineId, RetainedArtifact, ReusedFrom, TestTotals,
 };
 use jiff::{Timestamp, Unit};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The version of the events' shape.
 pub const EVENT_VERSION: u32 = 1;
@@ -248,7 +249,7 @@ impl EventLog {
         let now = Timestamp::now();
         Burst {
             sink: &*self.sink,
-            last_seq: self.last_seq.lock().unwrap_or_else(PoisonError::into_inner),
+            last_seq: self.last_seq.lock(),
             event: PipelineEvent {
                 v: EVENT_VERSION,
                 seq: 0,
@@ -296,11 +297,11 @@ mod tests {
 
     impl EventSink for Counter {
         fn event(&self, _: &PipelineEvent) {
-            self.0.lock().unwrap().0 += 1;
+            self.0.lock().0 += 1;
         }
 
         fn flush(&self) {
-            let mut counts = self.0.lock().unwrap();
+            let mut counts = self.0.lock();
             let since = std::mem::take(&mut counts.0);
             counts.1.push(since);
         }
@@ -319,6 +320,6 @@ mod tests {
         (0..3).for_each(|_| burst.emit(|_| ()));
         drop(burst);
         log.emit(kind());
-        assert_eq!(counter.0.lock().unwrap().1, [1, 3, 1]);
+        assert_eq!(counter.0.lock().1, [1, 3, 1]);
     }
 }

@@ -2,8 +2,9 @@ use super::coverage::CoverageFinder;
 use crate::event::{Burst, EventKind, EventLog, LogLevel, LogStream, StageState};
 use executor_core::stage::BuildStage;
 use executor_core::{JobObserver, StageReport, TraceStream};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use trace::{Line, LineSplitter};
@@ -136,7 +137,7 @@ impl LogObserver {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -12,12 +12,13 @@ use executor_core::{
     CancelCause, Cancellation, JobAssignment, JobObserver, JobVariable, TraceStream,
 };
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use pipeline::config::parse_duration;
 use pipeline::plan::{LAST, Plan};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
@@ -360,7 +361,7 @@ impl Queue {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

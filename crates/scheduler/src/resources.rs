@@ -1,10 +1,11 @@
 use super::process_mode::{Contender, ProcessMode};
 use async_trait::async_trait;
 use executor_core::{Cancellation, JobId, PipelineId};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// Lets one job of each resource group run at a time.
@@ -131,7 +132,7 @@ impl LocalResources {
 
 impl Groups {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -40,7 +40,6 @@ mod clock;
 mod cover;
 mod limit;
 mod lines;
-mod lock;
 mod log_end;
 mod masker;
 mod output;

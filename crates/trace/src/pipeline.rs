@@ -2,11 +2,11 @@
 
 mod builder;
 
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::clock::Clock;
-use crate::lock::lock;
 use crate::log_end::LogEnd;
 use crate::masker::Masker;
 use crate::output::{Output, TraceSummary};
@@ -92,7 +92,7 @@ impl TracePipeline {
         let Some(lane) = self.shared.lane(stream) else {
             return;
         };
-        let mut lane = lock(&lane);
+        let mut lane = lane.lock();
         if lane.onward.finished {
             return;
         }
@@ -115,10 +115,10 @@ impl TracePipeline {
 
     /// Hides more secrets, in all streams, from here on. Ten thousand cost little more than one.
     pub fn add_masks<S: AsRef<[u8]>>(&self, secrets: impl IntoIterator<Item = S>) {
-        let mut lanes = lock(&self.shared.lanes);
+        let mut lanes = self.shared.lanes.lock();
         lanes.masks = lanes.masks.with_secrets(secrets);
         for (_, lane) in &lanes.by_stream {
-            lock(lane).masker.adopt(lanes.masks.clone());
+            lane.lock().masker.adopt(lanes.masks.clone());
         }
     }
 
@@ -126,7 +126,7 @@ impl TracePipeline {
     ///
     /// Whoever shows text of the job elsewhere hides there what the log hides.
     pub fn masked(&self, text: &str) -> String {
-        let mut masker = Masker::new(lock(&self.shared.lanes).masks.clone());
+        let mut masker = Masker::new(self.shared.lanes.lock().masks.clone());
         let mut out = Vec::with_capacity(text.len());
         masker.feed(text.as_bytes(), &mut out);
         masker.finish(&mut out);
@@ -139,19 +139,19 @@ impl TracePipeline {
     /// returns. The sink needs no flush, it has the text already.
     pub fn flush_idle(&self) {
         for lane in self.shared.all_lanes() {
-            let onward = &mut lock(&lane).onward;
+            let onward = &mut lane.lock().onward;
             if let Some(stamper) = &mut onward.stamper {
                 stamper.flush_idle(&mut onward.log);
             }
             self.shared.pass_on(onward, &[]);
         }
-        lock(&self.shared.output).settle();
+        self.shared.output.lock().settle();
     }
 
     /// Opens a section of the runner's stream; it ends when the guard is dropped.
     pub fn section(&self, name: &str, look: SectionLook, header: &str) -> SectionGuard {
         let now = self.shared.clock.now();
-        let mut sections = lock(&self.shared.sections);
+        let mut sections = self.shared.sections.lock();
         let (id, text) = sections.start(now, SectionName::new(name), look, header);
         self.write(TraceStream::SYSTEM, text.as_bytes());
         SectionGuard {
@@ -169,7 +169,7 @@ impl TracePipeline {
     ///
     /// [`SpoolError::Read`] if the file cannot be opened.
     pub fn reader(&self) -> Option<Result<crate::SpoolReader, SpoolError>> {
-        let output = lock(&self.shared.output);
+        let output = self.shared.output.lock();
         output.spool.as_ref().map(SpoolWriter::reader)
     }
 
@@ -179,8 +179,12 @@ impl TracePipeline {
     /// secret, and where there is no log.
     pub fn settled(&self) -> Option<LogEnd> {
         // Locked in the order in which `finish` does it.
-        let lanes = lock(&self.shared.lanes);
-        let lanes: Vec<_> = lanes.by_stream.iter().map(|(_, lane)| lock(lane)).collect();
+        let lanes = self.shared.lanes.lock();
+        let lanes: Vec<_> = lanes
+            .by_stream
+            .iter()
+            .map(|(_, lane)| lane.lock())
+            .collect();
         let waits = |lane: &Lane| {
             let stamper = lane.onward.stamper.as_ref();
             !lane.masker.is_fresh() || stamper.is_some_and(Stamper::waits)
@@ -188,7 +192,7 @@ impl TracePipeline {
         if lanes.iter().any(|lane| waits(lane)) {
             return None;
         }
-        let mut output = lock(&self.shared.output);
+        let mut output = self.shared.output.lock();
         output.settle();
         let spool = output
             .spool
@@ -214,9 +218,13 @@ impl TracePipeline {
     /// All that counts is in the file when this returns. Without a spool the log has no length.
     pub fn end(&self) -> LogEnd {
         // Locked in the order in which `finish` does it.
-        let lanes = lock(&self.shared.lanes);
-        let lanes: Vec<_> = lanes.by_stream.iter().map(|(_, lane)| lock(lane)).collect();
-        let mut output = lock(&self.shared.output);
+        let lanes = self.shared.lanes.lock();
+        let lanes: Vec<_> = lanes
+            .by_stream
+            .iter()
+            .map(|(_, lane)| lane.lock())
+            .collect();
+        let mut output = self.shared.output.lock();
         output.settle();
         let is_open = |onward: &Onward| {
             let open = onward.stamper.as_ref().is_some_and(Stamper::is_open);
@@ -235,16 +243,16 @@ impl TracePipeline {
     /// Ends the log: closes open sections, writes what was held. Again, it only returns
     /// the summary.
     pub fn finish(&self) -> TraceSummary {
-        let closing = lock(&self.shared.sections).end_all(self.shared.clock.now());
+        let closing = self.shared.sections.lock().end_all(self.shared.clock.now());
         self.write(TraceStream::SYSTEM, closing.as_bytes());
-        let mut lanes = lock(&self.shared.lanes);
+        let mut lanes = self.shared.lanes.lock();
         if let Some(summary) = &lanes.summary {
             return summary.clone();
         }
         for (_, lane) in &lanes.by_stream {
-            self.shared.finish_lane(&mut lock(lane));
+            self.shared.finish_lane(&mut lane.lock());
         }
-        let summary = lock(&self.shared.output).finish();
+        let summary = self.shared.output.lock().finish();
         lanes.summary = Some(summary.clone());
         summary
     }
@@ -262,7 +270,7 @@ impl fmt::Debug for TracePipeline {
 impl Shared {
     /// Returns the lane of a stream, a new one for a new stream, none at the end.
     fn lane(&self, stream: TraceStream) -> Option<Arc<Mutex<Lane>>> {
-        let mut lanes = lock(&self.lanes);
+        let mut lanes = self.lanes.lock();
         if lanes.summary.is_some() {
             return None;
         }
@@ -294,7 +302,7 @@ impl Shared {
     }
 
     fn all_lanes(&self) -> Vec<Arc<Mutex<Lane>>> {
-        let lanes = lock(&self.lanes);
+        let lanes = self.lanes.lock();
         lanes
             .by_stream
             .iter()
@@ -318,7 +326,9 @@ impl Shared {
             Some(_) => &*log,
             None => text,
         };
-        lock(&self.output).take(*stream, text, log_or_text, self.notice_stamp());
+        self.output
+            .lock()
+            .take(*stream, text, log_or_text, self.notice_stamp());
         log.clear();
     }
 
@@ -366,7 +376,7 @@ pub struct SectionGuard {
 impl Drop for SectionGuard {
     fn drop(&mut self) {
         let now = self.trace.shared.clock.now();
-        let mut sections = lock(&self.trace.shared.sections);
+        let mut sections = self.trace.shared.sections.lock();
         let text = sections.end(now, self.id);
         self.trace.write(TraceStream::SYSTEM, text.as_bytes());
     }

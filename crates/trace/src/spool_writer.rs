@@ -1,10 +1,10 @@
 //! The way into the spool, past a thread for output that comes fast.
 
+use parking_lot::{Condvar, Mutex};
 use std::mem;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use crate::lock::lock;
 use crate::spool::{Digest, Spool, SpoolError, SpoolReader};
 
 /// A piece of this size is worth waking a thread for.
@@ -65,7 +65,7 @@ impl SpoolWriter {
             self.thread = self.shared.start();
         }
         if self.thread.is_none() {
-            return lock(&self.shared.spool).append(bytes);
+            return self.shared.spool.lock().append(bytes);
         }
         let may_go_on = |queue: &Queue| queue.waiting.len() < FULL || queue.error.is_some();
         self.shared.when(may_go_on, |queue| {
@@ -76,7 +76,7 @@ impl SpoolWriter {
                 queue.waiting.extend_from_slice(bytes);
                 return Ok(());
             }
-            lock(&self.shared.spool).append(bytes)
+            self.shared.spool.lock().append(bytes)
         })
     }
 
@@ -99,12 +99,12 @@ impl SpoolWriter {
 
     /// Returns length and checksum of what is in the file.
     pub(crate) fn digest(&self) -> Digest {
-        lock(&self.shared.spool).digest()
+        self.shared.spool.lock().digest()
     }
 
     /// Opens the file for reading.
     pub(crate) fn reader(&self) -> Result<SpoolReader, SpoolError> {
-        lock(&self.shared.spool).reader()
+        self.shared.spool.lock().reader()
     }
 }
 
@@ -126,7 +126,7 @@ impl Shared {
     fn start(self: &Arc<Self>) -> Option<JoinHandle<()>> {
         let shared = Arc::clone(self);
         let builder = thread::Builder::new().name("log spool".to_owned());
-        lock(&self.queue).closed = false;
+        self.queue.lock().closed = false;
         builder.spawn(move || shared.write_behind()).ok()
     }
 
@@ -142,7 +142,7 @@ impl Shared {
             if piece.is_empty() {
                 return;
             }
-            let written = lock(&self.spool).append(&piece);
+            let written = self.spool.lock().append(&piece);
             piece.clear();
             self.when(
                 |_| true,
@@ -159,9 +159,9 @@ impl Shared {
 
     /// Waits until the queue is as `ready` says, changes it, and tells the other side.
     fn when<T>(&self, ready: impl Fn(&Queue) -> bool, change: impl FnOnce(&mut Queue) -> T) -> T {
-        let queue = lock(&self.queue);
-        let waited = self.changed.wait_while(queue, |queue| !ready(queue));
-        let result = change(&mut waited.unwrap_or_else(PoisonError::into_inner));
+        let mut queue = self.queue.lock();
+        self.changed.wait_while(&mut queue, |queue| !ready(queue));
+        let result = change(&mut queue);
         self.changed.notify_all();
         result
     }
@@ -203,13 +203,13 @@ mod tests {
         let spool = Spool::create(folder.path().join("log")).expect("the spool can be made");
         let mut writer = SpoolWriter::new(spool);
         let shared = Arc::clone(&writer.shared);
-        let slow = lock(&shared.spool);
+        let slow = shared.spool.lock();
         let pieces = 10 * FULL / LARGE;
         let most = thread::scope(|scope| {
             let most = scope.spawn(move || {
                 let lengths = (0..pieces).map(|_| {
                     writer.append(&LARGE_PIECE).expect("there is space");
-                    lock(&writer.shared.queue).waiting.len()
+                    writer.shared.queue.lock().waiting.len()
                 });
                 lengths.max()
             });
@@ -218,7 +218,7 @@ mod tests {
             most.join().expect("the writer does not panic")
         });
         assert!(most < Some(FULL + LARGE), "{most:?}");
-        assert_eq!(lock(&shared.spool).digest().bytes, (pieces * LARGE) as u64);
+        assert_eq!(shared.spool.lock().digest().bytes, (pieces * LARGE) as u64);
     }
 
     #[cfg(target_os = "linux")]

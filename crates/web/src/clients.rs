@@ -2,11 +2,12 @@ use crate::route::{Proxy, Routes};
 use crate::rules::Rules;
 use crate::trust::Trust;
 use crate::{Origin, Resolver, WebError};
+use parking_lot::Mutex;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, redirect};
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{self, Handle};
 
@@ -44,7 +45,7 @@ impl Clients {
 
     /// Returns the client for a server.
     pub(crate) fn client(&self, server: &Origin) -> Result<Client, WebError> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let key = (Handle::current().id(), server.clone());
         if let Some(client) = kept.get(&key) {
             return Ok(client.clone());

@@ -1,6 +1,6 @@
+use parking_lot::Mutex;
 use std::future::Future;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -50,7 +50,7 @@ impl Waiter {
     /// Returns the runtime, which has a thread of its own: it moves connections between two waits, and while what is
     /// waited for waits itself.
     fn handle(&self) -> io::Result<Handle> {
-        let mut kept = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.runtime.lock();
         let runtime = match kept.take() {
             Some(runtime) => runtime,
             None => Builder::new_multi_thread()
@@ -73,9 +73,8 @@ impl Default for Waiter {
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        let runtime = self.runtime.get_mut();
         // Whoever drops this may be inside a runtime, where waiting for another is a mistake.
-        if let Some(runtime) = runtime.unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(runtime) = self.runtime.get_mut().take() {
             runtime.shutdown_background();
         }
     }

@@ -5,13 +5,14 @@
 
 use executor_core::{ActiveJobs, Cancellation, ProviderLayer};
 use executor_layers::{Metrics, MetricsLayer, MetricsOptions};
+use parking_lot::Mutex;
 use runwright::shell::{self, ShellConfig};
 use runwright::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
 use scheduler::RunExit;
 use scheduler::event::{EventKind, EventSink, PipelineEvent, StageState};
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Scrapes when the script of a job begins.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ impl EventSink for Scraper {
             && &**name == "step_script"
             && *state == StageState::Started
         {
-            *self.scraped.lock().unwrap() = self.metrics.scrape().unwrap();
+            *self.scraped.lock() = self.metrics.scrape().unwrap();
         }
     }
 }
@@ -81,7 +82,7 @@ async fn the_jobs_of_a_local_run_are_seen_by_its_metrics_while_they_run() {
     let report = run.execute("shell", provider, sink.clone(), &go_on);
     assert_eq!(report.await.unwrap().exit, RunExit::Success);
 
-    let scraped = sink.scraped.lock().unwrap();
+    let scraped = sink.scraped.lock();
     let runs = r#"runner_name="local",stage="step_script",state="running""#;
     assert!(scraped.contains(runs), "{scraped}");
     let after = metrics.scrape().unwrap();

@@ -4,11 +4,12 @@ use crate::format::Method;
 use crate::members::{Member, Members, Source};
 use crc32fast::Hasher;
 use executor_core::Cancellation;
+use parking_lot::{Condvar, Mutex};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 /// How much of a file is compressed at once.
@@ -163,25 +164,22 @@ impl Window {
 
     /// Waits until the piece of this number may be made; false when nobody wants it any more.
     fn wait(&self, number: u64) -> bool {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while !state.1 && number >= state.0 + self.width {
-            state = self
-                .moved
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.moved.wait(&mut state);
         }
         !state.1
     }
 
     /// Says that so many pieces are written.
     pub(super) fn advance(&self, written: u64) {
-        lock(&self.state).0 = written;
+        self.state.lock().0 = written;
         self.moved.notify_all();
     }
 
     /// Says that no more pieces are wanted.
     pub(super) fn close(&self) {
-        lock(&self.state).1 = true;
+        self.state.lock().1 = true;
         self.moved.notify_all();
     }
 }
@@ -197,10 +195,6 @@ impl Drop for CloseOnPanic<'_> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Compresses pieces until there are no more, or nobody wants them.
 pub(super) fn work(
     feed: &Mutex<Feed>,
@@ -214,7 +208,7 @@ pub(super) fn work(
     let mut buffer = Vec::new();
     loop {
         let (number, task) = {
-            let mut feed = lock(feed);
+            let mut feed = feed.lock();
             if !window.wait(feed.next) {
                 return;
             }

@@ -6,12 +6,13 @@ use crate::members::Members;
 use crate::pack::{Output, Packed};
 use crc32fast::Hasher;
 use executor_core::Cancellation;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::num::NonZeroUsize;
 use std::os::unix::ffi::OsStringExt;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
 /// Writes a zip archive whose members are compressed by so many threads.
@@ -38,7 +39,7 @@ pub(crate) fn write(
         window.close();
         written
     })?;
-    let members = feed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let members = feed.into_inner();
     let mut packed = writer.finish().map_err(&failed)?;
     packed.skipped = members.into_members().skipped;
     Ok(packed)

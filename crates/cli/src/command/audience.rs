@@ -7,13 +7,14 @@ use console::{
     show_errors_above, show_errors_directly, show_errors_on,
 };
 use executor_core::Cancellation;
+use parking_lot::Mutex;
 use pipeline::Plan;
 use pipeline_insight::forecast::Forecast;
 use scheduler::event::EventSink;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use workstation::RunOptions;
 
 /// Who takes the events of a run: the terminal or standard output, and the file that was asked for.

@@ -5,11 +5,12 @@ use crate::args::OutputArgs;
 use console::notes;
 use console::times::announcement;
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use pipeline_insight::forecast::{Forecast, Outlook};
 use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use scheduler::report::{SlowerJob, TimeReport};
 use scheduler::{JobReport, PipelineReport, ReportFormat, Status};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use workstation::{Expectations, LocalRun};
 
 /// What is expected of a run.
@@ -94,7 +95,7 @@ impl Expected {
 }
 
 fn lock(forecast: &Mutex<Forecast>) -> MutexGuard<'_, Forecast> {
-    forecast.lock().unwrap_or_else(PoisonError::into_inner)
+    forecast.lock()
 }
 
 /// Tells a forecast what happens.

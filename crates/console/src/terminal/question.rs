@@ -1,8 +1,9 @@
 use crate::signal::Signals;
+use parking_lot::{Mutex, MutexGuard};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use scheduler::RunExit;
 use std::io;
-use std::sync::{Mutex, MutexGuard, Once, PoisonError, mpsc};
+use std::sync::{Once, mpsc};
 use std::thread;
 
 /// How the terminal was before the question that has it now. There is one terminal, and so is this.
@@ -46,7 +47,7 @@ impl Drop for Question {
 }
 
 fn before() -> MutexGuard<'static, Option<Termios>> {
-    BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
+    BEFORE.lock()
 }
 
 /// From the first question on, a signal ends the program, until a run listens to signals itself.

@@ -4,13 +4,14 @@ use super::screen;
 use super::world::World;
 use crate::ErrorView;
 use crate::Style;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use pipeline::Plan;
 use pipeline_insight::forecast::Forecast;
 use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -103,7 +104,7 @@ impl FullScreen {
 
     /// Takes what is shown after the screen.
     pub fn show_after(&self, text: &str) {
-        lock(&self.shared.last_words).push_str(text);
+        self.shared.last_words.lock().push_str(text);
     }
 
     /// Waits until somebody leaves the screen, and shows what is to be shown after it.
@@ -113,7 +114,7 @@ impl FullScreen {
     /// When that cannot be printed.
     pub fn finish(&self) -> io::Result<()> {
         self.shared.come_to(Life::Over);
-        if let Some(thread) = lock(&self.thread).take() {
+        if let Some(thread) = self.thread.lock().take() {
             // A panic of the thread was printed by itself, and the run is not worse for it.
             let _ = thread.join();
         }
@@ -122,7 +123,7 @@ impl FullScreen {
         for message in messages {
             crate::error_line(&message);
         }
-        let words = std::mem::take(&mut *lock(&self.shared.last_words));
+        let words = std::mem::take(&mut *self.shared.last_words.lock());
         crate::print(words.as_bytes())
     }
 
@@ -156,24 +157,24 @@ impl Shared {
     }
 
     pub(super) fn model(&self) -> MutexGuard<'_, Model> {
-        lock(&self.model)
+        self.model.lock()
     }
 
     /// Waits until the pipeline begins; returns whether it did.
     pub(super) fn wait_for_beginning(&self) -> bool {
-        let life = lock(&self.life);
-        let waits = |life: &mut Life| *life == Life::NotBegun;
-        let life = self.changed.wait_while(life, waits);
-        *life.unwrap_or_else(PoisonError::into_inner) == Life::Runs
+        let mut life = self.life.lock();
+        self.changed
+            .wait_while(&mut life, |life| *life == Life::NotBegun);
+        *life == Life::Runs
     }
 
     /// Returns whether the run has ended.
     pub(super) fn is_over(&self) -> bool {
-        *lock(&self.life) == Life::Over
+        *self.life.lock() == Life::Over
     }
 
     fn come_to(&self, next: Life) {
-        let mut life = lock(&self.life);
+        let mut life = self.life.lock();
         *life = (*life).max(next);
         drop(life);
         self.changed.notify_all();
@@ -184,10 +185,6 @@ impl fmt::Debug for FullScreen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FullScreen")
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ErrorView for FullScreen {

@@ -1,11 +1,12 @@
 //! The terminal, as long as the full screen has it, and how it is given back.
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use parking_lot::Mutex;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::prelude::{Backend, CrosstermBackend};
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
+use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ static HAS_TERMINAL: Mutex<bool> = Mutex::new(false);
 /// Takes the terminal, or takes it again after somebody else had it.
 pub(super) fn enter(mouse: bool) -> io::Result<()> {
     restore_when_it_panics();
-    let mut has_terminal = lock();
+    let mut has_terminal = HAS_TERMINAL.lock();
     // Noted first: what is half done is undone as well.
     *has_terminal = true;
     enable_raw_mode()?;
@@ -41,16 +42,10 @@ pub(super) fn enter(mouse: bool) -> io::Result<()> {
 
 /// Gives the terminal back as it was; does nothing if it was given back already.
 pub(super) fn restore() {
-    for _ in 0..20 {
-        match HAS_TERMINAL.try_lock() {
-            Ok(mut has_terminal) => return give_back(&mut has_terminal),
-            Err(TryLockError::Poisoned(poisoned)) => {
-                return give_back(&mut poisoned.into_inner());
-            }
-            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
-        }
+    if let Some(mut has_terminal) = HAS_TERMINAL.try_lock_for(Duration::from_millis(200)) {
+        return give_back(&mut has_terminal);
     }
-    // Somebody is stuck in writing to a terminal that takes nothing; its mode can be set all the same.
+    // Another thread is stuck in writing to a terminal that reads nothing; its mode can be reset all the same.
     let _ = disable_raw_mode();
 }
 
@@ -64,7 +59,7 @@ fn give_back(has_terminal: &mut bool) {
 
 /// Writes to the terminal as long as the full screen has it.
 pub(super) fn write(bytes: &[u8]) -> io::Result<()> {
-    let has_terminal = lock();
+    let has_terminal = HAS_TERMINAL.lock();
     if *has_terminal && !bytes.is_empty() {
         put(bytes)?;
     }
@@ -90,10 +85,6 @@ fn put(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(bytes)?;
     stdout.flush()
-}
-
-fn lock() -> MutexGuard<'static, bool> {
-    HAS_TERMINAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whoever panics while drawing tells of it on a terminal that is as it was.

@@ -2,8 +2,8 @@ use super::model::{Action, JobId};
 use super::shell::Shells;
 use crate::shown_name;
 use executor_core::{CancelCause, Cancellation};
+use parking_lot::Mutex;
 use scheduler::{ControlError, Controls, Hold};
-use std::sync::{Mutex, PoisonError};
 use workstation::{JobTerminal, RunControls, RunOptions, Terminals};
 
 /// What the keys of the full screen act on.
@@ -44,22 +44,18 @@ impl World {
     /// Keeps the pipeline open, so that jobs can be started and run again after all have ended.
     pub(super) fn hold(&self) {
         let hold = self.controls.first().hold();
-        *self.hold.lock().unwrap_or_else(PoisonError::into_inner) = Some(hold);
+        *self.hold.lock() = Some(hold);
     }
 
     #[cfg(test)]
     pub(super) fn is_holding(&self) -> bool {
-        let hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner);
+        let hold = self.hold.lock();
         hold.is_some()
     }
 
     /// Lets the pipeline end.
     pub(super) fn release(&self) {
-        let hold = self
-            .hold
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let hold = self.hold.lock().take();
         drop(hold);
     }
 

@@ -2,10 +2,11 @@
 
 use console::{Console, Layout, Style, View};
 use executor_core::{FailureReason, PipelineId};
+use parking_lot::Mutex;
 use scheduler::Status;
 use scheduler::event::{EventKind, EventSink, JobNode, LogStream, PipelineEvent};
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Keeps what is written.
 #[derive(Clone, Default)]
@@ -13,7 +14,7 @@ struct Paper(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Paper {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -40,7 +41,7 @@ fn shown(layout: Layout, style: Style, events: Vec<EventKind>) -> String {
         });
     }
     console.finish().unwrap();
-    let bytes = std::mem::take(&mut *paper.0.lock().unwrap());
+    let bytes = std::mem::take(&mut *paper.0.lock());
     String::from_utf8(bytes).unwrap()
 }
 

@@ -4,7 +4,8 @@ use super::ledger::{Ledger, now};
 use super::notes::{Before, ImageNote, Notes, VolumeNote};
 use crate::error::DockerError;
 use crate::image::{ImageInfo, ImageReference};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// What keeps the images and volumes of one job from being removed; clones are the same. It ends when all of
 /// them are dropped, and with the process.
@@ -75,7 +76,7 @@ impl JobLeases {
 
     async fn take(&self, kind: ItemKind, name: &str) {
         if let Some(lease) = told(self.ledger.lease(kind, name).await) {
-            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut held = self.held.lock();
             held.push(lease);
         }
     }

@@ -1,7 +1,8 @@
 use crate::image::pull::PullFailure;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// What one pull is for. Jobs share a pull only when they would have the same right to it.
@@ -42,11 +43,11 @@ impl Turns {
         pull: impl Future<Output = Result<(), PullFailure>>,
     ) -> Result<(), PullFailure> {
         let seat = self.sit(key);
-        let before = lock(&seat.turn.last).ended;
+        let before = seat.turn.last.lock().ended;
         let permit = seat.turn.free.acquire().await;
         let permit = permit.expect("the semaphore is never closed");
         {
-            let last = lock(&seat.turn.last);
+            let last = seat.turn.last.lock();
             if last.ended != before
                 && let Some(result) = &last.result
             {
@@ -55,7 +56,7 @@ impl Turns {
         }
         let result = pull.await;
         {
-            let mut last = lock(&seat.turn.last);
+            let mut last = seat.turn.last.lock();
             last.ended += 1;
             last.result = Some(result.clone());
         }
@@ -64,7 +65,7 @@ impl Turns {
     }
 
     fn sit(&self, key: PullKey) -> Seat<'_> {
-        let turn = Arc::clone(lock(&self.0).entry(key.clone()).or_insert_with(|| {
+        let turn = Arc::clone(self.0.lock().entry(key.clone()).or_insert_with(|| {
             Arc::new(Turn {
                 free: Semaphore::new(1),
                 last: Mutex::default(),
@@ -87,16 +88,12 @@ struct Seat<'a> {
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        let mut turns = lock(&self.turns.0);
+        let mut turns = self.turns.0.lock();
         // The map's own and this one; nobody gets another while the map is locked.
         if Arc::strong_count(&self.turn) == 2 {
             turns.remove(&self.key);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -129,7 +126,7 @@ mod tests {
         assert_eq!(pulls.get(), 1);
         turns.share(key(0), counted(&pulls)).await.unwrap();
         assert_eq!(pulls.get(), 2);
-        assert!(lock(&turns.0).is_empty(), "nothing is left of the turns");
+        assert!(turns.0.lock().is_empty(), "nothing is left of the turns");
     }
 
     #[tokio::test]
@@ -157,6 +154,6 @@ mod tests {
         let ((), second) = tokio::join!(leaves, turns.share(key(0), counted(&pulls)));
         assert!(second.is_ok());
         assert_eq!(pulls.get(), 1);
-        assert!(lock(&turns.0).is_empty());
+        assert!(turns.0.lock().is_empty());
     }
 }

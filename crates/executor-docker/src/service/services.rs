@@ -14,8 +14,9 @@ use executor_core::cancellation::Cancellation;
 use executor_core::trace::JobTrace;
 use executor_core::variable::JobVariables;
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -191,8 +192,7 @@ impl Services {
         self.tasks().spawn(task);
     }
 
-    fn tasks(&self) -> std::sync::MutexGuard<'_, JoinSet<()>> {
-        let tasks = self.shared.tasks.lock();
-        tasks.unwrap_or_else(PoisonError::into_inner)
+    fn tasks(&self) -> parking_lot::MutexGuard<'_, JoinSet<()>> {
+        self.shared.tasks.lock()
     }
 }

@@ -13,7 +13,8 @@ use crate::garbage::JobLeases;
 use crate::pending_request::unless_stopped;
 use crate::started_container::StartedContainer;
 use executor_core::{CancelCause, Cancellation, JobTraceExt};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
@@ -222,13 +223,13 @@ impl Pool {
     }
 
     fn keepers(&self) -> MutexGuard<'_, JoinSet<()>> {
-        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.keepers.lock()
     }
 }
 
 impl State {
     fn shelf(&self) -> MutexGuard<'_, Shelf<Key, Spare>> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shelf.lock()
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Shelf<Key, Spare>) -> T) -> T {

@@ -1,7 +1,8 @@
 //! The log of a container that has no job yet.
 
 use executor_core::{JobTrace, TraceStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// The most that is kept for the job.
 const KEPT: usize = 64 * 1024;
@@ -28,7 +29,7 @@ impl Relay {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Label values of bounded number.
 
 use executor_core::{BuildStage, RunnerConfig};
+use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
 /// Replaces all further values of a bounded label.
 const OTHER: &str = "other";
@@ -55,7 +55,7 @@ impl BoundedLabel {
 
     /// Returns the value if it is one of the first, otherwise the common value.
     pub(super) fn bound<'v>(&self, value: &'v str) -> &'v str {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if known.contains(value) {
             return value;
         }

@@ -1,7 +1,7 @@
 //! The record of a job from `acquire` to `release`.
 
 use executor_core::{BuildStage, FailureReason, JobOutcome};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -108,7 +108,7 @@ impl JobRecord {
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -3,11 +3,11 @@
 use super::definition::JOBS;
 use super::labels::{BoundedLabel, stage_label};
 use executor_core::ActiveJobs;
+use parking_lot::Mutex;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{Error, IntGaugeVec, Opts};
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
 
 /// Reads the workers' list of running jobs; it never waits for an executor in `run`.
 #[derive(Debug)]
@@ -38,10 +38,7 @@ impl Collector for RunningJobsGauge {
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
-        let _alone = self
-            .one_at_a_time
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.one_at_a_time.lock();
         self.gauge.reset();
         for job in self.active.scrape() {
             let labels = [

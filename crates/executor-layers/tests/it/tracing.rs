@@ -7,8 +7,9 @@ use executor_testkit::{
     CommandBuilder, Directive, Failure, JobBuilder, Moment, OptionsBuilder, ScriptedProvider,
     runner_config,
 };
+use parking_lot::Mutex;
 use std::io::Write;
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 use std::time::Duration;
 use tracing::Dispatch;
 use tracing::subscriber::DefaultGuard;
@@ -21,7 +22,7 @@ struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -52,7 +53,7 @@ impl Lines {
     }
 
     fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
+        String::from_utf8_lossy(&self.0.lock()).into_owned()
     }
 
     /// Returns each span with its fields, without the times the subscriber measured itself.

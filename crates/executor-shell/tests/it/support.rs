@@ -5,8 +5,8 @@ use executor_core::trace::StreamKind;
 use executor_core::variable::JobVariables;
 use executor_core::{FileVariable, JobSlot, Placement, StageVariables};
 use executor_shell::{Containment, ShellConfig};
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -21,16 +21,16 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn stdout(&self) -> String {
-        String::from_utf8_lossy(&self.text.lock().unwrap()[1]).into_owned()
+        String::from_utf8_lossy(&self.text.lock()[1]).into_owned()
     }
 
     pub(crate) fn stderr(&self) -> String {
-        String::from_utf8_lossy(&self.text.lock().unwrap()[2]).into_owned()
+        String::from_utf8_lossy(&self.text.lock()[2]).into_owned()
     }
 
     /// Returns the streams the job wrote to, in the order of the writes.
     pub(crate) fn order(&self) -> Vec<StreamKind> {
-        self.order.lock().unwrap().clone()
+        self.order.lock().clone()
     }
 
     /// Waits until the standard output has this text.
@@ -40,8 +40,7 @@ impl Log {
 
     /// Waits until the job has written so often.
     pub(crate) async fn wait_for_writes(&self, count: usize) {
-        self.wait_until(|| self.order.lock().unwrap().len() >= count)
-            .await;
+        self.wait_until(|| self.order.lock().len() >= count).await;
     }
 
     async fn wait_until(&self, holds: impl Fn() -> bool) {
@@ -62,9 +61,9 @@ impl JobTrace for Log {
             TraceStream::STDERR => 2,
             _ => 0,
         };
-        self.text.lock().unwrap()[index].extend_from_slice(data);
+        self.text.lock()[index].extend_from_slice(data);
         if index > 0 {
-            self.order.lock().unwrap().push(stream.kind);
+            self.order.lock().push(stream.kind);
         }
         self.changed.notify_one();
     }

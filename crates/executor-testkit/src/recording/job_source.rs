@@ -1,13 +1,13 @@
 use crate::event::Event;
 use crate::recording::RecordingObserver;
-use crate::sync::lock;
 use crate::timeline::Timeline;
 use executor_core::{
     Cancellation, Job, JobAssignment, JobId, JobOutcome, JobRequest, JobSource, JobSourceError,
     NextJob,
 };
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The reply of a [`RecordingJobSource`] to one request.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ impl RecordingJobSource {
 
     /// Adds a reply after all earlier replies.
     pub fn reply(&self, reply: SourceReply) {
-        lock(&self.state).replies.push_back(reply);
+        self.state.lock().replies.push_back(reply);
     }
 
     /// Returns the timeline of its calls.
@@ -113,22 +113,22 @@ impl RecordingJobSource {
 
     /// Returns the requests, in order: features, configuration, shell, tags.
     pub fn requests(&self) -> Vec<JobRequest> {
-        lock(&self.state).requests.clone()
+        self.state.lock().requests.clone()
     }
 
     /// Returns the outcomes of jobs, in order.
     pub fn outcomes(&self) -> Vec<(JobId, JobOutcome)> {
-        lock(&self.state).outcomes.clone()
+        self.state.lock().outcomes.clone()
     }
 
     /// Returns the cancellation of the latest attempt of a job; `None` before the first attempt.
     pub fn cancellation(&self, job: JobId) -> Option<Cancellation> {
-        lock(&self.state).cancellations.get(&job).cloned()
+        self.state.lock().cancellations.get(&job).cloned()
     }
 
     /// Returns the observer of a job, created with its first attempt or by the first call.
     pub fn observer(&self, job: JobId) -> RecordingObserver {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let observer = state
             .observers
             .entry(job)
@@ -139,7 +139,7 @@ impl RecordingJobSource {
     fn assign(&self, job: Job) -> NextJob {
         let cancellation = Cancellation::new();
         let observer = self.observer(job.id);
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let attempt = state.attempts.entry(job.id).or_insert(0);
         *attempt += 1;
         let attempt = *attempt;
@@ -161,7 +161,7 @@ impl JobSource for RecordingJobSource {
         cancellation: &Cancellation,
     ) -> Result<NextJob, JobSourceError> {
         let reply = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             state.requests.push(request.clone());
             state.replies.pop_front()
         };
@@ -184,7 +184,7 @@ impl JobSource for RecordingJobSource {
 
     async fn finished(&self, job: JobId, outcome: JobOutcome) {
         let state = outcome.state;
-        lock(&self.state).outcomes.push((job, outcome));
+        self.state.lock().outcomes.push((job, outcome));
         self.timeline.record(Event::Finished { job, state });
     }
 }

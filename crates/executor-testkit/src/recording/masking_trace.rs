@@ -1,9 +1,8 @@
 use crate::recording::RecordingTrace;
-use crate::sync::lock;
 use executor_core::{JobTrace, TraceStream};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Mutex;
 use trace::{MaskRules, MaskSet, Masker};
 
 /// A job's log that masks secrets as the real log does, and stores the masked output.
@@ -51,7 +50,7 @@ impl MaskingTrace {
 
     /// Ends all streams and returns the masked output.
     pub fn finish(&self) -> &RecordingTrace {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         for (stream, masker) in &mut state.maskers {
             let mut out = Vec::new();
             masker.finish(&mut out);
@@ -69,7 +68,7 @@ impl MaskingTrace {
 
 impl JobTrace for MaskingTrace {
     fn write(&self, stream: TraceStream, data: &[u8]) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let set = state.set.clone();
         let masker = state
             .maskers
@@ -86,7 +85,7 @@ impl JobTrace for MaskingTrace {
     }
 
     fn add_mask(&self, secret: &str) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let set = state.set.with_secret(secret);
         for masker in state.maskers.values_mut() {
             masker.adopt(set.clone());

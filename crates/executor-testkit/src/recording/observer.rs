@@ -1,9 +1,9 @@
 use crate::event::Event;
 use crate::recording::RecordingTrace;
-use crate::sync::lock;
 use crate::timeline::Timeline;
 use executor_core::{BuildStage, JobObserver, JobTrace, StageReport, TraceStream};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// An observer of a job that records all events. Clones share their records.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +39,7 @@ impl RecordingObserver {
 
     /// Returns the reports of stages, in order.
     pub fn reports(&self) -> Vec<StageReport> {
-        lock(&self.reports).clone()
+        self.reports.lock().clone()
     }
 }
 
@@ -55,7 +55,7 @@ impl JobObserver for RecordingObserver {
     }
 
     fn stage_finished(&self, report: &StageReport) {
-        lock(&self.reports).push(report.clone());
+        self.reports.lock().push(report.clone());
         self.timeline.record(Event::StageFinished {
             stage: report.stage.clone(),
             succeeded: report.succeeded,

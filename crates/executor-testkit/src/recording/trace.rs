@@ -1,7 +1,7 @@
-use crate::sync::lock;
 use executor_core::{JobTrace, TraceStream};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// A job's log that stores all bytes unchanged. Clones share one log.
@@ -45,7 +45,7 @@ impl RecordingTrace {
 
     /// Returns the bytes of one stream.
     pub fn bytes(&self, stream: TraceStream) -> Vec<u8> {
-        let log = lock(&self.0.log);
+        let log = self.0.log.lock();
         let of_stream = log.writes.iter().filter(|(written, _)| *written == stream);
         of_stream.flat_map(|(_, data)| data).copied().collect()
     }
@@ -57,7 +57,7 @@ impl RecordingTrace {
 
     /// Returns all streams together, in the order of writing.
     pub fn all(&self) -> Vec<u8> {
-        let log = lock(&self.0.log);
+        let log = self.0.log.lock();
         log.writes
             .iter()
             .flat_map(|(_, data)| data)
@@ -67,22 +67,22 @@ impl RecordingTrace {
 
     /// Returns all writes.
     pub fn writes(&self) -> Vec<(TraceStream, Vec<u8>)> {
-        lock(&self.0.log).writes.clone()
+        self.0.log.lock().writes.clone()
     }
 
     /// Returns the number of `idle` calls for a stream.
     pub fn idles(&self, stream: TraceStream) -> usize {
-        lock(&self.0.log).idles.get(&stream).copied().unwrap_or(0)
+        self.0.log.lock().idles.get(&stream).copied().unwrap_or(0)
     }
 
     /// Returns the secrets it received, in order.
     pub fn masks(&self) -> Vec<String> {
-        lock(&self.0.log).masks.clone()
+        self.0.log.lock().masks.clone()
     }
 
     /// Removes all writes so far.
     pub fn clear(&self) {
-        lock(&self.0.log).writes.clear();
+        self.0.log.lock().writes.clear();
     }
 
     /// Waits until a stream contains `text`.
@@ -104,16 +104,16 @@ impl RecordingTrace {
 
 impl JobTrace for RecordingTrace {
     fn write(&self, stream: TraceStream, data: &[u8]) {
-        lock(&self.0.log).writes.push((stream, data.to_vec()));
+        self.0.log.lock().writes.push((stream, data.to_vec()));
         self.0.changed.notify_waiters();
     }
 
     fn idle(&self, stream: TraceStream) {
-        *lock(&self.0.log).idles.entry(stream).or_default() += 1;
+        *self.0.log.lock().idles.entry(stream).or_default() += 1;
     }
 
     fn add_mask(&self, secret: &str) {
-        lock(&self.0.log).masks.push(secret.to_owned());
+        self.0.log.lock().masks.push(secret.to_owned());
     }
 }
 

@@ -1,14 +1,14 @@
 use crate::builder::CommandBuilder;
 use crate::recording::RecordingTrace;
 use crate::scripted::Failure;
-use crate::sync::lock;
 use executor_core::variable::JobVariables;
 use executor_core::{
     BuildError, BuildStage, Executor, JobAssignment, JobOutcome, JobRunner, JobState,
     PrepareOptions, RunContext,
 };
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The behaviour of a [`ScriptedJobRunner`] for one job.
 #[derive(Debug, Clone)]
@@ -38,21 +38,21 @@ impl ScriptedJobRunner {
 
     /// Adds a directive for the next job without one.
     pub fn then(self, directive: JobRunnerDirective) -> Self {
-        lock(&self.directives).push_back(directive);
+        self.directives.lock().push_back(directive);
         self
     }
 
     /// Returns the contexts of the jobs, in order.
     pub fn contexts(&self) -> Vec<RunContext> {
-        lock(&self.contexts).clone()
+        self.contexts.lock().clone()
     }
 }
 
 #[async_trait::async_trait]
 impl JobRunner for ScriptedJobRunner {
     async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
-        lock(&self.contexts).push(context.clone());
-        let directive = lock(&self.directives).pop_front();
+        self.contexts.lock().push(context.clone());
+        let directive = self.directives.lock().pop_front();
         assignment.observer.started();
         match directive.unwrap_or(JobRunnerDirective::Drive) {
             JobRunnerDirective::Fail(failure) => JobOutcome::from_error(failure.raise()),

@@ -3,15 +3,14 @@
 use crate::event::Event;
 use crate::scripted::provider::{Lease, ScriptedAbilities};
 use crate::scripted::{Directive, Moment};
-use crate::sync::lock;
 use crate::timeline::Timeline;
 use executor_core::variable::JobVariable;
 use executor_core::{
     BuildDirs, ConfigInfo, ExecutorData, FeaturesInfo, PrepareOptions, PreparedEnvironment,
     ShellDialect, ShellInfo, StageCommand, Workspace,
 };
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
 
 #[derive(Debug)]
 pub(crate) struct Script {
@@ -84,7 +83,7 @@ impl Script {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, ScriptState> {
-        lock(&self.state)
+        self.state.lock()
     }
 
     pub(crate) fn record(&self, event: Event) {

@@ -1,8 +1,8 @@
 use super::freshness::Times;
 use crate::Kept;
 use crate::key::Key;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// What this process knows already, whether or not it could be kept.
@@ -38,7 +38,7 @@ impl Memory {
         self.lock().remove(&key);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, HashMap<Key, Known>> {
+        self.0.lock()
     }
 }

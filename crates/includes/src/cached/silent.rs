@@ -1,5 +1,5 @@
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// For so long a server that was silent is not asked what there is an old answer to: each time would
@@ -12,13 +12,13 @@ pub(super) struct Silent(Mutex<HashMap<String, (SystemTime, String)>>);
 
 impl Silent {
     pub(super) fn add(&self, server: &str, now: SystemTime, reason: &str) {
-        let mut servers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = self.0.lock();
         servers.insert(server.to_owned(), (now, reason.to_owned()));
     }
 
     /// Returns why a server need not be asked now.
     pub(super) fn reason(&self, server: &str, now: SystemTime) -> Option<String> {
-        let servers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let servers = self.0.lock();
         let (since, reason) = servers.get(server)?;
         let is_recent = now.duration_since(*since).is_ok_and(|age| age < PAUSE);
         is_recent.then(|| reason.clone())

@@ -1,8 +1,9 @@
 use super::refused::{failed, of_library};
 use crate::{Answer, Library, LibraryError, Question};
+use parking_lot::Mutex;
 use pipeline::include::{IncludeError, IncludeFailure};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::{OnceCell, Semaphore};
 
 /// How many questions are asked at the same time.
@@ -36,7 +37,7 @@ impl Asker {
     /// Returns what is there; nothing if it is not there.
     pub(super) async fn ask(&self, question: Question) -> Result<Option<Arc<[u8]>>, IncludeError> {
         let cell = {
-            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut told = self.told.lock();
             Arc::clone(told.entry(question.clone()).or_default())
         };
         // Who asks first asks for all; if he gives up, the next one asks.
@@ -76,10 +77,7 @@ impl Asker {
 
     /// Counts the bytes of an answer.
     fn count(&self, bytes: usize) -> Result<(), LibraryError> {
-        let mut left = self
-            .bytes_left
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.bytes_left.lock();
         *left = left.checked_sub(bytes).ok_or_else(|| {
             LibraryError::Unavailable("the included files are too large together".to_owned())
         })?;

@@ -2,12 +2,13 @@ use super::finder::Finder;
 use super::refused::failed;
 use super::settings::{ElsewhereSettings, OwnProject};
 use crate::Library;
+use parking_lot::Mutex;
 use pipeline::include::{
     FileHome, IncludeError, IncludeFailure, IncludeRequest, IncludeSource, IncludedFile,
 };
 use pipeline::repository::Paths;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -65,7 +66,7 @@ impl Elsewhere {
         &self,
         work: impl FnOnce(Instant) -> F + Send,
     ) -> Result<T, IncludeError> {
-        let left = *self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = *self.left.lock();
         if left.is_zero() {
             return Err(self.late());
         }
@@ -78,7 +79,7 @@ impl Elsewhere {
             let reason = format!("nothing can be waited for: {error}");
             failed(IncludeFailure::Unreadable, reason, None)
         })?;
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.left.lock();
         *left = left.saturating_sub(took);
         Ok(done)
     }

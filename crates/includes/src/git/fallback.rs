@@ -1,7 +1,7 @@
 use crate::{Answer, Library, LibraryError, ProjectAddress, Question};
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 
 /// Asks a second library for projects that the first has not, or does not show to whoever asks.
 ///
@@ -25,12 +25,12 @@ impl<A, B> Fallback<A, B> {
     }
 
     fn is_hidden(&self, project: &ProjectAddress) -> bool {
-        let hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let hidden = self.hidden.lock();
         hidden.contains(project)
     }
 
     fn hide(&self, project: &ProjectAddress) {
-        let mut hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hidden = self.hidden.lock();
         hidden.insert(project.clone());
     }
 }

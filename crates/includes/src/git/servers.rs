@@ -8,10 +8,11 @@ use super::way::{GitWay, GitWays};
 use crate::{Answer, Library, LibraryError, ProjectAddress, Question};
 use ::process::{Containment, ProcessTree, Settings, Supervisor, make_private_dir};
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 
@@ -74,7 +75,7 @@ impl GitServers {
     }
 
     fn is_open(&self, way: &GitWay) -> Result<(), LibraryError> {
-        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let closed = self.closed.lock();
         closed.get(&server(way)).cloned().map_or(Ok(()), Err)
     }
 
@@ -87,7 +88,7 @@ impl GitServers {
             _ => false,
         };
         if is_closed {
-            let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut closed = self.closed.lock();
             closed.insert(server(way), error.clone());
         }
         error

@@ -3,8 +3,9 @@ use super::{page, project};
 use crate::{Answer, Library, LibraryError, ProjectAddress, Question};
 use async_trait::async_trait;
 use gitlab_api::{Accounts, Client, Instance};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use web::Web;
 
 /// Asks the servers: a project's GitLab with its token, all others without any.
@@ -28,7 +29,7 @@ impl Servers {
     /// Returns the client for a GitLab; its token is looked for once.
     fn client(&self, project: &ProjectAddress) -> Client {
         let instance = &project.instance;
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.clients.lock();
         let client = clients.entry(instance.clone()).or_insert_with(|| {
             let token = self.accounts.token(instance);
             let places = self.accounts.places(instance);

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use includes::{Answer, Clock, Library, LibraryError, Question};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 /// A library that answers as a test says, and counts.
@@ -23,10 +23,7 @@ impl Scripted {
     }
 
     fn set(&self, question: &Question, answer: Result<Answer, LibraryError>) {
-        self.answers
-            .lock()
-            .unwrap()
-            .insert(question.clone(), answer);
+        self.answers.lock().insert(question.clone(), answer);
     }
 
     /// Returns how often it was asked since the last time this was called.
@@ -36,7 +33,7 @@ impl Scripted {
 
     /// Returns the names of states that came with the questions, since the last time.
     pub(crate) fn etags(&self) -> Vec<Option<String>> {
-        let asked = std::mem::take(&mut *self.asked.lock().unwrap());
+        let asked = std::mem::take(&mut *self.asked.lock());
         asked.into_iter().map(|(_, etag)| etag).collect()
     }
 }
@@ -45,10 +42,10 @@ impl Scripted {
 impl Library for Scripted {
     async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError> {
         let asked = (question.clone(), etag.map(str::to_owned));
-        self.asked.lock().unwrap().push(asked);
+        self.asked.lock().push(asked);
         // So others who ask at the same time have their turn.
         tokio::task::yield_now().await;
-        let answers = self.answers.lock().unwrap();
+        let answers = self.answers.lock();
         let answer = answers.get(question).expect("no other question is asked");
         match answer {
             Ok(Answer::Body {
@@ -69,12 +66,12 @@ impl Still {
     }
 
     pub(crate) fn advance(&self, seconds: u64) {
-        *self.0.lock().unwrap() += Duration::from_secs(seconds);
+        *self.0.lock() += Duration::from_secs(seconds);
     }
 }
 
 impl Clock for Still {
     fn now(&self) -> SystemTime {
-        *self.0.lock().unwrap()
+        *self.0.lock()
     }
 }

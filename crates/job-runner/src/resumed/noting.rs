@@ -4,10 +4,11 @@ use crate::log::JobLog;
 use executor_core::ability::{ResumeHandle, ResumeObserver};
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildStage, JobId};
+use parking_lot::{Mutex, MutexGuard};
 use process::Supervisor;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a note of output is good enough: what was told since is asked for once more.
@@ -194,6 +195,6 @@ impl Noting {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 }

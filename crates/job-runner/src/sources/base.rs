@@ -8,13 +8,14 @@ use crate::off_thread::off_thread;
 use executor_core::BuildError;
 use executor_core::job::JobId;
 use fail_point::fail_point;
+use parking_lot::Mutex;
 use process::{Layers, Mount, Overlays, ProcessError, Supervisor, TempDir};
 use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// The one copy of a working tree that jobs begin with. No job writes to it.
 ///
@@ -104,8 +105,7 @@ impl Base {
 
     /// Removes it; nobody may use it any more.
     pub(crate) async fn discard(&self) {
-        let directory = self.directory.lock();
-        let directory = directory.unwrap_or_else(PoisonError::into_inner).take();
+        let directory = self.directory.lock().take();
         if let Some(directory) = directory
             && let Err(error) = directory.remove().await
         {

@@ -1,6 +1,6 @@
 use crate::pattern::Pattern;
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 /// The last text that was read as a pattern, with what became of it.
 ///
@@ -22,7 +22,7 @@ impl RecentPattern {
             return None;
         }
         // A poisoned entry is a whole entry: it is set in one go.
-        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.0.lock();
         if let Some((known, pattern)) = &*recent
             && known == text
         {

@@ -1,7 +1,8 @@
 use super::translate::{DEEPEST_GROUP, Translation};
+use parking_lot::Mutex;
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// How large a compiled pattern may become, in bytes.
 const LARGEST: usize = 5 << 20;
@@ -112,14 +113,14 @@ impl Recent {
 
     fn find(&self, translated: &Arc<str>) -> Option<Regex> {
         // Entries are added and removed whole, so a poisoned list is a good one.
-        let patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+        let patterns = self.patterns.lock();
         let is_it = |known: &Arc<str>| Arc::ptr_eq(known, translated) || known == translated;
         let found = patterns.iter().rev().find(|(known, _)| is_it(known));
         found.map(|(_, regex)| regex.clone())
     }
 
     fn keep(&self, translated: &Arc<str>, regex: &Regex) {
-        let mut patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut patterns = self.patterns.lock();
         if patterns.len() == self.most {
             patterns.pop_front();
         }
@@ -145,11 +146,11 @@ mod tests {
             let pattern = Pattern::new(&format!(r"^\pL{{50}}-{number}$"), "").unwrap();
             assert!(pattern.is_match(&format!("{}-{number}", "a".repeat(50))));
         }
-        assert!(RECENT_LARGE.patterns.lock().unwrap().len() <= KEPT_LARGE);
+        assert!(RECENT_LARGE.patterns.lock().len() <= KEPT_LARGE);
         for number in 0..3 * KEPT_SMALL {
             let pattern = Pattern::new(&format!("^x{number}$"), "").unwrap();
             assert!(pattern.is_match(&format!("x{number}")));
         }
-        assert!(RECENT_SMALL.patterns.lock().unwrap().len() <= KEPT_SMALL);
+        assert!(RECENT_SMALL.patterns.lock().len() <= KEPT_SMALL);
     }
 }

@@ -3,8 +3,9 @@ use super::file_list::{self, FileList};
 use super::{Changes, Exists, FileVerdict, RuleContext, RuleError};
 use crate::pattern::Pattern;
 use crate::repository::{Paths, Repository, RepositoryError};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What was asked of a repository's files, and the answers.
 ///
@@ -123,7 +124,7 @@ impl<'r> FileAnswers<'r> {
     }
 
     fn answer(&self, question: Question, pattern: Option<&Pattern>) -> Answer {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if let Some(answer) = known.get(&question) {
             return answer.clone();
         }
@@ -164,7 +165,7 @@ impl<'r> FileAnswers<'r> {
 
     /// Returns the files of the pipeline's commit, or of another project's.
     fn list(&self, commit: Option<&Commit>) -> Result<Arc<FileList>, FileError> {
-        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lists = self.lists.lock();
         if let Some(list) = lists.get(&commit.cloned()) {
             return Ok(Arc::clone(list));
         }

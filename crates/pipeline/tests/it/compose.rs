@@ -1,6 +1,7 @@
 //! What a pipeline file is made of by `extends` and `!reference`, in both dialects.
 
 use crate::plans::resolve;
+use parking_lot::Mutex;
 use pipeline::include::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
     KnownFiles,
@@ -9,7 +10,6 @@ use pipeline::repository::Paths;
 use pipeline::{Dialect, LoadOptions, Pipeline, ResolvedPipeline};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::sync::Mutex;
 
 fn codes(text: &str) -> Vec<&'static str> {
     let found = ResolvedPipeline::from_text("ci.yml", text).diagnostics;
@@ -196,7 +196,7 @@ impl IncludeSource for Offline {
         let is_local =
             |location: &IncludeLocation| matches!(location, IncludeLocation::Local { .. });
         let others = locations.filter(|location| !is_local(location));
-        self.asked.lock().unwrap().extend(others);
+        self.asked.lock().extend(others);
         self.files.fetch(requests)
     }
 }
@@ -225,12 +225,12 @@ fn a_local_configuration_asks_for_nothing_beyond_the_project() {
         .into_result()
         .unwrap();
     assert_eq!(resolved.jobs.len(), 3);
-    assert!(offline.asked.lock().unwrap().is_empty());
+    assert!(offline.asked.lock().is_empty());
 
     Pipeline::load(
         "ci.yml",
         "include: [https://e.com/a.yml]\nj: {script: x}",
         &options,
     );
-    assert_eq!(offline.asked.lock().unwrap().len(), 1);
+    assert_eq!(offline.asked.lock().len(), 1);
 }

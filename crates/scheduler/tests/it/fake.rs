@@ -7,6 +7,7 @@ use executor_core::{
     JobAssignment, JobOutcome, JobRunner, JobSlot, JobVariables, ProviderError, RunContext,
     RunnerConfig, ShellDialect, StageReport, TraceStream,
 };
+use parking_lot::Mutex;
 use pipeline::context::PipelineContext;
 use pipeline::repository::NoRepository;
 use pipeline::{Plan, PlanError, ResolvedPipeline, Selection, create};
@@ -14,7 +15,7 @@ use scheduler::Driver;
 use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -72,18 +73,18 @@ impl FakeRunner {
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
-        let ran = self.ran.lock().unwrap();
+        let ran = self.ran.lock();
         ran.iter().map(|ran| ran.name.clone()).collect()
     }
 
     /// Returns the value of a variable that a job got.
     pub(crate) fn variable(&self, job: &str, name: &str) -> Option<String> {
-        let variables = self.variables.lock().unwrap();
+        let variables = self.variables.lock();
         variables[job].get(name).map(ToOwned::to_owned)
     }
 
     pub(crate) fn ran(&self, name: &str) -> Ran {
-        let ran = self.ran.lock().unwrap();
+        let ran = self.ran.lock();
         ran.iter().find(|ran| ran.name == name).unwrap().clone()
     }
 }
@@ -101,10 +102,7 @@ impl JobRunner for FakeRunner {
             .unwrap_or(&Act::Succeed)
             .clone();
         let variables = assignment.job.variables.iter().cloned().collect();
-        self.variables
-            .lock()
-            .unwrap()
-            .insert(name.clone(), variables);
+        self.variables.lock().insert(name.clone(), variables);
         assignment.observer.started();
         self.begun.notify_one();
         let observer = &assignment.observer;
@@ -172,7 +170,7 @@ impl JobRunner for FakeRunner {
                 JobOutcome::success()
             }
         };
-        self.ran.lock().unwrap().push(Ran {
+        self.ran.lock().push(Ran {
             name,
             attempt: assignment.attempt,
             begun,
@@ -189,7 +187,7 @@ pub(crate) struct Recorder(Mutex<Vec<PipelineEvent>>);
 
 impl EventSink for Recorder {
     fn event(&self, event: &PipelineEvent) {
-        let mut events = self.0.lock().unwrap();
+        let mut events = self.0.lock();
         let of_pipeline = events.iter().filter(|it| it.pipeline == event.pipeline);
         assert_eq!(event.seq, of_pipeline.count() as u64 + 1);
         events.push(event.clone());
@@ -198,17 +196,17 @@ impl EventSink for Recorder {
 
 impl Recorder {
     pub(crate) fn events(&self) -> Vec<PipelineEvent> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 
     pub(crate) fn kinds(&self) -> Vec<EventKind> {
-        let events = self.0.lock().unwrap();
+        let events = self.0.lock();
         events.iter().map(|event| event.kind.clone()).collect()
     }
 
     /// Returns the events as lines without their times.
     pub(crate) fn lines(&self) -> String {
-        let events = self.0.lock().unwrap();
+        let events = self.0.lock();
         let line = |event: &PipelineEvent| {
             let mut event = serde_json::to_value(event).unwrap();
             event["at"].take();

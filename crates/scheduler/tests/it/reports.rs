@@ -8,12 +8,13 @@ use executor_core::{
     BuildError, Cancellation, ExitCode, FailedTest, JobAssignment, JobOutcome, JobProducts,
     JobRunner, JobVariable, RunContext, TestTotals, TraceStream,
 };
+use parking_lot::Mutex;
 use pipeline::Selection;
 use pipeline::context::{GivenVariable, PipelineContext};
 use scheduler::PipelineReport;
 use scheduler::event::EventKind;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Runs jobs that write a log and leave something, and keeps the payloads it was given.
 #[derive(Debug, Default)]
@@ -46,7 +47,6 @@ impl JobRunner for Leaving {
         };
         self.seen
             .lock()
-            .unwrap()
             .insert(name.to_owned(), Arc::clone(&assignment.job));
         let outcome = if self.fails.contains(&name) {
             JobOutcome::from_error(BuildError::Script {
@@ -71,7 +71,7 @@ struct Ran {
 impl Ran {
     /// Returns the value of a variable as the runner of a job gets it.
     fn value(&self, job: &str, name: &str) -> Option<String> {
-        let seen = self.runner.seen.lock().unwrap();
+        let seen = self.runner.seen.lock();
         let variables: JobVariables = seen[job].variables.iter().cloned().collect();
         variables.get(name).map(ToOwned::to_owned)
     }

@@ -5,8 +5,8 @@ use crate::error::Error;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use executor_core::job::SecretString;
+use parking_lot::Mutex;
 use serde::Deserialize;
-use std::sync::{Mutex, PoisonError};
 use url::Url;
 use url::form_urlencoded::Serializer;
 use web::{Body, Content, Credential, Method, Request, Web};
@@ -46,7 +46,7 @@ impl Auth {
 
     /// Returns what to send with a request, as far as it is known.
     pub(super) fn credential(&self) -> Option<Credential> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         known.clone().map(credential)
     }
 
@@ -81,7 +81,7 @@ impl Auth {
             }
             None => None,
         };
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let is_new = value.is_some() && *known != value;
         *known = value;
         Ok(is_new)

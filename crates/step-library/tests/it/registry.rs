@@ -1,11 +1,12 @@
 //! A real registry of the test's own, and one that is a fake and does as it is told.
 
+use parking_lot::Mutex;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// Who may use a registry with a password.
@@ -145,7 +146,7 @@ impl Fake {
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
+        self.seen.lock().clone()
     }
 }
 
@@ -187,7 +188,7 @@ fn serve(
     seen.body = String::from_utf8_lossy(&body).into_owned();
     let (status, headers, body) = answer(&seen);
     let is_head = seen.method == "HEAD";
-    log.lock().unwrap().push(seen);
+    log.lock().push(seen);
     let mut head = format!(
         "HTTP/1.1 {status} x\r\nconnection: close\r\ncontent-length: {}\r\n",
         body.len()

@@ -3,9 +3,10 @@ use crate::wire::v1::step_runner_client::StepRunnerClient;
 use executor_core::ability::{Connection, StepsConnector};
 use executor_core::{BoxError, BuildError, CancelCause, Cancellation, HumanDuration, Retryability};
 use hyper_util::rt::TokioIo;
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use tonic::transport::{Channel, Endpoint};
 use tower_service::Service;
 
@@ -90,7 +91,7 @@ impl Drop for Link {
 
 impl Way {
     fn failure(&self) -> MutexGuard<'_, Option<Arc<BuildError>>> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+        self.failure.lock()
     }
 }
 

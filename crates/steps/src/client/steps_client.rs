@@ -20,10 +20,11 @@ use crate::library::{Asker, Library};
 use crate::wire::v1;
 use executor_core::ability::{FileTransfer, StepsConnector};
 use executor_core::{CancelCause, Cancellation};
+use parking_lot::Mutex;
 use process::OutputSink;
 use std::convert::Infallible;
 use std::future::pending;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Runs scripts through a service.
 ///
@@ -91,7 +92,7 @@ impl StepsClient {
             })
             .await?;
         let agent = answer::agent(hello);
-        let mut instance = self.instance.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut instance = self.instance.lock();
         *instance = Some(agent.instance.clone());
         Ok(agent)
     }
@@ -248,8 +249,7 @@ impl StepsClient {
     }
 
     fn known_instance(&self) -> Option<String> {
-        let instance = self.instance.lock();
-        instance.unwrap_or_else(PoisonError::into_inner).clone()
+        self.instance.lock().clone()
     }
 
     /// Follows a request to its end and lets the service forget it.

@@ -8,8 +8,9 @@ use executor_core::ability::{ByteStream, FileTransfer};
 use executor_core::{BuildError, Cancellation};
 use fail_point::fail_point;
 use futures_util::stream::unfold;
+use parking_lot::Mutex;
 use std::io::{self, Cursor};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 use tokio_stream::StreamExt;
 use tokio_util::io::StreamReader;
@@ -59,7 +60,7 @@ impl RemoteFiles {
         let pieces = tokio_stream::once(first).chain(pieces(archive, Arc::clone(&unread)));
         let put = self.link.service().put_files(pieces).await;
         let put = fail_point!("steps::files::put", put);
-        let unread = unread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let unread = unread.lock().take();
         if let Some(error) = unread {
             return Err(BuildError::system("steps", "read the archive", error));
         }
@@ -92,7 +93,7 @@ fn pieces(
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    *unread.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    *unread.lock() = Some(error);
                     return None;
                 }
             }

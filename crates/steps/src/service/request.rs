@@ -1,6 +1,6 @@
 //! A request from its start until it is forgotten.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
 use executor_core::{CancelCause, Cancellation, StopLevel};
@@ -80,7 +80,7 @@ impl Request {
     }
 
     pub(crate) fn course(&self) -> MutexGuard<'_, Course> {
-        self.course.lock().unwrap_or_else(PoisonError::into_inner)
+        self.course.lock()
     }
 
     /// Changes the course and tells all who follow.
@@ -163,7 +163,7 @@ impl Request {
     }
 
     fn lock_times(&self) -> MutexGuard<'_, Times> {
-        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+        self.times.lock()
     }
 
     /// Returns how long it runs.

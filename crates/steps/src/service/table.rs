@@ -1,7 +1,8 @@
 //! The requests that are known.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tonic::Status;
 
@@ -40,6 +41,6 @@ impl Table {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Request>>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.requests.lock()
     }
 }

@@ -1,7 +1,8 @@
 //! The tasks that somebody owns.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
@@ -32,6 +33,6 @@ impl Tasks {
     }
 
     fn lock(&self) -> MutexGuard<'_, JoinSet<()>> {
-        self.set.lock().unwrap_or_else(PoisonError::into_inner)
+        self.set.lock()
     }
 }

@@ -1,10 +1,11 @@
 //! The file variables of a request that are the service's to remove.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::fs::{remove_dir, remove_file};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Who wrote a file last. Requests with one working directory write to one place.
 #[derive(Debug, Default)]
@@ -77,7 +78,7 @@ impl Drop for VariableFiles {
 
 impl Writers {
     fn lock(&self) -> MutexGuard<'_, Owners> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Setting up a log.
 
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::{Lanes, LogFormat, Shared, TracePipeline};
 use crate::clock::{Clock, SystemClock};

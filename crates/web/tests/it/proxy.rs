@@ -1,7 +1,8 @@
 use crate::server::{Seen, Server, Wire, read};
+use parking_lot::Mutex;
 use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 /// What a proxy was asked for: the target, and who asked.
@@ -71,7 +72,7 @@ pub(crate) fn credential(seen: &Seen) -> Option<String> {
 }
 
 fn note(asked: &Asked, target: String, user: Option<String>) {
-    asked.lock().expect("no panic").push((target, user));
+    asked.lock().push((target, user));
 }
 
 /// Carries all from one to the other until one of them ends.

@@ -1,8 +1,9 @@
+use parking_lot::{Mutex, MutexGuard};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -155,8 +156,7 @@ impl Server {
 
     /// Returns the requests that it was sent.
     pub(crate) fn seen(&self) -> Vec<Seen> {
-        let seen = self.shared.seen.lock();
-        seen.unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.seen.lock().clone()
     }
 
     /// Returns what was asked for.
@@ -184,7 +184,7 @@ impl Server {
 
 impl Shared {
     fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 }
 
@@ -210,9 +210,7 @@ fn talk(stream: impl Read + Write, shared: &Shared, handler: &Handler) -> io::Re
     let mut stream = BufReader::new(stream);
     loop {
         let seen = read(&mut stream)?;
-        let all = shared.seen.lock();
-        all.unwrap_or_else(PoisonError::into_inner)
-            .push(seen.clone());
+        shared.seen.lock().push(seen.clone());
         handler(&seen, stream.get_mut())?;
     }
 }

@@ -101,7 +101,7 @@ async fn a_proxy_of_a_company_is_asked_with_its_password() {
     let url = "https://gitlab.example/x";
     let answer = get(&open_with(options("me:right@"), &names), url).await;
     assert_eq!(answer.expect("an answer").body, b"hello");
-    assert_eq!(asked.lock().expect("no panic")[0].0, "gitlab.example:443");
+    assert_eq!(asked.lock()[0].0, "gitlab.example:443");
     let error = get(&open_with(options("me:wrong@"), &names), url).await;
     let error = error.expect_err("a wrong password").to_string();
     assert!(!error.contains("wrong"), "{error}");

@@ -6,6 +6,7 @@ use super::line::Begun;
 use crate::project::file::open_file;
 use executor_core::PipelineId;
 use fail_point::fail_point;
+use parking_lot::Mutex;
 use pipeline::Plan;
 use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use serde::Serialize;
@@ -13,7 +14,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The file in a run's directory.
 const FILE: &str = "journal.jsonl";
@@ -73,7 +74,7 @@ impl Journal {
 
     /// Writes what could not be written before: the end of the run may have made room.
     pub(crate) fn settle(&self) {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.lock();
         // Of the failure was told when it began.
         let _ = written.write();
     }
@@ -169,7 +170,7 @@ impl Written {
 impl EventSink for Journal {
     fn event(&self, event: &PipelineEvent) {
         if is_kept(&event.kind) && event.pipeline == self.pipeline {
-            let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut written = self.written.lock();
             written.add(event);
             if let Err(error) = fail_point!("runwright::journal::append", written.write())
                 && !std::mem::replace(&mut written.has_failed, true)

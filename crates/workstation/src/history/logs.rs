@@ -1,11 +1,12 @@
 use crate::history::logs_of_life;
 use executor_core::PipelineId;
 use job_runner::spool_file;
+use parking_lot::{Mutex, MutexGuard};
 use pipeline::Plan;
 use scheduler::JobReport;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Where the logs of a run's pipelines are. Clones know the same.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +46,6 @@ impl RunLogs {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, Place>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -3,14 +3,15 @@ use crate::project::gitlab_ci_local::Decorations;
 use crate::project::repository::GitRepository;
 use crate::project::surroundings::tells_of_commit;
 use crate::run::artifacts::PipelineArtifacts;
+use parking_lot::Mutex;
 use pipeline::include::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
 };
 use pipeline::repository::{Paths, Repository};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Finds included files in the working tree: also those that Git does not know yet.
 ///
@@ -52,8 +53,7 @@ impl LocalIncludes {
 
     /// Returns what the comments in the files that were found ask for.
     pub(crate) fn take_decorations(&self) -> Decorations {
-        let decorations = self.decorations.lock();
-        std::mem::take(&mut *decorations.unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.decorations.lock())
     }
 
     fn fetch_one(&self, request: &IncludeRequest) -> Result<IncludedFile, IncludeError> {
@@ -88,10 +88,7 @@ impl LocalIncludes {
         if tells_of_commit(&text) {
             self.told_of_commit.store(true, Ordering::Relaxed);
         }
-        let mut decorations = self
-            .decorations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut decorations = self.decorations.lock();
         decorations.extend(Decorations::read(&text));
         Ok(IncludedFile {
             name: name.to_string_lossy().into_owned(),

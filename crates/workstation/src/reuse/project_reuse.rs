@@ -15,6 +15,7 @@ use executor_core::{Cancellation, RunContext, RunnerConfig};
 use job_runner::{
     ArtifactStore, FileContent, Snapshot, TreeContents, ask_git, common_dir, ref_state, toplevel,
 };
+use parking_lot::Mutex;
 use pipeline_insight::affected::InputPattern;
 use process::Supervisor;
 use std::collections::{BTreeMap, HashSet};
@@ -22,7 +23,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::OnceCell;
 
 /// What all pipelines of a run know to take jobs of their project from earlier runs.
@@ -113,7 +114,7 @@ impl ProjectReuse {
 
     /// Tells why a job runs, unless that was told of another one.
     pub(super) fn tell(&self, job: &str, reason: &str) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         if told.insert(reason.to_owned()) {
             self.notices.tell(&format!("{job} {reason}"));
         }

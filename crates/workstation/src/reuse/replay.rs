@@ -111,8 +111,8 @@ fn split(line: &[u8]) -> Option<(TraceStream, bool, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parking_lot::Mutex;
     use std::fmt::Write as _;
-    use std::sync::Mutex;
 
     #[derive(Debug, Default)]
     struct Seen(Mutex<String>);
@@ -120,10 +120,10 @@ mod tests {
     impl JobObserver for Seen {
         fn started(&self) {}
         fn stage_started(&self, stage: &BuildStage) {
-            let _ = write!(self.0.lock().unwrap(), "<{}>", stage.name());
+            let _ = write!(self.0.lock(), "<{}>", stage.name());
         }
         fn stage_finished(&self, _: &StageReport) {
-            *self.0.lock().unwrap() += "</>";
+            *self.0.lock() += "</>";
         }
         fn output(&self, stream: TraceStream, data: &[u8]) {
             let mark = if stream.kind == StreamKind::Stderr {
@@ -132,7 +132,7 @@ mod tests {
                 ""
             };
             let text = String::from_utf8_lossy(data);
-            let _ = write!(self.0.lock().unwrap(), "{mark}{text}");
+            let _ = write!(self.0.lock(), "{mark}{text}");
         }
         fn idle(&self, _: TraceStream) {}
     }
@@ -142,7 +142,7 @@ mod tests {
         let check = |log: &str, expect: &str| {
             let seen = Seen::default();
             replay(log.as_bytes(), &seen).expect("read");
-            assert_eq!(*seen.0.lock().unwrap(), expect);
+            assert_eq!(*seen.0.lock(), expect);
         };
         let at = "2026-11-21T10:00:00.123456Z";
         check("", "");

@@ -5,12 +5,13 @@ use crate::history::state::StateDir;
 use crate::remote::user_library::UserLibrary;
 use crate::run::{recover, supervise};
 use executor_core::{Cancellation, StageVariables};
+use parking_lot::Mutex;
 use process::{OutputSink, Supervisor};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use steps::language::Value as InputValue;
 use steps::{
     Asker, ClientOptions, Library, LocalService, RunId, RunResult, RunSpec, RunSteps, RunTiming,
@@ -132,13 +133,13 @@ impl FunctionRun {
         let told = Arc::clone(&report);
         let mut spec = self.spec();
         spec.reports = Some(Arc::new(move |report| {
-            *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+            *told.lock() = Some(report);
         }));
         let result = client.execute(&spec, output, cancellation).await;
         service.close().await.map_err(LocalError::Steps)?;
         drop(client);
         directory.remove().await?;
-        let report = report.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let report = report.lock().take();
         Ok(FunctionEnd { result, report })
     }
 

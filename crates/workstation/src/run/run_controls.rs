@@ -1,8 +1,9 @@
 use executor_core::{JobId, PipelineId};
+use parking_lot::{Mutex, MutexGuard};
 use pipeline::Plan;
 use scheduler::Controls;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Tells the pipelines of a run what to do while it runs. Clones speak to the same pipelines.
 ///
@@ -60,6 +61,6 @@ impl RunControls {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, Known>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock()
     }
 }

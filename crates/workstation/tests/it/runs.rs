@@ -3,13 +3,14 @@
 use crate::project::Project;
 use executor_core::{CancelCause, Cancellation};
 use executor_shell::ShellConfig;
+use parking_lot::Mutex;
 use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use scheduler::{PipelineReport, RunExit, Status};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{sleep, timeout};
@@ -452,7 +453,7 @@ long: {{script: ['until test -e OUT/enough; do sleep 0.05; done']}}
         let lines = Arc::new(Mutex::new(Vec::new()));
         let notices = |name: &'static str| {
             let lines = Arc::clone(&lines);
-            Notices::new(move |line| lines.lock().unwrap().push(format!("{name}: {line}")))
+            Notices::new(move |line| lines.lock().push(format!("{name}: {line}")))
         };
         let older = RunOptions {
             notices: notices("older"),
@@ -489,7 +490,7 @@ long: {{script: ['until test -e OUT/enough; do sleep 0.05; done']}}
         let older = execute(older, Arc::new(Statuses(sender)), &stop);
         let (older, _) = tokio::join!(older, then);
         assert_eq!(older.unwrap().exit, exit, "{interruptible} {is_new}");
-        let mut lines = lines.lock().unwrap().clone();
+        let mut lines = lines.lock().clone();
         lines.sort();
         assert_eq!(lines, told, "{interruptible} {is_new}");
     };

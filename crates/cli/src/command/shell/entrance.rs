@@ -3,7 +3,8 @@ use console::terminal::{OwnTerminal, attach};
 use console::{error_line, strip_controls};
 use executor_core::prelude::async_trait;
 use executor_core::{BuildError, Cancellation, ExitCode, Job, JobId, StageStatus};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use parking_lot::Mutex;
+use std::sync::OnceLock;
 use workstation::{Visit, VisitPoint, Visitor};
 
 /// Enters one job in place of its scripts.
@@ -32,7 +33,7 @@ impl Entrance {
 
     /// Returns how the shell ended, if there was one and that is known.
     pub(super) fn ended(&self) -> Option<ExitCode> {
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.ended.lock()
     }
 
     fn greet(&self, visit: &Visit) {
@@ -79,7 +80,7 @@ impl Visitor for Entrance {
         let code = ended
             .map_err(failed)?
             .map_or(ExitCode(0), StageStatus::exit_code);
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(code);
+        *self.ended.lock() = Some(code);
         if code.is_success() {
             return Ok(());
         }

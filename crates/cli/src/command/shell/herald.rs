@@ -1,8 +1,9 @@
 use console::{error_line, print, strip_controls};
+use parking_lot::{Mutex, MutexGuard};
 use scheduler::event::{EventKind, EventSink, LogStream, PipelineEvent, StageState};
 use std::collections::{HashMap, VecDeque};
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// So many lines of a job are kept, for when it fails.
 const MOST_LINES: usize = 200;
@@ -44,7 +45,7 @@ impl Herald {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn is_entered(&self, job: &str) -> bool {

@@ -9,10 +9,10 @@ use super::scenario::Scenario;
 use super::stage::Stage;
 use super::survey::Survey;
 use crate::project::{Done, wait_until};
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -183,24 +183,24 @@ fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stag
             scope.spawn(|| {
                 let mut stage = Stage::new().expect("made before");
                 loop {
-                    let case = left.lock().unwrap().next();
+                    let case = left.lock().next();
                     let Some(case) = case else { break };
                     let begun = Instant::now();
                     // All that fail are told, each with its own message.
                     if catch_unwind(AssertUnwindSafe(|| one(&stage, &case))).is_err() {
-                        failed.lock().unwrap().push(case.what);
+                        failed.lock().push(case.what);
                         stage = Stage::new().expect("made before");
                         continue;
                     }
-                    let mut slowest = slowest.lock().unwrap();
+                    let mut slowest = slowest.lock();
                     *slowest = slowest.clone().max((begun.elapsed(), case.what));
                 }
             });
         }
     });
-    let (elapsed, slowest) = (started.elapsed(), slowest.into_inner().unwrap());
+    let (elapsed, slowest) = (started.elapsed(), slowest.into_inner());
     eprintln!("{number} cases in {elapsed:?}, slowest {slowest:?}");
-    let failed = failed.into_inner().unwrap();
+    let failed = failed.into_inner();
     assert_eq!(failed, Vec::<String>::new(), "of {number} cases");
 }
 
@@ -237,7 +237,7 @@ fn killed_at_any_point_nothing_is_left() {
             stage.cell.wait_until_empty(what);
         } else if case.scenario != Scenario::AfterDeath {
             wait_until(what, || stage.cell.processes_of_jobs().is_empty());
-            let mut slowest = slowest.lock().unwrap();
+            let mut slowest = slowest.lock();
             *slowest = died.elapsed().max(*slowest);
             drop(slowest);
             stage.cell.wait_until_empty(what);
@@ -256,7 +256,7 @@ fn killed_at_any_point_nothing_is_left() {
             assert!(is_told || !hears, "{what}: {done:?}");
         }
     });
-    let slowest = slowest.into_inner().unwrap();
+    let slowest = slowest.into_inner();
     eprintln!("all processes of jobs were dead after {slowest:?} at most");
 }
 

@@ -1,8 +1,9 @@
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Where the logs of all jobs are that do not fit into memory: one file without a name.
 ///
@@ -47,7 +48,7 @@ impl Store {
     }
 
     fn lock(&self) -> MutexGuard<'_, Place> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,4 +1,5 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// How much of what ssh complains of is kept.
 const MAX_COMPLAINT: usize = 2000;
@@ -11,7 +12,7 @@ pub(super) struct Complaint(Arc<Mutex<String>>);
 impl Complaint {
     /// Adds to it.
     pub(super) fn keep(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         kept.push_str(&String::from_utf8_lossy(bytes));
         if let Some(over) = kept.len().checked_sub(MAX_COMPLAINT) {
             let cut = kept.ceil_char_boundary(over);
@@ -21,15 +22,12 @@ impl Complaint {
 
     /// Forgets all.
     pub(super) fn clear(&self) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.0.lock().clear();
     }
 
     /// Returns it in one line, if there is any.
     pub(super) fn text(&self) -> Option<String> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.lock();
         let text = kept.trim();
         (!text.is_empty()).then(|| text.replace(['\r', '\n'], " "))
     }

@@ -2,7 +2,8 @@
 
 use crate::support::road::Road;
 use crate::support::way::socket;
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -100,12 +101,12 @@ impl Way {
             harm,
             times,
         };
-        self.shared.plans.lock().unwrap().push(plan);
+        self.shared.plans.lock().push(plan);
     }
 
     /// Returns how many harms were not done yet.
     pub(super) fn to_come(&self) -> usize {
-        let plans = self.shared.plans.lock().unwrap();
+        let plans = self.shared.plans.lock();
         plans.iter().map(|plan| plan.times).sum()
     }
 
@@ -132,7 +133,7 @@ impl Shared {
     fn harm_of(&self, sent: &[u8]) -> Option<Harm> {
         let line = sent.split(|byte| *byte == b'\r').next()?;
         let line = std::str::from_utf8(line).ok()?;
-        let mut plans = self.plans.lock().unwrap();
+        let mut plans = self.plans.lock();
         let plan = plans.iter_mut().find(|plan| {
             let mut words = plan.request.split(' ');
             let (method, part) = (words.next(), words.next());

@@ -1,6 +1,7 @@
 //! Stands before a registry, counts what is asked of it, and does harm on request.
 
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -67,7 +68,7 @@ impl Proxy {
 
     /// Returns how many requests were made that have `part` in their line.
     pub(crate) fn count(&self, part: &str) -> usize {
-        let requests = self.shared.requests.lock().unwrap();
+        let requests = self.shared.requests.lock();
         requests.iter().filter(|line| line.contains(part)).count()
     }
 }
@@ -85,7 +86,7 @@ async fn serve(shared: Arc<Shared>, mut client: TcpStream) {
     };
     let line = head.lines().next().unwrap_or_default().to_owned();
     let number = {
-        let mut requests = shared.requests.lock().unwrap();
+        let mut requests = shared.requests.lock();
         let same = requests.iter().filter(|other| kind(other) == kind(&line));
         let number = same.count() + 1;
         requests.push(line.clone());

@@ -217,7 +217,7 @@ impl Executor for ReferenceExecutor {
         let system = |error| BuildError::system("reference", "start the script", error);
         let mut variables = command.variables.environment.clone();
         if self.has(Fault::LeaksVariables) {
-            let mut leaked = self.shared.variables.lock().unwrap();
+            let mut leaked = self.shared.variables.lock();
             leaked.extend(variables.iter().filter(|(key, _)| key == "GIVEN").cloned());
             variables.extend(leaked.iter().cloned());
         }

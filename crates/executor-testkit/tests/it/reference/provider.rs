@@ -3,9 +3,9 @@ use super::fault::Fault;
 use super::process::marked;
 use executor_core::prelude::*;
 use executor_testkit::{SuiteOptions, runner_config};
+use parking_lot::Mutex;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 

@@ -1,11 +1,12 @@
 use async_trait::async_trait;
 use gitlab_api::{Accounts, Instance, Token};
 use includes::{Answer, Elsewhere, ElsewhereSettings, Library, LibraryError, Question};
+use parking_lot::Mutex;
 use pipeline::include::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
 };
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A library that knows some answers by heart and remembers what it was asked.
 #[derive(Debug, Default)]
@@ -60,15 +61,15 @@ impl Scripted {
 
     /// Returns what was asked since the last time.
     pub(super) fn take_asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.asked.lock().expect("no panic"))
+        std::mem::take(&mut self.asked.lock())
     }
 
     pub(super) fn busy(&self) -> Busy {
-        *self.busy.lock().expect("no panic")
+        *self.busy.lock()
     }
 
     fn count(&self, is_page: bool, is_begin: bool) {
-        let mut busy = self.busy.lock().expect("no panic");
+        let mut busy = self.busy.lock();
         let change = |count: usize| if is_begin { count + 1 } else { count - 1 };
         busy.now = change(busy.now);
         if is_page {
@@ -115,7 +116,7 @@ impl Library for Scripted {
     async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError> {
         assert_eq!(etag, None, "nothing is known beforehand");
         let words = words(question);
-        self.asked.lock().expect("no panic").push(words.clone());
+        self.asked.lock().push(words.clone());
         let is_page = matches!(question, Question::Page { .. } | Question::Template { .. });
         self.count(is_page, true);
         // Others may begin meanwhile.

@@ -2,12 +2,12 @@
 
 use super::{NAME, tree};
 use executor_core::variable::{JobVariable, JobVariables};
+use parking_lot::Mutex;
 use pipeline::include::{
     FileHome, IncludeError, IncludeFailure, IncludeRequest, IncludeSource, IncludedFile, KnownFiles,
 };
 use pipeline::repository::Paths;
 use pipeline::{LoadOptions, Pipeline};
-use std::sync::Mutex;
 
 /// Counts what is asked for, batch by batch.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl IncludeSource for Counting {
     }
 
     fn fetch(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>> {
-        self.batches.lock().unwrap().push(requests.len());
+        self.batches.lock().push(requests.len());
         self.files.fetch(requests)
     }
 }
@@ -46,11 +46,11 @@ fn each_file_is_fetched_once_and_those_of_a_level_together() {
     let text = "include: [left.yml, right.yml, right.yml]\nj: {script: x}";
     let loaded = Pipeline::load(NAME, text, &options);
     assert!(!loaded.diagnostics.has_errors(), "{}", loaded.diagnostics);
-    assert_eq!(*counting.batches.lock().unwrap(), [2, 2]);
+    assert_eq!(*counting.batches.lock(), [2, 2]);
 
     // Without includes nothing is asked at all.
     Pipeline::load(NAME, "j: {script: x}", &options);
-    assert_eq!(counting.batches.lock().unwrap().len(), 2);
+    assert_eq!(counting.batches.lock().len(), 2);
 }
 
 #[test]

@@ -146,7 +146,7 @@ two: {script: x, resource_group: g}
     .await;
     assert_eq!(statuses(&report), "one success, two success");
     assert_eq!(runner.names(), ["one", "two", "one"]);
-    let ran = runner.ran.lock().unwrap();
+    let ran = runner.ran.lock();
     assert_eq!(ran[1].ended, ran[2].begun);
 }
 

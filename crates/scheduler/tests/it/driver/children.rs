@@ -6,14 +6,15 @@ use async_trait::async_trait;
 use executor_core::{
     BuildError, CancelCause, Cancellation, FailureReason, PipelineId, TraceStream,
 };
+use parking_lot::Mutex;
 use pipeline::Selection;
 use pipeline::context::PipelineContext;
 use scheduler::event::{EventKind, ParentJob};
 use scheduler::{Bridge, Controls, Downstream, DownstreamPipeline};
 use scheduler::{PipelineReport, RunExit, Status};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Starts a pipeline of the text that belongs to the job; jobs without a text fail.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Downstream for Shared {
         _cancellation: &Cancellation,
     ) -> Result<DownstreamPipeline, BuildError> {
         let name = bridge.plan.jobs()[bridge.index].name().to_owned();
-        self.0.asked.lock().unwrap().push(name.clone());
+        self.0.asked.lock().push(name.clone());
         let Some((_, text)) = self.0.by_job.iter().find(|(job, _)| *job == name) else {
             bridge
                 .observer
@@ -288,10 +289,10 @@ own: {script: x}
         assert_eq!(ran.report.status, Status::Success);
         assert_eq!(ran.report.duration, SECOND * seconds, "{concurrency}");
         assert_eq!(ran.runner.names().len(), 7);
-        let slots = ran.runner.ran.lock().unwrap();
+        let slots = ran.runner.ran.lock();
         let slots = slots.iter().map(|ran| ran.slot.concurrent_id);
         assert!(slots.max().unwrap() < concurrency);
-        assert_eq!(ran.texts.asked.lock().unwrap().len(), 3);
+        assert_eq!(ran.texts.asked.lock().len(), 3);
     }
 }
 

@@ -41,7 +41,7 @@ async fn no_more_jobs_run_at_once_than_there_are_workers() {
     driver.concurrency = NonZeroU32::new(3).unwrap();
     let report = driver.run(plan(&text), &Cancellation::new()).await;
     assert_eq!(report.exit, RunExit::Success);
-    let ran = runner.ran.lock().unwrap().clone();
+    let ran = runner.ran.lock().clone();
     for job in &ran {
         let beside = ran
             .iter()
@@ -78,7 +78,7 @@ rescue: {stage: deploy, script: x, when: on_failure}
     let (report, runner, _) = run(text, &[("test", &[Act::Fail(1)])]).await;
     assert_eq!(statuses(&report), "test failed, rescue success");
     assert_eq!(report.jobs[0].attempts, 3);
-    let ran = runner.ran.lock().unwrap();
+    let ran = runner.ran.lock();
     let attempts: Vec<(&str, u32)> = ran.iter().map(|ran| (&*ran.name, ran.attempt)).collect();
     assert_eq!(
         attempts,

@@ -9,12 +9,13 @@ use async_trait::async_trait;
 use executor_core::job::When;
 use executor_core::{Cancellation, JobAssignment, JobOutcome, JobRunner, RunContext};
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use pipeline::Plan;
 use pipeline_insight::forecast::{Course, Forecast, Outlook};
 use scheduler::Status;
 use scheduler::event::{EventSink, PipelineEvent};
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -76,7 +77,7 @@ async fn run(plan: &Arc<Plan>, workers: NonZeroU32, times: &[Duration]) -> Vec<P
     let mut driver = driver_of(runner as _, Arc::clone(&sink) as Arc<dyn EventSink>);
     driver.concurrency = workers;
     driver.run(Arc::clone(plan), &Cancellation::new()).await;
-    std::mem::take(&mut *sink.events.lock().unwrap())
+    std::mem::take(&mut *sink.events.lock())
 }
 
 /// Takes as long for each job as it should.
@@ -104,7 +105,7 @@ impl EventSink for VirtualTimes {
         let passed = SignedDuration::try_from(self.begun.elapsed()).unwrap();
         let mut event = event.clone();
         event.at = Timestamp::UNIX_EPOCH + passed.round(jiff::Unit::Millisecond).unwrap();
-        self.events.lock().unwrap().push(event);
+        self.events.lock().push(event);
     }
 }
 

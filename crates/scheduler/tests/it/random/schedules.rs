@@ -10,11 +10,12 @@ use executor_core::{
     BuildError, CancelCause, Cancellation, ExitCode, JobAssignment, JobOutcome, JobRunner,
     RunContext,
 };
+use parking_lot::Mutex;
 use pipeline::Plan;
 use scheduler::PipelineReport;
 use scheduler::event::{EventSink, PipelineEvent};
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -35,7 +36,7 @@ fn ten_thousand_schedules_keep_every_promise() {
         let plan = random_plan(dice, 8);
         let concurrency = 1 + dice.below(4);
         let (report, sink, runner) = runtime.block_on(run(&plan, concurrency, dice));
-        let told = std::mem::take(&mut *sink.0.lock().unwrap());
+        let told = std::mem::take(&mut *sink.0.lock());
         Replay::new(&plan, concurrency).check(&told, &report);
         check_attempts(&runner, &report);
     });
@@ -87,7 +88,7 @@ async fn run(
 
 /// Checks that each attempt ran once, and that there were as many as the report says.
 fn check_attempts(runner: &RandomRunner, report: &PipelineReport) {
-    let mut begun = runner.begun.lock().unwrap().clone();
+    let mut begun = runner.begun.lock().clone();
     begun.sort_unstable();
     let reported = report.jobs.iter().flat_map(|job| {
         let attempts = 1..=job.attempts;
@@ -104,7 +105,7 @@ struct Timeline(Mutex<Vec<Told>>);
 
 impl EventSink for Timeline {
     fn event(&self, event: &PipelineEvent) {
-        let mut told = self.0.lock().unwrap();
+        let mut told = self.0.lock();
         told.push(Told {
             at: Instant::now(),
             seq: event.seq,
@@ -123,9 +124,9 @@ struct RandomRunner {
 impl JobRunner for RandomRunner {
     async fn run(&self, assignment: JobAssignment, _context: RunContext) -> JobOutcome {
         let name = assignment.job.job_info.name.clone();
-        self.begun.lock().unwrap().push((name, assignment.attempt));
+        self.begun.lock().push((name, assignment.attempt));
         let (time, obeys, end) = {
-            let mut dice = self.dice.lock().unwrap();
+            let mut dice = self.dice.lock();
             (seconds(&mut dice), !dice.once_in(4), dice.below(10))
         };
         let canceled = async {

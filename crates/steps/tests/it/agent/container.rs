@@ -1,10 +1,10 @@
 //! A container that an agent serves in; removed when it is dropped.
 
+use parking_lot::Mutex;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
@@ -112,7 +112,7 @@ impl Container {
 impl Drop for Container {
     fn drop(&mut self) {
         docker_output(&["rm", "--force", "--volumes", &self.name]);
-        for proxy in self.proxies.get_mut().unwrap() {
+        for proxy in self.proxies.get_mut() {
             let _ = proxy.wait();
         }
     }
@@ -132,7 +132,7 @@ impl StepsConnector for Container {
         let input = Sender::from_owned_fd(child.stdin.take().unwrap().into()).unwrap();
         let output = Receiver::from_owned_fd(child.stdout.take().unwrap().into()).unwrap();
         // It ends when the connection is dropped, or with the container.
-        self.proxies.lock().unwrap().push(child);
+        self.proxies.lock().push(child);
         Ok(Box::new(join(output, input)))
     }
 }

@@ -69,7 +69,7 @@ async fn a_container_without_git_and_network_runs_functions_from_elsewhere_and_p
     let log = String::from_utf8(log).unwrap();
     assert!(result.status.is_success(), "{log}");
     assert_eq!(log, "hello you of 1000\n");
-    let sent = library.sent.lock().unwrap().clone();
+    let sent = library.sent.lock().clone();
     let archive = container.exec(&["cat", "/work/function-image.tar"]).stdout;
     assert!(sent["registry.example.com/a"] == archive && !archive.is_empty());
     let left = container.exec(&["ls", "-A", "/run/agent/requests"]);

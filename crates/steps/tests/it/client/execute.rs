@@ -1,5 +1,6 @@
+use parking_lot::Mutex;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use executor_core::{
@@ -165,7 +166,7 @@ async fn another_client_goes_on_where_the_one_that_is_gone_was() {
         "printf 'Password: '; until [ -e go ]; do sleep 0.01; done; echo x; echo end",
     );
     let noted = Arc::clone(&offset);
-    run.progress = Some(Arc::new(move |bytes| *noted.lock().unwrap() = bytes));
+    run.progress = Some(Arc::new(move |bytes| *noted.lock() = bytes));
     let mut before = Output::default();
     {
         let client = served.client();
@@ -173,7 +174,7 @@ async fn another_client_goes_on_where_the_one_that_is_gone_was() {
         let mut sink = before.sink();
         let execute = client.execute(&run, &mut sink, &never);
         let prompt = async {
-            while *offset.lock().unwrap() == 0 {
+            while *offset.lock() == 0 {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
@@ -186,7 +187,7 @@ async fn another_client_goes_on_where_the_one_that_is_gone_was() {
     let client = served.client();
     let known = client.status(None).await.unwrap();
     assert_eq!(known[0].id, RunId::new("1"));
-    let from = *offset.lock().unwrap();
+    let from = *offset.lock();
     let mut after = Output::default();
     let result = client
         .resume(&run, from, &mut after.sink(), &Cancellation::new())
@@ -278,14 +279,14 @@ exec:
             ..StageVariables::default()
         });
         run.reports = Some(Arc::new(move |report| {
-            *reports.lock().unwrap() += &serde_json::to_string(&report).unwrap();
+            *reports.lock() += &serde_json::to_string(&report).unwrap();
         }));
         let mut output = Output::default();
         let client = served.client();
         let ended = client
             .execute(&run, &mut output.sink(), &Cancellation::new())
             .await;
-        let told = told.lock().unwrap().clone();
+        let told = told.lock().clone();
         (ended.map(|it| it.status.is_success()), output.text(), told)
     };
     let (ended, log, told) = run(GOOD).await;

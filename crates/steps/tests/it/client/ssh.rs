@@ -1,10 +1,11 @@
 //! Through a real `ssh` and a real `sshd`, which runs the agent's proxy: no port is opened and none is forwarded.
 
+use parking_lot::Mutex;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use executor_core::ability::{Connection, StepsConnector};
@@ -96,7 +97,7 @@ impl Host {
 
     /// Ends all connections at once, as a network does.
     fn cut(&self) -> usize {
-        let mut clients = std::mem::take(&mut *self.clients.lock().unwrap());
+        let mut clients = std::mem::take(&mut *self.clients.lock());
         for client in &mut clients {
             // It may have ended by itself.
             let _ = client.kill();
@@ -118,7 +119,7 @@ impl StepsConnector for Host {
         let mut client = self.ssh();
         let input = OwnedFd::from(client.stdin.take().unwrap());
         let output = OwnedFd::from(client.stdout.take().unwrap());
-        self.clients.lock().unwrap().push(client);
+        self.clients.lock().push(client);
         let reader = Receiver::from_owned_fd(output).unwrap();
         let writer = Sender::from_owned_fd(input).unwrap();
         Ok(Box::new(tokio::io::join(reader, writer)))

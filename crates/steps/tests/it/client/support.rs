@@ -1,10 +1,11 @@
 //! A service on a real socket, and ways to it that can be cut.
 
+use parking_lot::Mutex;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -145,12 +146,12 @@ impl Way {
     /// Returns whether the next connection is to meet another service than the first one did.
     fn waits(&self) -> bool {
         let is_later = self.connections.load(Ordering::Relaxed) > 0;
-        is_later && matches!(*self.plan.lock().unwrap(), Plan::FirstIsDeafAfter(_))
+        is_later && matches!(*self.plan.lock(), Plan::FirstIsDeafAfter(_))
     }
 
     fn next_fate(&self) -> (Fate, usize) {
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
-        match &mut *self.plan.lock().unwrap() {
+        match &mut *self.plan.lock() {
             Plan::Random(state) => (Fate::Cut, random_length(state)),
             Plan::FirstHangs(bytes) if number == 0 => (Fate::Hang, *bytes),
             Plan::FirstIsDeafAfter(words) if number == 0 => (Fate::DeafAfter(words), usize::MAX),

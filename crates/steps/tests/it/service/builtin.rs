@@ -224,7 +224,7 @@ async fn an_archive_is_published_by_whoever_follows() {
     let expect = "registry.example.com/org/lib@sha256:fake [1.2.3,1]\n";
     assert_eq!(ended.log, expect);
     let archive = fs::read(served.path("work/function-image.tar")).unwrap();
-    let sent = library.sent.lock().unwrap().clone();
+    let sent = library.sent.lock().clone();
     assert!(sent["registry.example.com/org/lib"] == archive);
     served.stop().await;
 }

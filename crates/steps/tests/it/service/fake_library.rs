@@ -3,10 +3,11 @@
 use async_trait::async_trait;
 use executor_core::ability::{Connection, StepsConnector};
 use executor_core::{BuildError, Cancellation};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use steps::wire::v1;
 use steps::{
     Asker, Fetched, Library, LibraryError, Published, RunId, RunResult, RunSpec, Source,
@@ -52,12 +53,12 @@ impl FakeLibrary {
     }
 
     pub(crate) fn whats(&self) -> Vec<String> {
-        let asked = self.asked.lock().unwrap();
+        let asked = self.asked.lock();
         asked.iter().map(|asked| asked.what.clone()).collect()
     }
 
     async fn note(&self, what: String, asker: &Asker) {
-        self.asked.lock().unwrap().push(Asked {
+        self.asked.lock().push(Asked {
             what,
             docker_auth_configs: asker.docker_auth_configs.clone(),
         });
@@ -101,10 +102,7 @@ impl Library for FakeLibrary {
     ) -> Result<Published, LibraryError> {
         self.note(format!("to {repository}"), asker).await;
         let bytes = fs::read(archive).map_err(|error| LibraryError::new(error.to_string()))?;
-        self.sent
-            .lock()
-            .unwrap()
-            .insert(repository.to_owned(), bytes);
+        self.sent.lock().insert(repository.to_owned(), bytes);
         Ok(Published {
             digest: "sha256:fake".to_owned(),
             tags: vec!["1.2.3".to_owned(), "1".to_owned()],

@@ -389,7 +389,7 @@ async fn credentials_that_steps_set_go_before_those_of_the_job() {
     )
     .await;
     assert!(ended.succeeds(), "{}", ended.log);
-    let asked = library.asked.lock().unwrap().clone();
+    let asked = library.asked.lock().clone();
     let configs: Vec<_> = asked
         .iter()
         .map(|it| it.docker_auth_configs.as_slice())
@@ -433,7 +433,7 @@ async fn wishes_are_met_over_connections_that_break() {
         assert!(result.unwrap().status.is_success(), "seed {seed:#x}");
         assert_eq!(log, b"hello\nhello\n", "seed {seed:#x}");
         let archive = fs::read(served.path("work/function-image.tar")).unwrap();
-        let sent = library.sent.lock().unwrap().remove("r.example.com/a");
+        let sent = library.sent.lock().remove("r.example.com/a");
         assert!(sent == Some(archive), "seed {seed:#x}");
         cuts += way.cuts.load(Ordering::Relaxed);
     }

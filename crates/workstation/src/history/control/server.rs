@@ -127,10 +127,10 @@ fn refused(message: &str) -> ControlReply {
 mod tests {
     use super::super::client::{RunControl, RunControlError};
     use super::*;
+    use parking_lot::Mutex;
     use std::io::Write as _;
     use std::os::unix::net::UnixStream as Client;
     use std::path::PathBuf;
-    use std::sync::Mutex;
 
     /// Notes what it is told, and refuses to end at once.
     #[derive(Debug, Default)]
@@ -139,7 +139,7 @@ mod tests {
     impl Obedience for Notes {
         fn obey(&self, request: ControlRequest) -> ControlReply {
             let is_abort = request == ControlRequest::Abort;
-            self.0.lock().unwrap().push(request);
+            self.0.lock().push(request);
             if is_abort {
                 refused("no")
             } else {
@@ -198,7 +198,7 @@ mod tests {
             () = talk => {}
             never = server.serve(Arc::clone(&notes) as _) => match never {},
         }
-        assert_eq!(*notes.0.lock().unwrap(), [play, ControlRequest::Abort]);
+        assert_eq!(*notes.0.lock(), [play, ControlRequest::Abort]);
         drop(server);
         assert!(!path.join("control").exists());
         let gone = control.send(&ControlRequest::Status).await.unwrap_err();

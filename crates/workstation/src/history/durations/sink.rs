@@ -1,9 +1,10 @@
 use super::line::{JobPlace, RunTimes};
 use executor_core::PipelineId;
+use parking_lot::Mutex;
 use scheduler::Status;
 use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Takes the times of the jobs of one pipeline that succeed, and passes all events on.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl Stopwatch {
 
     /// Returns what is to be noted of the run, if anything is.
     pub(crate) fn times(&self, place: JobPlace) -> Option<RunTimes> {
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jobs = self.jobs.lock();
         let jobs = std::mem::take(&mut *jobs).into_iter();
         let jobs: BTreeMap<String, u64> = jobs.map(|(job, took)| (job.to_string(), took)).collect();
         (!jobs.is_empty()).then(|| RunTimes::new(self.pipeline.0, place, jobs))
@@ -42,7 +43,7 @@ impl EventSink for Stopwatch {
         } = &event.kind
             && event.pipeline == self.pipeline
         {
-            let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut jobs = self.jobs.lock();
             jobs.push((Arc::clone(job), *duration_ms));
         }
         self.next.event(event);

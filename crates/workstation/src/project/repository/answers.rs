@@ -1,5 +1,5 @@
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 /// Answers by question, each looked for once.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ impl<T: Clone> Answers<T> {
     /// Returns the answer to `question`, which `find` finds the first time.
     pub(super) fn of(&self, question: &str, find: impl FnOnce() -> T) -> T {
         // Two who ask the same wait for one answer.
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if let Some(answer) = known.get(question) {
             return answer.clone();
         }

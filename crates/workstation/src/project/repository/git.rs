@@ -1,8 +1,8 @@
 use job_runner::{ListError, RepositoryError, RepositoryFacts, ToolError};
+use parking_lot::Mutex;
 use process::{Containment, ProcessTree, Settings, Supervisor};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
-use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -86,11 +86,7 @@ impl Git {
 
     /// Describes the repository.
     pub(crate) fn describe(&self) -> Result<RepositoryFacts, GitError> {
-        let ahead = self
-            .ahead
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let ahead = self.ahead.lock().take();
         match ahead {
             Some(answered) => answered.recv().map_err(|_| GitError::Gone)?,
             None => self.ask(Question::Describe),
@@ -102,7 +98,7 @@ impl Git {
         let (answer, answered) = mpsc::sync_channel(1);
         // Whoever asks finds out what is the matter.
         if self.send(Question::Describe(answer)).is_ok() {
-            let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut ahead = self.ahead.lock();
             *ahead = Some(answered);
         }
     }
@@ -117,7 +113,7 @@ impl Git {
     }
 
     fn send(&self, question: Question) -> Result<(), GitError> {
-        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut worker = self.worker.lock();
         if worker.is_none() {
             *worker = Some(Worker::start(&self.root)?);
         }
@@ -128,10 +124,7 @@ impl Git {
 
 impl Drop for Git {
     fn drop(&mut self) {
-        let worker = self
-            .worker
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
+        let worker = self.worker.get_mut();
         if let Some(Worker { questions, thread }) = worker.take() {
             drop(questions);
             // A panic there was an answer that did not come.

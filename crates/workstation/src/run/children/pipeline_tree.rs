@@ -9,12 +9,13 @@ use crate::run::RunControls;
 use crate::run::isolation::{self, Isolation, Prepared};
 use executor_core::FailureReason;
 use job_runner::{Sources, Terminals, Visitor, WatchChanges};
+use parking_lot::{Mutex, MutexGuard};
 use process::Supervisor;
 use scheduler::EventSink;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most pipelines that one may have below it, as in GitLab.
 const MOST_PIPELINES: usize = 1000;
@@ -121,10 +122,7 @@ impl PipelineTree {
         let Some(run) = family.child(project, parent) else {
             return Ok(None);
         };
-        let mut gone_on_with = self
-            .gone_on_with
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut gone_on_with = self.gone_on_with.lock();
         if !gone_on_with.insert(run.id()) {
             return Ok(None);
         }
@@ -171,8 +169,6 @@ impl PipelineTree {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, DownstreamProject>> {
-        self.downstream_projects
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.downstream_projects.lock()
     }
 }

@@ -2,10 +2,10 @@ use super::group::{Group, Mark};
 use async_trait::async_trait;
 use content_store::Digest;
 use executor_core::{Cancellation, PipelineId};
+use parking_lot::Mutex;
 use scheduler::{ProcessMode, ResourceError, ResourceGroups, ResourceLease, ResourceRequest};
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -82,7 +82,7 @@ impl ResourceGroups for MachineResources {
         }
         let key = (group.to_owned(), pipeline.0);
         let marked = expected.then(|| self.group(group).expect(pipeline.0));
-        let mut marks = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks = self.expected.lock();
         match marked {
             Some(Ok(mark)) => {
                 marks.insert(key, mark);

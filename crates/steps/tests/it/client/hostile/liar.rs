@@ -1,9 +1,10 @@
 //! A service that says what a test wants, whether that makes sense or not. It runs nothing.
 
+use parking_lot::Mutex;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use executor_core::ability::{Connection, StepsConnector};
@@ -109,7 +110,7 @@ impl StepsConnector for Liar {
             let mut server = server.clone();
             async move { server.call(call).await }
         });
-        self.connections.lock().unwrap().spawn(async move {
+        self.connections.lock().spawn(async move {
             let builder = http2::Builder::new(TokioExecutor::new());
             // How it ends is the client's to see.
             let _ = builder.serve_connection(TokioIo::new(theirs), answer).await;
@@ -244,7 +245,7 @@ impl StepsConnector for Deaf {
         let (ours, mut theirs) = tokio::io::duplex(1 << 20);
         let said = theirs.write_all(self.word.as_bytes()).await;
         said.map_err(|error| BuildError::system("test", "say it", error))?;
-        self.kept.lock().unwrap().push(theirs);
+        self.kept.lock().push(theirs);
         Ok(Box::new(ours))
     }
 }
