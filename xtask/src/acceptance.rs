@@ -1,7 +1,8 @@
 //! Compares the requirements with the tests that name them.
 //!
 //! A test names the requirement it proves in a comment inside its body (`// R-EXEC-26`): at most three a test and no
-//! ranges, so that every line was meant.
+//! ranges, so that every line was meant. A claim counts only where the test shows what the requirement's check asks
+//! for ([`Evidence`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +11,8 @@ use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 
-use crate::requirements::{self, Id, LIST, Mention, mentions};
+use crate::evidence::Evidence;
+use crate::requirements::{self, Id, LIST, Mention, Requirement, mentions};
 use crate::source::{TestFn, tests_of};
 use crate::workspace::Workspace;
 
@@ -106,11 +108,16 @@ pub(crate) struct Acceptance {
 ///
 /// Fails when the list or a source cannot be read, or a test breaks the rules of naming; all such tests are named.
 pub(crate) fn compare(workspace: &Workspace) -> anyhow::Result<Acceptance> {
-    let known: BTreeSet<Id> = requirements::load(workspace)?.into_keys().collect();
+    let known = requirements::load(workspace)?;
     let mut claims = Claims::default();
     for package in &workspace.packages {
-        for (file, test) in tests_of(package)? {
-            claims.add(workspace.relative(&file), &test, &known);
+        for target in tests_of(package)? {
+            for (file, test) in &target.tests {
+                let evidence = Evidence::of(package, &target, test);
+                claims.add(workspace.relative(file), test, &known, |check| {
+                    evidence.satisfies(check)
+                });
+            }
         }
     }
     claims.settle(&known)
@@ -120,11 +127,20 @@ pub(crate) fn compare(workspace: &Workspace) -> anyhow::Result<Acceptance> {
 #[derive(Debug, Default)]
 struct Claims {
     proven: BTreeMap<Id, BTreeSet<String>>,
+    /// Claims of tests that do not do what the check asks for.
+    unshown: BTreeMap<Id, BTreeSet<String>>,
     problems: Vec<String>,
 }
 
 impl Claims {
-    fn add(&mut self, file: &Path, test: &TestFn, known: &BTreeSet<Id>) {
+    /// Adds the ids that a test names; `shows` returns whether it does what a check asks for.
+    fn add(
+        &mut self,
+        file: &Path,
+        test: &TestFn,
+        known: &BTreeMap<Id, Requirement>,
+        shows: impl Fn(&str) -> bool,
+    ) {
         let mentions: Vec<Mention> = test
             .comments
             .iter()
@@ -151,31 +167,46 @@ impl Claims {
                 mention.id
             ));
         }
-        for id in ids.iter().filter(|id| !known.contains(id)) {
+        for id in ids.iter().filter(|id| !known.contains_key(id)) {
             problem(format!("names {id}, which {LIST} does not state"));
         }
         if !test.runs {
             return;
         }
         for id in ids {
-            self.proven
+            let is_shown = known.get(id).is_some_and(|it| shows(&it.check));
+            let claims = if is_shown {
+                &mut self.proven
+            } else {
+                &mut self.unshown
+            };
+            claims
                 .entry(id.clone())
                 .or_default()
                 .insert(test.path.clone());
         }
     }
 
-    fn settle(self, known: &BTreeSet<Id>) -> anyhow::Result<Acceptance> {
+    fn settle(mut self, known: &BTreeMap<Id, Requirement>) -> anyhow::Result<Acceptance> {
+        for (id, tests) in &self.unshown {
+            if !self.proven.contains_key(id) {
+                let check = known.get(id).map_or("", |it| &it.check);
+                let tests: Vec<_> = tests.iter().map(String::as_str).collect();
+                let tests = tests.join(", ");
+                self.problems
+                    .push(format!("{id} (check: {check}) is not shown by {tests}"));
+            }
+        }
         if !self.problems.is_empty() {
             bail!(
-                "tests that break the rules of naming ids:\n  {}",
+                "claims of requirements that do not hold:\n  {}",
                 self.problems.join("\n  ")
             );
         }
         let mut proven = self.proven;
         proven.retain(|id, _| id.is_counted());
         let missing = known
-            .iter()
+            .keys()
             .filter(|id| id.is_counted() && !proven.contains_key(id));
         Ok(Acceptance {
             missing: missing.cloned().collect(),
@@ -188,7 +219,7 @@ impl Claims {
 mod tests {
     use super::*;
 
-    fn known() -> BTreeSet<Id> {
+    fn known() -> BTreeMap<Id, Requirement> {
         let ids = [
             "R-EXEC-01",
             "R-EXEC-02",
@@ -196,7 +227,13 @@ mod tests {
             "R-EXEC-70",
             "R-EXEC-100",
         ];
-        ids.iter().map(|id| id.parse().unwrap()).collect()
+        let requirement = Requirement {
+            line: 1,
+            check: "D: inspect.".to_owned(),
+        };
+        ids.iter()
+            .map(|id| (id.parse().unwrap(), requirement.clone()))
+            .collect()
     }
 
     fn test(runs: bool, comments: &[&str]) -> TestFn {
@@ -205,13 +242,14 @@ mod tests {
             line: 7,
             runs,
             comments: comments.iter().map(ToString::to_string).collect(),
+            words: BTreeSet::new(),
         }
     }
 
     fn settle(tests: &[TestFn]) -> anyhow::Result<Acceptance> {
         let mut claims = Claims::default();
         for test in tests {
-            claims.add(Path::new("src/lib.rs"), test, &known());
+            claims.add(Path::new("src/lib.rs"), test, &known(), |_| true);
         }
         claims.settle(&known())
     }
@@ -235,6 +273,18 @@ mod tests {
             ["R-EXEC-01", "R-EXEC-03"]
         );
         assert_eq!(missing(&acceptance), ["R-EXEC-02", "R-EXEC-100"]);
+    }
+
+    #[test]
+    fn a_claim_that_no_test_shows_is_refused() {
+        let mut claims = Claims::default();
+        let test = test(true, &["// R-EXEC-01"]);
+        claims.add(Path::new("src/lib.rs"), &test, &known(), |_| false);
+        let error = claims.settle(&known()).unwrap_err().to_string();
+        assert!(
+            error.ends_with("R-EXEC-01 (check: D: inspect.) is not shown by some_crate::works"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod commits;
 mod debian;
 mod deny;
 mod docker;
+mod evidence;
 mod fuzz;
 mod python;
 mod requirements;

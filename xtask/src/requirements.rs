@@ -127,12 +127,20 @@ fn opens_range(after: &str) -> bool {
     end.starts_with(|c: char| c.is_ascii_digit()) || end.starts_with("R-")
 }
 
-/// Reads the list of the workspace: each id with its line number.
+/// What stands in one line of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Requirement {
+    pub(crate) line: usize,
+    /// How to check it: the text after the last arrow, such as `D: inspect the container`.
+    pub(crate) check: String,
+}
+
+/// Reads the list of the workspace.
 ///
 /// # Errors
 ///
 /// Fails when the file cannot be read, holds no id, or holds an id twice.
-pub(crate) fn load(workspace: &Workspace) -> anyhow::Result<BTreeMap<Id, usize>> {
+pub(crate) fn load(workspace: &Workspace) -> anyhow::Result<BTreeMap<Id, Requirement>> {
     let path: PathBuf = workspace.root.join(LIST);
     let text = fs::read_to_string(&path).with_context(|| format!("read {LIST}"))?;
     parse(&text).with_context(|| format!("read {LIST}"))
@@ -143,8 +151,8 @@ pub(crate) fn load(workspace: &Workspace) -> anyhow::Result<BTreeMap<Id, usize>>
 /// # Errors
 ///
 /// Fails when the text states no requirement, or one twice.
-pub(crate) fn parse(text: &str) -> anyhow::Result<BTreeMap<Id, usize>> {
-    let mut lines = BTreeMap::new();
+pub(crate) fn parse(text: &str) -> anyhow::Result<BTreeMap<Id, Requirement>> {
+    let mut requirements: BTreeMap<Id, Requirement> = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
         let Some(statement) = line.strip_prefix("- R-").map(|_| &line["- ".len()..]) else {
             continue;
@@ -153,17 +161,25 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<BTreeMap<Id, usize>> {
         let id: Id = first
             .parse()
             .with_context(|| format!("line {}", index + 1))?;
-        if let Some(earlier) = lines.insert(id, index + 1) {
+        let requirement = Requirement {
+            line: index + 1,
+            check: match statement.rsplit_once('→') {
+                Some((_, check)) => check.trim().to_owned(),
+                None => String::new(),
+            },
+        };
+        if let Some(earlier) = requirements.insert(id, requirement) {
             bail!(
-                "line {}: {first} was stated in line {earlier} already",
-                index + 1
+                "line {}: {first} was stated in line {} already",
+                index + 1,
+                earlier.line
             );
         }
     }
-    if lines.is_empty() {
+    if requirements.is_empty() {
         bail!("no line states a requirement");
     }
-    Ok(lines)
+    Ok(requirements)
 }
 
 #[cfg(test)]
@@ -231,7 +247,8 @@ mod tests {
         let list =
             parse("# Title\nR-EXEC-9 is only referred to.\n- R-EXEC-01 a → U\n- R-EXEC-02 b → U\n")
                 .unwrap();
-        assert_eq!(list.values().copied().collect::<Vec<_>>(), [3, 4]);
+        let lines: Vec<_> = list.values().map(|it| (it.line, &*it.check)).collect();
+        assert_eq!(lines, [(3, "U"), (4, "U")]);
     }
 
     #[test]

@@ -46,6 +46,13 @@ pub(crate) struct Target {
     pub(crate) test: bool,
 }
 
+impl Dependency {
+    /// Returns the name of its folder, for a crate of this workspace.
+    pub(crate) fn folder(&self) -> Option<&str> {
+        self.path.as_deref()?.file_name()?.to_str()
+    }
+}
+
 impl Workspace {
     /// Asks cargo about the workspace that xtask belongs to.
     ///

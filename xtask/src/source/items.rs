@@ -1,4 +1,6 @@
-//! Finds the test functions and the modules that a source file declares.
+//! Finds the functions and the modules that a source file declares.
+
+use std::collections::BTreeSet;
 
 use crate::source::lexer::{Kind, Token, lex};
 
@@ -12,6 +14,16 @@ pub(crate) struct TestFn {
     pub(crate) runs: bool,
     /// The comments inside its body.
     pub(crate) comments: Vec<String>,
+    /// The identifiers and string literals of its body.
+    pub(crate) words: BTreeSet<String>,
+}
+
+/// A function that is not a test.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// The identifiers and string literals of its body.
+    pub(crate) words: BTreeSet<String>,
 }
 
 /// A module declared here and written in a file of its own: `mod name;`.
@@ -30,6 +42,7 @@ pub(crate) struct ModFile {
 #[derive(Debug, Default)]
 pub(crate) struct Items {
     pub(crate) tests: Vec<TestFn>,
+    pub(crate) functions: Vec<Function>,
     pub(crate) modules: Vec<ModFile>,
 }
 
@@ -49,6 +62,7 @@ pub(crate) fn items(source: &str) -> Items {
 enum Scope {
     Module { name: String, runs: bool },
     Test(usize),
+    Function(usize),
     Other,
 }
 
@@ -69,6 +83,9 @@ impl<'a> Reader<'a> {
     /// Takes the first item of the tokens and returns how many tokens that was.
     fn step(&mut self, tokens: &'a [Token<'a>]) -> usize {
         let token = &tokens[0];
+        if matches!(token.kind, Kind::Word | Kind::Literal) {
+            self.word(token.text);
+        }
         match (token.kind, token.text) {
             (Kind::Comment, text) => self.comment(text),
             (Kind::Symbol, "#") => return self.attribute(tokens),
@@ -76,7 +93,17 @@ impl<'a> Reader<'a> {
             (Kind::Symbol, ")" | "]") => self.parentheses = self.parentheses.saturating_sub(1),
             (Kind::Symbol, "{") => self.open(),
             (Kind::Symbol, "}") => self.close(),
-            (Kind::Symbol, ";" | ",") => self.attributes.clear(),
+            (Kind::Symbol, ";" | ",") => {
+                self.attributes.clear();
+                // A function of a trait without a body opens nothing.
+                if self
+                    .announced
+                    .as_ref()
+                    .is_some_and(|(_, depth)| *depth == self.parentheses)
+                {
+                    self.announced = None;
+                }
+            }
             (Kind::Word, "mod") => return self.module(tokens),
             (Kind::Word, "fn") => return self.function(tokens),
             _ => {}
@@ -84,10 +111,22 @@ impl<'a> Reader<'a> {
         1
     }
 
+    /// Adds a word to the innermost function around it.
+    fn word(&mut self, text: &str) {
+        let mut scopes = self.scopes.iter().rev();
+        let function = scopes.find(|it| matches!(it, Scope::Test(_) | Scope::Function(_)));
+        let words = match function {
+            Some(Scope::Test(index)) => &mut self.items.tests[*index].words,
+            Some(Scope::Function(index)) => &mut self.items.functions[*index].words,
+            _ => return,
+        };
+        words.insert(text.to_owned());
+    }
+
     fn comment(&mut self, text: &str) {
         let owner = self.scopes.iter().rev().find_map(|scope| match scope {
             Scope::Test(index) => Some(*index),
-            Scope::Module { .. } | Scope::Other => None,
+            Scope::Module { .. } | Scope::Function(_) | Scope::Other => None,
         });
         if let Some(index) = owner {
             self.items.tests[index].comments.push(text.to_owned());
@@ -156,9 +195,19 @@ impl<'a> Reader<'a> {
                     line: name.line,
                     runs: self.runs(),
                     comments: Vec::new(),
+                    words: BTreeSet::new(),
                 };
                 self.announced = Some((Scope::Test(self.items.tests.len()), self.parentheses));
                 self.items.tests.push(test);
+                2
+            }
+            Some(name) if name.kind == Kind::Word => {
+                let scope = Scope::Function(self.items.functions.len());
+                self.announced = Some((scope, self.parentheses));
+                self.items.functions.push(Function {
+                    name: name.text.to_owned(),
+                    words: BTreeSet::new(),
+                });
                 2
             }
             _ => 1,
@@ -186,7 +235,7 @@ impl<'a> Reader<'a> {
     fn modules(&self) -> impl Iterator<Item = &str> {
         self.scopes.iter().filter_map(|scope| match scope {
             Scope::Module { name, .. } => Some(name.as_str()),
-            Scope::Test(_) | Scope::Other => None,
+            Scope::Test(_) | Scope::Function(_) | Scope::Other => None,
         })
     }
 

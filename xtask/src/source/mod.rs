@@ -6,4 +6,4 @@ mod walk;
 
 pub(crate) use items::TestFn;
 pub(crate) use lexer::{Kind, Token, lex};
-pub(crate) use walk::tests_of;
+pub(crate) use walk::{PackageTests, tests_of};

@@ -1,29 +1,64 @@
 //! Follows `mod` lines from the targets of a package, so that only tests of compiled files are found.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::source::items::{ModFile, TestFn, items};
+use crate::source::items::{Items, ModFile, TestFn, items};
 use crate::workspace::{Package, Target};
 
-/// Returns the test functions of a package that a plain `cargo test` builds, each with the file it stands in.
+/// The tests of one target of a package, with the functions that may help them.
+#[derive(Debug, Default)]
+pub(crate) struct PackageTests {
+    /// Each test with the file it stands in.
+    pub(crate) tests: Vec<(PathBuf, TestFn)>,
+    /// Whether they see the package from outside, as `tests/it` does.
+    pub(crate) is_integration: bool,
+    /// Of each function that is not a test, the identifiers and string literals of its body. Functions of one name
+    /// share an entry.
+    helpers: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl PackageTests {
+    /// Returns the identifiers and literals of a test and of the helpers that it calls, directly or not.
+    pub(crate) fn reach<'a>(&'a self, test: &'a TestFn) -> BTreeSet<&'a str> {
+        let mut reached: BTreeSet<&str> = BTreeSet::new();
+        let mut pending: Vec<&str> = test.words.iter().map(String::as_str).collect();
+        while let Some(word) = pending.pop() {
+            if reached.insert(word)
+                && let Some(words) = self.helpers.get(word)
+            {
+                pending.extend(words.iter().map(String::as_str));
+            }
+        }
+        reached
+    }
+}
+
+/// Returns the test functions of a package that a plain `cargo test` builds, target by target.
 ///
 /// # Errors
 ///
 /// Fails when a source file cannot be read or a declared module has no file.
-pub(crate) fn tests_of(package: &Package) -> anyhow::Result<Vec<(PathBuf, TestFn)>> {
-    let mut tests = Vec::new();
-    for target in package.targets.iter().filter(|target| target.test) {
-        let root = Module {
-            file: target.src_path.clone(),
-            folder: target.src_path.parent().unwrap_or(Path::new("")).to_owned(),
-            path: crate_path(package, target),
-        };
-        walk(&root, &mut tests)?;
-    }
-    Ok(tests)
+pub(crate) fn tests_of(package: &Package) -> anyhow::Result<Vec<PackageTests>> {
+    let targets = package.targets.iter().filter(|target| target.test);
+    targets
+        .map(|target| {
+            let mut found = PackageTests {
+                is_integration: target.kind.iter().any(|kind| kind == "test"),
+                ..PackageTests::default()
+            };
+            let root = Module {
+                file: target.src_path.clone(),
+                folder: target.src_path.parent().unwrap_or(Path::new("")).to_owned(),
+                path: crate_path(package, target),
+            };
+            walk(&root, &mut found)?;
+            Ok(found)
+        })
+        .collect()
 }
 
 /// A module in a file of its own.
@@ -35,16 +70,24 @@ struct Module {
     path: String,
 }
 
-fn walk(module: &Module, tests: &mut Vec<(PathBuf, TestFn)>) -> anyhow::Result<()> {
+fn walk(module: &Module, found: &mut PackageTests) -> anyhow::Result<()> {
     let source = fs::read_to_string(&module.file)
         .with_context(|| format!("read {}", module.file.display()))?;
-    let found = items(&source);
-    for mut test in found.tests {
+    let Items {
+        tests,
+        functions,
+        modules,
+    } = items(&source);
+    for mut test in tests {
         test.path = format!("{}::{}", module.path, test.path);
-        tests.push((module.file.clone(), test));
+        found.tests.push((module.file.clone(), test));
     }
-    for declared in found.modules.iter().filter(|declared| declared.runs) {
-        walk(&child(module, declared)?, tests)?;
+    for function in functions {
+        let words = found.helpers.entry(function.name).or_default();
+        words.extend(function.words);
+    }
+    for declared in modules.iter().filter(|declared| declared.runs) {
+        walk(&child(module, declared)?, found)?;
     }
     Ok(())
 }
@@ -118,6 +161,7 @@ mod tests {
         };
         Ok(tests_of(&package)?
             .into_iter()
+            .flat_map(|target| target.tests)
             .map(|(_, test)| test.path)
             .collect())
     }
@@ -144,6 +188,22 @@ mod tests {
                 "some_crate::two::tests::b",
                 "some_crate::it::jobs::c",
             ]
+        );
+    }
+
+    #[test]
+    fn a_test_reaches_the_words_of_its_helpers() {
+        let source =
+            "#[test] fn a() { one(); }\nfn one() { two() }\nfn two() { \"x\"; }\nfn other() { y }";
+        let mut found = PackageTests::default();
+        let items = items(source);
+        for function in items.functions {
+            found.helpers.insert(function.name, function.words);
+        }
+        let reach = found.reach(&items.tests[0]);
+        assert_eq!(
+            reach.into_iter().collect::<Vec<_>>(),
+            ["\"x\"", "one", "two"]
         );
     }
 

@@ -210,7 +210,6 @@ mod tests {
 
     #[test]
     fn masked_values_are_hidden_as_written_and_as_expanded() {
-        // R-STEP-35
         let secret = Variable {
             masked: true,
             ..variable("A", "$HOME-secret")

@@ -81,7 +81,7 @@ async fn a_client_without_a_job_fills_the_rest_itself() {
 async fn secrets_are_in_no_byte_of_the_log() {
     // R-STEP-16
     // R-STEP-36
-    // R-STEP-40
+    // R-STEP-35
     let mut served = Served::start().await;
     let secret = v1::Variable {
         masked: true,
