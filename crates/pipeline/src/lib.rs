@@ -61,6 +61,7 @@ mod origin;
 mod pipeline;
 mod read;
 pub mod resolve;
+mod scheduling_policy;
 mod slug;
 
 pub use codes::{CODES, CodeInfo, code_info};
@@ -71,6 +72,7 @@ pub use origin::{Origin, Origins};
 pub use pipeline::Pipeline;
 pub use plan::{Plan, PlanError, PlannedJob, Selection};
 pub use resolve::{ResolvedJob, ResolvedNeeds, ResolvedPipeline};
+pub use scheduling_policy::{ExitRule, RescueRule, SchedulingPolicy, StartRule};
 pub use slug::slug;
 #[doc(no_inline)]
 pub use yaml::diagnostic::{Checked, Diagnostic, Diagnostics};

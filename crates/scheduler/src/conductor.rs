@@ -189,7 +189,7 @@ impl Concluded {
         } else if stop.is_canceled() && self.attended.ended.is_none() {
             RunExit::JobFailed
         } else {
-            exit_of(self.queue.plan.dialect(), status, &jobs)
+            exit_of(self.queue.plan.scheduling_policy().exit, status, &jobs)
         };
         // A pipeline without a job would count as successful; that it did nothing says more.
         let status = if jobs.is_empty() {

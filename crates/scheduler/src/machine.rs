@@ -4,8 +4,8 @@ use super::node::Node;
 use super::stages::Stages;
 use super::tally::Tally;
 use super::{Status, StatusChange};
-use pipeline::Dialect;
 use pipeline::plan::Plan;
+use pipeline::{RescueRule, SchedulingPolicy, StartRule};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Decides which jobs of a pipeline may start, as a pure function of what happened.
@@ -29,12 +29,7 @@ pub struct Machine {
     pub(super) undecided: VecDeque<usize>,
     /// Whether the failure of one job stops all others.
     pub(super) stops_at_failure: bool,
-    /// Whose rules are followed.
-    dialect: Dialect,
-    /// Whether the failure of one job lets no other of its stage start.
-    stage_stops: bool,
-    /// Whether jobs start in batches: none before all of the one before have ended.
-    batches: bool,
+    policy: SchedulingPolicy,
     pub(super) changes: Vec<StatusChange>,
 }
 
@@ -57,8 +52,6 @@ pub enum Finish<'a> {
 impl Machine {
     /// Returns the machine of a plan; nothing has begun.
     pub fn new(plan: &Plan) -> Self {
-        let is_bitrab = plan.dialect() == Dialect::Bitrab;
-        let has_needs = plan.jobs().iter().any(|job| job.needs.is_some());
         Self {
             jobs: plan.jobs().iter().map(Node::new).collect(),
             dependents: Dependents::new(plan),
@@ -68,9 +61,7 @@ impl Machine {
             skipped: BTreeSet::new(),
             undecided: VecDeque::new(),
             stops_at_failure: plan.stops_at_failure(),
-            dialect: plan.dialect(),
-            stage_stops: is_bitrab && !has_needs,
-            batches: is_bitrab && has_needs,
+            policy: plan.scheduling_policy(),
             changes: Vec::new(),
         }
     }
@@ -112,7 +103,7 @@ impl Machine {
         if is_hard && self.stops_at_failure {
             return self.cancel();
         }
-        if is_hard && self.stage_stops {
+        if is_hard && self.policy.start == StartRule::UntilStageFails {
             self.drop_pending(stage);
         }
         self.settle()
@@ -224,7 +215,8 @@ impl Machine {
                 let jobs = jobs.filter(|&job| self.jobs[job].needs.is_none());
                 self.undecided.extend(jobs);
             }
-            if self.undecided.is_empty() || (self.batches && self.active > 0) {
+            let batch_runs = self.policy.start == StartRule::InBatches && self.active > 0;
+            if self.undecided.is_empty() || batch_runs {
                 return std::mem::take(&mut self.changes);
             }
             // What these lead to is another batch.
@@ -242,13 +234,14 @@ impl Machine {
         }
         if let Some(before) = self.outcome_before(job) {
             let rescues = before == Status::Failed
-                || (self.dialect == Dialect::Bitrab
+                || (self.policy.rescue == RescueRule::AllFailures
                     && before == Status::Success
                     && self.has_warned_before(job));
             let node = &self.jobs[job];
             // One that an earlier run had dropped, or that comes to a stage that was stopped.
-            let is_stopped =
-                self.stage_stops && node.is_for_success() && self.stages.has_failed(node.stage);
+            let is_stopped = self.policy.start == StartRule::UntilStageFails
+                && node.is_for_success()
+                && self.stages.has_failed(node.stage);
             let next = if is_stopped {
                 Status::Skipped
             } else {
@@ -266,8 +259,8 @@ impl Machine {
         }
     }
 
-    /// Lets no further job of a stage start that is for success: bitrab stops at the first failure.
-    /// One that is tried again has started, and one that somebody starts by hand is his wish.
+    /// Skips the jobs of a stage that have not started and would start only as long as nothing fails.
+    /// A job that is retried has started, and a job that the user played runs.
     fn drop_pending(&mut self, stage: usize) {
         for job in self.stages.jobs_of(stage) {
             let node = &self.jobs[job];

@@ -24,6 +24,7 @@ use crate::context::PipelineContext;
 use crate::create::{CreatedJob, Creation, Layers, Refusal};
 use crate::dialect::Dialect;
 use crate::rules::{AutoCancel, OnJobFailure};
+use crate::scheduling_policy::SchedulingPolicy;
 use crate::slug::path_slug;
 use executor_core::job::{Job, JobDefinition, JobId, PipelineId, When};
 use executor_core::variable::{JobVariable, JobVariables};
@@ -202,6 +203,12 @@ impl Plan {
     /// Returns by whose rules it is run.
     pub fn dialect(&self) -> Dialect {
         self.dialect
+    }
+
+    /// Returns how the plan's dialect orders its jobs and judges their failures.
+    pub fn scheduling_policy(&self) -> SchedulingPolicy {
+        let has_needs = self.jobs.iter().any(|job| job.needs.is_some());
+        SchedulingPolicy::new(self.dialect, has_needs)
     }
 
     /// Returns what the workflow says about canceling its jobs.

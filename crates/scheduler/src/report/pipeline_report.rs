@@ -3,7 +3,7 @@ use crate::Status;
 use executor_core::{
     BuildError, FailureReason, JobProducts, PipelineId, ReusedFrom, TestTotals, WorkerError,
 };
-use pipeline::Dialect;
+use pipeline::ExitRule;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,17 +142,17 @@ pub struct JobReport {
     pub reused: Option<ReusedFrom>,
 }
 
-/// Returns the exit code for a pipeline that nobody stopped.
+/// Returns the exit code of a pipeline that was not stopped.
 ///
-/// The jobs come first: a pipeline that waits at a manual job has the status of that job, also when
-/// another one failed beside it. By bitrab's rules only the first stage that failed counts.
-pub(crate) fn exit_of(dialect: Dialect, status: Status, jobs: &[JobReport]) -> RunExit {
+/// The jobs decide before the status of the pipeline: a pipeline that waits at a manual job is
+/// `manual` also when another job failed.
+pub(crate) fn exit_of(rule: ExitRule, status: Status, jobs: &[JobReport]) -> RunExit {
     let decides = |job: &&JobReport| {
         matches!(job.status, Status::Failed | Status::Canceled) && !job.allow_failure
     };
     let mut spoilt = jobs.iter().filter(decides).peekable();
     if let Some(&first) = spoilt.peek() {
-        let counts = |job: &&JobReport| dialect == Dialect::GitLab || job.stage == first.stage;
+        let counts = |job: &&JobReport| rule == ExitRule::AllStages || job.stage == first.stage;
         return if spoilt
             .filter(counts)
             .all(|job| is_environmental(job.failure_reason))
@@ -220,7 +220,7 @@ mod tests {
             )
         };
         let check = |status, jobs: &[JobReport], code| {
-            assert_eq!(exit_of(Dialect::GitLab, status, jobs).code(), code);
+            assert_eq!(exit_of(ExitRule::AllStages, status, jobs).code(), code);
         };
         check(Status::Success, &[], 0);
         check(Status::Manual, &[], 0);
@@ -234,18 +234,18 @@ mod tests {
     }
 
     #[test]
-    fn by_bitrabs_rules_the_first_error_is_the_result() {
+    fn first_failed_stage_decides_where_the_rule_says_so() {
         let failed = |stage: &str, reason| JobReport {
             stage: stage.to_owned(),
             ..job(Status::Failed, Some(reason), false)
         };
         let system = failed("build", FailureReason::RunnerSystemFailure);
         let jobs = [system, failed("rescue", FailureReason::ScriptFailure)];
-        let check = |dialect, code| {
-            assert_eq!(exit_of(dialect, Status::Failed, &jobs).code(), code);
+        let check = |rule, code| {
+            assert_eq!(exit_of(rule, Status::Failed, &jobs).code(), code);
         };
-        check(Dialect::GitLab, 1);
-        check(Dialect::Bitrab, 3);
+        check(ExitRule::AllStages, 1);
+        check(ExitRule::FirstFailedStage, 3);
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         let of = |reason| job(Status::Failed, Some(reason), false);
         for status in [Status::Manual, Status::Scheduled, Status::Created] {
             let check = |jobs: &[JobReport], expect| {
-                assert_eq!(exit_of(Dialect::GitLab, status, jobs), expect);
+                assert_eq!(exit_of(ExitRule::AllStages, status, jobs), expect);
             };
             check(&[waits()], RunExit::Success);
             check(
