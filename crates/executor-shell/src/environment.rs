@@ -41,7 +41,9 @@ impl RunnerEnvironment {
     ) -> Self {
         let wanted = |name: &OsStr| match inherit {
             InheritEnvironment::All => {
-                let foreign = name.to_str().is_some_and(shells::git::is_foreign_variable);
+                let foreign = name
+                    .to_str()
+                    .is_some_and(executor_core::variable::is_foreign_git_variable);
                 !foreign && !NOT_INHERITED.iter().any(|pattern| matches(pattern, name))
             }
             InheritEnvironment::Only(names) => names.iter().any(|pattern| matches(pattern, name)),

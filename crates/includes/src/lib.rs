@@ -37,7 +37,7 @@ pub use digest::Digest;
 pub use elsewhere::{Elsewhere, ElsewhereSettings, OwnProject, TEMPLATES};
 pub use error::LibraryError;
 pub use fetching::Fetching;
-pub use git::{Fallback, GitServers, GitWay, GitWays};
+pub use git::{GitRoute, GitRoutes, GitServers, LibraryChain};
 pub use library::Library;
 pub use lock_file::{LockFile, LockFileError};
 pub use locked::Locked;

@@ -4,15 +4,14 @@ use crate::artifacts::{
 use crate::job_directory::JobDirectory;
 use crate::limit::{Expired, Limit, within};
 use crate::off_thread::off_thread;
-use crate::repository::GitDir;
 use crate::stages::Stages;
-use crate::tool;
 use executor_core::job::{Artifact, ArtifactWhen};
 use executor_core::trace::JobTraceExt;
 use executor_core::{
     BuildError, BuildStage, Cancellation, RetainedArtifact, Retryability, StopLevel,
 };
 use fail_point::fail_point;
+use git::{Git, GitDir, paths_in};
 use std::path::{Path, PathBuf};
 
 /// So many files that were removed are told of one by one.
@@ -182,12 +181,13 @@ impl Stages<'_, '_> {
         }
         let args = ["ls-files", "-z", "--others"];
         let processes = self.build.tools.processes();
-        let listed = tool::read(processes, project, &args, cancellation).await;
+        let git = Git::local(processes, project);
+        let listed = git.output(&args, cancellation).await;
         let listed = listed.map_err(|source| match cancellation.cause() {
             Some(cause) => BuildError::Canceled(cause),
             None => BuildError::system("runner", "list untracked files", source),
         })?;
-        Ok(tool::paths_in(&listed).map(PathBuf::from).collect())
+        Ok(paths_in(&listed).map(PathBuf::from).collect())
     }
 
     /// Removes the files that held variables. What cannot be removed is the cleanup's to find.

@@ -17,8 +17,7 @@
 //!
 //! [`BuildRunner`] is a [`JobRunner`](executor_core::JobRunner): it takes one job, an executor that
 //! a provider makes for it, and walks through the job's stages. [`Sources`] says where the job's
-//! files come from, [`ArtifactStore`] where those it leaves go. [`inspect`] describes a repository
-//! for predefined variables.
+//! files come from, [`ArtifactStore`] where those it leaves go.
 //!
 //! # The order of everything
 //!
@@ -76,7 +75,6 @@ mod plain_file;
 mod prepare;
 mod remove;
 mod reports;
-mod repository;
 mod resumed;
 mod runner;
 mod scripts;
@@ -101,17 +99,12 @@ pub use cache::{
 };
 pub use options::BuildRunnerOptions;
 pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
-pub use repository::{
-    Commit, Head, RepositoryError, RepositoryFacts, RepositoryRefs, ask_git, common_dir, glance,
-    inspect, project_files, ref_state, taken_files, toplevel,
-};
 pub use resumed::{JobNote, JobNotes};
 pub use runner::{BuildRunner, spool_file};
 pub use sources::{
     FileContent, ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMeans,
-    SnapshotUsers, Sources, TreeContents, Worktree, WorktreeError,
+    SnapshotUsers, Sources, TreeContents, Worktree, WorktreeError, project_files, taken_files,
 };
 pub use terminals::{JobTerminal, Terminals};
-pub use tool::ToolError;
 pub use tracked::{MayChange, WatchChanges};
 pub use visitor::{FailedScript, Visit, VisitPoint, Visitor};

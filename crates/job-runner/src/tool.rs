@@ -2,17 +2,10 @@
 
 use executor_core::{BuildError, Cancellation, JobTrace, Retryability};
 use process::{
-    CaptureLimits, Command, Ended, Journal, ProcessError, ProcessTree, StopSignal, Supervisor,
-    Timing, TraceOutput,
+    Command, Ended, Journal, ProcessError, ProcessTree, Supervisor, Timing, TraceOutput,
 };
-use shells::git::is_foreign_variable;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
-
-/// The most a listing of files may be long.
-const LONGEST_LISTING: usize = 1 << 30;
 
 /// The processes the runner itself starts for one job.
 #[derive(Debug)]
@@ -67,71 +60,6 @@ impl Tools {
     }
 }
 
-/// What a job may have left in a repository, and git would run.
-const UNTRUSTED_REPO_FLAGS: [&str; 4] = [
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=/dev/null",
-];
-
-/// Runs a git command that only reads, in `directory`, and returns its standard output.
-///
-/// It runs neither hooks nor a monitor of files: those of the user are for what he does himself, and
-/// those that a job has left are for nobody.
-///
-/// # Errors
-///
-/// [`ToolError`] when it cannot be run, fails or says more than a gibibyte.
-///
-/// # Cancellation
-///
-/// Killed at once, with [`ProcessError::Stopped`].
-pub(crate) async fn read<S: StopSignal + ?Sized>(
-    processes: &ProcessTree,
-    directory: &Path,
-    args: &[&str],
-    stop: &S,
-) -> Result<Vec<u8>, ToolError> {
-    let command = Command::new("git")
-        .args(UNTRUSTED_REPO_FLAGS)
-        .args(args.iter().copied())
-        .envs(own_environment(processes))
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .current_dir(directory);
-    let limits = CaptureLimits {
-        max_bytes: LONGEST_LISTING,
-        ..CaptureLimits::default()
-    };
-    let captured = processes.output(&command, &limits, stop).await?;
-    let args = || args.join(" ");
-    if captured.truncated {
-        return Err(ToolError::TooLong { args: args() });
-    }
-    if !captured.outcome.success() {
-        return Err(ToolError::Failed {
-            args: args(),
-            status: captured.outcome.status.to_string(),
-            said: String::from_utf8_lossy(&captured.stderr).trim().to_owned(),
-        });
-    }
-    Ok(captured.stdout)
-}
-
-/// Returns the paths in a listing whose entries end with NUL.
-pub(crate) fn paths_in(listing: &[u8]) -> impl Iterator<Item = &Path> {
-    let names = listing
-        .split(|byte| *byte == 0)
-        .filter(|name| !name.is_empty());
-    names.map(|name| Path::new(OsStr::from_bytes(name)))
-}
-
-/// Returns the runner's own environment without what would point git at another repository.
-pub(crate) fn own_environment(processes: &ProcessTree) -> impl Iterator<Item = (&OsStr, &OsStr)> {
-    let environment = processes.environment().iter();
-    environment.filter(|(name, _)| !name.to_str().is_some_and(is_foreign_variable))
-}
-
 /// Runs `command` with its output in the job's log and returns whether it succeeded.
 ///
 /// # Errors
@@ -164,28 +92,4 @@ pub(crate) async fn logged(
         return Err(BuildError::Canceled(cause));
     }
     Ok(outcome.success())
-}
-
-/// Why git could not be asked.
-#[derive(Debug, thiserror::Error)]
-pub enum ToolError {
-    /// It could not be run.
-    #[error("run git")]
-    Run(#[from] ProcessError),
-    /// It failed.
-    #[error("git {args} ended with {status}: {said}")]
-    Failed {
-        /// Its arguments.
-        args: String,
-        /// How it ended.
-        status: String,
-        /// What it said about that.
-        said: String,
-    },
-    /// It said more than can be kept.
-    #[error("git {args} says too much")]
-    TooLong {
-        /// Its arguments.
-        args: String,
-    },
 }

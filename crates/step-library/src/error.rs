@@ -1,4 +1,5 @@
 use archive::ArchiveError;
+use git::GitError;
 use process::ProcessError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,45 +10,45 @@ use web::WebError;
 /// Why something was not fetched or published. No message holds a secret.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// What was asked for cannot be asked for.
+    /// A name, address or setting is invalid.
     #[error("{what} {why}")]
-    Asked {
+    Invalid {
         what: String,
         why: String,
         help: Option<String>,
     },
-    /// A server lets nobody in, or has no such thing for whoever asks.
+    /// A server refuses this user, or has no such thing for this user.
     #[error("{0}")]
     Refused(String, Option<String>),
-    /// A registry has no such image for whoever asks.
+    /// A registry has no such image, or does not show it to this user.
     #[error("{0}")]
     Absent(String, &'static str),
-    /// What is to be published is not as it should be.
+    /// The archive to publish is invalid.
     #[error("the archive {}: {why}", path.display())]
     Archive { path: PathBuf, why: String },
     /// A repository has no such tag, branch or commit.
     #[error("{repository} has no tag, branch or commit `{rev}`")]
     NoRevision { repository: String, rev: String },
-    /// An abbreviated commit means several.
+    /// An abbreviated commit is ambiguous.
     #[error("`{rev}` may be {found} in {repository}")]
     Ambiguous {
         repository: String,
         rev: String,
         found: String,
     },
-    /// It is not in the cache, and nobody may be asked.
+    /// It is not in the cache, and this program is offline.
     #[error("{0} is not in the cache of functions")]
     Offline(String),
-    /// A server does not answer as it should.
-    #[error("{server} did not answer git: {words}")]
-    Unavailable { server: String, words: String },
+    /// A server did not answer git.
+    #[error("{server} did not answer git: {line}")]
+    Unavailable { server: String, line: String },
     /// It took too long.
-    #[error("{what} did not come within {within:?}")]
-    Late { what: String, within: Duration },
-    /// Another program keeps it to itself.
+    #[error("{what} did not come within {allowed:?}")]
+    Late { what: String, allowed: Duration },
+    /// Another program holds its lock.
     #[error("another program is busy with {0}")]
     Busy(String),
-    /// There is too much of it.
+    /// It exceeds a limit.
     #[error("{what} has more than {limit} {unit}")]
     TooLarge {
         what: String,
@@ -62,14 +63,14 @@ pub(crate) enum Error {
         #[source]
         source: io::Error,
     },
-    /// A server answers with what nobody asked for.
+    /// A server answers with an unexpected status.
     #[error("{server} answers {status} for {what}")]
     Answer {
         server: String,
         what: String,
         status: u16,
     },
-    /// What a server gives is not what it should be.
+    /// A response is invalid.
     #[error("{what}: {why}")]
     Malformed { what: String, why: String },
     /// A layer of an image cannot be unpacked.
@@ -80,15 +81,15 @@ pub(crate) enum Error {
         source: ArchiveError,
     },
     /// Git cannot be started.
-    #[error("git")]
-    Git(#[source] ProcessError),
-    /// A request over HTTP found no answer.
+    #[error(transparent)]
+    Git(GitError),
+    /// A request over HTTP failed.
     #[error(transparent)]
     Web(#[from] WebError),
 }
 
 impl Error {
-    /// Returns what turns an error of the system into one that says what was attempted.
+    /// Returns a function that adds the attempted action to an error of the system.
     pub(crate) fn cache(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Cache {
@@ -100,14 +101,12 @@ impl Error {
 
     fn help(&self) -> Option<String> {
         match self {
-            Self::Asked { help, .. } | Self::Refused(_, help) => help.clone(),
+            Self::Invalid { help, .. } | Self::Refused(_, help) => help.clone(),
             Self::Web(error) => error.help().map(str::to_owned),
             Self::Absent(_, help) => Some((*help).to_owned()),
             Self::Ambiguous { .. } => Some("write more digits of the commit".to_owned()),
-            Self::Offline(_) => {
-                Some("fetch it once without `--offline`, and it is kept".to_owned())
-            }
-            Self::Git(ProcessError::NotFound { .. }) => {
+            Self::Offline(_) => Some("fetch it once without `--offline` to cache it".to_owned()),
+            Self::Git(GitError::Run(ProcessError::NotFound { .. })) => {
                 Some("install git on the machine that runs this program".to_owned())
             }
             _ => None,

@@ -157,7 +157,7 @@ impl StepLibrary {
 
 /// Reads `REGISTRY/REPOSITORY`.
 fn repository_of(text: &str) -> Result<ImageName, Error> {
-    let wrong = |what: &str, why: &str, help: String| Error::Asked {
+    let wrong = |what: &str, why: &str, help: String| Error::Invalid {
         what: format!("`{what}`"),
         why: why.to_owned(),
         help: Some(help),
@@ -187,7 +187,7 @@ impl Library for StepLibrary {
     async fn fetch(&self, source: &Source, asker: &Asker) -> Result<Fetched, LibraryError> {
         let late = |_| Error::Late {
             what: source.to_string(),
-            within: self.deadline,
+            allowed: self.deadline,
         };
         let brought = timeout(self.deadline, self.bring(source, asker)).await;
         Ok(brought.map_err(late).flatten()?)
@@ -201,7 +201,7 @@ impl Library for StepLibrary {
     ) -> Result<Published, LibraryError> {
         let late = |_| Error::Late {
             what: repository.to_owned(),
-            within: self.deadline,
+            allowed: self.deadline,
         };
         let sent = timeout(self.deadline, self.send(archive, repository, asker)).await;
         Ok(sent.map_err(late).flatten()?)

@@ -4,7 +4,7 @@ use crate::history::RunsError;
 use crate::history::export::ExportError;
 use crate::history::state::StateError;
 use crate::project::hooks::HookError;
-use crate::project::repository::GitError;
+use crate::project::repository::BlockingGitError;
 use crate::remote::{ApiModeError, VariablesError};
 use crate::run::environments::EnvironmentsError;
 use crate::settings::SettingsError;
@@ -55,7 +55,7 @@ pub enum LocalError {
     },
     /// The repository cannot be described.
     #[error("describe the repository")]
-    Repository(#[from] job_runner::RepositoryError),
+    Repository(#[from] git::RepositoryError),
     /// The situation cannot be.
     #[error(transparent)]
     Situation(#[from] crate::project::situation::SituationError),
@@ -112,11 +112,10 @@ pub enum LocalError {
     Process(#[from] process::ProcessError),
 }
 
-impl From<GitError> for LocalError {
-    fn from(error: GitError) -> Self {
+impl From<BlockingGitError> for LocalError {
+    fn from(error: BlockingGitError) -> Self {
         match error {
-            GitError::Repository(error) => Self::Repository(error),
-            GitError::Process(error) => Self::Process(error),
+            BlockingGitError::Repository(error) => Self::Repository(error),
             error => Self::Git(error.into()),
         }
     }
@@ -141,7 +140,7 @@ impl LocalError {
             | Self::NoFile { .. }
             | Self::File { .. }
             | Self::NotText { .. }
-            | Self::Repository(job_runner::RepositoryError::None { .. })
+            | Self::Repository(git::RepositoryError::None { .. })
             | Self::Situation(_)
             | Self::Settings(_)
             | Self::Session(_)

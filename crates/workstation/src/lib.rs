@@ -63,10 +63,12 @@ pub use settings::{
 pub use watch::{Rounds, TreeNews, TreeWatch, WatchMeans};
 
 #[doc(no_inline)]
+pub use git::RepositoryError;
+#[doc(no_inline)]
 pub use job_runner::{
     ArtifactError, CacheError, FailedScript, JobTerminal, LocalCacheEntry, LocalCaches, MayChange,
-    RemovedCache, RepositoryError, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts,
-    Terminals, Visit, VisitPoint, Visitor, WatchChanges,
+    RemovedCache, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts, Terminals, Visit,
+    VisitPoint, Visitor, WatchChanges,
 };
 #[doc(no_inline)]
 pub use process::{

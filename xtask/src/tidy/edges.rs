@@ -42,6 +42,12 @@ const TABLE: &[Row] = &[
         imports: &["executor-core", "fail-point"],
         tests_import: &[],
     },
+    // Also 1: the user's git, and repositories of this machine.
+    Row {
+        name: "git",
+        imports: &["executor-core", "process"],
+        tests_import: &[],
+    },
     // Also 1: what goes over HTTP, whoever asks.
     Row {
         name: "web",
@@ -101,6 +107,7 @@ const TABLE: &[Row] = &[
             "content-store",
             "executor-core",
             "fail-point",
+            "git",
             "process",
             "shells",
             "trace",
@@ -155,6 +162,7 @@ const TABLE: &[Row] = &[
             "archive",
             "executor-core",
             "fail-point",
+            "git",
             "process",
             "steps",
             "web",
@@ -173,8 +181,8 @@ const TABLE: &[Row] = &[
         imports: &[
             "executor-core",
             "fail-point",
+            "git",
             "gitlab-api",
-            "job-runner",
             "pipeline",
             "process",
             "web",
@@ -191,6 +199,7 @@ const TABLE: &[Row] = &[
             "executor-core",
             "executor-shell",
             "fail-point",
+            "git",
             "gitlab-api",
             "includes",
             "job-runner",

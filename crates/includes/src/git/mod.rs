@@ -1,21 +1,15 @@
-//! Projects asked by Git, where GitLab's API does not answer whoever asks.
+//! Projects read with Git, where GitLab's API does not serve this user.
 //!
-//! Git is the user's own, with his keys and helpers, and nobody is asked anything: what would need an
-//! answer fails. What strangers chose, a project, a reference, a path, is never an option and never
-//! another kind of address.
+//! Git is the user's own, with the user's keys and helpers, and never prompts: what would need an answer fails. Input from
+//! strangers, such as a project, a reference or a path, never becomes an option or another kind of address.
 
-mod asked;
-mod environment;
-mod fallback;
-mod names;
-mod process;
-mod refs;
+mod library_chain;
+mod query;
+mod refusal;
 mod repository;
-mod said;
+mod route;
 mod servers;
-mod ssh;
-mod way;
 
-pub use fallback::Fallback;
+pub use library_chain::LibraryChain;
+pub use route::{GitRoute, GitRoutes};
 pub use servers::GitServers;
-pub use way::{GitWay, GitWays};

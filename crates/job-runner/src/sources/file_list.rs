@@ -1,8 +1,7 @@
 use crate::off_thread::off_thread;
-use crate::repository::GitDir;
-use crate::tool::{self, ToolError};
 use executor_core::Cancellation;
-use process::{ProcessError, ProcessTree};
+use git::{Git, GitDir, GitError, paths_in};
+use process::ProcessTree;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,9 +12,9 @@ const STATE_DIRS: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".bzr"];
 /// Why the files of a tree cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
-    /// Git could not be asked.
-    #[error("ask git for the files")]
-    Git(#[from] ToolError),
+    /// Git did not list them.
+    #[error("list the files with git")]
+    Git(#[from] GitError),
     /// A directory could not be read.
     #[error("read directory {}", path.display())]
     Directory {
@@ -73,9 +72,10 @@ pub(crate) async fn files_of(
             "--exclude-standard",
         ];
         let directory = root.join(&repository);
-        let listed = tool::read(processes, &directory, &args, cancellation).await;
+        let git = Git::local(processes, &directory);
+        let listed = git.output(&args, cancellation).await;
         let listed = listed.map_err(|error| match error {
-            ToolError::Run(ProcessError::Stopped { .. }) => ListError::Stopped,
+            GitError::Stopped => ListError::Stopped,
             error => ListError::Git(error),
         })?;
         let listing = move |tree: &Tree| tree.sort_out(&repository, &listed);
@@ -96,6 +96,45 @@ pub(crate) async fn files_of(
         Ok(list)
     })
     .await
+}
+
+/// Lists the files that a snapshot of the tree at `root` takes, sorted, relative to it: those that are not
+/// ignored, also in submodules and repositories inside. Some may be gone.
+///
+/// # Errors
+///
+/// When git fails or a directory cannot be read.
+///
+/// # Cancellation
+///
+/// Dropping the future ends git.
+pub async fn taken_files(root: &Path, processes: &ProcessTree) -> Result<Vec<PathBuf>, ListError> {
+    Ok(files_of(root, processes, &Cancellation::new()).await?.files)
+}
+
+/// Lists the files of the project at `root` that are there and not ignored, sorted, relative to it.
+///
+/// Files of submodules are not the project's own.
+///
+/// # Errors
+///
+/// When git fails or a directory cannot be read.
+///
+/// # Cancellation
+///
+/// Dropping the future ends git.
+pub async fn project_files(
+    root: &Path,
+    processes: &ProcessTree,
+) -> Result<Vec<PathBuf>, ListError> {
+    let list = files_of(root, processes, &Cancellation::new()).await?;
+    let mut files = list.files;
+    let inner = list.repositories;
+    files.retain(|file| {
+        let is_own = !inner.iter().any(|inner| file.starts_with(inner));
+        is_own && fs::symlink_metadata(root.join(file)).is_ok_and(|file| !file.is_dir())
+    });
+    Ok(files)
 }
 
 /// The tree whose files are listed, as it is looked at off the async threads.
@@ -141,7 +180,7 @@ impl Tree {
 
     fn sort_out(&self, repository: &Path, listed: &[u8]) -> Result<Listing, ListError> {
         let mut listing = Listing::default();
-        for name in tool::paths_in(listed) {
+        for name in paths_in(listed) {
             self.refuse_if_stopped()?;
             let path = repository.join(name);
             match fs::symlink_metadata(self.root.join(&path)) {

@@ -192,7 +192,7 @@ impl NativeGit<'_> {
             .map(|it| (it.key.clone(), it.value.clone()));
         Command::new(program)
             .args(argv)
-            .envs(tool::own_environment(self.processes))
+            .envs(git::local_environment(self.processes))
             .envs(of_job)
             .envs(self.plan.env().iter().copied())
             .envs(secrets)

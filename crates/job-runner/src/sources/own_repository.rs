@@ -1,5 +1,4 @@
-use crate::repository::{GitDir, HeadRef, head, origin, resolve};
-use shells::git::without_credentials;
+use git::{GitDir, HeadRef, head, origin, resolve, without_credentials};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;

@@ -1,5 +1,5 @@
 use super::Sources;
-use crate::repository::GitDir;
+use git::GitDir;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,9 @@
 use super::snapshot::{Place, Stay};
 use super::take::make_empty;
 use crate::off_thread::off_thread;
-use crate::repository::GitDir;
-use crate::tool::{self, ToolError};
 use executor_core::{BuildError, CancelCause, Cancellation, Retryability};
 use fail_point::fail_point;
+use git::{Git, GitDir, GitError};
 use process::{ProcessError, Supervisor};
 use std::fs;
 use std::io;
@@ -56,7 +55,7 @@ pub enum WorktreeError {
         action: &'static str,
         /// What git said.
         #[source]
-        source: ToolError,
+        source: GitError,
     },
     /// The job's directory could not be made ready.
     #[error("make {}", path.display())]
@@ -157,7 +156,7 @@ impl Worktree {
                 root: self.root.clone(),
             });
         };
-        let git = Git { place };
+        let git = WorktreeGit { place };
         let args = ["rev-parse", "--verify", "HEAD^{commit}"];
         let commit = git.run("find the commit", &self.root, &args).await?;
         let args = ["status", "--porcelain", "-z"];
@@ -199,7 +198,7 @@ impl Worktree {
         };
         emptied.await.flatten().map_err(target)?;
         let [from, to] = [passing, project].map(|path| path.to_str().unwrap_or_default());
-        let git = Git { place };
+        let git = WorktreeGit { place };
         let add = [
             "worktree",
             "add",
@@ -238,11 +237,11 @@ impl Checkout {
 }
 
 /// Git, for one job.
-struct Git<'g> {
+struct WorktreeGit<'g> {
     place: &'g Place<'g>,
 }
 
-impl Git<'_> {
+impl WorktreeGit<'_> {
     async fn run(
         &self,
         action: &'static str,
@@ -254,9 +253,11 @@ impl Git<'_> {
             cancellation,
             ..
         } = self.place;
-        let done = tool::read(processes, directory, args, *cancellation).await;
+        let done = Git::local(processes, directory)
+            .output(args, *cancellation)
+            .await;
         done.map_err(|source| match source {
-            ToolError::Run(ProcessError::Stopped { .. }) => WorktreeError::Stopped,
+            GitError::Stopped => WorktreeError::Stopped,
             source => WorktreeError::Git { action, source },
         })
     }

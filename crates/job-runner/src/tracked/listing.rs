@@ -1,4 +1,4 @@
-use crate::tool::paths_in;
+use git::paths_in;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

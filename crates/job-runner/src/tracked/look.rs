@@ -5,9 +5,9 @@ use crate::job_directory::JobDirectory;
 use crate::off_thread::off_thread;
 use crate::sources::Sources;
 use crate::stages::Stages;
-use crate::tool::{self, ToolError};
 use executor_core::trace::JobTraceExt;
 use executor_core::{Cancellation, ChangedFiles};
+use git::{Git, GitError};
 use process::ProcessTree;
 use std::error::Error;
 use std::path::PathBuf;
@@ -123,22 +123,26 @@ async fn look(
     status: Option<PathBuf>,
     processes: &ProcessTree,
     cancellation: &Cancellation,
-) -> Result<Before, ToolError> {
+) -> Result<Before, GitError> {
     let args = ["ls-files", "-v", "-z", "--stage"];
-    let listing = tool::read(processes, &project, &args, cancellation).await?;
+    let listing = Git::local(processes, &project)
+        .output(&args, cancellation)
+        .await?;
     let dirty = match &status {
         // Of a copy Git would read every file; what it was copied from it knows.
         Some(tree) => {
             let args = ["ls-files", "-z", "--modified"];
-            tool::read(processes, tree, &args, cancellation).await?
+            Git::local(processes, tree)
+                .output(&args, cancellation)
+                .await?
         }
         None => Vec::new(),
     };
     let before = off_thread(move || Before::look(&project, &listing, &dirty)).await;
-    before.map_err(|error| ToolError::Failed {
+    before.map_err(|error| GitError::Failed {
         args: args.join(" "),
         status: "success".to_owned(),
-        said: error.to_string(),
+        stderr: error.to_string(),
     })
 }
 

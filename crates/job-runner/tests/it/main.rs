@@ -13,7 +13,6 @@ mod life;
 mod means;
 mod mounted;
 mod reports;
-mod repository;
 mod shell;
 mod snapshot;
 mod stopping;

@@ -1,6 +1,5 @@
 //! The parts of a repository's address, and what of them is secret.
 
-use super::Remote;
 use executor_core::job::SecretString;
 
 /// The parts of `scheme://user:password@host:port/path`.
@@ -42,7 +41,7 @@ impl<'u> Address<'u> {
 /// Returns the password of an address, or the lone user name that is one: as it is written there,
 /// and decoded where that differs.
 ///
-/// Also for addresses that [`Remote`] refuses: whatever becomes of them, they may be shown.
+/// Also of addresses that [`Remote`](super::Remote) refuses, since they may be shown too.
 ///
 /// ```
 /// let secrets = shells::git::secrets_in("https://ci:a%2Fb@host/p.git");
@@ -67,19 +66,6 @@ pub fn secrets_in(url: &str) -> Vec<SecretString> {
         secrets.push(decoded.into());
     }
     secrets
-}
-
-/// Returns the address without what lets one in, also one that [`Remote`] refuses.
-pub fn without_credentials(url: &str) -> String {
-    if let Ok(remote) = Remote::parse(url) {
-        return remote.url().to_owned();
-    }
-    match Address::split(url) {
-        Some(Address {
-            scheme, host, path, ..
-        }) => format!("{scheme}://{host}{path}"),
-        None => url.to_owned(),
-    }
 }
 
 pub(super) fn percent_decoded(text: &str) -> String {
@@ -121,21 +107,5 @@ mod tests {
         check("https://host/a@b:c", &[]);
         check("git@host:p.git", &[]);
         check("/srv/repo", &[]);
-    }
-
-    #[test]
-    fn credentials_do_not_stay_in_the_address() {
-        let check = |url, expect| assert_eq!(without_credentials(url), expect);
-        check(
-            "https://me:t0ken@host:8443/a/b.git",
-            "https://host:8443/a/b.git",
-        );
-        check("https://t0ken@host", "https://host");
-        check("https://host/a@b", "https://host/a@b");
-        check("ssh://git:pw@host/a", "ssh://git@host/a");
-        check("git@host:a/b.git", "git@host:a/b.git");
-        check("ftp://me:pw@host/a", "ftp://host/a");
-        check("file:///srv/repo", "file:///srv/repo");
-        check("/srv/repo", "/srv/repo");
     }
 }

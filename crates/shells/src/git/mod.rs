@@ -17,13 +17,11 @@ mod planner;
 mod remote;
 mod settings;
 mod step;
-mod variables;
 
-pub use address::{secrets_in, without_credentials};
+pub use address::secrets_in;
 pub use error::{GitFlagSource, PlanError};
 pub use plan::GitPlan;
 pub use remote::{LocalSubmodules, PASSWORD_VARIABLE, Remote, RemoteError, USERNAME_VARIABLE};
 pub use settings::{GitDefaults, GitSettings, GitSettingsWarning, GitStrategy, LfsMode};
 pub use settings::{SubmoduleSettings, SubmoduleStrategy};
 pub use step::{Condition, GIT_DIR_LEFTOVERS, GitAction, GitCommand, GitStep, OnFailure};
-pub use variables::{CONFIGURATION_VARIABLES, REPOSITORY_VARIABLES, is_foreign_variable};

@@ -1,7 +1,8 @@
 use super::planner::{Planner, clean_step};
 use super::{GitAction, GitCommand, GitStep, PlanError};
-use super::{GitSettings, GitStrategy, REPOSITORY_VARIABLES, Remote};
+use super::{GitSettings, GitStrategy, Remote};
 use executor_core::job::GitInfo;
+use executor_core::variable::GIT_REPOSITORY_VARIABLES;
 
 /// The steps that bring a job's sources, in order.
 ///
@@ -85,7 +86,7 @@ impl GitPlan {
 
     /// Returns the variables to unset for every command.
     pub fn unset(&self) -> &'static [&'static str] {
-        &REPOSITORY_VARIABLES
+        &GIT_REPOSITORY_VARIABLES
     }
 
     /// Returns the argument vector of `command`, the program first.

@@ -1,39 +1,38 @@
 use crate::error::Error;
+use ::git::directory_name;
 use executor_core::job::SecretString;
 use percent_encoding::percent_decode_str;
-use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use url::Url;
 
-/// Where a repository is.
+/// The address of a repository.
 #[derive(Debug)]
 pub(super) struct Address {
-    /// What git is told; no password is in it.
+    /// The address for git, without a password.
     pub(super) url: String,
-    pub(super) way: Way,
+    pub(super) transport: Transport,
 }
 
 /// How a repository is reached.
 #[derive(Debug)]
-pub(super) enum Way {
+pub(super) enum Transport {
     Http {
         url: Url,
-        /// Who asks, where the address itself says so.
+        /// `user:password`, if the address has them.
         login: Option<SecretString>,
     },
     Ssh {
-        /// The server as the rules of the web know it.
+        /// The server, in the form that `web` checks.
         server: Option<Url>,
     },
     Local,
 }
 
 impl Address {
-    /// Reads an address; `local` says whether one of this machine is taken.
+    /// Reads an address; `local` allows repositories of this machine.
     pub(super) fn parse(text: &str, local: bool) -> Result<Self, Error> {
         let text = text.trim();
         if text.is_empty() || text.starts_with('-') || text.chars().any(char::is_control) {
-            return Err(wrong(text, "is no address of a git repository"));
+            return Err(wrong(text, "is not an address of a git repository"));
         }
         if text.starts_with('/') {
             return Self::local(text, text, local);
@@ -47,13 +46,13 @@ impl Address {
             "file" => Self::local(text, rest, local),
             _ => Err(wrong(
                 text,
-                "is not asked: git repositories come over https or ssh",
+                "is not supported: git repositories come over https or ssh",
             )),
         }
     }
 
     fn http(text: &str) -> Result<Self, Error> {
-        let mut url = Url::parse(text).map_err(|_| wrong(text, "is no address"))?;
+        let mut url = Url::parse(text).map_err(|_| wrong(text, "is not an address"))?;
         if url.query().is_some() || url.fragment().is_some() {
             return Err(wrong(text, "has more after the repository's path"));
         }
@@ -67,24 +66,24 @@ impl Address {
         let _ = url.set_password(None);
         Ok(Self {
             url: url.as_str().trim_end_matches('/').to_owned(),
-            way: Way::Http { url, login },
+            transport: Transport::Http { url, login },
         })
     }
 
     fn ssh(text: &str) -> Result<Self, Error> {
-        let url = Url::parse(text).map_err(|_| wrong(text, "is no address"))?;
+        let url = Url::parse(text).map_err(|_| wrong(text, "is not an address"))?;
         let host = url.host_str().unwrap_or_default();
         let is_odd = |part: &str| part.starts_with('-') || part.starts_with("%2d");
         if host.is_empty() || is_odd(host) || is_odd(url.username()) {
-            return Err(wrong(text, "is no address"));
+            return Err(wrong(text, "is not an address"));
         }
         if url.password().is_some() {
-            return Err(wrong(text, "has a password, which ssh does not take"));
+            return Err(wrong(text, "has a password, which ssh does not support"));
         }
         let server = Url::parse(&format!("https://{host}/")).ok();
         Ok(Self {
             url: url.as_str().trim_end_matches('/').to_owned(),
-            way: Way::Ssh { server },
+            transport: Transport::Ssh { server },
         })
     }
 
@@ -93,7 +92,7 @@ impl Address {
         let none = || {
             wrong(
                 text,
-                "is no address of a git repository, as https://HOST/PATH or ssh://USER@HOST/PATH",
+                "is not an address of a git repository, such as https://HOST/PATH or ssh://USER@HOST/PATH",
             )
         };
         let (login, path) = text.split_once(':').ok_or_else(none)?;
@@ -105,44 +104,35 @@ impl Address {
 
     fn local(text: &str, path: &str, local: bool) -> Result<Self, Error> {
         if !local {
-            return Err(Error::Asked {
+            return Err(Error::Invalid {
                 what: format!("the repository {text}"),
-                why: "is one of this machine, and those are not to be had".to_owned(),
-                help: Some("a function of the job's own files is named by a path".to_owned()),
+                why: "is on this machine, and those are not allowed".to_owned(),
+                help: Some("name a function among the job's own files by its path".to_owned()),
             });
         }
         if !path.starts_with('/') {
-            return Err(wrong(text, "is no absolute path"));
+            return Err(wrong(text, "is not an absolute path"));
         }
         Ok(Self {
             url: path.to_owned(),
-            way: Way::Local,
+            transport: Transport::Local,
         })
     }
 
-    /// Returns a name for a directory of it that a person recognises and no other has. What somebody fetched who told who
-    /// he is has a name of its own, since others may not see it.
+    /// Returns a unique directory name that a person recognizes. A repository fetched with a login has a name of its own,
+    /// since jobs without the login must not see it.
     pub(super) fn name(&self) -> String {
-        let project = self.url.rsplit('/').next().unwrap_or_default();
-        let project = project.strip_suffix(".git").unwrap_or(project);
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        let mut name: String = project.chars().map(plain).take(40).collect();
         let kind = if self.has_login() { "login" } else { "host" };
-        let digest = Sha256::digest(format!("{kind} {}", self.url));
-        name.push('-');
-        for byte in digest.iter().take(12) {
-            let _ = write!(name, "{byte:02x}");
-        }
-        name
+        directory_name(&self.url, &format!("{kind} {}", self.url))
     }
 
     pub(super) fn has_login(&self) -> bool {
-        matches!(&self.way, Way::Http { login: Some(_), .. })
+        matches!(&self.transport, Transport::Http { login: Some(_), .. })
     }
 
-    /// Returns the same repository as many servers call it, where that is another address.
+    /// Returns the address with `.git`, under which many servers know the same repository; `None` if it has that already.
     pub(super) fn with_suffix(&self) -> Option<String> {
-        let is_http = matches!(self.way, Way::Http { .. });
+        let is_http = matches!(self.transport, Transport::Http { .. });
         (is_http && !self.url.to_ascii_lowercase().contains(".git"))
             .then(|| format!("{}.git", self.url))
     }
@@ -163,7 +153,7 @@ fn wrong(text: &str, why: &str) -> Error {
         .filter(|c| !c.is_control())
         .take(300)
         .collect();
-    Error::Asked {
+    Error::Invalid {
         what: format!("`{shown}`"),
         why: why.to_owned(),
         help: None,
@@ -175,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read() {
+    fn addresses_are_parsed() {
         let check = |text: &str, expect: Option<&str>| {
             let url = Address::parse(text, false).ok().map(|it| it.url);
             assert_eq!(url.as_deref(), expect, "{text}");
@@ -207,11 +197,11 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_kept_apart_and_never_shown() {
+    fn login_is_separate_and_never_shown() {
         let address = Address::parse("https://me:hunter2%40x@h/p", false).unwrap();
         assert!(!format!("{address:?}").contains("hunter2"));
-        let Way::Http { login, .. } = &address.way else {
-            panic!("it is one of HTTP");
+        let Transport::Http { login, .. } = &address.transport else {
+            panic!("expected HTTP");
         };
         assert_eq!(login.as_ref().unwrap().expose(), "me:hunter2@x");
         let other = Address::parse("https://h/p", false).unwrap();
@@ -224,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn repositories_of_this_machine_are_named_only_where_that_is_allowed() {
+    fn local_repositories_need_permission() {
         let local = |text| Address::parse(text, true).map(|it| it.url).ok();
         assert_eq!(local("/a/b").as_deref(), Some("/a/b"));
         assert_eq!(local("file:///a/b").as_deref(), Some("/a/b"));

@@ -1,37 +1,39 @@
 use super::mirror::Mirror;
-use super::program::{Failure, Git};
-use super::said::{is_redirect, refusal};
+use super::refusal::refusal;
+use super::repository_git::RepositoryGit;
 use crate::cache::{Hold, Lease, Staging};
 use crate::error::Error;
 use crate::tree::tame;
+use ::git::GitError;
 
 /// A commit whose files are to be in the cache.
 #[derive(Debug)]
 pub(super) struct Checkout<'a> {
-    pub(super) git: &'a Git<'a>,
+    pub(super) git: &'a RepositoryGit<'a>,
     pub(super) sha: &'a str,
     pub(super) offline: bool,
     pub(super) max_bytes: u64,
 }
 
 impl Checkout<'_> {
-    /// Fetches the commit if it is not here, and puts its files where `staging` leads to.
-    pub(super) async fn make(&self, hold: &Hold, staging: Staging) -> Result<Lease, Error> {
+    /// Fetches the commit if the cache lacks it, and publishes its files.
+    pub(super) async fn publish(&self, hold: &Hold, staging: Staging) -> Result<Lease, Error> {
         let mirror = Mirror::open(self.git, hold, self.sha).await?;
         self.fetch(&mirror).await?;
-        if let Err(failure) = mirror.check_out(self.sha, staging.path()).await {
-            let Failure::Said(said) = failure else {
-                return Err(self.git.explain(failure));
-            };
-            if self.offline {
-                return Err(refusal(&said, self.git.address));
+        match mirror.check_out(self.sha, staging.path()).await {
+            Ok(()) => {}
+            Err(GitError::Failed { stderr, .. }) if self.offline => {
+                return Err(refusal(&stderr, self.git.address));
             }
-            // All of it is here already, so what fails is not whole.
-            tracing::debug!(path = %mirror.path().display(), %said, "A repository is made anew.");
-            mirror.renew(self.sha).await?;
-            self.fetch(&mirror).await?;
-            let again = mirror.check_out(self.sha, staging.path()).await;
-            again.map_err(|failure| self.git.explain(failure))?;
+            Err(GitError::Failed { stderr, .. }) => {
+                // The commit was fetched with all its files, so a failure means damage.
+                tracing::debug!(path = %mirror.path().display(), %stderr, "A damaged repository is created anew.");
+                mirror.create(self.sha).await?;
+                self.fetch(&mirror).await?;
+                let again = mirror.check_out(self.sha, staging.path()).await;
+                again.map_err(|error| self.git.explain(error))?;
+            }
+            Err(error) => return Err(self.git.explain(error)),
         }
         let what = format!("{}@{}", self.git.address.url, self.sha);
         let bytes = tame(staging.path(), &what, self.max_bytes)?;
@@ -47,29 +49,23 @@ impl Checkout<'_> {
         if self.offline {
             return Err(Error::Offline(format!("{}@{}", address.url, self.sha)));
         }
-        let failure = match mirror.fetch(&address.url, self.sha).await {
-            Ok(()) => return Ok(()),
-            Err(failure) => failure,
-        };
-        let again = match (&failure, address.with_suffix()) {
-            (Failure::Said(said), Some(url)) if is_redirect(said) => {
-                mirror.fetch(&url, self.sha).await
-            }
-            _ => Err(failure),
-        };
-        again.map_err(|failure| match failure {
-            Failure::Said(said) if is_unknown(&said) => Error::NoRevision {
+        let mut fetched = mirror.fetch(&address.url, self.sha).await;
+        if let Some(url) = self.git.redirected(&fetched) {
+            fetched = mirror.fetch(&url, self.sha).await;
+        }
+        fetched.map_err(|error| match error {
+            GitError::Failed { stderr, .. } if is_unknown(&stderr) => Error::NoRevision {
                 repository: address.url.clone(),
                 rev: self.sha.to_owned(),
             },
-            failure => self.git.explain(failure),
+            error => self.git.explain(error),
         })
     }
 }
 
-/// Whether git says that it has no such object, after all was fetched.
-fn is_unknown(said: &str) -> bool {
-    said.contains("Not a valid object name")
-        || said.contains("bad object")
-        || said.contains("could not get object info")
+/// Returns whether git found no such object after it fetched all references.
+fn is_unknown(stderr: &str) -> bool {
+    stderr.contains("Not a valid object name")
+        || stderr.contains("bad object")
+        || stderr.contains("could not get object info")
 }

@@ -1,22 +1,21 @@
-use super::address::{Address, Way};
+use super::address::{Address, Transport};
 use super::checkout::Checkout;
-use super::environment::environment;
 use super::mirror::Mirror;
-use super::noted::Noted;
-use super::program::{Failure, Git};
-use super::refs::Refs;
-use super::revision::{Revision, is_abbreviation};
-use super::said::is_redirect;
+use super::repository_git::{MAX_OUTPUT, RepositoryGit};
+use super::resolved_names::ResolvedNames;
+use super::revision::Revision;
 use crate::LibraryOptions;
 use crate::cache::{FunctionCache, Hold, Lease, Shelf, Turn};
 use crate::error::Error;
 use crate::tree::size;
-use process::{Containment, ProcessTree, Settings, Supervisor, make_private_dir};
+use ::git::{
+    Git, GitError, GitProcesses, Protocols, RemoteEnvironment, RemoteRefs, is_abbreviated_commit,
+};
+use process::{ProcessTree, make_private_dir};
 use std::io;
 use std::path::PathBuf;
 use tokio::time::Instant;
-use url::Url;
-use web::{Web, WebError};
+use web::{Origin, Web, WebError};
 
 /// Fetches repositories into the cache.
 #[derive(Debug)]
@@ -25,7 +24,7 @@ pub(crate) struct GitFetcher {
     web: Web,
     mirrors: Shelf,
     trees: Shelf,
-    noted: Noted,
+    resolved: ResolvedNames,
     directory: PathBuf,
 }
 
@@ -38,7 +37,7 @@ impl GitFetcher {
             web,
             mirrors: cache.repositories(),
             trees: cache.commits(),
-            noted: Noted::new(directory.join("names")),
+            resolved: ResolvedNames::new(directory.join("names")),
             directory,
         }
     }
@@ -51,127 +50,115 @@ impl GitFetcher {
             self.check(&address).await?;
         }
         make_private_dir(&self.directory).map_err(Error::cache("make", &self.directory))?;
-        // Git stays in its group. It waits for a silent server for as long as that pleases, so a guardian ends it
-        // when this program is ended.
-        let settings = Settings {
-            containment: Containment::ProcessGroup,
-            state_dir: Some(self.options.cache_dir.clone()),
-            ..Settings::default()
-        };
-        let supervisor = Supervisor::start(settings).map_err(Error::Git)?;
-        let processes = supervisor.tree();
-        let fetched = self.fetch_by(&processes, &address, &revision).await;
-        let ended = async {
-            processes.close().await?;
-            supervisor.shutdown().await
-        };
-        if let Err(error) = ended.await {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "Processes of git may be left.");
-        }
+        let processes = GitProcesses::start(Some(self.options.cache_dir.clone()));
+        let processes = processes.map_err(|error| Error::Git(error.into()))?;
+        let fetched = self.fetch_with(processes.tree(), &address, &revision).await;
+        processes.close().await;
         fetched
     }
 
-    /// Checks that the server may be spoken to; git itself would speak to any.
+    /// Checks that the rules allow the server; git itself would connect to any.
     async fn check(&self, address: &Address) -> Result<(), Error> {
-        match &address.way {
-            Way::Http { url, .. } => Ok(self.web.check(url).await?),
-            Way::Ssh { server: Some(url) } => self.check_ssh(url).await,
-            Way::Ssh { server: None } | Way::Local => Ok(()),
+        match &address.transport {
+            Transport::Http { url, .. } => Ok(self.web.check(url).await?),
+            Transport::Ssh { server: Some(url) } => match self.web.check(url).await {
+                // The user's settings of SSH may know the name.
+                Err(WebError::Unreachable { .. }) => Ok(()),
+                checked => Ok(checked?),
+            },
+            Transport::Ssh { server: None } | Transport::Local => Ok(()),
         }
     }
 
-    async fn check_ssh(&self, server: &Url) -> Result<(), Error> {
-        match self.web.check(server).await {
-            // The user's settings of SSH may know the name.
-            Err(WebError::Unreachable { .. }) => Ok(()),
-            checked => Ok(checked?),
-        }
-    }
-
-    async fn fetch_by(
+    async fn fetch_with(
         &self,
         processes: &ProcessTree,
         address: &Address,
         revision: &Revision,
     ) -> Result<(Lease, String), Error> {
-        let variables = match &self.options.git.environment {
-            Some(given) => {
-                let given = given.iter().map(|(name, value)| (&**name, &**value));
-                environment(given, address, &self.options.cache_dir)
-            }
-            None => environment(
-                processes.environment().iter(),
-                address,
-                &self.options.cache_dir,
-            ),
-        };
-        let git = Git {
-            processes,
-            environment: variables,
-            directory: &self.directory,
+        let environment = self.environment(processes, address);
+        let deadline = Instant::now() + self.options.deadline;
+        let git = Git::remote(processes, &self.directory, &environment, deadline);
+        let git = RepositoryGit {
+            git: git.with_limit(MAX_OUTPUT),
             address,
-            until: Instant::now() + self.options.deadline,
-            within: self.options.deadline,
+            deadline,
+            allowed: self.options.deadline,
         };
         let sha = self.commit(&git, revision).await?;
         let lease = self.files(&git, &sha).await?;
         Ok((lease, sha))
     }
 
-    /// Returns the commit that is meant.
-    async fn commit(&self, git: &Git<'_>, revision: &Revision) -> Result<String, Error> {
+    fn environment(&self, processes: &ProcessTree, address: &Address) -> RemoteEnvironment {
+        let mut environment = match &self.options.git.environment {
+            Some(given) => {
+                let given = given.iter().map(|(name, value)| (&**name, &**value));
+                RemoteEnvironment::from_user(given, &self.directory)
+            }
+            None => RemoteEnvironment::from_user(processes.environment().iter(), &self.directory),
+        };
+        environment.allow(match &address.transport {
+            Transport::Http { url, .. } if url.scheme() == "http" => Protocols::Http,
+            Transport::Http { .. } | Transport::Ssh { .. } => Protocols::Encrypted,
+            Transport::Local => Protocols::File,
+        });
+        if let Transport::Http {
+            url,
+            login: Some(login),
+        } = &address.transport
+            && let Some(origin) = Origin::of(url)
+        {
+            environment.log_in(&origin.to_string(), login);
+        }
+        environment
+    }
+
+    /// Returns the commit of a revision.
+    async fn commit(&self, git: &RepositoryGit<'_>, revision: &Revision) -> Result<String, Error> {
         let repository = git.address.name();
         match revision {
             Revision::Commit(sha) => {
-                // Whoever brings a password sees what is in the cache only if the server takes it.
+                // A job with a password sees the cache only if the server accepts that password.
                 if git.address.has_login() && !self.options.offline {
                     self.list(git, &["HEAD".to_owned()]).await?;
                 }
                 Ok(sha.clone())
             }
             Revision::Name(name) if self.options.offline => {
-                if let Some(sha) = self.noted.commit(&repository, name) {
+                if let Some(sha) = self.resolved.commit(&repository, name) {
                     return Ok(sha);
                 }
                 self.abbreviated(git, name, None).await
             }
             Revision::Name(name) => {
-                let mut names = Refs::names(name);
+                let mut names = RemoteRefs::names(name);
                 names.push("HEAD".to_owned());
                 let listed = self.list(git, &names).await?;
-                let Some(sha) = Refs(&listed).commit(name) else {
+                let Some(sha) = RemoteRefs::new(&listed).commit(name) else {
                     return self.abbreviated(git, name, Some(&listed)).await;
                 };
-                if let Err(error) = self.noted.note(&repository, name, sha) {
-                    tracing::debug!(%error, "What a name stands for is not noted.");
+                if let Err(error) = self.resolved.record(&repository, name, sha) {
+                    tracing::debug!(%error, "The commit of a name is not recorded.");
                 }
                 Ok(sha.to_owned())
             }
         }
     }
 
-    /// Asks the server for references.
-    async fn list(&self, git: &Git<'_>, names: &[String]) -> Result<String, Error> {
-        let ask = async |url: &str| {
-            let mut args = vec!["ls-remote", "--quiet", "--", url];
-            args.extend(names.iter().map(String::as_str));
-            git.try_run(&args).await
-        };
-        let listed = match ask(&git.address.url).await {
-            Err(Failure::Said(said)) if is_redirect(&said) => match git.address.with_suffix() {
-                Some(url) => ask(&url).await,
-                None => Err(Failure::Said(said)),
-            },
-            listed => listed,
-        };
-        listed.map_err(|failure| git.explain(failure))
+    /// Lists references of the server.
+    async fn list(&self, git: &RepositoryGit<'_>, names: &[String]) -> Result<String, Error> {
+        let mut listed = list(git, &git.address.url, names).await;
+        if let Some(url) = git.redirected(&listed) {
+            listed = list(git, &url, names).await;
+        }
+        listed.map_err(|error| git.explain(error))
     }
 
-    /// Returns the commit that begins with these digits; `listed` has some reference of the repository.
+    /// Returns the commit that begins with these digits; `listed`, some references of the repository, tells its object format.
     async fn abbreviated(
         &self,
-        git: &Git<'_>,
+        git: &RepositoryGit<'_>,
         digits: &str,
         listed: Option<&str>,
     ) -> Result<String, Error> {
@@ -185,7 +172,7 @@ impl GitFetcher {
         let some = listed
             .and_then(|it| it.split('\t').next())
             .unwrap_or_default();
-        if !is_abbreviation(digits) {
+        if !is_abbreviated_commit(digits) {
             return Err(unknown());
         }
         let digits = digits.to_ascii_lowercase();
@@ -193,17 +180,14 @@ impl GitFetcher {
         let mirror = Mirror::open(git, &hold, some).await?;
         let mut found = mirror.commits(&digits).await;
         if listed.is_some() && found.as_ref().is_ok_and(Vec::is_empty) {
-            let fetched = match mirror.fetch_all(&git.address.url).await {
-                Err(Failure::Said(said)) if is_redirect(&said) => {
-                    let url = git.address.with_suffix();
-                    mirror.fetch_all(&url.unwrap_or_default()).await
-                }
-                fetched => fetched,
-            };
-            fetched.map_err(|failure| git.explain(failure))?;
+            let mut fetched = mirror.fetch_all(&git.address.url).await;
+            if let Some(url) = git.redirected(&fetched) {
+                fetched = mirror.fetch_all(&url).await;
+            }
+            fetched.map_err(|error| git.explain(error))?;
             found = mirror.commits(&digits).await;
         }
-        let found = found.map_err(|failure| git.explain(failure))?;
+        let found = found.map_err(|error| git.explain(error))?;
         release(hold);
         match found.as_slice() {
             [] => Err(unknown()),
@@ -217,9 +201,9 @@ impl GitFetcher {
     }
 
     /// Returns the files of a commit.
-    async fn files(&self, git: &Git<'_>, sha: &str) -> Result<Lease, Error> {
+    async fn files(&self, git: &RepositoryGit<'_>, sha: &str) -> Result<Lease, Error> {
         let name = format!("{}-{sha}", git.address.name());
-        let turn = self.trees.turn(&name, git.until).await;
+        let turn = self.trees.turn(&name, git.deadline).await;
         let staging = match turn.map_err(|error| busy(git, error))? {
             Turn::There(lease) => return Ok(lease),
             Turn::Make(staging) => staging,
@@ -231,15 +215,21 @@ impl GitFetcher {
             max_bytes: self.options.max_bytes,
         };
         let hold = self.hold(git).await?;
-        let lease = checkout.make(&hold, staging).await?;
+        let lease = checkout.publish(&hold, staging).await?;
         release(hold);
         Ok(lease)
     }
 
-    async fn hold(&self, git: &Git<'_>) -> Result<Hold, Error> {
-        let hold = self.mirrors.hold(&git.address.name(), git.until).await;
+    async fn hold(&self, git: &RepositoryGit<'_>) -> Result<Hold, Error> {
+        let hold = self.mirrors.hold(&git.address.name(), git.deadline).await;
         hold.map_err(|error| busy(git, error))
     }
+}
+
+async fn list(git: &RepositoryGit<'_>, url: &str, names: &[String]) -> Result<String, GitError> {
+    let mut args = vec!["ls-remote", "--quiet", "--", url];
+    args.extend(names.iter().map(String::as_str));
+    git.output(&args).await
 }
 
 fn release(hold: Hold) {
@@ -247,9 +237,9 @@ fn release(hold: Hold) {
     hold.release(bytes);
 }
 
-fn busy(git: &Git<'_>, error: io::Error) -> Error {
+fn busy(git: &RepositoryGit<'_>, error: io::Error) -> Error {
     if error.kind() == io::ErrorKind::TimedOut {
         return Error::Busy(git.address.url.clone());
     }
-    Error::cache("lock", git.directory)(error)
+    Error::cache("lock", git.git.directory())(error)
 }

@@ -1,18 +1,15 @@
 //! Functions from git repositories, fetched by the host's own git.
 //!
-//! Git has the user's keys and helpers, and nobody is asked anything: what would need an answer fails. What strangers
-//! chose, an address or a revision, is never an option, and no hook, filter or submodule of theirs runs.
+//! Git has the user's keys and helpers, and never prompts: what would need an answer fails. Input from strangers, an address
+//! or a revision, never becomes an option, and no hook, filter or submodule of theirs runs.
 
 mod address;
 mod checkout;
-mod environment;
 mod fetch;
 mod mirror;
-mod noted;
-mod program;
-mod refs;
+mod refusal;
+mod repository_git;
+mod resolved_names;
 mod revision;
-mod said;
-mod ssh;
 
 pub(crate) use fetch::GitFetcher;

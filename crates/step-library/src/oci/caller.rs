@@ -26,7 +26,7 @@ impl Caller {
         let configs = asker.docker_auth_configs.iter();
         for text in configs.filter(|it| !it.trim().is_empty()) {
             let found = DockerConfig::parse(text).and_then(|config| config.login(image));
-            let found = found.map_err(|why| Error::Asked {
+            let found = found.map_err(|why| Error::Invalid {
                 what: "the variable DOCKER_AUTH_CONFIG".to_owned(),
                 why: format!("is not as it should be: {why}"),
                 help: Some("it holds what docker's config.json does".to_owned()),

@@ -131,7 +131,7 @@ fn is_repository(text: &str) -> bool {
 
 fn wrong(text: &str, why: &str) -> Error {
     let shown: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
-    Error::Asked {
+    Error::Invalid {
         what: format!("`{shown}`"),
         why: why.to_owned(),
         help: None,

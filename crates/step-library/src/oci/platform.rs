@@ -25,7 +25,7 @@ impl Platform {
             _ => ("", "", None),
         };
         if os.is_empty() {
-            return Err(Error::Asked {
+            return Err(Error::Invalid {
                 what: format!("`{}`", text.chars().take(60).collect::<String>()),
                 why: "is no platform, as linux/amd64 is".to_owned(),
                 help: None,

@@ -14,12 +14,15 @@ use steps::{Asker, Published};
 pub(crate) struct ImagePublisher {
     registries: Registries,
     /// How long one blob may take.
-    within: Duration,
+    allowed: Duration,
 }
 
 impl ImagePublisher {
-    pub(crate) fn new(registries: Registries, within: Duration) -> Self {
-        Self { registries, within }
+    pub(crate) fn new(registries: Registries, allowed: Duration) -> Self {
+        Self {
+            registries,
+            allowed,
+        }
     }
 
     /// Sends the image of an archive, and has tags name it.
@@ -35,7 +38,9 @@ impl ImagePublisher {
         let own = contents.manifests.last().map(|it| &it.digest);
         check_version(&registry, &exact, own).await?;
         for (digest, region) in &contents.blobs {
-            registry.upload(digest, &path, *region, self.within).await?;
+            registry
+                .upload(digest, &path, *region, self.allowed)
+                .await?;
         }
         self.name(&registry, &contents).await
     }

@@ -29,14 +29,14 @@ impl Registry {
         digest: &Digest,
         archive: &Path,
         region: Region,
-        within: Duration,
+        allowed: Duration,
     ) -> Result<(), Error> {
         if self.has_blob(digest).await? {
             return Ok(());
         }
         let mut attempt = 1;
         loop {
-            let sent = self.send_blob(digest, archive, region, within).await;
+            let sent = self.send_blob(digest, archive, region, allowed).await;
             match sent {
                 // What was begun is of no use any more, so all is sent again.
                 Err(error) if error.is_temporary() && attempt < ATTEMPTS => {
@@ -65,7 +65,7 @@ impl Registry {
         digest: &Digest,
         archive: &Path,
         region: Region,
-        within: Duration,
+        allowed: Duration,
     ) -> Result<(), Error> {
         let mut url = self.begin().await?;
         url.query_pairs_mut()
@@ -84,8 +84,8 @@ impl Registry {
         };
         // The answer begins when all was sent.
         let patient = self.web.with_limits(Limits {
-            deadline: within,
-            overall: within,
+            deadline: allowed,
+            overall: allowed,
             attempts: 1,
             ..Limits::default()
         });

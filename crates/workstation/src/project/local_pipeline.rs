@@ -6,7 +6,7 @@ use crate::project::given_files::gather;
 use crate::project::includes::LocalIncludes;
 use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
-use crate::project::repository::{Git, GitRepository};
+use crate::project::repository::{BlockingGit, GitRepository};
 use crate::project::run_steps::check_steps;
 use crate::project::surroundings::{Surroundings, tells_of_commit};
 use crate::remote::{ApiMode, GitLabVariables, Merged, Outside, ProjectIncludes};
@@ -63,7 +63,7 @@ impl LocalPipeline {
                     diagnostics: *found,
                 };
                 let home = options.home.clone();
-                let git = Arc::new(Git::new(project.root()));
+                let git = Arc::new(BlockingGit::new(project.root()));
                 let outside = Outside::new(&options.elsewhere, home, &git);
                 return Ok((checked, Arc::new(outside)));
             }

@@ -46,7 +46,7 @@ impl LocalProject {
                 source,
             });
         }
-        let root = job_runner::toplevel(&directory).unwrap_or_else(|| directory.clone());
+        let root = git::toplevel(&directory).unwrap_or_else(|| directory.clone());
         let file = file.map_or_else(
             || usual_file(&root),
             |named| {
@@ -117,7 +117,7 @@ impl LocalProject {
 
 /// Returns whether a directory lies in a repository of git.
 pub fn is_in_repository(directory: &Path) -> bool {
-    job_runner::toplevel(directory).is_some()
+    git::toplevel(directory).is_some()
 }
 
 /// Returns the shortest path of a file in the project, relative to its root, so that a file has one

@@ -1,9 +1,9 @@
 use crate::error::LocalError;
-use crate::project::repository::{Git, GitError, GitRepository};
+use crate::project::repository::{BlockingGit, BlockingGitError, GitRepository};
 use crate::project::situation::{Described, Situation, SituationRef, describe};
 use crate::remote::{GitLabVariables, Outside, Protection, Taken};
 use executor_core::variable::JobVariables;
-use job_runner::{Head, RepositoryError, RepositoryFacts, glance};
+use git::{Head, RepositoryError, RepositoryFacts, glance};
 use pipeline::context::{GivenVariable, PipelineContext};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 /// given. Nothing is looked at before somebody asks.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
-    git: Arc<Git>,
+    git: Arc<BlockingGit>,
     repository: Arc<GitRepository>,
     situation: Situation,
     /// The pipeline file.
@@ -39,7 +39,7 @@ impl Surroundings {
         situation: Situation,
         given: Vec<GivenVariable>,
     ) -> Self {
-        let git = Arc::new(Git::new(root));
+        let git = Arc::new(BlockingGit::new(root));
         let repository = Arc::new(GitRepository::with_git(Arc::clone(&git)));
         Self {
             git,
@@ -64,7 +64,7 @@ impl Surroundings {
     }
 
     /// Returns who asks git.
-    pub(crate) fn git(&self) -> &Arc<Git> {
+    pub(crate) fn git(&self) -> &Arc<BlockingGit> {
         &self.git
     }
 
@@ -147,7 +147,7 @@ impl Surroundings {
         Ok(self.described.get_or_init(|| known))
     }
 
-    fn describe(&self, facts: &RepositoryFacts) -> Result<Described, GitError> {
+    fn describe(&self, facts: &RepositoryFacts) -> Result<Described, BlockingGitError> {
         let outside = self.outside.as_ref();
         let remote = facts.remote_url.as_deref();
         let server = outside.and_then(|outside| outside.own_server(remote));
@@ -160,16 +160,18 @@ impl Surroundings {
         )
     }
 
-    fn facts(&self) -> Result<RepositoryFacts, GitError> {
+    fn facts(&self) -> Result<RepositoryFacts, BlockingGitError> {
         match self.git.describe() {
             // A pipeline can be looked at anywhere, if not run.
-            Err(GitError::Repository(RepositoryError::None { .. })) => Ok(RepositoryFacts {
-                toplevel: self.git.root().to_owned(),
-                head: Head::Detached,
-                commit: None,
-                remote_url: None,
-                default_branch: None,
-            }),
+            Err(BlockingGitError::Repository(RepositoryError::None { .. })) => {
+                Ok(RepositoryFacts {
+                    toplevel: self.git.root().to_owned(),
+                    head: Head::Detached,
+                    commit: None,
+                    remote_url: None,
+                    default_branch: None,
+                })
+            }
             described => described,
         }
     }

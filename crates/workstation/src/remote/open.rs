@@ -1,12 +1,12 @@
 use super::variables::project_of;
 use super::{RemoteError, RemoteOptions, UserAccounts, UserSurroundings, Variables};
 use crate::history::state::StateDir;
-use crate::project::repository::Git;
+use crate::project::repository::BlockingGit;
 use crate::settings::Settings;
 use gitlab_api::{Accounts, Instance};
 use includes::{
-    Cached, Elsewhere, ElsewhereSettings, Fallback, GitServers, GitWays, Library, LockFile, Locked,
-    Notes, Record, Recorded, Servers, Store,
+    Cached, Elsewhere, ElsewhereSettings, GitRoutes, GitServers, Library, LibraryChain, LockFile,
+    Locked, Notes, Record, Recorded, Servers, Store,
 };
 use pipeline::include::{IncludeError, IncludeFailure};
 use pipeline::repository::{Paths, RepositoryError};
@@ -22,7 +22,7 @@ use web::{Waiter, Web};
 pub(crate) struct Outside {
     options: RemoteOptions,
     home: Option<PathBuf>,
-    git: Arc<Git>,
+    git: Arc<BlockingGit>,
     known: OnceLock<Result<Known, RemoteError>>,
     opened: OnceLock<Result<Opened, RemoteError>>,
     found: OnceLock<Result<Found, IncludeError>>,
@@ -69,7 +69,11 @@ struct Found {
 
 impl Outside {
     /// Returns the way for a working tree; `home` is the home directory, if not the user's.
-    pub(crate) fn new(options: &RemoteOptions, home: Option<PathBuf>, git: &Arc<Git>) -> Self {
+    pub(crate) fn new(
+        options: &RemoteOptions,
+        home: Option<PathBuf>,
+        git: &Arc<BlockingGit>,
+    ) -> Self {
         Self {
             options: options.clone(),
             home,
@@ -216,9 +220,9 @@ impl Outside {
         let Some(directory) = self.directory() else {
             return Arc::new(servers);
         };
-        let ways: Arc<dyn GitWays> = Arc::clone(&opened.accounts) as Arc<dyn GitWays>;
-        let git = GitServers::new(ways, directory.join("git"));
-        Arc::new(Fallback::new(servers, git))
+        let routes: Arc<dyn GitRoutes> = Arc::clone(&opened.accounts) as Arc<dyn GitRoutes>;
+        let git = GitServers::new(routes, directory.join("git"));
+        Arc::new(LibraryChain::new(servers, git))
     }
 
     /// Returns a library that keeps the answers of another one, if only until the end.
@@ -271,7 +275,7 @@ impl Outside {
 
     /// Returns where the project was cloned from.
     pub(crate) fn remote(&self) -> Option<String> {
-        let facts = job_runner::glance(self.git.root());
+        let facts = git::glance(self.git.root());
         let facts = facts.or_else(|| self.git.describe().ok());
         facts?.remote_url
     }

@@ -1,7 +1,7 @@
 use super::{Outside, RemoteError};
 use crate::PipelineOptions;
 use crate::project::local_project::LocalProject;
-use crate::project::repository::Git;
+use crate::project::repository::BlockingGit;
 use crate::remote::variables::project_of;
 use gitlab_api::{Accounts, ApiError, Client, Instance, TokenInfo, TokenKind};
 use includes::Fetching;
@@ -42,7 +42,7 @@ impl GitLabStatus {
         project: &LocalProject,
         options: &PipelineOptions,
     ) -> Result<Option<Self>, RemoteError> {
-        let git = Arc::new(Git::new(project.root()));
+        let git = Arc::new(BlockingGit::new(project.root()));
         let outside = Outside::new(&options.elsewhere, options.home.clone(), &git);
         let opened = outside.opened()?;
         let Some(instance) = opened.accounts.own() else {

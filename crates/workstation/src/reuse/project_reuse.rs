@@ -12,12 +12,11 @@ use crate::run::RunOptions;
 use executor_core::job::Job;
 use executor_core::variable::JobVariable;
 use executor_core::{Cancellation, RunContext, RunnerConfig};
-use job_runner::{
-    ArtifactStore, FileContent, Snapshot, TreeContents, ask_git, common_dir, ref_state, toplevel,
-};
+use git::{Git, common_dir, ref_state, toplevel};
+use job_runner::{ArtifactStore, FileContent, Snapshot, TreeContents};
 use parking_lot::Mutex;
 use pipeline_insight::affected::InputPattern;
-use process::Supervisor;
+use process::{NeverStop, Supervisor};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::fs;
@@ -258,7 +257,8 @@ impl ProjectReuse {
             let top = toplevel(&self.project)?;
             let common = common_dir(&top)?;
             let list = ["ls-files", "--stage", "-v", "-z"];
-            let index = ask_git(&top, &self.supervisor.tree(), &list).await;
+            let processes = self.supervisor.tree();
+            let index = Git::local(&processes, &top).output(&list, &NeverStop).await;
             let mut said = vec![index.ok()?];
             for name in OF_THE_REPOSITORY {
                 said.push(match fs::read(common.join(name)) {

@@ -48,7 +48,7 @@ pub(crate) fn of_plan(
 /// Returns what tells a project from all others: where its history is, so that worktrees of one
 /// repository share their caches, and nobody gets at those of another by what his files say.
 pub(crate) fn project_name(root: &Path) -> String {
-    let history = job_runner::common_dir(root);
+    let history = git::common_dir(root);
     let path = match &history {
         Some(history) if history.ends_with(".git") => history.parent().unwrap_or(history),
         Some(history) => history,

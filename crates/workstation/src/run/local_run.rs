@@ -346,9 +346,9 @@ fn note_times(state: &ProjectState, stopwatch: &Stopwatch, place: JobPlace) {
 }
 
 fn refuse_without_repository(root: &Path) -> Result<(), LocalError> {
-    if job_runner::toplevel(root).is_some() {
+    if git::toplevel(root).is_some() {
         return Ok(());
     }
     let directory = root.to_owned();
-    Err(job_runner::RepositoryError::None { directory }.into())
+    Err(git::RepositoryError::None { directory }.into())
 }

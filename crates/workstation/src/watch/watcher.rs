@@ -6,7 +6,7 @@ use super::fs_watches::{Eyes, Happened};
 use super::messages::{Ready, Signal, Signals, Told};
 use super::tree_state::TreeState;
 use super::tree_watch::WatchMeans;
-use crate::project::repository::Git;
+use crate::project::repository::BlockingGit;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const MOST_NEW: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Watcher {
     root: PathBuf,
-    git: Git,
+    git: BlockingGit,
     /// What git has while it changes the tree.
     index_lock: Option<PathBuf>,
     tree: TreeState,
@@ -49,7 +49,7 @@ impl Watcher {
         signals: Signals,
         told: UnboundedSender<Told>,
     ) -> Self {
-        let git = Git::new(root);
+        let git = BlockingGit::new(root);
         let index = git.read(&["rev-parse", "--git-path", "index.lock"]).ok();
         let index_lock = index.and_then(|path| {
             let path = String::from_utf8(path).ok()?;
@@ -263,7 +263,10 @@ impl Watcher {
 
     /// Returns the files that count.
     fn list(&self) -> Result<BTreeSet<PathBuf>, String> {
-        let files = self.git.taken().map_err(|error| error.to_string())?;
+        let files = self
+            .git
+            .snapshot_files()
+            .map_err(|error| error.to_string())?;
         let files = files.into_iter();
         let mut files: BTreeSet<PathBuf> = files.filter(|path| !is_editors_own(path)).collect();
         files.extend(self.followed.iter().cloned());

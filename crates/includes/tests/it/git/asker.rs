@@ -1,7 +1,7 @@
 use gitlab_api::Instance;
 use gitlab_testkit::{GitLab, Sshd};
 use includes::{
-    Answer, GitServers, GitWay, GitWays, Library, LibraryError, ProjectAddress, Question,
+    Answer, GitRoute, GitRoutes, GitServers, Library, LibraryError, ProjectAddress, Question,
 };
 use process::{CaptureLimits, Command, NeverStop, Settings, Supervisor};
 use std::fs;
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A user with a home directory of his own, and one way by Git.
+/// A user with their own home directory and one route for Git.
 #[derive(Debug)]
 pub(super) struct Asker {
     pub(super) home: tempfile::TempDir,
@@ -17,21 +17,21 @@ pub(super) struct Asker {
     instance: Instance,
 }
 
-/// One way to all GitLabs, or none.
+/// One route to all GitLabs, or none.
 #[derive(Debug)]
-pub(super) struct OneWay(pub(super) Option<GitWay>);
+pub(super) struct OneRoute(pub(super) Option<GitRoute>);
 
-impl GitWays for OneWay {
-    fn way(&self, _: &Instance) -> Option<GitWay> {
+impl GitRoutes for OneRoute {
+    fn route(&self, _: &Instance) -> Option<GitRoute> {
         self.0.clone()
     }
 }
 
 impl Asker {
-    /// Returns a user who goes this way; `more` is in his environment.
-    pub(super) fn on(way: Option<GitWay>, more: &[(&str, &str)]) -> Self {
+    /// Returns a user who goes this route; `more` is in his environment.
+    pub(super) fn on(route: Option<GitRoute>, more: &[(&str, &str)]) -> Self {
         let home = tempfile::tempdir().expect("a directory");
-        let library = Self::library(home.path(), way, more);
+        let library = Self::library(home.path(), route, more);
         Self {
             home,
             library,
@@ -39,7 +39,7 @@ impl Asker {
         }
     }
 
-    fn library(home: &Path, way: Option<GitWay>, more: &[(&str, &str)]) -> GitServers {
+    fn library(home: &Path, route: Option<GitRoute>, more: &[(&str, &str)]) -> GitServers {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut variables = vec![
             ("PATH".to_owned(), path),
@@ -48,17 +48,21 @@ impl Asker {
         ];
         let more = more.iter();
         variables.extend(more.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        GitServers::new(Arc::new(OneWay(way)), home.join("cache/git")).with_environment(variables)
+        GitServers::new(Arc::new(OneRoute(route)), home.join("cache/git"))
+            .with_environment(variables)
     }
 
     /// Returns a user who comes over SSH, with the key that is let in.
     pub(super) fn over_ssh(sshd: &Sshd) -> Self {
-        Self::on(Some(ssh_way(sshd)), &[("GIT_SSH_COMMAND", &sshd.command())])
+        Self::on(
+            Some(ssh_route(sshd)),
+            &[("GIT_SSH_COMMAND", &sshd.command())],
+        )
     }
 
     /// Returns a user who comes over HTTP.
     pub(super) fn over_http(gitlab: &GitLab) -> Self {
-        Self::on(Some(http_way(gitlab)), &[])
+        Self::on(Some(http_route(gitlab)), &[])
     }
 
     /// Writes a file of the user's.
@@ -69,8 +73,8 @@ impl Asker {
         path
     }
 
-    /// Writes a program that notes that it was asked for a password, and then gives none for long.
-    /// Returns the settings of Git that name it, and the note.
+    /// Writes a program that records that it was asked for a password, and then hangs.
+    /// Returns settings of Git that name it, and the record's path.
     pub(super) fn write_asking(&self) -> (String, PathBuf) {
         let note = self.home.path().join("asked");
         let script = format!(
@@ -124,23 +128,23 @@ impl Asker {
     }
 }
 
-pub(super) fn ssh_way(sshd: &Sshd) -> GitWay {
-    GitWay::Ssh {
+pub(super) fn ssh_route(sshd: &Sshd) -> GitRoute {
+    GitRoute::Ssh {
         user: "git".to_owned(),
         host: sshd.address().ip().to_string(),
         port: Some(sshd.address().port()),
     }
 }
 
-pub(super) fn http_way(gitlab: &GitLab) -> GitWay {
-    GitWay::Http {
+pub(super) fn http_route(gitlab: &GitLab) -> GitRoute {
+    GitRoute::Http {
         instance: Instance::parse(&gitlab.url()).expect("an address"),
         authority: gitlab.authority().map(Path::to_owned),
         login: None,
     }
 }
 
-/// Returns what went wrong with the advice, without what differs from run to run.
+/// Returns an error and its help, with the port replaced.
 pub(super) fn words<T: std::fmt::Debug>(answer: Result<T, LibraryError>, port: u16) -> String {
     let error = answer.expect_err("refused");
     let kind = format!("{error:?}");

@@ -1,8 +1,9 @@
-use super::asker::{OneWay, http_way, ssh_way, words};
+use super::asker::{OneRoute, http_route, ssh_route, words};
 use gitlab_api::{Accounts, Instance, Token, TokenKind};
 use gitlab_testkit::{GitLab, Sshd};
 use includes::{
-    Answer, Fallback, GitServers, GitWay, Library, LibraryError, ProjectAddress, Question, Servers,
+    Answer, GitRoute, GitServers, Library, LibraryChain, LibraryError, ProjectAddress, Question,
+    Servers,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -41,12 +42,17 @@ impl Accounts for User {
 
 struct Asking {
     home: tempfile::TempDir,
-    library: Fallback<Servers, GitServers>,
+    library: LibraryChain<Servers, GitServers>,
     instance: Instance,
 }
 
 impl Asking {
-    fn new(gitlab: &GitLab, token: Option<&'static str>, way: Option<GitWay>, ssh: &str) -> Self {
+    fn new(
+        gitlab: &GitLab,
+        token: Option<&'static str>,
+        route: Option<GitRoute>,
+        ssh: &str,
+    ) -> Self {
         let home = tempfile::tempdir().expect("a directory");
         let instance = Instance::parse(&gitlab.url()).expect("an address");
         let options = WebOptions {
@@ -67,7 +73,7 @@ impl Asking {
             token,
         };
         let servers = Servers::new(Web::new(options).expect("a client"), Arc::new(user));
-        let git = GitServers::new(Arc::new(OneWay(way)), home.path().join("git"));
+        let git = GitServers::new(Arc::new(OneRoute(route)), home.path().join("git"));
         let path = std::env::var("PATH").unwrap_or_default();
         let home_path = home.path().display().to_string();
         let git = git.with_environment([
@@ -78,7 +84,7 @@ impl Asking {
         ]);
         Self {
             home,
-            library: Fallback::new(servers, git),
+            library: LibraryChain::new(servers, git),
             instance,
         }
     }
@@ -112,7 +118,7 @@ async fn git_is_asked_for_what_the_api_does_not_show_and_then_alone() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").private().commit(&[("a.yml", "a")]);
     let sshd = Sshd::start(&gitlab);
-    let user = Asking::new(&gitlab, None, Some(ssh_way(&sshd)), &sshd.command());
+    let user = Asking::new(&gitlab, None, Some(ssh_route(&sshd)), &sshd.command());
     assert_eq!(user.commit("g/p", "main").await.as_ref(), Ok(&sha));
     let asked = gitlab.total();
     assert!(asked > 0, "the API is asked first");
@@ -138,7 +144,7 @@ async fn git_is_not_asked_for_what_the_api_answers() {
     let user = Asking::new(
         &gitlab,
         Some("glpat-x"),
-        Some(ssh_way(&sshd)),
+        Some(ssh_route(&sshd)),
         &sshd.command(),
     );
     assert_eq!(user.commit("g/public", "main").await.as_ref(), Ok(&public));
@@ -156,7 +162,12 @@ async fn an_error_shows_both_attempts() {
     let gitlab = GitLab::start();
     gitlab.project("g/p").private().commit(&[("a.yml", "a")]);
     let port = gitlab.address().port();
-    let user = Asking::new(&gitlab, Some("glpat-wrong"), Some(http_way(&gitlab)), "ssh");
+    let user = Asking::new(
+        &gitlab,
+        Some("glpat-wrong"),
+        Some(http_route(&gitlab)),
+        "ssh",
+    );
     let said = words(user.commit("g/p", "main").await, port);
     assert!(said.starts_with("Denied: "), "{said}");
     assert!(said.contains("GITLAB_TOKEN"), "{said}");
@@ -165,7 +176,7 @@ async fn an_error_shows_both_attempts() {
         "{said}"
     );
     assert!(!said.contains("glpat-wrong"), "{said}");
-    // Without a way, what the API says stands alone.
+    // Without a route, what the API says stands alone.
     let user = Asking::new(&gitlab, Some("glpat-wrong"), None, "ssh");
     let said = words(user.commit("g/p", "main").await, port);
     assert!(

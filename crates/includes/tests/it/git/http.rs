@@ -1,7 +1,7 @@
-use super::asker::{Asker, http_way, words};
+use super::asker::{Asker, http_route, words};
 use executor_core::job::SecretString;
 use gitlab_testkit::{Fault, GitLab};
-use includes::GitWay;
+use includes::GitRoute;
 
 /// Returns a GitLab over TLS with a private project of one file, and the commit.
 fn gitlab() -> (GitLab, String) {
@@ -43,11 +43,11 @@ async fn a_private_project_is_read_with_a_credential_helper() {
 async fn the_token_of_a_job_opens_what_its_project_may_see() {
     let (gitlab, sha) = gitlab();
     gitlab.job_token("job-secret");
-    let GitWay::Http {
+    let GitRoute::Http {
         instance,
         authority,
         ..
-    } = http_way(&gitlab)
+    } = http_route(&gitlab)
     else {
         unreachable!("it is one over HTTP");
     };
@@ -55,12 +55,12 @@ async fn the_token_of_a_job_opens_what_its_project_may_see() {
         "gitlab-ci-token".to_owned(),
         SecretString::new("job-secret"),
     ));
-    let way = GitWay::Http {
+    let route = GitRoute::Http {
         instance,
         authority,
         login,
     };
-    let user = Asker::on(Some(way), &[]);
+    let user = Asker::on(Some(route), &[]);
     assert_eq!(user.commit("g/p", "main").await.as_ref(), Ok(&sha));
     assert_eq!(user.file("g/p", &sha, "a.yml").await.as_deref(), Ok("a"));
 }
@@ -76,10 +76,10 @@ async fn nobody_is_asked_for_a_password() {
     let answer = user.commit("g/p", "main").await;
     assert_eq!(
         words(answer, port),
-        "Denied: https://127.0.0.1:PORT asks Git for a name and a password, and nothing knows a right one (a credential helper of Git or a line in `~/.netrc` can: the password is a token with the scope `read_repository`)"
+        "Denied: https://127.0.0.1:PORT asks Git for a name and a password, and Git has none that are right (a credential helper of Git or a line in `~/.netrc` can provide them: the password is a token with the scope `read_repository`)"
     );
     let other = Asker::on(
-        Some(http_way(&gitlab)),
+        Some(http_route(&gitlab)),
         &[
             ("GIT_ASKPASS", &program),
             ("SSH_ASKPASS", &program),
@@ -87,7 +87,7 @@ async fn nobody_is_asked_for_a_password() {
         ],
     );
     other.commit("g/p", "main").await.expect_err("refused");
-    assert!(!note.exists(), "nobody is asked");
+    assert!(!note.exists(), "Git does not prompt");
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn a_password_that_is_refused_is_told_from_a_project_that_is_not_there() {
         "machine 127.0.0.1 login me password wrong\n",
     );
     let said = words(user.commit("g/p", "main").await, port);
-    assert!(said.contains("nothing knows a right one"), "{said}");
+    assert!(said.contains("Git has none that are right"), "{said}");
     assert!(said.contains("read_repository"), "{said}");
     assert!(!said.contains("wrong"), "{said}");
     user.write(
@@ -131,15 +131,15 @@ async fn a_redirect_is_not_followed() {
 #[tokio::test]
 async fn a_server_that_nobody_vouches_for_is_refused() {
     let (gitlab, _) = gitlab();
-    let GitWay::Http { instance, .. } = http_way(&gitlab) else {
+    let GitRoute::Http { instance, .. } = http_route(&gitlab) else {
         unreachable!("it is one over HTTP");
     };
-    let way = GitWay::Http {
+    let route = GitRoute::Http {
         instance,
         authority: None,
         login: None,
     };
-    let user = Asker::on(Some(way), &[]);
+    let user = Asker::on(Some(route), &[]);
     let said = words(user.commit("g/p", "main").await, gitlab.address().port());
     assert!(
         said.starts_with("Unavailable: https://127.0.0.1:PORT did not answer Git"),
@@ -155,17 +155,17 @@ async fn plain_http_needs_a_gitlab_that_is_reached_by_it() {
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let user = Asker::over_http(&gitlab);
     assert_eq!(user.commit("g/p", "main").await.as_ref(), Ok(&sha));
-    // The user's own settings lead from https to http, which is a way down.
+    // The user's own settings lead from https to http, which is weaker.
     let settings = format!(
         "[url \"{}/\"]\n\tinsteadOf = https://gitlab.example.com/\n",
         gitlab.url()
     );
-    let way = GitWay::Http {
+    let route = GitRoute::Http {
         instance: gitlab_api::Instance::parse("gitlab.example.com").expect("an address"),
         authority: None,
         login: None,
     };
-    let down = Asker::on(Some(way), &[]);
+    let down = Asker::on(Some(route), &[]);
     down.write(".gitconfig", 0o600, &settings);
     gitlab.reset_count();
     down.commit("g/p", "main").await.expect_err("refused");

@@ -1,11 +1,11 @@
-use super::asker::{Asker, http_way, run, words};
+use super::asker::{Asker, http_route, run, words};
 use gitlab_testkit::GitLab;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Returns the repository that is kept of the only project that was asked.
+/// Returns the cached repository of the only project.
 fn repository(user: &Asker) -> PathBuf {
     let directory = user.home.path().join("cache/git");
     let entries = fs::read_dir(directory).expect("a directory");
@@ -26,7 +26,7 @@ fn files_below(directory: &Path, each: &mut impl FnMut(&Path)) {
 }
 
 #[tokio::test]
-async fn a_repository_that_is_damaged_is_made_anew() {
+async fn damaged_repository_is_created_anew() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let user = Asker::over_http(&gitlab);
@@ -67,7 +67,7 @@ async fn a_repository_that_is_damaged_is_made_anew() {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_for_its_owner_alone() {
+async fn cache_is_readable_by_its_owner_only() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let user = Asker::over_http(&gitlab);
@@ -155,7 +155,7 @@ async fn whoever_gives_up_leaves_no_process() {
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let _held = gitlab.hold("/g/p.git/*");
     let mark = format!("given-up-{}", std::process::id());
-    let user = Asker::on(Some(http_way(&gitlab)), &[("TEST_MARK", &mark)]);
+    let user = Asker::on(Some(http_route(&gitlab)), &[("TEST_MARK", &mark)]);
     let asking = user.file("g/p", &sha, "a.yml");
     let waiting = async {
         while gitlab.total() == 0 {

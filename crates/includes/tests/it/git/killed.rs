@@ -1,17 +1,17 @@
-//! Programs that are ended while a Git waits.
+//! Programs that are killed while a Git waits.
 
-use super::asker::OneWay;
+use super::asker::OneRoute;
 use crate::program::program;
-use includes::{GitServers, GitWay};
+use includes::{GitRoute, GitServers};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Returns a library whose command of SSH writes its number to `ssh.pid` in a directory, and never answers.
+/// Returns a library whose SSH command writes its process id to `ssh.pid` in a directory, and never answers.
 pub(crate) fn silent_servers(dir: &Path) -> GitServers {
-    let way = GitWay::Ssh {
+    let route = GitRoute::Ssh {
         user: "git".to_owned(),
         host: "localhost".to_owned(),
         port: None,
@@ -19,7 +19,7 @@ pub(crate) fn silent_servers(dir: &Path) -> GitServers {
     let pid = dir.join("ssh.pid").display().to_string();
     let ssh = format!("sh -c 'echo $$ >{pid}.new; mv {pid}.new {pid}; sleep 600'");
     let path = std::env::var("PATH").unwrap_or_default();
-    GitServers::new(Arc::new(OneWay(Some(way))), dir.join("git")).with_environment([
+    GitServers::new(Arc::new(OneRoute(Some(route))), dir.join("git")).with_environment([
         ("PATH", path),
         ("HOME", dir.display().to_string()),
         ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
@@ -57,7 +57,7 @@ fn guards(dir: &Path) -> bool {
 }
 
 #[test]
-fn who_is_killed_leaves_no_git_behind() {
+fn killed_program_leaves_no_git_behind() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut asking = program("ask git", dir.path()).spawn().expect("started");
     let pid = until("git starts its SSH", || {

@@ -1,4 +1,4 @@
-use super::asker::{Asker, run, ssh_way, words};
+use super::asker::{Asker, run, ssh_route, words};
 use gitlab_testkit::{GitLab, Sshd};
 use std::fs;
 
@@ -53,7 +53,7 @@ async fn the_users_own_command_of_ssh_is_used() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let sshd = Sshd::start(&gitlab);
-    let user = Asker::on(Some(ssh_way(&sshd)), &[]);
+    let user = Asker::on(Some(ssh_route(&sshd)), &[]);
     let settings = format!("[core]\n\tsshCommand = \"{}\"\n", sshd.command());
     user.write(".gitconfig", 0o600, &settings);
     assert_eq!(user.commit("g/p", "main").await.as_ref(), Ok(&sha));
@@ -99,19 +99,19 @@ async fn a_host_key_that_is_not_known_or_changed_ends_it_without_a_question() {
     for (hosts, expect) in [
         (
             "",
-            "Refused: the host key of ssh://127.0.0.1:PORT is not known, and nobody is asked (`ssh \
-             -T -p PORT git@127.0.0.1` asks once whether it is right)",
+            "Refused: the host key of ssh://127.0.0.1:PORT is not known, and Git must not prompt (`ssh \
+             -T -p PORT git@127.0.0.1` prompts for it once)",
         ),
         (
             &*changed,
-            "Refused: ssh://127.0.0.1:PORT has another host key than the one that is known, or a revoked one \
-             (somebody may be in between; ask who runs the server before its old key leaves \
+            "Refused: the host key of ssh://127.0.0.1:PORT differs from the known one, or is revoked \
+             (this may be an attack; ask the server's owner before you remove the old key from \
              `~/.ssh/known_hosts`)",
         ),
         (
             &*revoked,
-            "Refused: ssh://127.0.0.1:PORT has another host key than the one that is known, or a revoked one \
-             (somebody may be in between; ask who runs the server before its old key leaves \
+            "Refused: the host key of ssh://127.0.0.1:PORT differs from the known one, or is revoked \
+             (this may be an attack; ask the server's owner before you remove the old key from \
              `~/.ssh/known_hosts`)",
         ),
     ] {
@@ -121,7 +121,7 @@ async fn a_host_key_that_is_not_known_or_changed_ends_it_without_a_question() {
         let command = sshd.command().replace(" -o StrictHostKeyChecking=yes", "");
         let command = command.replace(" -o BatchMode=yes", "");
         let user = Asker::on(
-            Some(ssh_way(&sshd)),
+            Some(ssh_route(&sshd)),
             &[("GIT_SSH_COMMAND", &command), ("DISPLAY", ":0")],
         );
         let answer = user.commit("g/p", "main").await;
@@ -150,7 +150,7 @@ async fn a_key_that_needs_a_passphrase_asks_nobody() {
     );
     let program = user.home.path().join("ask").display().to_string();
     let asked = Asker::on(
-        Some(ssh_way(&sshd)),
+        Some(ssh_route(&sshd)),
         &[
             ("GIT_SSH_COMMAND", &command),
             ("DISPLAY", ":0"),
@@ -162,11 +162,11 @@ async fn a_key_that_needs_a_passphrase_asks_nobody() {
     let answer = asked.commit("g/p", "main").await;
     let said = words(answer, sshd.address().port());
     assert!(
-        said.starts_with("Denied: ssh://127.0.0.1:PORT knows none of the keys"),
+        said.starts_with("Denied: ssh://127.0.0.1:PORT accepts none of your keys"),
         "{said}"
     );
     assert!(said.contains("Permission denied (publickey)"), "{said}");
-    assert!(!note.exists(), "nobody is asked");
+    assert!(!note.exists(), "Git does not prompt");
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn what_is_not_there_is_told_apart() {
     let none = words(user.commit("g/none", "main").await, port);
     assert_eq!(
         none,
-        "NoProject: ssh://127.0.0.1:PORT has no such repository for whoever asks (-)"
+        "NoProject: ssh://127.0.0.1:PORT has no such repository, or does not show it to you (-)"
     );
     let none = words(user.file("g/none", &sha, "a.yml").await, port);
     assert!(none.starts_with("NoProject"), "{none}");
@@ -260,7 +260,7 @@ async fn names_of_strangers_are_never_options_and_reach_no_server() {
 }
 
 #[tokio::test]
-async fn without_a_way_nothing_is_asked() {
+async fn without_a_route_no_server_is_asked() {
     let user = Asker::on(None, &[]);
     let said = words(user.commit("g/p", "main").await, 0);
     assert!(said.starts_with("NoWay"), "{said}");

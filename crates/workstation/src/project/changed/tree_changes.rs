@@ -1,6 +1,6 @@
 use super::raw_diff;
-use crate::project::repository::{Git, GitError, merge_base, verified};
-use job_runner::{RepositoryRefs, toplevel};
+use crate::project::repository::{BlockingGit, BlockingGitError, merge_base, verified};
+use git::{RepositoryRefs, toplevel};
 use std::collections::BTreeSet;
 
 /// What changed in a working tree.
@@ -30,7 +30,7 @@ impl TreeChanges {
     }
 
     /// Asks git what changed since `base`, or else since what the branch will be pushed to.
-    pub(crate) fn ask(git: &Git, base: Option<&str>, default_branch: &str) -> Self {
+    pub(crate) fn ask(git: &BlockingGit, base: Option<&str>, default_branch: &str) -> Self {
         let asked = Self::find(git, base, default_branch);
         asked.unwrap_or_else(|unknown| Self {
             unknown: Some(unknown),
@@ -38,7 +38,7 @@ impl TreeChanges {
         })
     }
 
-    fn find(git: &Git, base: Option<&str>, default_branch: &str) -> Result<Self, String> {
+    fn find(git: &BlockingGit, base: Option<&str>, default_branch: &str) -> Result<Self, String> {
         if toplevel(git.root()).is_none() {
             return Err("this is no git repository".to_owned());
         }
@@ -57,7 +57,7 @@ impl TreeChanges {
             }
             None => default_base(git, default_branch)?,
         };
-        let cannot = |error: GitError| format!("git cannot say: {error}");
+        let cannot = |error: BlockingGitError| format!("git cannot say: {error}");
         let Some(begin) = merge_base(git, &commit).map_err(cannot)? else {
             return Err(format!(
                 "the histories of {name:?} and of what is checked out do not meet, at least not in \
@@ -73,7 +73,7 @@ impl TreeChanges {
 }
 
 /// Returns what the branch will be pushed to: its upstream, else the default branch.
-fn default_base(git: &Git, default_branch: &str) -> Result<(String, String), String> {
+fn default_base(git: &BlockingGit, default_branch: &str) -> Result<(String, String), String> {
     if let Some(commit) = verified(git, "@{upstream}") {
         return Ok((upstream_name(git), commit));
     }
@@ -103,7 +103,7 @@ fn default_base(git: &Git, default_branch: &str) -> Result<(String, String), Str
 }
 
 /// Returns the upstream's name for people.
-fn upstream_name(git: &Git) -> String {
+fn upstream_name(git: &BlockingGit) -> String {
     let args = ["rev-parse", "--abbrev-ref", "--verify", "@{upstream}"];
     let name = git.read(&args).unwrap_or_default();
     let name = String::from_utf8_lossy(&name).trim().to_owned();
@@ -115,8 +115,8 @@ fn upstream_name(git: &Git) -> String {
 }
 
 /// Returns the paths that commits since `begin` changed, and those that are not as in the newest commit.
-fn changed(git: &Git, begin: &str) -> Result<Vec<String>, String> {
-    let cannot = |error: GitError| format!("git cannot say: {error}");
+fn changed(git: &BlockingGit, begin: &str) -> Result<Vec<String>, String> {
+    let cannot = |error: BlockingGitError| format!("git cannot say: {error}");
     let mut found = BTreeSet::new();
     for sides in [&[begin, "HEAD"][..], &["--cached", "HEAD"], &[]] {
         let mut args = vec![

@@ -1,9 +1,9 @@
 use super::manager::HookManager;
 use super::{HookError, script};
 use crate::error::LocalError;
-use crate::project::repository::Git;
+use crate::project::repository::BlockingGit;
 use fail_point::fail_point;
-use job_runner::RepositoryError;
+use git::RepositoryError;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ const MODE: u32 = 0o777;
 #[derive(Debug)]
 pub struct PushHook {
     path: PathBuf,
-    git: Git,
+    git: BlockingGit,
 }
 
 /// Whether a push runs what it touches.
@@ -51,8 +51,8 @@ impl PushHook {
                 directory: directory.clone(),
             })
         };
-        let root = job_runner::toplevel(&directory).ok_or_else(none)?;
-        let git = Git::new(&root);
+        let root = git::toplevel(&directory).ok_or_else(none)?;
+        let git = BlockingGit::new(&root);
         let hooks = if let Some(named) = hooks_path(&git) {
             named
         } else {
@@ -242,7 +242,7 @@ impl PushHook {
 
 /// Returns the directory that the user's settings name for hooks. What our own commands say counts for
 /// them alone: they run no hooks.
-fn hooks_path(git: &Git) -> Option<PathBuf> {
+fn hooks_path(git: &BlockingGit) -> Option<PathBuf> {
     let ask = [
         "config",
         "-z",

@@ -1,4 +1,4 @@
-use super::git::{Git, GitError};
+use super::blocking_git::{BlockingGit, BlockingGitError};
 use pipeline::repository::Paths;
 use std::collections::BTreeSet;
 
@@ -18,7 +18,10 @@ pub(crate) enum ChangeBase {
 
 impl ChangeBase {
     /// Returns the paths that changed; `None` when nobody can know.
-    pub(super) fn changed_files(&self, git: &Git) -> Result<Option<Paths>, GitError> {
+    pub(super) fn changed_files(
+        &self,
+        git: &BlockingGit,
+    ) -> Result<Option<Paths>, BlockingGitError> {
         match self {
             Self::Unknown => Ok(None),
             Self::Given(paths) => Ok(Some(paths.clone())),
@@ -33,7 +36,7 @@ impl ChangeBase {
 }
 
 /// Returns the paths that are different in the working tree and in `commit`, a full object name.
-pub(super) fn changed_since(git: &Git, commit: &str) -> Result<Paths, GitError> {
+pub(super) fn changed_since(git: &BlockingGit, commit: &str) -> Result<Paths, BlockingGitError> {
     let differing = git.read(&[
         "diff",
         "--name-only",

@@ -1,8 +1,8 @@
 use super::answers::Answers;
+use super::blocking_git::{BlockingGit, BlockingGitError};
 use super::changes::{ChangeBase, changed_since, names};
-use super::git::{Git, GitError};
 use crate::remote::Outside;
-use job_runner::{RepositoryRefs, toplevel};
+use git::{GitError, RepositoryRefs, toplevel};
 use pipeline::repository::{Paths, Repository, RepositoryError};
 use std::error::Error;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock, Weak};
 /// Blocks while git is asked; may be used inside a runtime and outside of all.
 #[derive(Debug)]
 pub struct GitRepository {
-    git: Arc<Git>,
+    git: Arc<BlockingGit>,
     situated: OnceLock<Situated>,
     changed: OnceLock<Result<Option<Paths>, RepositoryError>>,
     uncommitted: OnceLock<Result<Paths, RepositoryError>>,
@@ -42,10 +42,10 @@ pub(crate) struct Situated {
 impl GitRepository {
     /// Returns the repository at `root`. Nothing is looked at before it is asked.
     pub fn new(root: &Path) -> Self {
-        Self::with_git(Arc::new(Git::new(root)))
+        Self::with_git(Arc::new(BlockingGit::new(root)))
     }
 
-    pub(crate) fn with_git(git: Arc<Git>) -> Self {
+    pub(crate) fn with_git(git: Arc<BlockingGit>) -> Self {
         Self {
             git,
             situated: OnceLock::new(),
@@ -217,7 +217,7 @@ impl Repository for GitRepository {
 }
 
 /// Returns the full name of the commit that `revision` means, whoever chose that.
-pub(crate) fn verified(git: &Git, revision: &str) -> Option<String> {
+pub(crate) fn verified(git: &BlockingGit, revision: &str) -> Option<String> {
     let commit = format!("{revision}^{{commit}}");
     let args = [
         "rev-parse",
@@ -235,14 +235,17 @@ pub(crate) fn verified(git: &Git, revision: &str) -> Option<String> {
 
 /// Returns the commit where the history of `commit` and what is checked out part; `None` when they
 /// have nothing in common.
-pub(crate) fn merge_base(git: &Git, commit: &str) -> Result<Option<String>, GitError> {
+pub(crate) fn merge_base(
+    git: &BlockingGit,
+    commit: &str,
+) -> Result<Option<String>, BlockingGitError> {
     match git.read(&["merge-base", commit, "HEAD"]) {
         Ok(found) => {
             let found = String::from_utf8_lossy(&found).trim().to_owned();
             Ok(Some(found).filter(|found| !found.is_empty()))
         }
-        // It fails without a word when there is none.
-        Err(GitError::Tool(job_runner::ToolError::Failed { said, .. })) if said.is_empty() => {
+        // It fails without a message when there is none.
+        Err(BlockingGitError::Git(GitError::Failed { stderr, .. })) if stderr.is_empty() => {
             Ok(None)
         }
         Err(error) => Err(error),
@@ -255,7 +258,7 @@ fn is_inside(path: &str) -> bool {
     path.split('/').all(plain)
 }
 
-fn unreadable(error: &GitError) -> RepositoryError {
+fn unreadable(error: &BlockingGitError) -> RepositoryError {
     let mut message = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

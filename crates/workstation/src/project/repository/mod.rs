@@ -26,11 +26,11 @@
 //! wildcards starts no git for them.
 
 mod answers;
+mod blocking_git;
 mod changes;
-mod git;
 mod git_repository;
 
+pub(crate) use blocking_git::{BlockingGit, BlockingGitError};
 pub(crate) use changes::ChangeBase;
-pub(crate) use git::{Git, GitError};
 pub use git_repository::GitRepository;
 pub(crate) use git_repository::{Situated, merge_base, verified};

@@ -3,11 +3,11 @@
 use super::remote::{path_of_url, server_of_url};
 use super::source::{EXTERNAL_PULL_REQUEST, PARENT, PUSH, UPSTREAM};
 use super::{Situation, SituationRef};
-use crate::project::repository::{ChangeBase, Git, GitError, Situated, merge_base};
+use crate::project::repository::{BlockingGit, BlockingGitError, ChangeBase, Situated, merge_base};
 use crate::remote::{OwnServer, may_be_gitlab};
 use executor_core::job::{PipelineId, RefType};
+use git::{Head, RepositoryFacts, RepositoryRefs};
 use includes::LockFile;
-use job_runner::{Head, RepositoryFacts, RepositoryRefs};
 use pipeline::context::{
     Chat, Commit, ExternalPullRequest, MergeRequest, MergeRequestBranch, PipelineContext, Project,
     Trigger, Upstream, User,
@@ -37,9 +37,9 @@ pub(crate) fn describe(
     situation: &Situation,
     facts: &RepositoryFacts,
     server: Option<&OwnServer>,
-    git: &Git,
+    git: &BlockingGit,
     file: &Path,
-) -> Result<Described, GitError> {
+) -> Result<Described, BlockingGitError> {
     Describing {
         situation,
         facts,
@@ -55,13 +55,13 @@ struct Describing<'a> {
     situation: &'a Situation,
     facts: &'a RepositoryFacts,
     server: Option<&'a OwnServer>,
-    git: &'a Git,
+    git: &'a BlockingGit,
     refs: Option<RepositoryRefs>,
     notes: Vec<String>,
 }
 
 impl Describing<'_> {
-    fn describe(mut self, file: &Path) -> Result<Described, GitError> {
+    fn describe(mut self, file: &Path) -> Result<Described, BlockingGitError> {
         let project = self.project();
         let mut commit = self.commit(&project)?;
         let mut base = ChangeBase::Unknown;
@@ -139,7 +139,7 @@ impl Describing<'_> {
         }
     }
 
-    fn commit(&mut self, project: &Project) -> Result<Commit, GitError> {
+    fn commit(&mut self, project: &Project) -> Result<Commit, BlockingGitError> {
         let (ref_name, ref_type) = self.reference(project);
         let mut commit = Commit {
             sha: NO_COMMIT.to_owned(),
@@ -238,7 +238,7 @@ impl Describing<'_> {
     }
 
     /// Returns the message of an annotated tag; a light one has none.
-    fn tag_message(&self, tag: &str) -> Result<String, GitError> {
+    fn tag_message(&self, tag: &str) -> Result<String, BlockingGitError> {
         if self.facts.commit.is_none() {
             return Ok(String::new());
         }
@@ -261,7 +261,11 @@ impl Describing<'_> {
         self.refs.as_ref()?.remote_branch(&commit.ref_name)
     }
 
-    fn merge_request(&mut self, commit: &Commit, target: &str) -> Result<MergeRequest, GitError> {
+    fn merge_request(
+        &mut self,
+        commit: &Commit,
+        target: &str,
+    ) -> Result<MergeRequest, BlockingGitError> {
         let refs = self.refs.as_ref();
         let target_sha =
             refs.and_then(|refs| refs.remote_branch(target).or_else(|| refs.branch(target)));

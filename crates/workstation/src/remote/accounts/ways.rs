@@ -3,16 +3,16 @@ use super::remote::Remote;
 use crate::settings::{GitUse, InstanceSettings, SshServer};
 use executor_core::job::SecretString;
 use gitlab_api::{Accounts, Instance, TokenKind};
-use includes::{GitWay, GitWays};
+use includes::{GitRoute, GitRoutes};
 
-impl GitWays for UserAccounts {
-    fn way(&self, instance: &Instance) -> Option<GitWay> {
+impl GitRoutes for UserAccounts {
+    fn route(&self, instance: &Instance) -> Option<GitRoute> {
         let entry = self.surroundings.settings.instance(instance);
         match self.git_use(instance, entry) {
             GitUse::Never => None,
             GitUse::Ssh => {
                 let SshServer { user, host, port } = self.ssh_server(instance, entry);
-                Some(GitWay::Ssh { user, host, port })
+                Some(GitRoute::Ssh { user, host, port })
             }
             GitUse::Https => {
                 // A job's token opens repositories, and hardly anything of the API. Others were
@@ -22,7 +22,7 @@ impl GitWays for UserAccounts {
                     let password = SecretString::new(it.value.expose());
                     ("gitlab-ci-token".to_owned(), password)
                 });
-                Some(GitWay::Http {
+                Some(GitRoute::Http {
                     instance: instance.clone(),
                     authority: entry.and_then(|it| it.authority.clone()),
                     login,

@@ -118,7 +118,7 @@ impl Upper {
             return Err(Refusal::new(reason, message).with_help(help));
         };
         let found = LocalProject::find(directory, None).ok();
-        let found = found.filter(|found| job_runner::toplevel(found.root()).is_some());
+        let found = found.filter(|found| git::toplevel(found.root()).is_some());
         found.ok_or_else(|| {
             let message = format!("{} is no checkout of `{path}`", directory.display());
             Refusal::new(reason, message).with_help("[projects] in the settings says where it is")

@@ -1,7 +1,7 @@
 use crate::remote::accounts::{UserAccounts, UserSurroundings, Variables};
 use crate::settings::Settings;
 use gitlab_api::{Accounts, Instance, Token};
-use includes::{GitWay, GitWays};
+use includes::{GitRoute, GitRoutes};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -68,11 +68,11 @@ impl User {
     }
 
     pub(super) fn way(&self, address: &str) -> Option<String> {
-        let way = self.accounts().way(&at(address))?;
-        let url = way.url("g/p").expect("an address");
-        match way {
-            GitWay::Ssh { .. } => Some(url),
-            GitWay::Http {
+        let route = self.accounts().route(&at(address))?;
+        let url = route.url("g/p").expect("an address");
+        match route {
+            GitRoute::Ssh { .. } => Some(url),
+            GitRoute::Http {
                 authority, login, ..
             } => {
                 let login = login.map(|(name, _)| name);

@@ -1,10 +1,8 @@
-//! What a repository says about itself.
-
-use crate::support::{Repository, git, supervisor};
-use job_runner::{Head, RepositoryError, inspect};
+use crate::support::{Repository, git, processes};
+use git::{Head, RepositoryError, inspect};
 
 #[tokio::test]
-async fn a_branch_is_described() {
+async fn branch_and_commit_are_described() {
     let repository = Repository::new();
     repository.git(&[
         "remote",
@@ -12,9 +10,10 @@ async fn a_branch_is_described() {
         "origin",
         "https://me:s3cret@host.example/group/project.git",
     ]);
-    let tree = supervisor().tree();
+    let processes = processes();
+    let tree = processes.tree();
     let nested = repository.write("deep/file", "x");
-    let facts = inspect(nested.parent().expect("a parent"), &tree)
+    let facts = inspect(nested.parent().expect("a parent"), tree)
         .await
         .expect("facts");
     assert_eq!(facts.toplevel, repository.path());
@@ -38,24 +37,25 @@ async fn a_branch_is_described() {
 }
 
 #[tokio::test]
-async fn tags_and_other_commits_are_told_apart() {
+async fn tag_and_other_commit_are_distinguished() {
     let repository = Repository::new();
-    let tree = supervisor().tree();
+    let processes = processes();
+    let tree = processes.tree();
     repository.git(&["tag", "-a", "v1", "-m", "one"]);
     repository.git(&["pack-refs", "--all"]);
     repository.git(&["checkout", "--quiet", "v1"]);
-    let facts = inspect(repository.path(), &tree).await.expect("facts");
+    let facts = inspect(repository.path(), tree).await.expect("facts");
     assert_eq!(facts.head, Head::Tag("v1".to_owned()));
     assert_eq!(facts.default_branch.as_deref(), Some("main"));
     repository.write("more", "x");
     repository.commit("second");
-    let facts = inspect(repository.path(), &tree).await.expect("facts");
+    let facts = inspect(repository.path(), tree).await.expect("facts");
     assert_eq!(facts.head, Head::Detached);
     assert!(facts.commit.expect("a commit").parent.is_some());
 }
 
 #[tokio::test]
-async fn a_worktree_is_a_repository_too() {
+async fn worktree_is_described_as_a_repository() {
     let repository = Repository::new();
     let elsewhere = tempfile::tempdir().expect("a directory");
     let path = elsewhere.path().join("tree");
@@ -67,17 +67,18 @@ async fn a_worktree_is_a_repository_too() {
         "topic",
         path.to_str().expect("text"),
     ]);
-    let facts = inspect(&path, &supervisor().tree()).await.expect("facts");
+    let facts = inspect(&path, processes().tree()).await.expect("facts");
     assert_eq!(facts.toplevel, path);
     assert_eq!(facts.head, Head::Branch("topic".to_owned()));
     assert_eq!(facts.commit.expect("a commit").title(), "first");
 }
 
 #[tokio::test]
-async fn a_repository_without_commits_and_none_at_all() {
+async fn repository_without_commits_has_a_head_and_no_commit() {
     let directory = tempfile::tempdir().expect("a directory");
-    let tree = supervisor().tree();
-    let error = inspect(directory.path(), &tree)
+    let processes = processes();
+    let tree = processes.tree();
+    let error = inspect(directory.path(), tree)
         .await
         .expect_err("no repository");
     assert!(matches!(error, RepositoryError::None { .. }), "{error}");
@@ -85,7 +86,7 @@ async fn a_repository_without_commits_and_none_at_all() {
         directory.path(),
         &["init", "--quiet", "--initial-branch=trunk"],
     );
-    let facts = inspect(directory.path(), &tree).await.expect("facts");
+    let facts = inspect(directory.path(), tree).await.expect("facts");
     assert_eq!(facts.head, Head::Branch("trunk".to_owned()));
     assert_eq!(facts.commit, None);
 }

@@ -1,17 +1,17 @@
-use super::git_dir::GitDir;
+use crate::GitDir;
 use std::fs;
 
-/// Where `HEAD` points.
+/// The target of `HEAD`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum HeadRef {
-    /// At a ref, by its full name.
+pub enum HeadRef {
+    /// A ref, by its full name.
     Ref(String),
-    /// At a commit.
+    /// A commit.
     Commit(String),
 }
 
 /// Reads `HEAD`; `None` when it is neither of the two known forms.
-pub(crate) fn head(git_dir: &GitDir) -> Option<HeadRef> {
+pub fn head(git_dir: &GitDir) -> Option<HeadRef> {
     let text = fs::read_to_string(git_dir.own.join("HEAD")).ok()?;
     let text = text.trim_end();
     match text.strip_prefix("ref: ") {
@@ -21,8 +21,8 @@ pub(crate) fn head(git_dir: &GitDir) -> Option<HeadRef> {
 }
 
 /// Returns the commit or tag object a ref points at.
-pub(crate) fn resolve(git_dir: &GitDir, name: &str) -> Option<String> {
-    // A symbolic ref points on, and five steps are more than git itself takes.
+pub fn resolve(git_dir: &GitDir, name: &str) -> Option<String> {
+    // Git itself follows no more than five symbolic refs.
     let mut name = name.to_owned();
     for _ in 0..5 {
         let Ok(text) = fs::read_to_string(git_dir.common.join(&name)) else {

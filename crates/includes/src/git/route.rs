@@ -4,47 +4,47 @@ use gitlab_api::Instance;
 use std::fmt::Debug;
 use std::path::PathBuf;
 
-/// Says how the repositories of a GitLab are reached by Git.
+/// Returns how the repositories of a GitLab are reached by Git.
 ///
-/// It is asked only when something is to be fetched, and must not ask the user anything.
-pub trait GitWays: Debug + Send + Sync {
-    /// Returns the way; nothing when Git is not to be asked.
-    fn way(&self, instance: &Instance) -> Option<GitWay>;
+/// It is called only when something is to be fetched, and must not prompt the user.
+pub trait GitRoutes: Debug + Send + Sync {
+    /// Returns the route; `None` when Git must not be used.
+    fn route(&self, instance: &Instance) -> Option<GitRoute>;
 }
 
 /// How the repositories of a GitLab are reached by Git.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GitWay {
+pub enum GitRoute {
     /// Over SSH.
     Ssh {
-        /// As whom, `git`.
+        /// The user on the server, `git`.
         user: String,
         /// The host; an IPv6 address has its brackets.
         host: String,
-        /// The port, if it is not the one that the user's settings of SSH say.
+        /// The port, if it is not the one in the user's settings of SSH.
         port: Option<u16>,
     },
     /// Over HTTP.
     Http {
-        /// Where.
+        /// The GitLab.
         instance: Instance,
-        /// A file with the certificates that sign for it, instead of the system's.
+        /// A file with the certificates of its authority, instead of the system's.
         authority: Option<PathBuf>,
-        /// Who asks: the name and the password. Without it, netrc and the user's helpers are asked.
+        /// The name and the password. Without them, Git uses netrc and the user's helpers.
         login: Option<(String, SecretString)>,
     },
 }
 
-impl GitWay {
+impl GitRoute {
     /// Returns the address of a project's repository.
     ///
     /// # Errors
     ///
-    /// When `path` is none of a project.
+    /// When `path` cannot be the path of a project.
     pub fn url(&self, path: &str) -> Result<String, LibraryError> {
         if !is_project(path) {
             return Err(LibraryError::NoProject {
-                reason: "this is no path of a project".to_owned(),
+                reason: "this cannot be the path of a project".to_owned(),
                 help: None,
             });
         }
@@ -60,8 +60,7 @@ impl GitWay {
     }
 }
 
-/// Returns whether a text is a project's path: whoever wrote the file chose it, and it becomes a part
-/// of an address.
+/// Returns whether a text can be a project's path. A stranger may have chosen it, and it becomes a part of an address.
 fn is_project(path: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
     let is_part =
@@ -74,14 +73,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_made_of_a_project_and_of_nothing_else() {
+    fn address_is_made_of_a_project_path_only() {
         let check = |path: &str, expect: Option<&str>| {
-            let way = GitWay::Ssh {
+            let route = GitRoute::Ssh {
                 user: "git".to_owned(),
                 host: "h".to_owned(),
                 port: Some(2222),
             };
-            assert_eq!(way.url(path).ok().as_deref(), expect, "{path}");
+            assert_eq!(route.url(path).ok().as_deref(), expect, "{path}");
         };
         check("g/s/p", Some("ssh://git@h:2222/g/s/p.git"));
         check("gruppe/grün.x", Some("ssh://git@h:2222/gruppe/grün.x.git"));
@@ -99,13 +98,13 @@ mod tests {
     }
 
     #[test]
-    fn a_way_over_http_keeps_the_path_of_the_gitlab() {
-        let way = GitWay::Http {
+    fn http_route_keeps_the_path_of_the_gitlab() {
+        let route = GitRoute::Http {
             instance: Instance::parse("https://h:8443/gitlab").expect("an address"),
             authority: None,
             login: None,
         };
-        let url = way.url("g/p").expect("an address");
+        let url = route.url("g/p").expect("an address");
         assert_eq!(url, "https://h:8443/gitlab/g/p.git");
     }
 }

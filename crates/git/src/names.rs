@@ -1,14 +1,25 @@
-/// Returns whether a text names a commit whole.
-pub(super) fn is_commit(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+/// The fewest digits of an abbreviated commit.
+const SHORTEST_ABBREVIATION: usize = 7;
+
+/// Returns whether a text is the full name of a commit.
+pub fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && is_hex(text)
 }
 
-/// Returns whether a text can be a branch or a tag, as Git says what can.
-pub(super) fn is_reference(text: &str) -> bool {
+/// Returns whether a text may be the first digits of a commit.
+pub fn is_abbreviated_commit(text: &str) -> bool {
+    (SHORTEST_ABBREVIATION..64).contains(&text.len()) && is_hex(text)
+}
+
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns whether a text can be the name of a branch or tag, by git's rules.
+pub fn is_reference_name(text: &str) -> bool {
     let fits = |c: char| !c.is_control() && !" ~^:?*[\\".contains(c);
-    let is_part = |part: &str| {
-        !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none()
-    };
+    let is_part =
+        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
     text.len() <= 1024
         && !text.starts_with('-')
         && !text.ends_with('.')
@@ -19,7 +30,7 @@ pub(super) fn is_reference(text: &str) -> bool {
 }
 
 /// Returns whether a text can be the path of a file in a repository.
-pub(super) fn is_path(text: &str) -> bool {
+pub fn is_file_path(text: &str) -> bool {
     let is_part = |part: &str| !matches!(part, "" | "." | "..");
     text.len() <= 4096 && !text.contains('\0') && text.split('/').all(is_part)
 }
@@ -29,8 +40,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_git_allows() {
-        let check = |text: &str, expect: bool| assert_eq!(is_reference(text), expect, "{text:?}");
+    fn reference_names_follow_gits_rules() {
+        let check =
+            |text: &str, expect: bool| assert_eq!(is_reference_name(text), expect, "{text:?}");
         check("main", true);
         check("feature/ä@1", true);
         check("refs/heads/main", true);
@@ -52,7 +64,7 @@ mod tests {
 
     #[test]
     fn paths_stay_in_the_repository() {
-        let check = |text: &str, expect: bool| assert_eq!(is_path(text), expect, "{text:?}");
+        let check = |text: &str, expect: bool| assert_eq!(is_file_path(text), expect, "{text:?}");
         check("a/b.yml", true);
         check("-x", true);
         check("a/*.yml", true);
@@ -61,5 +73,13 @@ mod tests {
         check("a//b", false);
         check("a\0", false);
         check("", false);
+    }
+
+    #[test]
+    fn abbreviated_commits_have_seven_digits_or_more() {
+        assert!(is_abbreviated_commit("0123abc"));
+        assert!(!is_abbreviated_commit("012abc"));
+        assert!(!is_abbreviated_commit("012345g"));
+        assert!(is_commit(&"a".repeat(40)) && !is_commit(&"a".repeat(41)));
     }
 }

@@ -1,12 +1,10 @@
-use super::git_dir::GitDir;
-use super::refs::{self, HeadRef};
-use crate::tool::{self, ToolError};
+use crate::refs::{self, HeadRef};
+use crate::{Git, GitDir, GitError, without_credentials};
 use process::{NeverStop, ProcessTree};
-use shells::git::without_credentials;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a repository says about itself and its newest commit.
+/// A repository and the commit that is checked out, as predefined variables describe them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryFacts {
     /// The directory of the working tree.
@@ -17,7 +15,7 @@ pub struct RepositoryFacts {
     pub commit: Option<Commit>,
     /// The address of `gcl-origin`, else of `origin`, without user name and password for http.
     pub remote_url: Option<String>,
-    /// The default branch: what `origin/HEAD` says, else a guess.
+    /// The default branch: the target of `origin/HEAD`, else a guess.
     pub default_branch: Option<String>,
 }
 
@@ -32,7 +30,7 @@ pub enum Head {
     Detached,
 }
 
-/// A commit, as much as predefined variables need.
+/// A commit, as far as predefined variables describe it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Commit {
     /// Its object name.
@@ -72,7 +70,7 @@ pub enum RepositoryError {
     /// There is none.
     #[error("{} is not inside a git repository", directory.display())]
     None {
-        /// Where it was looked for.
+        /// The directory that was searched upwards.
         directory: PathBuf,
     },
     /// The commit could not be read.
@@ -80,18 +78,18 @@ pub enum RepositoryError {
     Commit {
         /// The working tree.
         toplevel: PathBuf,
-        /// What git said.
+        /// Git's error.
         #[source]
-        source: ToolError,
+        source: GitError,
     },
 }
 
 /// Hash, parents, author, dates, decorations and message, each on a line of its own but the last.
 const FORMAT: &str = "--format=%H%n%P%n%an%n%ae%n%aI%n%cI%n%D%n%B";
 
-/// Describes the repository that `directory` lies in.
+/// Describes the repository around `directory`.
 ///
-/// It starts git once, for the commit, and reads all else itself: this runs before every pipeline.
+/// It starts git once, for the commit, and reads the rest from files: this runs before every pipeline.
 ///
 /// # Errors
 ///
@@ -112,7 +110,7 @@ pub async fn inspect(
     let config = fs::read_to_string(git_dir.common.join("config")).unwrap_or_default();
     let (branch, has_commit) = match refs::head(&git_dir) {
         Some(HeadRef::Ref(name)) => {
-            // Refs in another format than files are git's secret: let it find the commit.
+            // Only git can read refs in a format other than files.
             let found = refs::resolve(&git_dir, &name).is_some() || config.contains("refstorage");
             (name.strip_prefix("refs/heads/").map(str::to_owned), found)
         }
@@ -139,11 +137,10 @@ pub async fn inspect(
     })
 }
 
-/// Describes the repository that `directory` lies in as far as its files tell without git: of the
-/// commit its object name alone.
+/// Describes the repository around `directory` from its files, without git: of the commit only its object name.
 ///
-/// Returns nothing where that is not enough: outside a repository, without a branch or a commit that
-/// is checked out, and with refs in a format other than files.
+/// Returns `None` where the files do not suffice: outside a repository, without a branch or a commit that is checked out,
+/// and with refs in a format other than files.
 pub fn glance(directory: &Path) -> Option<RepositoryFacts> {
     let git_dir = GitDir::containing(directory)?;
     let config = fs::read_to_string(git_dir.common.join("config")).unwrap_or_default();
@@ -169,7 +166,7 @@ async fn read_commit(
     processes: &ProcessTree,
     decorate: bool,
 ) -> Result<(Commit, String), RepositoryError> {
-    // Decorations make git read all refs, so they are asked for only where a tag matters.
+    // Decorations make git read all refs, so they are requested only where a tag matters.
     let format = if decorate {
         FORMAT.to_owned()
     } else {
@@ -184,12 +181,12 @@ async fn read_commit(
         &format,
         "HEAD",
     ];
-    let output = tool::read(processes, &git_dir.toplevel, &args, &NeverStop)
-        .await
-        .map_err(|source| RepositoryError::Commit {
-            toplevel: git_dir.toplevel.clone(),
-            source,
-        })?;
+    let git = Git::local(processes, &git_dir.toplevel);
+    let output = git.output(&args, &NeverStop).await;
+    let output = output.map_err(|source| RepositoryError::Commit {
+        toplevel: git_dir.toplevel.clone(),
+        source,
+    })?;
     let text = String::from_utf8_lossy(&output);
     let mut lines = text.splitn(8, '\n');
     let mut next = || lines.next().unwrap_or_default().to_owned();
@@ -241,18 +238,18 @@ fn default_branch(git_dir: &GitDir, head: &Head) -> Option<String> {
 }
 
 /// Returns the address of `origin` in the text of a git configuration.
-pub(crate) fn origin(config: &str) -> Option<String> {
+pub fn origin(config: &str) -> Option<String> {
     in_section(config, "[remote \"origin\"]", "url")
 }
 
-/// Returns the address that tells the project's path and server. Who works on a fork, or has a
-/// mirror as `origin`, names the project itself `gcl-origin`, as for gitlab-ci-local.
-pub(super) fn project_remote(config: &str) -> Option<String> {
+/// Returns the address with the project's path and server. A user who works on a fork, or has a mirror as `origin`, names
+/// the project itself `gcl-origin`, as for gitlab-ci-local.
+pub(crate) fn project_remote(config: &str) -> Option<String> {
     in_section(config, "[remote \"gcl-origin\"]", "url").or_else(|| origin(config))
 }
 
 /// Returns the first value of `key` in the section with this heading.
-pub(super) fn in_section(config: &str, heading: &str, key: &str) -> Option<String> {
+pub(crate) fn in_section(config: &str, heading: &str, key: &str) -> Option<String> {
     let mut inside = false;
     for line in config.lines().map(str::trim) {
         if line.starts_with('[') {

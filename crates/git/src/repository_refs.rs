@@ -1,20 +1,18 @@
-use super::git_dir::GitDir;
-use super::inspect::{in_section, project_remote};
-use super::refs;
-use shells::git::without_credentials;
+use crate::inspect::{in_section, project_remote};
+use crate::{GitDir, refs, without_credentials};
 use std::fs;
 use std::path::Path;
 
-/// The branches, tags and addresses of a repository, as its files tell without git.
+/// The branches, tags and addresses of a repository, read from its files without git.
 ///
-/// A repository that keeps its refs in another format seems to have none.
+/// A repository that keeps its refs in another format appears to have none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryRefs {
     git_dir: GitDir,
 }
 
 impl RepositoryRefs {
-    /// Returns those of the repository that `directory` lies in.
+    /// Returns those of the repository around `directory`.
     pub fn of(directory: &Path) -> Option<Self> {
         let git_dir = GitDir::containing(directory)?;
         Some(Self { git_dir })
@@ -30,7 +28,7 @@ impl RepositoryRefs {
         self.resolve("refs/tags", name)
     }
 
-    /// Returns the commit a branch of this name pointed at on the server, when it was last heard of.
+    /// Returns the commit that a branch of this name had on the server at the last push or fetch.
     ///
     /// The server is the one the local branch belongs to, else `origin`.
     pub fn remote_branch(&self, name: &str) -> Option<String> {
@@ -54,7 +52,7 @@ impl RepositoryRefs {
     }
 
     fn resolve(&self, below: &str, name: &str) -> Option<String> {
-        // What is no name of a ref must not become a path to elsewhere.
+        // A text that is not the name of a ref must not become a path out of the repository.
         let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
         if !name.split('/').all(is_plain) || name.contains('\0') {
             return None;

@@ -1,14 +1,13 @@
-use super::git_dir::GitDir;
-use super::refs;
+use crate::{GitDir, refs};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Returns all refs below a name of the repository that `directory` lies in, such as `refs/tags`, each
-/// with what it points at, and `HEAD`; as the files tell, without git.
+/// Returns all refs below a name such as `refs/tags` in the repository around `directory`, each with its target, and
+/// `HEAD`; read from the files, without git.
 ///
-/// Nothing where there is no repository, its refs are kept in another format, or they cannot be read.
+/// `None` where there is no repository, its refs are kept in another format, or they cannot be read.
 pub fn ref_state(directory: &Path, below: &str) -> Option<BTreeMap<String, String>> {
     let git_dir = GitDir::containing(directory)?;
     if git_dir.common.join("reftable").exists() {

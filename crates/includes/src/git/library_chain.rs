@@ -3,19 +3,19 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::collections::HashSet;
 
-/// Asks a second library for projects that the first has not, or does not show to whoever asks.
+/// A library that asks a second one for projects that the first lacks or does not show to this user.
 ///
-/// What the second one had is asked of it alone from then on.
+/// A project that only the second one has is requested from it alone from then on.
 #[derive(Debug)]
-pub struct Fallback<A, B> {
+pub struct LibraryChain<A, B> {
     first: A,
     second: B,
     /// The projects that the first library does not show.
     hidden: Mutex<HashSet<ProjectAddress>>,
 }
 
-impl<A, B> Fallback<A, B> {
-    /// Returns one that asks `first`, and then `second`.
+impl<A, B> LibraryChain<A, B> {
+    /// Returns a library that asks `first`, and then `second`.
     pub fn new(first: A, second: B) -> Self {
         Self {
             first,
@@ -36,7 +36,7 @@ impl<A, B> Fallback<A, B> {
 }
 
 #[async_trait]
-impl<A: Library, B: Library> Library for Fallback<A, B> {
+impl<A: Library, B: Library> Library for LibraryChain<A, B> {
     async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError> {
         let project = match question {
             Question::Commit { project, .. }
@@ -55,7 +55,7 @@ impl<A: Library, B: Library> Library for Fallback<A, B> {
             answer => return answer,
         };
         match self.second.ask(question, etag).await {
-            // It has no way there, which is nothing the user did wrong.
+            // It has no route there, which is not the user's mistake.
             Err(LibraryError::NoWay) => Err(refused),
             Err(error) => Err(both(refused, &error)),
             answer => {
@@ -66,10 +66,10 @@ impl<A: Library, B: Library> Library for Fallback<A, B> {
     }
 }
 
-/// Returns an error of the first one's kind that says what both said.
+/// Returns an error of the first one's kind with the reasons of both.
 fn both(first: LibraryError, second: &LibraryError) -> LibraryError {
-    let join = |said: String| format!("{said}; {second}");
-    // A token for the first way is one for Git too, so what helps there is said.
+    let join = |reason: String| format!("{reason}; {second}");
+    // A token for the API is one for Git too, so the first help counts.
     let or = |help: Option<String>| help.or_else(|| second.help().map(str::to_owned));
     match first {
         LibraryError::Denied { reason, help } => LibraryError::Denied {

@@ -1,0 +1,4 @@
+//! Repositories made by git, described by the crate.
+
+mod inspect;
+mod support;
