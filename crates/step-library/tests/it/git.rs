@@ -203,7 +203,10 @@ async fn a_password_of_the_address_is_sent_and_never_shown_or_kept() {
     // Also a commit that is in the cache is only for whom the server lets in.
     for rev in ["main", &sha] {
         let message = refusal(&library, &git(&with("wrong-hunter3"), rev)).await;
-        assert!(message.contains("rejects the name and password"), "{message}");
+        assert!(
+            message.contains("rejects the name and password"),
+            "{message}"
+        );
         assert!(!message.contains("hunter"), "{message}");
     }
     let message = refusal(&library, &git(&url, &sha)).await;
