@@ -124,9 +124,7 @@ impl Executor for ScratchExecutor {
         options: PrepareOptions,
         cancellation: &Cancellation,
     ) -> Result<PreparedEnvironment, BuildError> {
-        if let Some(cause) = cancellation.cause() {
-            return Err(BuildError::Canceled(cause));
-        }
+        cancellation.check()?;
         self.base.prepare(options)?;
         let parent = std::env::temp_dir();
         let directory = self
@@ -161,9 +159,7 @@ impl Executor for ScratchExecutor {
         cancellation: &Cancellation,
     ) -> Result<StageResult, BuildError> {
         self.base.set_current_stage(ExecutorStage::RUN);
-        if let Some(cause) = cancellation.cause() {
-            return Err(BuildError::Canceled(cause));
-        }
+        cancellation.check()?;
         if command.stage == BuildStage::StepRun {
             return Err(BuildError::config("jobs with `run` need another executor"));
         }
@@ -242,8 +238,8 @@ fn stage_result(
     outcome: &process::Outcome,
     cancellation: &Cancellation,
 ) -> Result<StageResult, BuildError> {
-    if let (Ended::Stopped { .. }, Some(cause)) = (outcome.ended, cancellation.cause()) {
-        return Err(BuildError::Canceled(cause));
+    if let Ended::Stopped { .. } = outcome.ended {
+        return Err(BuildError::stopped("scratch", cancellation));
     }
     let status = match outcome.status {
         ExitStatus::Exited(code) => StageStatus::Exited(ExitCode(code.into())),

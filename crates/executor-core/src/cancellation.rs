@@ -20,6 +20,8 @@ pub enum CancelCause {
     Source,
     /// The job's environment is gone.
     EnvironmentLost,
+    /// The result is no longer needed.
+    Unneeded,
 }
 
 impl fmt::Display for CancelCause {
@@ -31,6 +33,7 @@ impl fmt::Display for CancelCause {
             Self::SiblingFailure => "because another job failed",
             Self::Source => "by the job's source",
             Self::EnvironmentLost => "because its environment is gone",
+            Self::Unneeded => "because its result is not needed",
         })
     }
 }
@@ -51,7 +54,7 @@ pub enum StopLevel {
 ///
 /// Pass `&Cancellation` down and select on it only in the leaf that waits. All callers await that
 /// leaf to its end, so no work is dropped halfway. A child stops with its parent, but not the parent
-/// with its child. `abort` implies `cancel`. The first cause counts.
+/// with its child. `abort` implies `cancel`. A stop always has a cause, and the first one counts.
 ///
 /// # Examples
 ///
@@ -167,32 +170,46 @@ impl Cancellation {
 
     /// Returns the cause of the requested stop; `None` while no stop is requested.
     pub fn cause(&self) -> Option<CancelCause> {
-        if self.is_canceled() {
-            self.cause.get()
-        } else {
-            None
-        }
+        self.is_canceled().then(|| self.known_cause())
     }
 
-    /// Waits until a stop of either strength is requested.
+    /// Returns an error, the cause, when a stop of either strength is requested.
+    ///
+    /// The errors of this crate are made from a cause, so `cancellation.check()?` returns early.
+    ///
+    /// # Errors
+    ///
+    /// When a stop is requested.
+    pub fn check(&self) -> Result<(), CancelCause> {
+        self.cause().map_or(Ok(()), Err)
+    }
+
+    /// Waits until a stop of either strength is requested, and returns its cause.
     ///
     /// # Cancellation
     ///
     /// Safe to drop and to call again.
-    pub async fn canceled(&self) {
+    pub async fn canceled(&self) -> CancelCause {
         tokio::select! {
             () = self.cancel.cancelled() => {}
             () = self.abort.cancelled() => {}
         }
+        self.known_cause()
     }
 
-    /// Waits until a stop at once is requested.
+    /// Waits until a stop at once is requested, and returns the cause of the stop.
     ///
     /// # Cancellation
     ///
     /// Safe to drop and to call again.
-    pub async fn aborted(&self) {
+    pub async fn aborted(&self) -> CancelCause {
         self.abort.cancelled().await;
+        self.known_cause()
+    }
+
+    fn known_cause(&self) -> CancelCause {
+        let cause = self.cause.get();
+        cause.expect("`cancel` and `abort` store the cause before they stop a token")
     }
 }
 
@@ -207,6 +224,7 @@ mod tests {
         parent.cancel(CancelCause::Shutdown);
         assert_eq!(child.level(), StopLevel::Cancel);
         assert_eq!(child.cause(), Some(CancelCause::Shutdown));
+        assert_eq!(child.check(), Err(CancelCause::Shutdown));
     }
 
     #[test]
@@ -215,7 +233,7 @@ mod tests {
         let finalisation = job.child_for_finalisation();
         job.cancel(CancelCause::User);
         assert!(!finalisation.is_canceled());
-        assert_eq!(finalisation.cause(), None);
+        assert_eq!(finalisation.check(), Ok(()));
         job.abort(CancelCause::Shutdown);
         assert!(finalisation.is_aborted());
         assert!(finalisation.is_canceled());
@@ -225,7 +243,8 @@ mod tests {
     async fn wait_ends_when_a_stop_is_requested() {
         let job = Cancellation::new();
         let waits = job.child();
-        tokio::join!(waits.canceled(), async { job.cancel(CancelCause::User) });
+        let (cause, ()) = tokio::join!(waits.canceled(), async { job.cancel(CancelCause::User) });
+        assert_eq!(cause, CancelCause::User);
         assert_eq!(waits.level(), StopLevel::Cancel);
     }
 }

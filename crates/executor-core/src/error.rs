@@ -1,6 +1,6 @@
 //! Errors of jobs and providers: their failure reasons, and whether a retry may help.
 
-use crate::cancellation::CancelCause;
+use crate::cancellation::{CancelCause, Cancellation};
 use crate::human_duration::HumanDuration;
 use crate::result::ExitCode;
 use serde::{Deserialize, Serialize};
@@ -220,6 +220,21 @@ impl BuildError {
         }
     }
 
+    /// Returns the error of work of `backend` that ended because of a stop.
+    ///
+    /// Work that says so although `cancellation` was never used is a fault of `backend`, and a system error.
+    pub fn stopped(backend: &'static str, cancellation: &Cancellation) -> Self {
+        cancellation.cause().map_or_else(
+            || Self::System {
+                backend,
+                message: "the work was stopped without a request".to_owned(),
+                source: None,
+                retry: Retryability::Permanent,
+            },
+            Self::Canceled,
+        )
+    }
+
     /// Returns the failure reason for GitLab.
     pub fn failure_reason(&self) -> FailureReason {
         match self {
@@ -308,6 +323,12 @@ pub fn chain(error: &dyn StdError) -> String {
     text
 }
 
+impl From<CancelCause> for BuildError {
+    fn from(cause: CancelCause) -> Self {
+        Self::Canceled(cause)
+    }
+}
+
 /// The error of acquiring capacity.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -321,6 +342,12 @@ pub enum AcquireError {
     /// The provider is broken.
     #[error("acquire an executor")]
     Provider(#[source] BoxError),
+}
+
+impl From<CancelCause> for AcquireError {
+    fn from(cause: CancelCause) -> Self {
+        Self::Canceled(cause)
+    }
 }
 
 /// The error of a provider that cannot be used at all.
@@ -381,5 +408,12 @@ mod tests {
 
         let error = BuildError::Canceled(CancelCause::User);
         assert_eq!(error.failure_reason(), FailureReason::JobCanceled);
+
+        let job = Cancellation::new();
+        let error = BuildError::stopped("test", &job);
+        assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
+        job.cancel(CancelCause::Timeout);
+        let error = BuildError::stopped("test", &job);
+        assert_eq!(error.failure_reason(), FailureReason::JobExecutionTimeout);
     }
 }

@@ -97,7 +97,7 @@ pub use source::{
     JobAssignment, JobObserver, JobRequest, JobRunner, JobSource, JobSourceError, NextJob,
     RunContext,
 };
-pub use stage::{BuildStage, ExecutorStage, StageCell};
+pub use stage::{BuildStage, ExecutorStage, StageCell, StageIo};
 pub use trace::{JobTrace, JobTraceExt, StreamKind, TraceStream};
 pub use variable::{JobVariable, JobVariables};
 pub use worker::{ErrorPolicy, TurnOutcome, Worker, WorkerError};

@@ -1,9 +1,20 @@
 //! The stages of a build, and the stages of an executor.
 
+use crate::cancellation::Cancellation;
+use crate::trace::JobTrace;
 use parking_lot::{Mutex, MutexGuard};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+
+/// The log and the cancellation of a running stage.
+#[derive(Debug, Clone, Copy)]
+pub struct StageIo<'a> {
+    /// Receives the stage's output.
+    pub trace: &'a dyn JobTrace,
+    /// Stops the stage.
+    pub cancellation: &'a Cancellation,
+}
 
 /// One stage of a build: one script, one call of [`Executor::run`](crate::Executor::run).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -119,7 +119,7 @@ impl Worker {
             }
             tokio::select! {
                 () = tokio::time::sleep(self.pause) => {}
-                () = cancellation.canceled() => {}
+                _ = cancellation.canceled() => {}
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ use crate::executor::Prepared;
 use crate::labels::{ATTEMPT, JOB_ID, Labels, OWNER, ROLE, Role, WARM};
 use crate::names::Names;
 use crate::network::JobNetwork;
-use crate::prepare::{Preparation, go_on};
+use crate::prepare::Preparation;
 use crate::resources;
 use crate::resume::{Ledger, Place, Runs};
 use crate::workspace::JobFiles;
@@ -80,7 +80,7 @@ pub(crate) async fn adopt(
     if let Some(end) = lost {
         return Err(end.error(&names.build()));
     }
-    go_on(cancellation)?;
+    cancellation.check()?;
     let container = JobContainer::adopt(engine, place.container.clone(), &names.build());
     let image = options.job.image.name.clone();
     let (client, inside) = reach_agent(&container, &files, cancellation).await?;

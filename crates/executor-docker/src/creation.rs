@@ -15,7 +15,7 @@ use crate::image::ImageInfo;
 use crate::labels::{Labels, Role};
 use crate::names::Names;
 use crate::pending_request::unless_stopped;
-use crate::prepare::{PATIENCE, Preparation, go_on};
+use crate::prepare::{PATIENCE, Preparation};
 use crate::run::helper::HelperPlan;
 use crate::run::mark::MarkedLine;
 use crate::service::Attachment;
@@ -54,7 +54,7 @@ impl Creation<'_> {
             let user = Some(user).filter(|user| !user.is_empty());
             unless_stopped(cancellation, volumes.open(container.id(), user)).await?;
         }
-        go_on(cancellation)?;
+        cancellation.check()?;
         let options = &self.preparation.options;
         let name = self.image.reference.familiar();
         let beginning = Beginning {

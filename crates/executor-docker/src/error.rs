@@ -165,6 +165,12 @@ impl DockerError {
     }
 }
 
+impl From<CancelCause> for DockerError {
+    fn from(cause: CancelCause) -> Self {
+        Self::Canceled(cause)
+    }
+}
+
 impl From<io::Error> for DockerError {
     fn from(source: io::Error) -> Self {
         Self::Broken {

@@ -106,7 +106,7 @@ impl Executor for DockerExecutor {
         options: PrepareOptions,
         cancellation: &Cancellation,
     ) -> Result<PreparedEnvironment, BuildError> {
-        refuse_if_canceled(cancellation)?;
+        cancellation.check()?;
         let dirs = self.base.prepare(options)?.clone();
         let options = self.base.options()?.clone();
         let settings = self.shared.settings(&options.config).clone();
@@ -158,7 +158,7 @@ impl Executor for DockerExecutor {
         cancellation: &Cancellation,
     ) -> Result<StageResult, BuildError> {
         self.base.set_current_stage(ExecutorStage::RUN);
-        refuse_if_canceled(cancellation)?;
+        cancellation.check()?;
         let options = self.base.options()?;
         let trace = Arc::clone(&options.trace);
         let timing = Timing::of(&options.config);
@@ -363,13 +363,6 @@ impl Prepared {
         }
         let directory = &self.files.inside.temp_dir;
         self.container.upload(directory, tree.finish()?).await
-    }
-}
-
-fn refuse_if_canceled(cancellation: &Cancellation) -> Result<(), BuildError> {
-    match cancellation.cause() {
-        Some(cause) => Err(BuildError::Canceled(cause)),
-        None => Ok(()),
     }
 }
 

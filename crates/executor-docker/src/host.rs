@@ -6,7 +6,7 @@ use crate::error::DockerError;
 use crate::garbage::JobLeases;
 use crate::image::Images;
 use crate::options::DockerOptions;
-use executor_core::{CancelCause, Cancellation, RunnerConfig};
+use executor_core::{Cancellation, RunnerConfig};
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -87,10 +87,7 @@ impl Shared {
         }
         let engine = tokio::select! {
             connected = Engine::connect(&host) => connected?,
-            () = cancellation.canceled() => {
-                let cause = cancellation.cause().unwrap_or(CancelCause::User);
-                return Err(DockerError::Canceled(cause));
-            }
+            cause = cancellation.canceled() => return Err(cause.into()),
         };
         let mut engines = self.engines.lock();
         // Its images know which pulls are going on, whoever asked for them.

@@ -1,7 +1,7 @@
 //! Requests that nobody waits for any more, and what the engine makes of them all the same.
 
 use crate::error::DockerError;
-use executor_core::{CancelCause, Cancellation};
+use executor_core::Cancellation;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -33,10 +33,7 @@ pub(crate) fn unless_stopped<'a, T: Send + 'a>(
     Box::pin(async move {
         tokio::select! {
             biased;
-            () = cancellation.canceled() => {
-                let cause = cancellation.cause().unwrap_or(CancelCause::User);
-                Err(DockerError::Canceled(cause))
-            }
+            cause = cancellation.canceled() => Err(cause.into()),
             answer = answer => answer,
         }
     })
@@ -103,6 +100,7 @@ impl PendingRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use executor_core::CancelCause;
     use std::cell::Cell;
 
     fn api() -> DockerError {

@@ -29,7 +29,7 @@ use crate::warm::{Blueprint, Pool};
 use crate::workspace::JobFiles;
 use executor_core::ability::ResumeObserver;
 use executor_core::{
-    BuildDirs, CancelCause, Cancellation, JobTraceExt, PrepareOptions, ShellDialect, ShellInfo,
+    BuildDirs, Cancellation, JobTraceExt, PrepareOptions, ShellDialect, ShellInfo,
 };
 use process::Supervisor;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ pub(crate) async fn prepare(
     let network = network?;
     pulls?;
     volumes?;
-    go_on(cancellation)?;
+    cancellation.check()?;
     let grant = Grant::of_build(&preparation.settings, &image, &said)?;
     let tactic = preparation.tactic(&image)?;
     let mark = mark_of(&tactic);
@@ -243,14 +243,6 @@ async fn start_if(
 ) -> Result<(), DockerError> {
     if beside {
         services.start(network, cancellation).await?;
-    }
-    Ok(())
-}
-
-pub(crate) fn go_on(cancellation: &Cancellation) -> Result<(), DockerError> {
-    if cancellation.is_canceled() {
-        let cause = cancellation.cause().unwrap_or(CancelCause::User);
-        return Err(DockerError::Canceled(cause));
     }
     Ok(())
 }

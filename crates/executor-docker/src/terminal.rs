@@ -11,7 +11,7 @@ use crate::run::mark::{MarkedLine, new_mark};
 use crate::run::signal::Signal;
 use crate::session::{DockerSession, keep};
 use executor_core::ability::{Terminal, TerminalRequest, TerminalSession};
-use executor_core::{BuildDirs, BuildError, CancelCause, Cancellation, ShellInfo, StageVariables};
+use executor_core::{BuildDirs, BuildError, Cancellation, ShellInfo, StageVariables};
 use futures_util::StreamExt;
 use parking_lot::Mutex;
 use shells::{InteractiveShell, ShellCommand};
@@ -180,9 +180,7 @@ impl Terminal for DockerTerminal {
                     after: PATIENCE,
                 }.into()),
             },
-            () = cancellation.canceled() => {
-                Err(BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User)))
-            }
+            cause = cancellation.canceled() => Err(cause.into()),
         }
     }
 }

@@ -5,8 +5,8 @@ use crate::owner::Owner;
 use crate::permits::{Permit, PermitCounter};
 use async_trait::async_trait;
 use executor_core::{
-    AcquireError, CancelCause, Cancellation, ExecutorData, ExecutorProvider, ProviderError,
-    ProviderLayer, RunnerConfig,
+    AcquireError, Cancellation, ExecutorData, ExecutorProvider, ProviderError, ProviderLayer,
+    RunnerConfig,
 };
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -164,9 +164,7 @@ impl ConcurrencyLimitProvider {
         let (counter, limit) = self.scope.counter_and_limit(config);
         match self.when_full {
             WhenFull::Refuse => counter.try_take(limit).ok_or(AcquireError::NoFreeExecutor),
-            WhenFull::Wait => counter.take(limit, cancellation).await.ok_or_else(|| {
-                AcquireError::Canceled(cancellation.cause().unwrap_or(CancelCause::User))
-            }),
+            WhenFull::Wait => Ok(counter.take(limit, cancellation).await?),
         }
     }
 }

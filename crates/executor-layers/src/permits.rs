@@ -1,6 +1,6 @@
 //! A counter of permits in use.
 
-use executor_core::Cancellation;
+use executor_core::{CancelCause, Cancellation};
 use parking_lot::{Mutex, MutexGuard};
 use std::pin::pin;
 use std::sync::Arc;
@@ -34,25 +34,25 @@ impl PermitCounter {
         })
     }
 
-    /// Waits for a permit; returns `None` when a stop is requested.
+    /// Waits for a permit; fails when a stop is requested.
     pub(crate) async fn take(
         self: &Arc<Self>,
         limit: u32,
         cancellation: &Cancellation,
-    ) -> Option<Permit> {
-        while !cancellation.is_canceled() {
+    ) -> Result<Permit, CancelCause> {
+        loop {
+            cancellation.check()?;
             let mut freed = pin!(self.freed.notified());
             // No wake-up is lost from here on, so a permit released after the check is not missed.
             freed.as_mut().enable();
             if let Some(permit) = self.try_take(limit) {
-                return Some(permit);
+                return Ok(permit);
             }
             tokio::select! {
                 () = freed => {}
-                () = cancellation.canceled() => {}
+                _ = cancellation.canceled() => {}
             }
         }
-        None
     }
 
     fn lock(&self) -> MutexGuard<'_, u32> {
@@ -107,7 +107,7 @@ mod tests {
             tokio::join!(counter.take(2, &go_on), counter.take(2, &go_on), async {
                 drop((first, second));
             });
-        assert!(third.is_some() && fourth.is_some());
+        assert!(third.is_ok() && fourth.is_ok());
     }
 
     #[tokio::test]
@@ -120,7 +120,7 @@ mod tests {
                 stopped.cancel(CancelCause::Shutdown);
                 drop(permit);
             });
-        assert!(none.is_none());
-        assert!(some.is_some());
+        assert!(none.is_err());
+        assert!(some.is_ok());
     }
 }

@@ -260,10 +260,7 @@ pub(crate) async fn pause(
 ) -> Result<(), BuildError> {
     tokio::select! {
         () = tokio::time::sleep(duration) => {}
-        () = cancellation.canceled() => {}
+        _ = cancellation.canceled() => {}
     }
-    match cancellation.cause() {
-        Some(cause) => Err(BuildError::Canceled(cause)),
-        None => Ok(()),
-    }
+    Ok(cancellation.check()?)
 }

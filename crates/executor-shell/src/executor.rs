@@ -8,10 +8,9 @@ use crate::step_service::StepService;
 use crate::terminal::ShellTerminal;
 use executor_core::ability::{Abilities, Terminal};
 use executor_core::{
-    AbstractExecutor, AbstractExecutorOptions, BuildError, BuildStage, CancelCause, Cancellation,
-    Executor, ExecutorStage, ExitCode, JobOutcome, JobTrace, PrepareOptions, PreparedEnvironment,
-    RunnerConfig, ShellInfo, ShellKind, StageCell, StageCommand, StageResult, StageStatus,
-    Workspace,
+    AbstractExecutor, AbstractExecutorOptions, BuildError, BuildStage, Cancellation, Executor,
+    ExecutorStage, ExitCode, JobOutcome, PrepareOptions, PreparedEnvironment, RunnerConfig,
+    ShellInfo, ShellKind, StageCell, StageCommand, StageIo, StageResult, StageStatus, Workspace,
 };
 use process::{Ended, ExitStatus, Outcome, ProcessError, ProcessTree, Timing, TraceOutput};
 use std::io;
@@ -77,7 +76,7 @@ impl Prepared {
         host: &Host,
         command: &StageCommand,
         timing: Timing,
-        (trace, cancellation): (&dyn JobTrace, &Cancellation),
+        io: StageIo<'_>,
     ) -> Result<StageResult, BuildError> {
         self.files.make_directory()?;
         self.files.note_variables(&command.variables)?;
@@ -86,8 +85,7 @@ impl Prepared {
             Some(steps) => steps,
             none => none.insert(StepService::start(host, host.supervisor()?, &directory)?),
         };
-        let to = (trace, cancellation);
-        steps.run(command, &directory, timing, to).await
+        steps.run(command, &directory, timing, io).await
     }
 }
 
@@ -102,7 +100,7 @@ impl Executor for ShellExecutor {
         mut options: PrepareOptions,
         cancellation: &Cancellation,
     ) -> Result<PreparedEnvironment, BuildError> {
-        refuse_if_canceled(cancellation)?;
+        cancellation.check()?;
         options.config = directories::on_this_host(options.config);
         let project_is_ours = options.project_dir.is_none();
         let dirs = directories::absolute(self.base.prepare(options)?)?;
@@ -131,16 +129,18 @@ impl Executor for ShellExecutor {
         cancellation: &Cancellation,
     ) -> Result<StageResult, BuildError> {
         self.base.set_current_stage(ExecutorStage::RUN);
-        refuse_if_canceled(cancellation)?;
+        cancellation.check()?;
         let options = self.base.options()?;
         let timing = self.timing(&options.config);
         let trace = Arc::clone(&options.trace);
         let prepared = self.prepared.as_mut().ok_or_else(not_prepared)?;
         prepared.terminal.set_variables(&command.variables);
         if command.stage == BuildStage::StepRun {
-            return prepared
-                .run_steps(&self.host, &command, timing, (&*trace, cancellation))
-                .await;
+            let io = StageIo {
+                trace: &*trace,
+                cancellation,
+            };
+            return prepared.run_steps(&self.host, &command, timing, io).await;
         }
         let script = prepared.files.write(&command, &prepared.shell)?;
 
@@ -213,18 +213,6 @@ impl Executor for ShellExecutor {
     }
 }
 
-fn refuse_if_canceled(cancellation: &Cancellation) -> Result<(), BuildError> {
-    match cancellation.cause() {
-        Some(cause) => Err(BuildError::Canceled(cause)),
-        None => Ok(()),
-    }
-}
-
-/// Returns why something that was stopped was stopped.
-fn cause(cancellation: &Cancellation) -> CancelCause {
-    cancellation.cause().unwrap_or(CancelCause::User)
-}
-
 fn not_prepared() -> BuildError {
     BuildError::not_prepared("shell")
 }
@@ -232,7 +220,7 @@ fn not_prepared() -> BuildError {
 /// Tells how a stage ended; one that was made to end is no result.
 fn stage_result(outcome: &Outcome, cancellation: &Cancellation) -> Result<StageResult, BuildError> {
     if let Ended::Stopped { .. } = outcome.ended {
-        return Err(BuildError::Canceled(cause(cancellation)));
+        return Err(BuildError::stopped("shell", cancellation));
     }
     let status = match outcome.status {
         ExitStatus::Exited(code) => StageStatus::Exited(ExitCode(code.into())),

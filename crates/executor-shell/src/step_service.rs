@@ -3,7 +3,7 @@
 use crate::error::ShellError;
 use crate::host::Host;
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, Cancellation, JobTrace, StageCommand, StageResult};
+use executor_core::{BuildError, StageCommand, StageIo, StageResult};
 use process::{Supervisor, Timing, TraceOutput};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl StepService {
         command: &StageCommand,
         temp_dir: &Path,
         timing: Timing,
-        (trace, cancellation): (&dyn JobTrace, &Cancellation),
+        io: StageIo<'_>,
     ) -> Result<StageResult, BuildError> {
         self.begun += 1;
         let run = RunSpec {
@@ -71,10 +71,11 @@ impl StepService {
             progress: None,
             reports: None,
         };
-        let mut output = TraceOutput(trace);
-        let result = self.client.execute(&run, &mut output, cancellation).await?;
+        let mut output = TraceOutput(io.trace);
+        let executed = self.client.execute(&run, &mut output, io.cancellation);
+        let result = executed.await?;
         if let Some(error) = &result.log_error {
-            trace.warning_line(&format!(
+            io.trace.warning_line(&format!(
                 "the log is not complete: {error}; what the job wrote afterwards is lost"
             ));
         }

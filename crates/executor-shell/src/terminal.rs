@@ -123,9 +123,7 @@ impl Terminal for ShellTerminal {
         request: TerminalRequest,
         cancellation: &Cancellation,
     ) -> Result<Box<dyn TerminalSession>, BuildError> {
-        if let Some(cause) = cancellation.cause() {
-            return Err(BuildError::Canceled(cause));
-        }
+        cancellation.check()?;
         let error = |source| ShellError::Terminal {
             action: "open",
             source,

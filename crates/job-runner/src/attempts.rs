@@ -35,7 +35,7 @@ pub(crate) fn rest_after(attempt: u32) -> Duration {
 pub(crate) async fn rest(duration: Duration, cancellation: &Cancellation) {
     tokio::select! {
         () = tokio::time::sleep(duration) => {}
-        () = cancellation.canceled() => {}
+        _ = cancellation.canceled() => {}
     }
 }
 

@@ -57,9 +57,7 @@ impl EarlySources {
         tokio::select! {
             biased;
             done = joined(&mut self.work) => return done,
-            () = turn.canceled() => {
-                self.stop.abort(turn.cause().unwrap_or(CancelCause::User));
-            }
+            cause = turn.canceled() => self.stop.abort(cause),
         }
         joined(&mut self.work).await
     }
@@ -199,7 +197,7 @@ impl Build<'_> {
             mut work,
             ..
         } = early;
-        stop.abort(self.cancellation.cause().unwrap_or(CancelCause::User));
+        stop.abort(CancelCause::Unneeded);
         let attachment = match joined(&mut work).await {
             Ok(Filled::CheckedOut(checkout)) => Some(Attachment::Checkout(checkout)),
             Ok(Filled::Copied(brought)) => brought.layer.map(Attachment::Layer),

@@ -50,9 +50,7 @@ impl Stages<'_, '_> {
     }
 
     async fn get_sources_once(&mut self, fetch: &Cancellation) -> Result<(), BuildError> {
-        if let Some(cause) = fetch.cause() {
-            return Err(BuildError::Canceled(cause));
-        }
+        fetch.check()?;
         let name = |error| not_the_users(error, "getting the sources");
         if self.local_dirs().is_none() {
             if let Sources::Snapshot(_) | Sources::Worktree(_) = self.build.options.sources {

@@ -78,7 +78,7 @@ pub(crate) fn canceled_means_aborted<T>(
         tokio::select! {
             biased;
             output = &mut work => return output,
-            () = job.canceled() => setup.abort(job.cause().unwrap_or(CancelCause::User)),
+            cause = job.canceled() => setup.abort(cause),
         }
         work.await
     }

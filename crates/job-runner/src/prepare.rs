@@ -89,9 +89,7 @@ impl Build<'_> {
         settings: &Settings,
         limits: &Limits<'_>,
     ) -> Result<Prepared, BuildError> {
-        if let Some(cause) = self.cancellation.cause() {
-            return Err(BuildError::Canceled(cause));
-        }
+        self.cancellation.check()?;
         let mut options = self.prepare_options(settings)?;
         let provider = &self.context.provider;
         let mut data = self.context.data.clone();

@@ -125,9 +125,7 @@ impl Stages<'_, '_> {
                 }
                 other => return other,
             }
-            if let Some(cause) = own.cause() {
-                return Err(BuildError::Canceled(cause));
-            }
+            own.check()?;
             attempt += 1;
         }
     }

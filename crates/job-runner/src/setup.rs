@@ -47,9 +47,7 @@ impl Stages<'_, '_> {
             self.download_artifacts(&setup).await?;
             self.send_staged(&setup).await?;
             // A script must not begin after a stop that came between two stages.
-            setup
-                .cause()
-                .map_or(Ok(()), |cause| Err(BuildError::Canceled(cause)))
+            Ok(setup.check()?)
         };
         within(canceled_means_aborted(work, &job, &setup), limits).await
     }

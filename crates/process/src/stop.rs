@@ -31,8 +31,12 @@ impl StopSignal for Cancellation {
     async fn reached(&self, level: StopLevel) {
         match level {
             StopLevel::None => {}
-            StopLevel::Cancel => self.canceled().await,
-            StopLevel::Abort => self.aborted().await,
+            StopLevel::Cancel => {
+                self.canceled().await;
+            }
+            StopLevel::Abort => {
+                self.aborted().await;
+            }
         }
     }
 }

@@ -134,7 +134,7 @@ impl Conductor {
                     continue;
                 }
                 () = until(deadline.and_then(|it| self.controls.clock.put_off(it))), if !is_stopped => Stopped::InTime,
-                () = stop.canceled(), if !is_stopped => Stopped::Told,
+                _ = stop.canceled(), if !is_stopped => Stopped::Told,
                 () = self.dispatcher.deserted(), if !is_deserted => Stopped::Deserted,
             };
             // It may have been held open only: then it ends as what it came to.

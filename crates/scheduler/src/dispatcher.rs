@@ -104,7 +104,7 @@ impl JobSource for Dispatcher {
         loop {
             let ready = tokio::select! {
                 ready = self.ready.acquire() => ready,
-                () = cancellation.canceled() => return Ok(NextJob::Closed),
+                _ = cancellation.canceled() => return Ok(NextJob::Closed),
             };
             let Ok(permit) = ready else {
                 return Ok(NextJob::Closed);

@@ -229,7 +229,7 @@ impl ResourceGroups for LocalResources {
             }
             tokio::select! {
                 () = changed => {}
-                () = cancellation.canceled() => return Ok(None),
+                _ = cancellation.canceled() => return Ok(None),
             }
         }
     }

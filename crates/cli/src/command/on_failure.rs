@@ -48,7 +48,7 @@ impl Visitor for OnFailure {
         let _clock = self.controls.first().stop_clock();
         let _turn = tokio::select! {
             turn = self.turn.lock() => turn,
-            () = cancellation.canceled() => return Ok(()),
+            _ = cancellation.canceled() => return Ok(()),
         };
         let console = Arc::clone(&self.console);
         let held = tokio::task::spawn_blocking(move || console.hold()).await;

@@ -31,7 +31,7 @@ pub async fn attach(
     loop {
         tokio::select! {
             biased;
-            () = cancellation.canceled() => return Ok(None),
+            _ = cancellation.canceled() => return Ok(None),
             change = signals.next() => {
                 if change == TerminalChange::Resumed {
                     raw.again()?;
@@ -47,7 +47,7 @@ pub async fn attach(
     }
     tokio::select! {
         status = session.ended() => Ok(status),
-        () = cancellation.canceled() => Ok(None),
+        _ = cancellation.canceled() => Ok(None),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::DockerError;
 use crate::run::mark::MarkedLine;
 use bollard::container::LogOutput;
 use bollard::query_parameters::{AttachContainerOptions, KillContainerOptions};
-use executor_core::{CancelCause, Cancellation, JobTrace, TraceStream};
+use executor_core::{Cancellation, JobTrace, TraceStream};
 use fail_point::fail_point;
 use futures_util::StreamExt;
 use std::time::Duration;
@@ -140,10 +140,7 @@ impl Question<'_> {
                     after: patience,
                 }))
             }
-            () = cancellation.canceled() => {
-                let cause = cancellation.cause().unwrap_or(CancelCause::User);
-                Err(DockerError::Canceled(cause))
-            }
+            cause = cancellation.canceled() => Err(cause.into()),
         }
     }
 

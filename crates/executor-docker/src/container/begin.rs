@@ -8,7 +8,7 @@ use crate::pending_request::unless_stopped;
 use crate::run::mark::MarkedLine;
 use bollard::container::LogOutput;
 use bollard::query_parameters::AttachContainerOptions;
-use executor_core::{CancelCause, Cancellation, JobTrace, TraceStream};
+use executor_core::{Cancellation, JobTrace, TraceStream};
 use futures_util::{FutureExt, StreamExt};
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,10 +94,7 @@ async fn begin(
                     after: patience,
                 }),
             },
-            () = cancellation.canceled() => {
-                let cause = cancellation.cause().unwrap_or(CancelCause::User);
-                return Err(DockerError::Canceled(cause));
-            }
+            cause = cancellation.canceled() => return Err(cause.into()),
         };
         let Some(Ok(piece)) = piece else {
             let [out, err] = &mut lines;

@@ -11,7 +11,7 @@ use crate::image::reference::ImageReference;
 use crate::image::retry::{PullRetry, chance};
 use crate::image::turn::{PullKey, Turns};
 use bollard::query_parameters::ListImagesOptions;
-use executor_core::{CancelCause, Cancellation, HumanDuration, JobTrace, JobTraceExt};
+use executor_core::{Cancellation, HumanDuration, JobTrace, JobTraceExt};
 
 /// Brings images to the engine. Cheap to clone; the clones share what is being pulled.
 ///
@@ -94,13 +94,7 @@ impl Images {
         trace: &dyn JobTrace,
         cancellation: &Cancellation,
     ) -> Result<ImageInfo, DockerError> {
-        let canceled = || {
-            let cause = cancellation.cause().unwrap_or(CancelCause::User);
-            Err(DockerError::Canceled(cause))
-        };
-        if cancellation.is_canceled() {
-            return canceled();
-        }
+        cancellation.check()?;
         let platform = platform.filter(|platform| !platform.is_empty());
         let platform = platform.map(Platform::parse).transpose()?;
         let wanted = Wanted {
@@ -112,7 +106,7 @@ impl Images {
         // boxed, since a job has it several times, and it is large.
         tokio::select! {
             ensured = Box::pin(self.by_policies(&wanted, policies)) => ensured,
-            () = cancellation.canceled() => canceled(),
+            cause = cancellation.canceled() => Err(cause.into()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::plan::is_out_of_addresses;
 use crate::error::DockerError;
-use executor_core::cancellation::{CancelCause, Cancellation};
+use executor_core::Cancellation;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -40,10 +40,7 @@ pub(super) async fn when_addresses_are_free<F: Future<Output = Result<(), Docker
         }
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            () = cancellation.canceled() => {
-                let cause = cancellation.cause().unwrap_or(CancelCause::User);
-                return Err(DockerError::Canceled(cause));
-            }
+            cause = cancellation.canceled() => return Err(cause.into()),
         }
         pause = (pause * 2).min(Duration::from_secs(2));
     }
@@ -52,6 +49,7 @@ pub(super) async fn when_addresses_are_free<F: Future<Output = Result<(), Docker
 #[cfg(test)]
 mod tests {
     use super::*;
+    use executor_core::CancelCause;
     use std::cell::Cell;
 
     fn full() -> DockerError {

@@ -71,10 +71,7 @@ impl JobNetwork {
             ipv6: config.enable_ipv6,
         };
         let created = network.create_own(&plan, trace, cancellation).await;
-        let created = match cancellation.cause() {
-            Some(cause) => created.and(Err(DockerError::Canceled(cause))),
-            None => created,
-        };
+        let created = created.and_then(|()| Ok(cancellation.check()?));
         if let Err(error) = created {
             // It may be there all the same, or come, when the engine's answer was late or got lost.
             let _ = network.remove().await;

@@ -144,7 +144,7 @@ impl AgentEngine {
         let mut end = self.end.clone();
         let end = tokio::select! {
             end = timeout(PARTING, ended(&mut end)) => end.ok(),
-            () = cancellation.canceled() => None,
+            _ = cancellation.canceled() => None,
         };
         end.map_or(BuildError::Canceled(CancelCause::EnvironmentLost), |end| {
             end.error(&self.name).into()

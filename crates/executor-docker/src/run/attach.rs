@@ -59,7 +59,7 @@ impl AttachEngine {
         output.finish();
         match ran.map_err(|error| BuildError::from(error).given_up())? {
             Some(result) => Ok(result),
-            None => Err(BuildError::Canceled(stage.cause())),
+            None => Err(stage.stopped()),
         }
     }
 
@@ -187,12 +187,12 @@ impl AttachEngine {
             tokio::select! {
                 // What has come is read before a deadline counts that passed meanwhile.
                 biased;
-                () = stage.cancellation.canceled(), if !stopping.asked => {
+                _ = stage.cancellation.canceled(), if !stopping.asked => {
                     stopping.asked = true;
                     stopping.untold = true;
                     stopping.kill_at = Some(Instant::now() + self.timing.terminate_grace);
                 }
-                () = stage.cancellation.aborted(), if !stopping.killed => {
+                _ = stage.cancellation.aborted(), if !stopping.killed => {
                     stopping.asked = true;
                     stopping.kill_at = Some(Instant::now());
                 }

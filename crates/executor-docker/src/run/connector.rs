@@ -5,7 +5,7 @@ use crate::container::exec_stream::ExecStream;
 use crate::container::execs::{ExecPlan, Execs};
 use crate::container::watch::ContainerEnd;
 use executor_core::ability::{Connection, StepsConnector};
-use executor_core::{BuildError, CancelCause, Cancellation};
+use executor_core::{BuildError, Cancellation};
 use std::path::PathBuf;
 use tokio::sync::watch;
 
@@ -49,9 +49,7 @@ impl StepsConnector for AgentConnector {
             started = self.execs.start(plan) => {
                 Ok(Box::new(ExecStream::new(started?, Vec::new())))
             }
-            () = cancellation.canceled() => {
-                Err(BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User)))
-            }
+            cause = cancellation.canceled() => Err(cause.into()),
         }
     }
 }

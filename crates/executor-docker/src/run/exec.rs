@@ -82,7 +82,7 @@ impl ExecEngine {
             if let Some(process) = output.process().map(str::to_owned) {
                 self.signal(Signal::Kill, &process).await?;
             }
-            return Err(BuildError::Canceled(stage.cause()));
+            return Err(stage.stopped());
         }
         let code = match self.execs.exit_code(&running.id).await {
             Ok(Some(code)) => code,
@@ -147,12 +147,12 @@ impl ExecEngine {
             tokio::select! {
                 // What has come is read before a deadline counts that passed meanwhile.
                 biased;
-                () = stage.cancellation.canceled(), if !stopping.asked => {
+                _ = stage.cancellation.canceled(), if !stopping.asked => {
                     stopping.asked = true;
                     stopping.pending = Some(Signal::Terminate);
                     stopping.kill_at = Some(Instant::now() + self.timing.terminate_grace);
                 }
-                () = stage.cancellation.aborted(), if !stopping.killed => {
+                _ = stage.cancellation.aborted(), if !stopping.killed => {
                     stopping.asked = true;
                     stopping.kill_at = Some(Instant::now());
                 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bollard::container::LogOutput;
 use bollard::errors::Error;
 use executor_core::ability::{ByteStream, FileTransfer};
-use executor_core::{BuildError, CancelCause, Cancellation};
+use executor_core::{BuildError, Cancellation};
 use futures_util::StreamExt;
 use futures_util::stream::unfold;
 use std::io;
@@ -254,7 +254,7 @@ impl FileTransfer for ExecFiles {
     ) -> Result<(), BuildError> {
         tokio::select! {
             sent = self.send(directory, archive) => sent,
-            () = cancellation.canceled() => Err(canceled(cancellation)),
+            cause = cancellation.canceled() => Err(cause.into()),
         }
     }
 
@@ -266,7 +266,7 @@ impl FileTransfer for ExecFiles {
     ) -> Result<ByteStream, BuildError> {
         let started = tokio::select! {
             started = self.execs.start(self.plan(GET, directory, paths)) => started,
-            () = cancellation.canceled() => return Err(canceled(cancellation)),
+            cause = cancellation.canceled() => return Err(cause.into()),
         };
         let Running { id, output, .. } = started?;
         let packing = Packing {
@@ -287,10 +287,6 @@ impl FileTransfer for ExecFiles {
         });
         Ok(Box::new(StreamReader::new(Box::pin(pieces))))
     }
-}
-
-fn canceled(cancellation: &Cancellation) -> BuildError {
-    BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User))
 }
 
 #[cfg(test)]

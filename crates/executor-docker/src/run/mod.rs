@@ -20,8 +20,8 @@ use agent::AgentEngine;
 use attach::AttachEngine;
 use exec::ExecEngine;
 use executor_core::{
-    BuildError, BuildStage, CancelCause, Cancellation, ExitCode, JobTrace, RunnerConfig,
-    StageCommand, StageResult, StageStatus,
+    BuildError, BuildStage, Cancellation, ExitCode, JobTrace, RunnerConfig, StageCommand,
+    StageResult, StageStatus,
 };
 use helper::Helper;
 use std::time::Duration;
@@ -40,9 +40,9 @@ pub(crate) struct Stage<'s> {
 }
 
 impl Stage<'_> {
-    /// Returns why it was stopped.
-    pub(crate) fn cause(&self) -> CancelCause {
-        self.cancellation.cause().unwrap_or(CancelCause::User)
+    /// Returns the error of this stage after it was stopped.
+    pub(crate) fn stopped(&self) -> BuildError {
+        BuildError::stopped("docker", self.cancellation)
     }
 }
 
@@ -131,7 +131,7 @@ impl StageEngine {
             };
             let died = tokio::select! {
                 died = seen_within(patience, container, |_| true) => died,
-                () = stage.cancellation.canceled() => None,
+                _ = stage.cancellation.canceled() => None,
             };
             match died {
                 Some(died) if died.is_out_of_memory() => result.oom_killed = true,

@@ -59,14 +59,20 @@ pub(crate) enum Start {
     Now,
 }
 
-/// Writes all that the service writes into the log, each line with `name` before it, until the
-/// container ends.
+/// What marks the output of a service in the job's log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServiceLabel<'a> {
+    pub(crate) index: u8,
+    pub(crate) name: &'a str,
+}
+
+/// Writes the service's output into the log until the container ends, with the service's name before each line.
 pub(crate) async fn follow(
     engine: &Engine,
     container: &str,
     start: Start,
     trace: &dyn JobTrace,
-    (index, name): (u8, &str),
+    label: ServiceLabel<'_>,
 ) {
     let tail = match start {
         Start::Beginning => "all",
@@ -79,20 +85,21 @@ pub(crate) async fn follow(
         tail: tail.to_owned(),
         ..LogsOptions::default()
     };
-    let mut lines = [StreamKind::Stdout, StreamKind::Stderr].map(|kind| (kind, Lines::new(name)));
+    let mut lines =
+        [StreamKind::Stdout, StreamKind::Stderr].map(|kind| (kind, Lines::new(label.name)));
     let mut pieces = std::pin::pin!(engine.api().logs(container, Some(options)));
     while let Some(Ok(piece)) = pieces.next().await {
         let (kind, bytes) = parts(piece);
         for (of, lines) in &mut lines {
             if *of == kind {
                 lines.push(&bytes, |line| {
-                    trace.write(TraceStream::service(index, kind), line);
+                    trace.write(TraceStream::service(label.index, kind), line);
                 });
             }
         }
     }
     for (kind, lines) in &mut lines {
-        lines.end(|line| trace.write(TraceStream::service(index, *kind), line));
+        lines.end(|line| trace.write(TraceStream::service(label.index, *kind), line));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::{BACKEND, DockerError};
 use async_trait::async_trait;
 use bollard::exec::StartExecResults;
 use executor_core::ability::{Connection, PortProxy};
-use executor_core::cancellation::{CancelCause, Cancellation};
+use executor_core::cancellation::Cancellation;
 use executor_core::{BuildError, Retryability};
 use futures_util::TryStreamExt;
 use std::io;
@@ -126,9 +126,7 @@ impl PortProxy for ServicePorts {
             connected = tokio::time::timeout(DEADLINE, connected) => connected.unwrap_or_else(|_| {
                 Err(not_yet(service, port, io::Error::from(io::ErrorKind::TimedOut).into()))
             }),
-            () = cancellation.canceled() => {
-                Err(BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User)))
-            }
+            cause = cancellation.canceled() => Err(cause.into()),
         }
     }
 }

@@ -68,9 +68,7 @@ pub(crate) async fn wait(
             Ok(!answers.iter().any(|answer| matches!(answer, Answer::Unknown)))
         }
         ended = ended(&mut end) => Err(NotReady::Ended(ended)),
-        () = cancellation.canceled() => {
-            Err(NotReady::Canceled(cancellation.cause().unwrap_or(CancelCause::User)))
-        }
+        cause = cancellation.canceled() => Err(NotReady::Canceled(cause)),
         () = tokio::time::sleep(limit) => Err(NotReady::TooLong {
             missing: missing(&probes.all),
             limit,

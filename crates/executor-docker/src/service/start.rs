@@ -1,7 +1,7 @@
 //! Starting services.
 
 use super::ended::{Ended, ended};
-use super::logs::Start;
+use super::logs::{ServiceLabel, Start};
 use super::running::{self, Beginning, Running};
 use super::services::{Service, Services};
 use super::watching::is_over;
@@ -68,9 +68,7 @@ impl Services {
         network: &JobNetwork,
         cancellation: &Cancellation,
     ) -> Result<(), DockerError> {
-        if let Some(cause) = cancellation.cause() {
-            return Err(DockerError::Canceled(cause));
-        }
+        cancellation.check()?;
         let options = &self.shared.options;
         let (engine, plan, title) = (&options.engine, &service.plan, service.plan.title());
         let Some(image) = service.image.get() else {
@@ -156,7 +154,11 @@ impl Services {
         let shared = Arc::clone(&self.shared);
         self.spawn(async move {
             let (engine, trace) = (&shared.options.engine, &*shared.options.trace);
-            logs::follow(engine, &id, start, trace, (number(index), &name)).await;
+            let label = ServiceLabel {
+                index: number(index),
+                name: &name,
+            };
+            logs::follow(engine, &id, start, trace, label).await;
         });
     }
 }

@@ -114,10 +114,11 @@ impl JobVolumes {
             return Ok(());
         }
         let doing = || format!("open the volumes of container {container}");
-        let archive = directories(&fresh, owner(user)).map_err(|source| DockerError::Broken {
-            doing: doing(),
-            source: source.into(),
-        })?;
+        let archive =
+            directories(&fresh, Owner::of(user)).map_err(|source| DockerError::Broken {
+                doing: doing(),
+                source: source.into(),
+            })?;
         let options = UploadToContainerOptionsBuilder::default().path("/").build();
         let body = bollard::body_full(archive.into());
         let api = self.engine.api();
@@ -206,23 +207,35 @@ async fn remove(engine: &Engine, name: &str, force: bool) -> Result<Removal, Doc
     }
 }
 
-/// Returns the numbers of a user; who has a name is taken for root, who shares with everybody.
-fn owner(user: Option<&str>) -> (u64, u64) {
-    let user = user.unwrap_or_default();
-    let (user, group) = user.split_once(':').unwrap_or((user, user));
-    let number = |it: &str| it.parse::<u32>().ok().map(u64::from);
-    number(user).zip(number(group)).unwrap_or((0, 0))
+/// The numeric owner of a directory in a container.
+#[derive(Debug, Clone, Copy, Default)]
+struct Owner {
+    user: u64,
+    group: u64,
 }
 
-/// Packs directories that everybody may write to.
-fn directories(paths: &[&str], (user, group): (u64, u64)) -> io::Result<Vec<u8>> {
+impl Owner {
+    /// Returns the numbers of a user; a user given by name becomes root.
+    fn of(user: Option<&str>) -> Self {
+        let user = user.unwrap_or_default();
+        let (user, group) = user.split_once(':').unwrap_or((user, user));
+        let number = |it: &str| it.parse::<u32>().ok().map(u64::from);
+        match (number(user), number(group)) {
+            (Some(user), Some(group)) => Self { user, group },
+            _ => Self::default(),
+        }
+    }
+}
+
+/// Packs directories that every user may write to.
+fn directories(paths: &[&str], owner: Owner) -> io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for path in paths {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(tar::EntryType::Directory);
         header.set_mode(0o777);
-        header.set_uid(user);
-        header.set_gid(group);
+        header.set_uid(owner.user);
+        header.set_gid(owner.group);
         header.set_size(0);
         let relative = format!("{}/", path.trim_start_matches('/'));
         archive.append_data(&mut header, relative, io::empty())?;

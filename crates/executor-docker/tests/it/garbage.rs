@@ -252,9 +252,10 @@ async fn what_is_the_users_own_stays() {
     tagged.unwrap();
     // Pulled by a job, and made anew by him.
     let built = world.used("built", 1).await;
-    let (repository, _) = built.to_string().rsplit_once(':').map(own).unwrap();
+    let built_name = built.to_string();
+    let (repository, _) = built_name.rsplit_once(':').unwrap();
     let tag = TagImageOptionsBuilder::default()
-        .repo(&repository)
+        .repo(repository)
         .tag("1")
         .build();
     world
@@ -285,10 +286,6 @@ async fn what_is_the_users_own_stays() {
     }
     remove(&world.engine, &format!("{mine}:1")).await;
     world.end().await;
-}
-
-fn own((one, two): (&str, &str)) -> (String, String) {
-    (one.to_owned(), two.to_owned())
 }
 
 #[tokio::test]

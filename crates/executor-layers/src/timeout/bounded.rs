@@ -120,7 +120,10 @@ mod tests {
         };
         let start = Instant::now();
         let ended = bounded(Box::pin(stop.aborted()), &stop, bound).await;
-        assert_eq!((ended, start.elapsed()), (Ended::Stopped(()), bound.limit));
+        assert_eq!(
+            (ended, start.elapsed()),
+            (Ended::Stopped(CancelCause::Timeout), bound.limit)
+        );
     }
 
     #[tokio::test(start_paused = true)]

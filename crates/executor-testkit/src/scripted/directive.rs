@@ -1,6 +1,6 @@
 use crate::gate::Gate;
 use crate::scripted::Failure;
-use executor_core::{BuildStage, Cancellation, ExitCode, StageResult, StageStatus};
+use executor_core::{BuildStage, CancelCause, Cancellation, ExitCode, StageResult, StageStatus};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -205,19 +205,19 @@ impl Directive {
         }
     }
 
-    /// Waits, and returns whether it was stopped meanwhile.
-    pub(crate) async fn wait(&self, cancellation: &Cancellation) -> bool {
+    /// Waits; fails with the cause of a stop that comes meanwhile.
+    pub(crate) async fn wait(&self, cancellation: &Cancellation) -> Result<(), CancelCause> {
+        let cause = tokio::select! {
+            biased;
+            cause = cancellation.canceled() => cause,
+            () = self.pass() => return Ok(()),
+        };
         tokio::select! {
             biased;
-            () = cancellation.canceled() => {}
-            () = self.pass() => return false,
-        }
-        tokio::select! {
-            biased;
-            () = cancellation.aborted() => {}
+            _ = cancellation.aborted() => {}
             () = tokio::time::sleep(self.termination) => {}
         }
-        true
+        Err(cause)
     }
 
     /// Waits without regard to cancellation.

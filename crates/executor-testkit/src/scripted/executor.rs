@@ -5,9 +5,8 @@ use crate::scripted::provider::ScriptedAbilities;
 use crate::scripted::script::Script;
 use executor_core::ability::Abilities;
 use executor_core::{
-    BuildError, CancelCause, Cancellation, Executor, ExecutorStage, JobOutcome, JobTrace,
-    PrepareOptions, PreparedEnvironment, ShellInfo, StageCell, StageCommand, StageResult,
-    TraceStream,
+    BuildError, Cancellation, Executor, ExecutorStage, JobOutcome, JobTrace, PrepareOptions,
+    PreparedEnvironment, ShellInfo, StageCell, StageCommand, StageResult, TraceStream,
 };
 use std::sync::Arc;
 
@@ -117,11 +116,9 @@ impl Executor for ScriptedExecutor {
         let call = self.awaited("prepare");
         let (stdout, stderr) = directive.output();
         self.print(stdout, stderr);
-        let stopped = directive.wait(cancellation).await;
+        let waited = directive.wait(cancellation).await;
         call.ended();
-        if stopped {
-            return Err(canceled(cancellation));
-        }
+        waited?;
         if let Some(failure) = directive.failure() {
             return Err(failure.raise());
         }
@@ -151,11 +148,9 @@ impl Executor for ScriptedExecutor {
         directive.act();
         let (stdout, stderr) = directive.output();
         self.print(stdout, stderr);
-        let stopped = directive.wait(cancellation).await;
+        let waited = directive.wait(cancellation).await;
         call.ended();
-        if stopped {
-            return Err(canceled(cancellation));
-        }
+        waited?;
         match directive.failure() {
             Some(failure) => Err(failure.raise()),
             None => Ok(directive.result()),
@@ -226,10 +221,6 @@ impl Drop for ScriptedExecutor {
         let verdict = self.calls.dropped();
         self.complain(verdict);
     }
-}
-
-fn canceled(cancellation: &Cancellation) -> BuildError {
-    BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User))
 }
 
 /// Records a violation when the future of a call is dropped before its end.

@@ -7,9 +7,9 @@ use executor_core::ability::{
 };
 use executor_core::variable::JobVariable;
 use executor_core::{
-    AcquireError, BuildError, CancelCause, Cancellation, ConfigInfo, Executor, ExecutorData,
-    ExecutorProvider, FeaturesInfo, PrepareOptions, ProviderError, RunnerConfig, ShellDialect,
-    ShellInfo, StageCommand, Workspace,
+    AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
+    FeaturesInfo, PrepareOptions, ProviderError, RunnerConfig, ShellDialect, ShellInfo,
+    StageCommand, Workspace,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -322,10 +322,7 @@ impl ExecutorProvider for ScriptedProvider {
     ) -> Result<ExecutorData, AcquireError> {
         self.script.record(Event::Acquire);
         let directive = self.script.directive(&Moment::Acquire, "");
-        if directive.wait(cancellation).await {
-            let cause = cancellation.cause().unwrap_or(CancelCause::User);
-            return Err(AcquireError::Canceled(cause));
-        }
+        directive.wait(cancellation).await?;
         if let Some(failure) = directive.failure() {
             return Err(AcquireError::Provider(failure.raise().into()));
         }

@@ -46,8 +46,7 @@ impl Stages<'_, '_> {
             self.close(open, None, !setup.is_canceled());
         }
         self.caches = Some(caches);
-        let stopped = |cause| Err(BuildError::Canceled(cause));
-        setup.cause().map_or(Ok(()), stopped)
+        Ok(setup.check()?)
     }
 
     async fn restore_all(&mut self, way: Way<'_>, planned: &mut JobCaches) {

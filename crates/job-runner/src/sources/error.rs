@@ -1,5 +1,5 @@
 use super::file_list::ListError;
-use executor_core::{BuildError, CancelCause, Cancellation, Retryability};
+use executor_core::{BuildError, Cancellation, Retryability};
 use process::ProcessError;
 use std::io;
 use std::path::PathBuf;
@@ -76,9 +76,7 @@ impl SnapshotError {
     pub(crate) fn into_build_error(self, cancellation: &Cancellation) -> BuildError {
         let message = "copy the working tree".to_owned();
         match self {
-            Self::Stopped if cancellation.is_canceled() => {
-                BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User))
-            }
+            Self::Stopped => BuildError::stopped("runner", cancellation),
             Self::Inside { .. }
             | Self::Kept
             | Self::Unseen

@@ -137,9 +137,7 @@ impl NativeGit<'_> {
     }
 
     async fn act(&self, action: &GitAction) -> Result<(), BuildError> {
-        if let Some(cause) = self.cancellation.cause() {
-            return Err(BuildError::Canceled(cause));
-        }
+        self.cancellation.check()?;
         let done = match action {
             GitAction::EnterProject => fs::create_dir_all(self.project),
             GitAction::EmptyProject => self.off_thread(empty).await,

@@ -1,7 +1,7 @@
 use super::snapshot::{Place, Stay};
 use super::take::make_empty;
 use crate::off_thread::off_thread;
-use executor_core::{BuildError, CancelCause, Cancellation, Retryability};
+use executor_core::{BuildError, Cancellation, Retryability};
 use fail_point::fail_point;
 use git::{Git, GitDir, GitError};
 use process::{ProcessError, Supervisor};
@@ -266,8 +266,8 @@ impl WorktreeGit<'_> {
 impl WorktreeError {
     /// Says what it means for the job that was to get its files.
     pub(crate) fn into_build_error(self, cancellation: &Cancellation) -> BuildError {
-        if matches!(self, Self::Stopped) && cancellation.is_canceled() {
-            return BuildError::Canceled(cancellation.cause().unwrap_or(CancelCause::User));
+        if matches!(self, Self::Stopped) {
+            return BuildError::stopped("runner", cancellation);
         }
         BuildError::System {
             backend: "runner",

@@ -84,7 +84,7 @@ impl Staging {
         let (packed, put) = tokio::join!(packing, put);
         // When the environment refuses, the stream is cut, which is no news then.
         put?;
-        canceled(cancellation)?;
+        cancellation.check()?;
         fail_point!("job_runner::staging::send", packed.flatten())
             .map_err(|error| failed("send files", error))?;
         off_thread(move || empty(&project))
@@ -125,12 +125,12 @@ impl Staging {
         let copying = async move {
             tokio::select! {
                 copied = tokio::io::copy(&mut stream, &mut writer) => copied.map(drop),
-                () = cancellation.canceled() => Ok(()),
+                _ = cancellation.canceled() => Ok(()),
             }
             // The writer goes here, which ends the archive for whoever unpacks it.
         };
         let (unpacked, copied) = tokio::join!(unpacking, copying);
-        canceled(cancellation)?;
+        cancellation.check()?;
         let unpacked = unpacked.map_err(failed)?;
         match (copied, unpacked) {
             // Whoever unpacks and finds something wrong reads no further, which breaks the pipe.
@@ -145,11 +145,6 @@ impl Staging {
         let removed = self.directory.remove().await;
         removed.map_err(|source| BuildError::system("runner", "remove files", source))
     }
-}
-
-fn canceled(cancellation: &Cancellation) -> Result<(), BuildError> {
-    let stopped = |cause| Err(BuildError::Canceled(cause));
-    cancellation.cause().map_or(Ok(()), stopped)
 }
 
 fn failed(what: &str, source: io::Error) -> BuildError {

@@ -125,16 +125,12 @@ impl JobRunner for FakeRunner {
             }
             Act::TakeOrStop(time) => tokio::select! {
                 () = tokio::time::sleep(time) => JobOutcome::success(),
-                () = assignment.cancellation.canceled() => {
+                _ = assignment.cancellation.canceled() => {
                     JobOutcome::from_error(BuildError::Canceled(CancelCause::SiblingFailure))
                 }
             },
             Act::Hang => {
-                assignment.cancellation.canceled().await;
-                let cause = assignment
-                    .cancellation
-                    .cause()
-                    .unwrap_or(CancelCause::Source);
+                let cause = assignment.cancellation.canceled().await;
                 JobOutcome::from_error(BuildError::Canceled(cause))
             }
             Act::Write(pieces) => {

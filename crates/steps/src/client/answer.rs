@@ -5,7 +5,7 @@ use super::run_id::RunId;
 use super::run_result::RunResult;
 use super::run_status::{RunState, RunStatus};
 use crate::wire::v1::{self, result::ErrorKind, result::State};
-use executor_core::{CancelCause, ExitCode, StageStatus};
+use executor_core::{CancelCause, Cancellation, ExitCode, StageStatus};
 use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime};
 
@@ -39,15 +39,24 @@ pub(crate) fn status(status: v1::Status) -> RunStatus {
     }
 }
 
-/// Returns how a request ended, or why it did not end as it should.
-pub(crate) fn ended(status: RunStatus) -> Result<RunResult, StepsError> {
+/// Returns the result of a request, or the error that ended it.
+pub(crate) fn ended(
+    status: RunStatus,
+    cancellation: &Cancellation,
+) -> Result<RunResult, StepsError> {
     let message = status.message;
     let refused = StepsError::Refused {
         message: message.clone(),
     };
     match (status.state, status.result) {
         (RunState::Success | RunState::Failure, Some(result)) => Ok(result),
-        (RunState::Canceled, _) => Err(StepsError::Canceled(CancelCause::User)),
+        (RunState::Canceled, _) => {
+            // Without a request from this side, a service cancels its requests only when it closes.
+            let cause = cancellation.cause();
+            Err(StepsError::Canceled(
+                cause.unwrap_or(CancelCause::EnvironmentLost),
+            ))
+        }
         (RunState::TimedOut, result) => Err(StepsError::TimedOut {
             limit: result.map_or(Duration::ZERO, |result| result.duration),
         }),
@@ -172,7 +181,7 @@ mod tests {
             result: Some(result),
             ..v1::Status::default()
         });
-        let result = ended(told).unwrap();
+        let result = ended(told, &Cancellation::new()).unwrap();
         assert_eq!(result.status, StageStatus::Signaled { signal: 9 });
         assert_eq!(result.cpu_time, None);
     }

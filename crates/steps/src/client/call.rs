@@ -4,7 +4,7 @@ use super::message::shortened;
 use super::patience::{After, Patience};
 use crate::wire::INSTANCE;
 use crate::wire::v1::step_runner_client::StepRunnerClient;
-use executor_core::{BoxError, BuildError, CancelCause, Cancellation};
+use executor_core::{BoxError, BuildError, Cancellation};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,7 +117,7 @@ impl<'a> Attempts<'a> {
                 tracing::debug!(error = %executor_core::chain(&*cause), ?pause, "The step-runner does not answer.");
                 return tokio::select! {
                     () = tokio::time::sleep(pause) => Ok(()),
-                    () = cancellation.canceled() => Err(canceled(cancellation)),
+                    cause = cancellation.canceled() => Err(StepsError::Canceled(cause)),
                 };
             }
         };
@@ -153,7 +153,7 @@ impl<'a> Attempts<'a> {
         loop {
             let answer = tokio::select! {
                 answer = self.once(make(self.link.service())) => answer,
-                () = cancellation.canceled() => return Err(canceled(cancellation)),
+                cause = cancellation.canceled() => return Err(StepsError::Canceled(cause)),
             };
             match answer {
                 Ok(answer) => {
@@ -165,9 +165,4 @@ impl<'a> Attempts<'a> {
             }
         }
     }
-}
-
-/// Returns the error of what was stopped.
-pub(crate) fn canceled(cancellation: &Cancellation) -> StepsError {
-    StepsError::Canceled(cancellation.cause().unwrap_or(CancelCause::User))
 }

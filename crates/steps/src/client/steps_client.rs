@@ -1,6 +1,6 @@
 use super::agent_info::AgentInfo;
 use super::answer;
-use super::call::{Attempts, Failure, canceled, is_for_another, refusal};
+use super::call::{Attempts, Failure, is_for_another, refusal};
 use super::error::{StepsError, StepsErrorClass};
 use super::follow::follow;
 use super::link::Link;
@@ -18,8 +18,8 @@ use super::wishes::{Patron, Wishes};
 use crate::files::RemoteFiles;
 use crate::library::{Asker, Library};
 use crate::wire::v1;
+use executor_core::Cancellation;
 use executor_core::ability::{FileTransfer, StepsConnector};
-use executor_core::{CancelCause, Cancellation};
 use parking_lot::Mutex;
 use process::OutputSink;
 use std::convert::Infallible;
@@ -115,9 +115,7 @@ impl StepsClient {
         output: &mut dyn OutputSink,
         cancellation: &Cancellation,
     ) -> Result<RunResult, StepsError> {
-        if cancellation.is_canceled() {
-            return Err(canceled(cancellation));
-        }
+        cancellation.check().map_err(StepsError::Canceled)?;
         self.start(run, cancellation).await?;
         self.resume(run, 0, output, cancellation).await
     }
@@ -267,7 +265,9 @@ impl StepsClient {
             pending::<Infallible>().await
         };
         let ended = tokio::select! {
-            ended = follow(&self.link, id, &mut log) => ended.and_then(answer::ended),
+            ended = follow(&self.link, id, &mut log) => {
+                ended.and_then(|status| answer::ended(status, cancellation))
+            }
             error = stop::pass_on(&self.link, id, cancellation) => Err(error),
             never = met => match never {},
         };
@@ -278,10 +278,9 @@ impl StepsClient {
             }
             self.let_go(id).await;
         }
-        ended.map_err(|error| match error {
-            StepsError::Canceled(CancelCause::User) => canceled(cancellation),
-            lost if is_lost(&lost) && cancellation.is_canceled() => canceled(cancellation),
-            other => other,
+        ended.map_err(|error| match cancellation.cause() {
+            Some(cause) if is_lost(&error) => StepsError::Canceled(cause),
+            _ => error,
         })
     }
 

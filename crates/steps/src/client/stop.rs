@@ -1,4 +1,4 @@
-use super::call::{Attempts, canceled};
+use super::call::Attempts;
 use super::error::StepsError;
 use super::link::Link;
 use super::run_id::RunId;
@@ -9,11 +9,11 @@ use tokio::time::Instant;
 /// Tells the service when the request is to stop. It returns only when the service had its time after an abort and
 /// the request has not ended.
 pub(crate) async fn pass_on(link: &Link, id: &RunId, cancellation: &Cancellation) -> StepsError {
-    cancellation.canceled().await;
+    let cause = cancellation.canceled().await;
     if !cancellation.is_aborted() {
         tokio::select! {
             () = tell(link, id, Level::Cancel) => {}
-            () = cancellation.aborted() => {}
+            _ = cancellation.aborted() => {}
         }
         cancellation.aborted().await;
     }
@@ -25,7 +25,7 @@ pub(crate) async fn pass_on(link: &Link, id: &RunId, cancellation: &Cancellation
         } => {}
         () = tokio::time::sleep_until(deadline) => {}
     }
-    canceled(cancellation)
+    StepsError::Canceled(cause)
 }
 
 /// Who follows the log learns whether the service is lost, so that is not said twice.

@@ -1,6 +1,6 @@
 use super::pipe::PIECE;
 use crate::client::StepsError;
-use crate::client::call::{Attempts, Failure, canceled, refusal};
+use crate::client::call::{Attempts, Failure, refusal};
 use crate::client::link::Link;
 use crate::wire::v1;
 use async_trait::async_trait;
@@ -135,7 +135,7 @@ impl FileTransfer for RemoteFiles {
         self.ready(cancellation).await?;
         tokio::select! {
             put = self.send(directory, archive) => put,
-            () = cancellation.canceled() => Err(canceled(cancellation).into()),
+            cause = cancellation.canceled() => Err(cause.into()),
         }
     }
 
@@ -153,7 +153,7 @@ impl FileTransfer for RemoteFiles {
         let mut service = self.link.service();
         let answer = tokio::select! {
             answer = service.get_files(request) => answer,
-            () = cancellation.canceled() => return Err(canceled(cancellation).into()),
+            cause = cancellation.canceled() => return Err(cause.into()),
         };
         let answer = fail_point!("steps::files::get", answer);
         let pieces = answer

@@ -15,7 +15,7 @@ use trace::{MaskRules, Spool, TracePipeline};
 use super::directory::{Directory, check_id};
 use super::error::words;
 use super::payload::Steps;
-use super::request::Request;
+use super::request::{Request, RequestCommand, RequestLog};
 use super::shell;
 use super::variable_files::{VariableFiles, Writers};
 use super::variables::Expanded;
@@ -110,8 +110,14 @@ impl Surroundings {
         let mut request = Request::new(
             message.id,
             directory,
-            (command, work_dir),
-            (log, reader),
+            RequestCommand {
+                words: command,
+                work_dir,
+            },
+            RequestLog {
+                pipeline: log,
+                reader,
+            },
             names,
             Wishes::new(self.wish_within),
         );

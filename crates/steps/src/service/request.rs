@@ -45,12 +45,24 @@ pub(crate) struct Times {
     pub(crate) asked: Instant,
 }
 
+/// The command of a request and its working directory.
+pub(crate) struct RequestCommand {
+    pub(crate) words: Vec<String>,
+    pub(crate) work_dir: String,
+}
+
+/// The two ends of a request's log.
+pub(crate) struct RequestLog {
+    pub(crate) pipeline: TracePipeline,
+    pub(crate) reader: SpoolReader,
+}
+
 impl Request {
     pub(crate) fn new(
         id: String,
         directory: Directory,
-        (command, work_dir): (Vec<String>, String),
-        (log, log_reader): (TracePipeline, SpoolReader),
+        command: RequestCommand,
+        log: RequestLog,
         step_names: Vec<String>,
         wishes: Wishes,
     ) -> Self {
@@ -62,11 +74,11 @@ impl Request {
         Self {
             id,
             directory,
-            command,
-            work_dir,
+            command: command.words,
+            work_dir: command.work_dir,
             cancellation: Cancellation::new(),
-            log,
-            log_reader,
+            log: log.pipeline,
+            log_reader: log.reader,
             limited: false,
             wishes,
             began: SystemTime::now(),

@@ -146,7 +146,7 @@ impl Service {
         scan.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                () = stop.canceled() => break,
+                _ = stop.canceled() => break,
                 _ = scan.tick() => self.prune(),
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => {

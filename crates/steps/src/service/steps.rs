@@ -124,9 +124,11 @@ fn judge(outcome: &Outcome, cancellation: &Cancellation) -> Result<(), Failure> 
     })
 }
 
-/// Returns the failure of what was stopped.
+/// Returns the failure of a request that was stopped.
 pub(super) fn stopped(cancellation: &Cancellation) -> Failure {
-    let cause = cancellation.cause().unwrap_or(CancelCause::User);
+    let Some(cause) = cancellation.cause() else {
+        return Failure::new(ErrorKind::Internal, "stopped without a request".to_owned());
+    };
     let kind = match cause {
         CancelCause::Timeout => ErrorKind::Timeout,
         _ => ErrorKind::Cancelled,

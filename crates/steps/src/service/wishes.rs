@@ -89,7 +89,7 @@ impl Request {
         let answer = tokio::select! {
             answer = &mut answer => answer.ok(),
             words = self.nobody_follows() => Some(Err(words)),
-            () = self.cancellation.canceled() => None,
+            _ = self.cancellation.canceled() => None,
         };
         match answer {
             None => Err(stopped(&self.cancellation)),

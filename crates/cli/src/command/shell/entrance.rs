@@ -74,9 +74,7 @@ impl Visitor for Entrance {
         let opener = &visit.terminal.terminal;
         let mut session = opener.open(request, cancellation).await?;
         let ended = attach(&mut *session, &terminal, cancellation).await;
-        if let Some(cause) = cancellation.cause() {
-            return Err(BuildError::Canceled(cause));
-        }
+        cancellation.check()?;
         let code = ended
             .map_err(failed)?
             .map_or(ExitCode(0), StageStatus::exit_code);

@@ -61,10 +61,7 @@ impl Running {
             End::Stopped if self.has(Fault::ForgetsCause) => {
                 Err(BuildError::Canceled(CancelCause::User))
             }
-            End::Stopped => {
-                let cause = cancellation.cause().expect("it was stopped");
-                Err(BuildError::Canceled(cause))
-            }
+            End::Stopped => Err(BuildError::stopped("reference", cancellation)),
         }
     }
 
@@ -79,7 +76,7 @@ impl Running {
         }
         tokio::select! {
             status = child.wait() => return status.map(End::Itself),
-            () = cancellation.canceled() => {}
+            _ = cancellation.canceled() => {}
         }
         let aborted = async {
             if self.has(Fault::IgnoresAbort) {

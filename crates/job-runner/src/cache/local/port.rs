@@ -92,7 +92,7 @@ impl LocalCaches {
             }
             tokio::select! {
                 () = sleep(pause) => {}
-                () = cancellation.canceled() => {}
+                _ = cancellation.canceled() => {}
             }
             pause = (pause * 2).min(longest);
         }

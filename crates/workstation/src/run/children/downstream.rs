@@ -8,7 +8,7 @@ use crate::project::local_project::LocalProject;
 use crate::run::environments;
 use async_trait::async_trait;
 use executor_core::job::Job;
-use executor_core::{BuildError, CancelCause, Cancellation};
+use executor_core::{BuildError, Cancellation};
 use job_runner::{Sources, StoredArtifacts};
 use pipeline::Plan;
 use scheduler::{Bridge, Downstream, DownstreamPipeline};
@@ -108,10 +108,7 @@ impl Downstream for LocalDownstream {
             created = created => created.unwrap_or_else(|panic| {
                 Err(BuildError::system("pipeline", "create the downstream pipeline", panic))
             }),
-            () = cancellation.canceled() => {
-                let cause = cancellation.cause().unwrap_or(CancelCause::Source);
-                Err(BuildError::Canceled(cause))
-            }
+            cause = cancellation.canceled() => Err(cause.into()),
         }
     }
 

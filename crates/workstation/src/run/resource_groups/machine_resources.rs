@@ -63,7 +63,7 @@ impl MachineResources {
             }
             tokio::select! {
                 () = sleep(pause) => {}
-                () = cancellation.canceled() => {}
+                _ = cancellation.canceled() => {}
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
