@@ -74,7 +74,13 @@ impl Bench {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         // With the environment as it is: cargo has told this bench how it was itself called.
         let build = Command::new(cargo)
-            .args(["build", "--release", "--package", "cli", "--target-dir"])
+            .args([
+                "build",
+                "--release",
+                "--package",
+                "runwright-cli",
+                "--target-dir",
+            ])
             .arg(&self.target)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .envs(std::env::vars_os());

@@ -59,7 +59,14 @@ pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     let folder = workspace.target_directory.join("agent");
     let mut command = run::cargo();
     command
-        .args(["build", "--quiet", "--package", "steps", "--bin", PROGRAM])
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "runwright-steps",
+            "--bin",
+            PROGRAM,
+        ])
         .args(["--profile", PROFILE, "--target", target, "--target-dir"])
         .arg(&folder)
         .current_dir(&workspace.root)

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::workspace::Workspace;
 
 /// What cargo builds all tests of: the program with the agent inside among them, which `RUNWRIGHT_EMBEDDED_AGENT` names.
-pub(crate) const ALL: [&str; 3] = ["--workspace", "--features", "cli/embedded-agent"];
+pub(crate) const ALL: [&str; 3] = ["--workspace", "--features", "runwright-cli/embedded-agent"];
 
 /// The integration tests of a package.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub(crate) fn tests(
 ) -> anyhow::Result<Tests> {
     let mut packages = workspace.packages.iter();
     let package = packages
-        .find(|found| found.name == package)
+        .find(|found| found.folder_name() == package)
         .with_context(|| format!("there is no package {package}"))?;
     let format = [
         "--no-run",

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 
 use crate::workspace::Workspace;
-use crate::{acceptance, book, commits, deny, run, test, tidy};
+use crate::{acceptance, book, commits, deny, package, run, test, tidy};
 
 /// A check with its name.
 type Step = (&'static str, fn(&Workspace) -> anyhow::Result<()>);
@@ -17,6 +17,7 @@ const STEPS: &[Step] = &[
     ("acceptance", |workspace| {
         acceptance::run(workspace, &acceptance::Options::default())
     }),
+    ("package", package::run),
     ("clippy", clippy),
     ("alone", alone),
     ("test", |workspace| {
@@ -107,9 +108,9 @@ fn alone(workspace: &Workspace) -> anyhow::Result<()> {
     for package in workspace
         .packages
         .iter()
-        .filter(|package| is_chosen(&package.name))
+        .filter(|package| is_chosen(package.folder_name()))
     {
-        println!("ci: {} alone", package.name);
+        println!("ci: {} alone", package.folder_name());
         run::run(run::cargo().args(["check", "--quiet", "--package", &package.name]))
             .with_context(|| {
                 format!(
@@ -135,11 +136,11 @@ fn no_fail_points(workspace: &Workspace) -> anyhow::Result<()> {
     let words = [
         "tree",
         "--package",
-        "cli",
+        "runwright-cli",
         "--edges",
         "features,no-dev",
         "--invert",
-        "fail-point",
+        "runwright-fail-point",
     ];
     let tree = run::cargo()
         .args(words)

@@ -20,6 +20,7 @@ mod deny;
 mod docker;
 mod evidence;
 mod fuzz;
+mod package;
 mod python;
 mod requirements;
 mod rounds;
@@ -53,7 +54,7 @@ enum Chore {
     ///
     /// On Debian as root, missing tools are installed with apt-get; elsewhere they are named and the command fails.
     /// Then the tests of the transport to the engine run over TLS and ssh. Words after `--` go to cargo test, which then runs
-    /// alone: `cargo xtask test -- masking` runs the tests with "masking" in the name, `cargo xtask test -- -p trace` those of
+    /// alone: `cargo xtask test -- masking` runs the tests with "masking" in the name, `cargo xtask test -- -p runwright-trace` those of
     /// one crate.
     Test {
         /// Passed on to cargo test.
@@ -63,7 +64,7 @@ enum Chore {
     /// Runs a command with the Docker Engine, the images and the agent that the tests have.
     ///
     /// `cargo xtask docker -- cargo bench -p benches --bench docker` measures jobs in containers;
-    /// `cargo xtask docker --over ssh -- cargo test -p executor-docker` tests them over ssh.
+    /// `cargo xtask docker --over ssh -- cargo test -p runwright-executor-docker` tests them over ssh.
     Docker {
         /// The way to the engine.
         #[arg(long, value_enum, default_value_t)]
@@ -80,6 +81,8 @@ enum Chore {
     Deny,
     /// Checks the links of the user guide and builds it into `target/book` with mdbook, which it installs when missing.
     Book,
+    /// Pack the crates that are published, as the registry would have them.
+    Package,
     /// Makes up input for what reads other people's text, for some time; needs a C++ compiler.
     Fuzz(fuzz::Options),
     /// Checks a file of test vectors of the language; each outcome is a line of JSON.
@@ -112,6 +115,7 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
         Chore::Ci => ci::run(&workspace),
         Chore::Deny => deny::run(&workspace),
         Chore::Book => book::run(&workspace),
+        Chore::Package => package::run(&workspace),
         Chore::Fuzz(options) => fuzz::run(&workspace, options),
         // A program of its own, so that no other chore waits until the language is built.
         Chore::Vectors { file } => {

@@ -16,7 +16,7 @@ use crate::agent::{self, SharedAgent};
 use crate::debian::{self, ENGINE_TOOLS, TOOLS};
 use crate::docker::{self, Daemon, Over, Way};
 use crate::skipped::Skipped;
-use crate::workspace::Workspace;
+use crate::workspace::{PREFIX, Workspace};
 use crate::{built, python, rounds, run};
 
 /// The variable that tells the tests of a program how many of them run at once.
@@ -77,7 +77,7 @@ pub(crate) fn run_sample(
         return Ok(());
     }
     // The other half of the crate, which no other build of the tests has: without the feature that their fail points need.
-    run::run(run::cargo().args(["test", "--quiet", "--package", "fail-point"]))?;
+    run::run(run::cargo().args(["test", "--quiet", "--package", "runwright-fail-point"]))?;
     let Some(engine) = &engine else {
         println!(
             "NOT TESTED: an engine over TLS and ssh, because RUNWRIGHT_TEST_DOCKER names the engine and the way to it"
@@ -238,19 +238,23 @@ fn wants_engine(args: &[String]) -> bool {
     chosen(args).is_none_or(|package| USES_ENGINE.contains(&package))
 }
 
-/// Returns the package whose tests are chosen, if one is.
+/// Returns the folder of the package whose tests are chosen, if one is.
 fn chosen(args: &[String]) -> Option<&str> {
     let at = args
         .iter()
         .position(|arg| arg.starts_with("-p") || arg.starts_with("--package"))?;
     if matches!(args[at].as_str(), "-p" | "--package") {
-        return Some(args.get(at + 1).map_or("", String::as_str));
+        return Some(args.get(at + 1).map_or("", |name| folder_of(name)));
     }
     let inline = args[at].trim_start_matches("--package=");
-    Some(inline.trim_start_matches("-p"))
+    Some(folder_of(inline.trim_start_matches("-p")))
 }
 
-/// Returns what cargo is told.
+fn folder_of(package: &str) -> &str {
+    package.strip_prefix(PREFIX).unwrap_or(package)
+}
+
+/// Returns the arguments for cargo.
 fn words(args: &[String]) -> Vec<&str> {
     let chooses = args
         .iter()
@@ -273,7 +277,7 @@ mod tests {
             "--no-fail-fast",
             "--workspace",
             "--features",
-            "cli/embedded-agent",
+            "runwright-cli/embedded-agent",
         ];
         assert_eq!(words(&[]), all);
         assert_eq!(
@@ -281,8 +285,8 @@ mod tests {
             [&all[..], &["masking"]].concat()
         );
         assert_eq!(
-            words(&["-ptrace".to_owned()]),
-            ["test", "--no-fail-fast", "-ptrace"]
+            words(&["-prunwright-trace".to_owned()]),
+            ["test", "--no-fail-fast", "-prunwright-trace"]
         );
     }
 
@@ -299,10 +303,10 @@ mod tests {
         };
         check(&[], true);
         check(&["masking"], true);
-        check(&["-p", "trace"], false);
-        check(&["-pcli", "masking"], true);
-        check(&["--package=pipeline"], false);
+        check(&["-p", "runwright-trace"], false);
+        check(&["-prunwright-cli", "masking"], true);
+        check(&["--package=runwright-pipeline"], false);
         check(&["-p", "examples"], true);
-        check(&["--package", "executor-docker"], true);
+        check(&["--package", "runwright-executor-docker"], true);
     }
 }

@@ -17,6 +17,9 @@ pub(crate) struct Workspace {
     pub(crate) packages: Vec<Package>,
 }
 
+/// Begins the registry's name of each crate below `crates`, but for the facade.
+pub(crate) const PREFIX: &str = "runwright-";
+
 /// One package of the workspace.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Package {
@@ -24,6 +27,9 @@ pub(crate) struct Package {
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) targets: Vec<Target>,
+    /// The registries it may go to: none of them, or all where this is not said.
+    #[serde(default)]
+    pub(crate) publish: Option<Vec<String>>,
 }
 
 /// One line of a package's dependencies.
@@ -90,5 +96,19 @@ impl Package {
     /// Returns the folder of the package.
     pub(crate) fn folder(&self) -> &Path {
         self.manifest_path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Whether it goes to the registry.
+    pub(crate) fn is_published(&self) -> bool {
+        self.publish
+            .as_ref()
+            .is_none_or(|registries| !registries.is_empty())
+    }
+
+    /// Returns the name of that folder: the name of the crate inside this workspace. On the registry, where short names
+    /// are taken, crates have the prefix [`PREFIX`].
+    pub(crate) fn folder_name(&self) -> &str {
+        let name = self.folder().file_name();
+        name.and_then(|name| name.to_str()).unwrap_or(&self.name)
     }
 }

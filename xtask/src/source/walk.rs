@@ -124,7 +124,7 @@ fn child(parent: &Module, declared: &ModFile) -> anyhow::Result<Module> {
 
 /// Returns how paths of a target's tests begin: the package, then the target unless it is the library.
 fn crate_path(package: &Package, target: &Target) -> String {
-    let package_name = package.name.replace('-', "_");
+    let package_name = package.folder_name().replace('-', "_");
     if target.kind.iter().any(|kind| kind == "lib") {
         return package_name;
     }
@@ -151,13 +151,14 @@ mod tests {
         };
         let package = Package {
             name: "some-crate".to_owned(),
-            manifest_path: folder.path().join("Cargo.toml"),
+            manifest_path: "some-crate/Cargo.toml".into(),
             dependencies: Vec::new(),
             targets: vec![
                 target("lib", "some_crate", "src/lib.rs", true),
                 target("test", "it", "tests/it/main.rs", true),
                 target("bench", "speed", "benches/speed.rs", false),
             ],
+            publish: None,
         };
         Ok(tests_of(&package)?
             .into_iter()

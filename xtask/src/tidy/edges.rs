@@ -3,7 +3,7 @@
 //! Arrows point downward only, and executors do not know one another. A new crate adds its row here and there.
 
 use crate::tidy::Problem;
-use crate::workspace::{Dependency, Package};
+use crate::workspace::{Dependency, PREFIX, Package};
 
 /// One crate and what it may import from this workspace.
 #[derive(Debug)]
@@ -323,7 +323,7 @@ const ASSEMBLY: &[&str] = &[
 pub(crate) fn check(packages: &[Package]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for package in packages {
-        let Some(row) = TABLE.iter().find(|row| row.name == package.name) else {
+        let Some(row) = TABLE.iter().find(|row| row.name == package.folder_name()) else {
             problems.push(problem(
                 package,
                 "is not in the table of edges; add its row".to_owned(),
@@ -342,24 +342,26 @@ pub(crate) fn check(packages: &[Package]) -> Vec<Problem> {
                     .map_or(String::new(), |kind| format!(" in its {kind}-dependencies"));
                 problems.push(problem(
                     package,
-                    format!("must not import `{}`{kind}", dependency.name),
+                    format!(
+                        "must not import `{}`{kind}",
+                        dependency.folder().unwrap_or(&dependency.name)
+                    ),
                 ));
             }
         }
-        if package
-            .folder()
-            .file_name()
-            .is_none_or(|folder| folder.to_string_lossy() != package.name)
-        {
+        let expected = registry_name(package);
+        if package.name != expected {
             problems.push(problem(
                 package,
-                "has another name than its folder".to_owned(),
+                format!("is named `{}`; expected `{expected}`", package.name),
             ));
         }
     }
-    let gone = TABLE
-        .iter()
-        .filter(|row| packages.iter().all(|package| package.name != row.name));
+    let gone = TABLE.iter().filter(|row| {
+        packages
+            .iter()
+            .all(|package| package.folder_name() != row.name)
+    });
     problems.extend(gone.map(|row| {
         Problem::in_file(
             row.name,
@@ -370,14 +372,29 @@ pub(crate) fn check(packages: &[Package]) -> Vec<Problem> {
 }
 
 fn is_allowed(row: &Row, dependency: &Dependency) -> bool {
-    let name = dependency.name.as_str();
+    let name = dependency.folder().unwrap_or(&dependency.name);
     let in_tests = dependency.kind.as_deref() == Some("dev");
     row.imports.contains(&name)
         || (in_tests && (TESTS_MAY.contains(&name) || row.tests_import.contains(&name)))
 }
 
 fn problem(package: &Package, message: String) -> Problem {
-    Problem::in_file(&package.name, message)
+    Problem::in_file(package.folder_name(), message)
+}
+
+/// Returns the name that a package must have: that of its folder, with a prefix where it is published.
+fn registry_name(package: &Package) -> String {
+    let folder = package.folder_name();
+    let is_crate = package
+        .folder()
+        .parent()
+        .is_some_and(|it| it.ends_with("crates"));
+    let prefix = if is_crate && folder != "runwright" {
+        PREFIX
+    } else {
+        ""
+    };
+    format!("{prefix}{folder}")
 }
 
 #[cfg(test)]
@@ -393,10 +410,14 @@ mod tests {
             path: Some(PathBuf::from("crates").join(name)),
         };
         Package {
-            name: name.to_owned(),
+            name: match name {
+                "runwright" => name.to_owned(),
+                _ => format!("{PREFIX}{name}"),
+            },
             manifest_path: PathBuf::from("crates").join(name).join("Cargo.toml"),
             dependencies: dependencies.iter().map(dependency).collect(),
             targets: Vec::new(),
+            publish: None,
         }
     }
 
@@ -404,7 +425,7 @@ mod tests {
     fn check_one(tested: Package) -> Vec<String> {
         let names = TABLE.iter().map(|row| row.name);
         let mut packages: Vec<Package> = names.map(|name| package(name, &[])).collect();
-        packages.retain(|other| other.name != tested.name);
+        packages.retain(|other| other.folder_name() != tested.folder_name());
         packages.push(tested);
         check(&packages).iter().map(ToString::to_string).collect()
     }
@@ -490,12 +511,12 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_another_name_is_found() {
-        let mut moved = package("trace", &[]);
-        moved.manifest_path = PathBuf::from("crates/log/Cargo.toml");
+    fn a_name_that_is_not_the_folders_is_rejected() {
+        let mut renamed = package("trace", &[]);
+        renamed.name = "trace".to_owned();
         assert_eq!(
-            check_one(moved),
-            ["trace: has another name than its folder"]
+            check_one(renamed),
+            ["trace: is named `trace`; expected `runwright-trace`"]
         );
     }
 }

@@ -4,13 +4,18 @@ use crate::tidy::Problem;
 use crate::tidy::files::TextFile;
 
 /// What stands once at the root and is inherited by each crate.
-const INHERITED: [&str; 5] = ["edition", "license", "publish", "rust-version", "version"];
+const INHERITED: [&str; 4] = ["edition", "license", "rust-version", "version"];
+
+/// What else a published crate inherits, for its page on the registry.
+const PUBLISHED: [&str; 4] = ["categories", "keywords", "publish", "readme"];
 
 /// Checks one manifest.
 pub(crate) fn check(manifest: &TextFile) -> Vec<Problem> {
     let mut problems = Vec::new();
     let package = section(&manifest.text, "package");
-    for key in INHERITED {
+    let is_published = !package.contains(&"publish=false".to_owned());
+    let keys = INHERITED.into_iter();
+    for key in keys.chain(PUBLISHED.into_iter().filter(|_| is_published)) {
         if !package.contains(&format!("{key}.workspace=true")) {
             problems.push(Problem::in_file(
                 &manifest.path,
@@ -53,6 +58,7 @@ mod tests {
 
     const GOOD: &str = "[package]\nname = \"a\"\ndescription = \"A crate\"\nversion.workspace = true\n\
         edition.workspace = true\nrust-version.workspace = true\nlicense.workspace = true\n\
+        readme.workspace = true\nkeywords.workspace = true\ncategories.workspace = true\n\
         publish.workspace = true\n\n[lints]\nworkspace = true\n\n[dependencies]\nversion.workspace = true\n";
 
     fn check_text(text: &str) -> Vec<String> {
@@ -78,10 +84,23 @@ mod tests {
     }
 
     #[test]
+    fn an_unpublished_crate_needs_nothing_for_the_registry() {
+        let inner = GOOD.replace("publish.workspace = true", "publish = false");
+        assert_eq!(
+            check_text(&inner.replace("readme.workspace = true\n", "")),
+            [""; 0]
+        );
+        assert_eq!(
+            check_text(&GOOD.replace("readme.workspace = true\n", "")),
+            ["a/Cargo.toml: lacks `readme.workspace = true`"]
+        );
+    }
+
+    #[test]
     fn missing_lints_and_description_are_found() {
         let bare = GOOD
             .replace("[lints]\nworkspace = true\n", "")
-            .replace("description", "readme");
+            .replace("description", "homepage");
         assert_eq!(
             check_text(&bare),
             [

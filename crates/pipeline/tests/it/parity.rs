@@ -162,6 +162,6 @@ fn the_published_page_is_the_table() {
     assert!(
         published == page(),
         "docs/book/src/keywords.md is not what the table says; make it anew with\n\
-         RUNWRIGHT_WRITE_PAGES=1 cargo test -p pipeline the_published_page"
+         RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright-pipeline the_published_page"
     );
 }

@@ -18,7 +18,7 @@
 //!    default_missing_value = "true", default_value_t = false, hide_default_value = true,
 //!    hide_possible_values = true, value_name = "BOOL")] name: bool`.
 //! 3. An option that says as much, or the opposite, belongs in `yields_to`, by its name.
-//! 4. `RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright --lib settings` writes the page and the schemas anew.
+//! 4. `RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright-workstation --lib settings` writes the page and the schemas anew.
 
 mod error;
 mod instance;

@@ -23,7 +23,9 @@ pub(crate) const DIRECTORY: &str = "/run/agent";
 /// Returns the static agent.
 pub(crate) fn static_agent() -> Agent {
     agent::find().unwrap_or_else(|error| {
-        panic!("{error}: run the tests by `cargo xtask test -- -p steps`, which builds it")
+        panic!(
+            "{error}: run the tests by `cargo xtask test -- -p runwright-steps`, which builds it"
+        )
     })
 }
 

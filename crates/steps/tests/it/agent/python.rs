@@ -14,7 +14,7 @@ const VARIABLE: &str = "RUNWRIGHT_TEST_PYTHON";
 fn python() -> Command {
     let python = std::env::var_os(VARIABLE);
     let python = python.unwrap_or_else(|| {
-        panic!("{VARIABLE} names no Python with gRPC: `cargo xtask test -- -p steps` makes one, from PyPI")
+        panic!("{VARIABLE} names no Python with gRPC: `cargo xtask test -- -p runwright-steps` makes one, from PyPI")
     });
     #[expect(clippy::disallowed_methods, reason = "a client that is not ours")]
     let mut command = Command::new(python);

@@ -6,7 +6,7 @@ use steps::wire::v1;
 
 /// Cargo sets it for tests, so it is in the environment of the service; the name of this crate.
 const NAME: &str = "CARGO_PKG_NAME";
-const OF_SERVICE: &str = "steps";
+const OF_SERVICE: &str = env!("CARGO_PKG_NAME");
 
 /// Runs steps with a variable of the runner's, if any, and returns the log.
 async fn log_of(served: &mut Served, steps: &str, of_runner: Option<&str>) -> String {

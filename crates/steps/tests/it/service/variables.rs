@@ -118,7 +118,10 @@ async fn the_environment_of_the_service_is_passed_on_as_asked() {
     };
     // Cargo sets it for tests, and it is on no list.
     let path = std::env::var("PATH").unwrap();
-    assert_eq!(names(steps::Inherit::All).await, format!("steps {path}\n"));
+    assert_eq!(
+        names(steps::Inherit::All).await,
+        concat!(env!("CARGO_PKG_NAME"), " ").to_owned() + &path + "\n"
+    );
     assert_eq!(
         names(steps::Inherit::Listed).await,
         format!("none {path}\n")

@@ -23,7 +23,7 @@ fn check_published(file: &Path, expect: &str) {
     assert!(
         published == expect,
         "{} is not what the table says; make it anew with\n\
-         RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright --lib settings",
+         RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright-workstation --lib settings",
         file.display()
     );
 }
