@@ -9,8 +9,8 @@ use executor_core::{
     JobTrace, PreparedEnvironment, RunnerConfig,
 };
 use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_docker::engine::labels::OWNER;
 use executor_docker::image::PullPolicy;
-use executor_docker::labels::OWNER;
 use executor_docker::{DockerHost, DockerOptions, Engine, provider};
 use executor_testkit::{CommandBuilder, JobBuilder, OptionsBuilder};
 use std::collections::HashMap;

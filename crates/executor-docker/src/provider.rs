@@ -1,8 +1,8 @@
 //! The provider of the executor for containers.
 
+use crate::config::DockerOptions;
 use crate::executor::DockerExecutor;
-use crate::host::Shared;
-use crate::options::DockerOptions;
+use crate::job::shared::Shared;
 use crate::warm::Pool;
 use async_trait::async_trait;
 use executor_core::{
@@ -11,9 +11,6 @@ use executor_core::{
 };
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The executor's name in a registry.
-pub const NAME: &str = "docker";
 
 /// Returns the provider: jobs share the connection to their engine, and containers that are ready ahead of them.
 ///

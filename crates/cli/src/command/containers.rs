@@ -12,7 +12,7 @@ use executor_core::job::When;
 use executor_core::{Cancellation, ExecutorProvider, chain};
 use executor_docker::config::{DockerConfig, KeyStyle};
 use executor_docker::engine::{DockerHost, Engine, HostSettings};
-use executor_docker::recovery::{Belongs, Swept, sweep};
+use executor_docker::garbage::{Belongs, Swept, sweep};
 use executor_docker::{DockerError, DockerOptions};
 use executor_shell::ShellConfig;
 use includes::Fetching;
@@ -315,8 +315,8 @@ pub(super) async fn connect(config: &DockerConfig) -> Result<Engine, DockerError
 #[cfg(test)]
 mod tests {
     use super::*;
+    use executor_docker::config::policy::check_image;
     use executor_docker::image::{ImageReference, PullPolicy};
-    use executor_docker::policy::check_image;
 
     fn read(text: &str, docker: &DockerArgs) -> Result<DockerConfig, String> {
         let settings = Settings::parse(Path::new("config.toml"), text, None).expect("settings");

@@ -127,7 +127,7 @@ pub struct DockerConfig {
     /// Whether the engine starts an init process of its own in the job's container. Ours.
     pub init: bool,
     /// The directories of this host that `volumes` may be taken from where their text refers to
-    /// variables, as paths; see [`crate::policy`]. Ours.
+    /// variables, as paths; see [`crate::config::policy`]. Ours.
     pub allowed_volumes: Vec<String>,
 
     // Resources.

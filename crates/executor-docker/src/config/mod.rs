@@ -11,6 +11,8 @@ mod gpus;
 mod image_options;
 mod key_style;
 mod one_or_many;
+mod options;
+pub mod policy;
 mod service;
 mod size;
 #[cfg(test)]
@@ -27,6 +29,7 @@ pub use docker_config::DockerConfig;
 pub use gpus::Gpus;
 pub use image_options::{ImageOptions, ImageOptionsError};
 pub use key_style::KeyStyle;
+pub use options::{DockerOptions, NAME};
 pub use service::ServiceConfig;
 pub use size::{Cpus, Size};
 pub use ulimit::Ulimit;

@@ -1,4 +1,4 @@
-use crate::policy::Pattern;
+use crate::config::policy::Pattern;
 use std::time::Duration;
 
 /// How much room what jobs brought into an engine may take, and for how long. The default takes nothing away.

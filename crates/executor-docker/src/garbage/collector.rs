@@ -7,10 +7,10 @@ use super::notes::{ImageNote, Notes};
 use super::policy::{Thing, decide};
 use super::removal::Removal;
 use super::usage::{FoundImage, Usage};
+use crate::config::policy::Pattern;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::image::ImageReference;
-use crate::policy::Pattern;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, timeout};
 

@@ -15,6 +15,7 @@ mod notes;
 mod policy;
 mod pulls;
 mod removal;
+mod sweep;
 mod usage;
 
 pub use budget::Budget;
@@ -23,3 +24,4 @@ pub use item::{Because, Item, ItemKind, Stays, Verdict};
 pub use leases::JobLeases;
 pub use ledger::Ledger;
 pub(crate) use notes::Before;
+pub use sweep::{Belongs, Swept, sweep};

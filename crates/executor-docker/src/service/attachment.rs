@@ -1,7 +1,7 @@
 //! How a job's container finds its services.
 
 use super::services::Services;
-use crate::create::NetworkPlan;
+use crate::job::create::NetworkPlan;
 use crate::network::{JobNetwork, NetworkMode};
 
 /// How a job's container reaches its services.

@@ -3,12 +3,12 @@
 use super::alias::{ServiceNames, Wanted, image_names, names_of};
 use super::probe::{ContainerFacts, Probes};
 use super::variables::ServiceVariables;
+use crate::config::policy::{self, PrivilegedRole, Refusal};
 use crate::config::{DockerConfig, ImageOptions};
-use crate::create::{Entrypoint, NetworkPlan, ServicePlan, read_seccomp};
+use crate::engine::labels::Labels;
 use crate::error::DockerError;
 use crate::image::{ImageReference, PullPolicy};
-use crate::labels::Labels;
-use crate::policy::{self, PrivilegedRole, Refusal};
+use crate::job::create::{Entrypoint, NetworkPlan, ServicePlan, read_seccomp};
 use executor_core::job::Image;
 use executor_core::variable::JobVariables;
 

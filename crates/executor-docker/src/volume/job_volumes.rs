@@ -1,10 +1,10 @@
 use super::{PlannedVolume, VolumePlan};
 use crate::config::DockerConfig;
 use crate::engine::Engine;
+use crate::engine::labels::{Labels, Role};
+use crate::engine::pending_request::{PendingRequest, Removal, unless_stopped};
 use crate::error::DockerError;
 use crate::garbage::JobLeases;
-use crate::labels::{Labels, Role};
-use crate::pending_request::{PendingRequest, Removal, unless_stopped};
 use bollard::models::VolumeCreateRequest;
 use bollard::query_parameters::{RemoveVolumeOptions, UploadToContainerOptionsBuilder};
 use executor_core::Cancellation;

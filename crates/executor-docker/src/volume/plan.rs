@@ -1,8 +1,8 @@
 use super::{CacheKey, Source, VolumeSpec};
 use crate::config::DockerConfig;
+use crate::config::policy::{Asked, RealPath, check_volume};
+use crate::engine::names::Names;
 use crate::error::DockerError;
-use crate::names::Names;
-use crate::policy::{Asked, RealPath, check_volume};
 use executor_core::JobVariables;
 use std::collections::BTreeMap;
 use std::io;

@@ -1,7 +1,7 @@
 use super::{CacheKey, PlannedVolume, Source, VolumeContext, VolumePlan, VolumeSpec};
 use crate::config::DockerConfig;
-use crate::names::Names;
-use crate::policy::RealPath;
+use crate::config::policy::RealPath;
+use crate::engine::names::Names;
 use executor_core::{JobId, JobVariable, JobVariables};
 use proptest::prelude::*;
 use std::collections::HashSet;

@@ -1,14 +1,14 @@
 //! A job takes a container that is ready.
 
 use super::spare::Spare;
-use crate::container;
-use crate::container::watch::look;
-use crate::created_resources::CreatedResources;
-use crate::creation::Creation;
+use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
-use crate::pending_request::unless_stopped;
-use crate::started_container::StartedContainer;
-use crate::workspace::JobFiles;
+use crate::job::container;
+use crate::job::container::watch::look;
+use crate::job::created_resources::CreatedResources;
+use crate::job::files::JobFiles;
+use crate::job::prepare::creation::Creation;
+use crate::job::prepare::started_container::StartedContainer;
 use executor_core::{Cancellation, JobTraceExt};
 use std::time::Duration;
 use tokio::time::timeout;

@@ -1,17 +1,17 @@
 //! What makes two containers the same kind.
 
 use crate::config::DockerConfig;
-use crate::created_resources::CreatedResources;
-use crate::creation::Creation;
 use crate::engine::DockerHost;
+use crate::engine::labels::Labels;
+use crate::engine::names::Names;
 use crate::error::DockerError;
-use crate::labels::Labels;
-use crate::names::Names;
+use crate::job::created_resources::CreatedResources;
+use crate::job::files::JobFiles;
+use crate::job::prepare::creation::Creation;
+use crate::job::prepare::preparation::Preparation;
+use crate::job::stage::transport::Tactic;
 use crate::network::NetworkMode;
-use crate::prepare::Preparation;
-use crate::stage_transport::Tactic;
 use crate::volume::JobVolumes;
-use crate::workspace::JobFiles;
 use bollard::models::ContainerCreateBody;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ fn needs_others(settings: &DockerConfig) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::create::{ContainerPlan, Entrypoint, build_container};
+    use crate::job::create::{ContainerPlan, Entrypoint, build_container};
 
     fn parts(config: &DockerConfig, plan: &ContainerPlan) -> Parts {
         Parts {

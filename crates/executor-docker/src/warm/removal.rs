@@ -1,7 +1,7 @@
 //! The removal of what a job made, which goes on without the job.
 
-use crate::created_resources::CreatedResources;
 use crate::error::DockerError;
+use crate::job::created_resources::CreatedResources;
 use std::io;
 use tokio::sync::oneshot;
 

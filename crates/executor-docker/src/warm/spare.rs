@@ -2,10 +2,10 @@
 
 use super::anchors::Anchors;
 use super::relay::Relay;
-use crate::container::JobContainer;
-use crate::container::ready::Inside;
-use crate::created_resources::CreatedResources;
 use crate::error::DockerError;
+use crate::job::container::JobContainer;
+use crate::job::container::ready::Inside;
+use crate::job::created_resources::CreatedResources;
 use std::sync::Arc;
 use steps::StepsClient;
 

@@ -11,7 +11,7 @@ use executor_core::job::{Image, Job};
 use executor_core::prelude::*;
 use executor_core::trace::StreamKind;
 use executor_docker::config::{DockerConfig, EngineChoice, NetworkChoice};
-use executor_docker::names::Names;
+use executor_docker::engine::names::Names;
 use executor_docker::{DockerOptions, provider};
 use executor_testkit::{CommandBuilder, RecordingTrace};
 use futures_util::StreamExt;

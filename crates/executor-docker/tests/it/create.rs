@@ -3,7 +3,7 @@
 use crate::support::engine;
 use crate::support::scratch::with_container;
 use executor_docker::config::DockerConfig;
-use executor_docker::create::{
+use executor_docker::job::create::{
     ContainerPlan, Entrypoint, NetworkPlan, ServicePlan, build_container, service_container,
 };
 use serde_json::{Value, json};

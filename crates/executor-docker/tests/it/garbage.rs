@@ -8,11 +8,11 @@ use bollard::models::ContainerCreateBody;
 use bollard::query_parameters::{CreateImageOptionsBuilder, TagImageOptionsBuilder};
 use executor_core::Cancellation;
 use executor_docker::config::DockerConfig;
+use executor_docker::config::policy::Pattern;
 use executor_docker::garbage::{
     Because, Budget, Collection, Collector, ItemKind, JobLeases, Ledger, Stays, Verdict,
 };
 use executor_docker::image::{ImageReference, Images, PullPolicy};
-use executor_docker::policy::Pattern;
 use executor_docker::{DockerOptions, Engine};
 use executor_testkit::RecordingTrace;
 use futures_util::TryStreamExt;

@@ -4,7 +4,7 @@ use crate::support::engine;
 use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice};
-use executor_docker::recovery::sweep;
+use executor_docker::garbage::sweep;
 use executor_testkit::CommandBuilder;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};

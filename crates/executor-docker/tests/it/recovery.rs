@@ -3,7 +3,7 @@
 use crate::support::engine;
 use crate::support::runner::{BUSYBOX, Run, job, settings};
 use executor_docker::config::{DockerConfig, EngineChoice, NetworkChoice};
-use executor_docker::recovery::sweep;
+use executor_docker::garbage::sweep;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_that_a_dead_run_made_is_removed_and_nothing_of_one_that_lives() {

@@ -7,10 +7,10 @@ use executor_core::job::Job;
 use executor_core::{Cancellation, JobId, JobVariables};
 use executor_docker::Engine;
 use executor_docker::config::DockerConfig;
-use executor_docker::create::{ContainerPlan, NetworkPlan, build_container};
-use executor_docker::labels::{KEEP, Labels, OWNER};
-use executor_docker::names::Names;
-use executor_docker::policy::RealPath;
+use executor_docker::config::policy::RealPath;
+use executor_docker::engine::labels::{KEEP, Labels, OWNER};
+use executor_docker::engine::names::Names;
+use executor_docker::job::create::{ContainerPlan, NetworkPlan, build_container};
 use executor_docker::volume::{CacheKey, JobVolumes, VolumeContext, VolumePlan, sockets};
 
 const NONROOT: &str = "runwright-test/nonroot:1";

@@ -1,6 +1,6 @@
 use super::Problems;
 use crate::config::DockerConfig;
-use crate::policy::Pattern;
+use crate::config::policy::Pattern;
 
 impl DockerConfig {
     /// Keys of images and services.

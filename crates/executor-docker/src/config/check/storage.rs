@@ -1,6 +1,6 @@
 use super::Problems;
 use crate::config::DockerConfig;
-use crate::policy::Pattern;
+use crate::config::policy::Pattern;
 use crate::volume::VolumeSpec;
 
 impl DockerConfig {

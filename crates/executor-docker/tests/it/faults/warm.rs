@@ -7,7 +7,7 @@ use bollard::query_parameters::{KillContainerOptions, RemoveContainerOptions};
 use executor_core::prelude::*;
 use executor_docker::Engine;
 use executor_docker::config::{DockerConfig, EngineChoice};
-use executor_docker::recovery::sweep;
+use executor_docker::garbage::sweep;
 use executor_testkit::{OptionsBuilder, RecordingTrace};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,0 +1,165 @@
+//! Bringing the agent into a container.
+
+use crate::engine::labels::{Labels, Role};
+use crate::error::DockerError;
+use crate::job::files::tree::{Owner, Tree};
+use bollard::models::{Mount, MountType, MountVolumeOptions};
+use fail_point::fail_point;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use steps::agent::{ARGV_VARIABLE, Agent, proxy_command, serve_command};
+
+/// What holds all of it, in the container.
+pub(crate) const PLACE: &str = "/.runwright";
+/// The program, in the container.
+const PROGRAM: &str = "/.runwright/agent";
+/// Where it keeps its socket and what it spools.
+pub(crate) const DIRECTORY: &str = "/.runwright/run";
+
+/// Returns the command of the container, whose agent ends when nobody was connected for so long.
+pub(crate) fn serve(orphan_grace: Option<Duration>) -> Vec<String> {
+    serve_command(PROGRAM, DIRECTORY, orphan_grace)
+}
+
+/// Returns the command that leads to the agent.
+pub(crate) fn proxy() -> Vec<String> {
+    proxy_command(PROGRAM, DIRECTORY)
+}
+
+/// Returns the variable that tells the agent its arguments when an entry point drops them.
+pub(crate) fn environment(orphan_grace: Option<Duration>) -> String {
+    let words: Vec<_> = serve(orphan_grace).into_iter().skip(1).collect();
+    format!("{ARGV_VARIABLE}={}", serde_json::json!(words))
+}
+
+/// Returns the mounts that show it the agent and a directory `run` of this host.
+pub(crate) fn mounts(agent: &Agent, root: &Path, run: &Path) -> Result<Vec<Mount>, DockerError> {
+    let program = match agent.path() {
+        Some(path) => path.to_owned(),
+        None => unpacked(agent, root)?,
+    };
+    let made = fail_point!("executor_docker::agent_place::make_dir", make_open(run));
+    made.map_err(|source| failed("make", run, source))?;
+    Ok(vec![bind(&program, PROGRAM, true), run_mount(run)])
+}
+
+/// Returns the mount of the directory `run` of this host alone.
+pub(crate) fn run_mount(run: &Path) -> Mount {
+    bind(run, DIRECTORY, false)
+}
+
+fn bind(source: &Path, target: &str, read_only: bool) -> Mount {
+    Mount {
+        typ: Some(MountType::BIND),
+        source: Some(source.to_string_lossy().into_owned()),
+        target: Some(target.to_owned()),
+        read_only: Some(read_only),
+        ..Mount::default()
+    }
+}
+
+/// Returns the mount of a volume for the agent and what it keeps: the container's own files may be read-only.
+pub(crate) fn volume(labels: &Labels) -> Mount {
+    Mount {
+        typ: Some(MountType::VOLUME),
+        target: Some(PLACE.to_owned()),
+        volume_options: Some(MountVolumeOptions {
+            labels: Some(labels.for_role(Role::Volume)),
+            ..MountVolumeOptions::default()
+        }),
+        ..Mount::default()
+    }
+}
+
+/// Returns an archive for [`PLACE`] in a container that was created and not started.
+pub(crate) fn archive(agent: &Agent) -> Result<Vec<u8>, DockerError> {
+    let bytes = agent.bytes();
+    let bytes = bytes.map_err(|source| failed("read", Path::new(PROGRAM), source))?;
+    let mut tree = Tree::new(Owner { uid: 0, gid: 0 });
+    let below = |path: &'static str| path.trim_start_matches(PLACE).trim_start_matches('/');
+    tree.only_directory(".", 0o755)?;
+    tree.file(below(PROGRAM), 0o755, &bytes)?;
+    // Whoever the container's user is may write there; nobody else is in the container.
+    tree.only_directory(below(DIRECTORY), 0o1777)?;
+    tree.finish()
+}
+
+/// Makes a directory that every user of a container may write to. Only its owner sees what is above.
+fn make_open(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o1777))
+}
+
+/// Puts an agent that is in this program into a file, which later jobs use too.
+fn unpacked(agent: &Agent, root: &Path) -> Result<PathBuf, DockerError> {
+    let digest = agent.digest();
+    let digest = digest.map_err(|source| failed("read", Path::new(PROGRAM), source))?;
+    let path = root.join(format!(".agent-{digest}"));
+    if path.is_file() {
+        return Ok(path);
+    }
+    let write = || agent.bytes().and_then(|bytes| put(&bytes, &path));
+    let written = fail_point!("executor_docker::agent_place::unpack", write());
+    written.map_err(|source| failed("write", &path, source))?;
+    Ok(path)
+}
+
+/// Writes a program that others may be writing too, since jobs begin at once: it is there when it is whole.
+fn put(bytes: &[u8], path: &Path) -> io::Result<()> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let partial = path.with_added_extension(format!("{}-{number}", std::process::id()));
+    if let Some(root) = path.parent() {
+        fs::create_dir_all(root)?;
+    }
+    let written = fs::write(&partial, bytes)
+        .and_then(|()| fs::set_permissions(&partial, fs::Permissions::from_mode(0o755)))
+        .and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        // Its size may be what there is no room for.
+        let _ = fs::remove_file(&partial);
+    }
+    written
+}
+
+fn failed(doing: &str, path: &Path, source: io::Error) -> DockerError {
+    DockerError::Broken {
+        doing: format!("{doing} {}", path.display()),
+        source: source.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_that_begin_at_once_all_find_the_whole_program() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("builds/.agent-0123");
+        let program = vec![7; 4 << 20];
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    put(&program, &path).unwrap();
+                    assert!(fs::read(&path).unwrap() == program, "it is whole");
+                });
+            }
+        });
+        let entries = fs::read_dir(root.path().join("builds")).unwrap();
+        assert_eq!(entries.count(), 1, "nothing else is left");
+    }
+
+    #[test]
+    fn half_a_program_does_not_stay() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("agent");
+        fs::create_dir(&path).unwrap();
+        assert!(put(b"program", &path).is_err());
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+}

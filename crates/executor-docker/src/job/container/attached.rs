@@ -1,0 +1,181 @@
+//! Containers that are started anew for each script, which their main process reads.
+
+use crate::error::DockerError;
+use crate::job::container::execs::{Execs, Running};
+use crate::job::container::fault;
+use crate::job::container::watch::{ContainerEnd, end_of_run, look};
+use crate::job::stage::mark::MarkedLine;
+use bollard::container::LogOutput;
+use bollard::query_parameters::{AttachContainerOptions, KillContainerOptions};
+use executor_core::{Cancellation, JobTrace, TraceStream};
+use fail_point::fail_point;
+use futures_util::StreamExt;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+
+/// How long the engine may take to deliver a signal.
+const ANSWER: Duration = Duration::from_secs(10);
+/// The longest of the output that is kept to see what went wrong.
+const KEPT: usize = 4096;
+
+/// Attaches to a container that does not run, and starts it.
+pub(crate) async fn start(container: &Execs, image: &str) -> Result<Running, DockerError> {
+    let Execs {
+        engine,
+        container: id,
+        name,
+    } = container;
+    let options = AttachContainerOptions {
+        stream: true,
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        ..AttachContainerOptions::default()
+    };
+    let attached = fail_point!(
+        "executor_docker::attached::attach",
+        engine
+            .call(
+                format!("attach to container {name}"),
+                engine.api().attach_container(id, Some(options)),
+            )
+            .await
+    );
+    let attached = match attached {
+        Ok(attached) => attached,
+        Err(error) => return Err(explain(container, error).await),
+    };
+    let started = fail_point!(
+        "executor_docker::attached::start",
+        engine.api().start_container(id, None).await
+    );
+    if let Err(error) = started {
+        let error = DockerError::from_api(format!("start container {name}"), error);
+        return Err(explain(container, fault::explain(image, error)).await);
+    }
+    Ok(Running {
+        id: id.clone(),
+        output: attached.output,
+        input: attached.input,
+    })
+}
+
+/// Starts a container where it does not run; its main process waits for the script of a next stage.
+pub(crate) async fn wake(container: &Execs) -> Result<(), DockerError> {
+    let Execs {
+        engine,
+        container: id,
+        name,
+    } = container;
+    // One that runs already is none the worse for it.
+    let starting = engine.api().start_container(id, None);
+    let started = engine.call(format!("start container {name}"), starting);
+    started.await
+}
+
+/// Sends a signal to the main process; one that has ended needs none.
+pub(crate) async fn signal(container: &Execs, signal: &str) -> Result<(), DockerError> {
+    let options = KillContainerOptions {
+        signal: signal.to_owned(),
+    };
+    let Execs {
+        engine, container, ..
+    } = container;
+    let killing = engine.api().kill_container(container, Some(options));
+    let doing = "end the processes of the stage";
+    let killed = tokio::time::timeout(ANSWER, engine.call(doing, killing)).await;
+    let killed = killed.unwrap_or_else(|_| {
+        Err(DockerError::Deadline {
+            doing: doing.to_owned(),
+            after: ANSWER,
+        })
+    });
+    match killed {
+        Err(error) if !error.is_conflict() && !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Returns why the container is lost, where that is the reason of an error.
+pub(crate) async fn explain(container: &Execs, error: DockerError) -> DockerError {
+    match look(&container.engine, &container.container).await {
+        Some(end @ (ContainerEnd::Removed | ContainerEnd::EngineGone { .. })) => {
+            end.error(&container.name)
+        }
+        _ => error,
+    }
+}
+
+/// A container's first script, which asks what is inside.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Question<'q> {
+    pub(crate) image: &'q str,
+    /// What the answer begins with.
+    pub(crate) mark: &'q str,
+    pub(crate) script: &'q str,
+    /// How long it may take.
+    pub(crate) patience: Duration,
+    pub(crate) trace: &'q dyn JobTrace,
+}
+
+impl Question<'_> {
+    /// Starts the container for this script; returns the line that answers.
+    ///
+    /// What the entry point writes is in the job's log.
+    pub(crate) async fn ask(
+        &self,
+        container: &Execs,
+        cancellation: &Cancellation,
+    ) -> Result<MarkedLine, DockerError> {
+        let Self {
+            image, patience, ..
+        } = *self;
+        tokio::select! {
+            answered = tokio::time::timeout(patience, self.answer(container)) => {
+                answered.unwrap_or_else(|_| Err(DockerError::Deadline {
+                    doing: format!(
+                        "wait for the entry point of image {image} to start the shell that it is \
+                         given"
+                    ),
+                    after: patience,
+                }))
+            }
+            cause = cancellation.canceled() => Err(cause.into()),
+        }
+    }
+
+    async fn answer(&self, container: &Execs) -> Result<MarkedLine, DockerError> {
+        let mut running = start(container, self.image).await?;
+        // A process that ended early reads no more; its exit code tells.
+        let _ = running.input.write_all(self.script.as_bytes()).await;
+        let _ = running.input.shutdown().await;
+        let mut line = MarkedLine::new(self.mark.to_owned());
+        let mut kept = Vec::new();
+        let mut write = |stream: TraceStream, data: &[u8]| {
+            let room = KEPT.saturating_sub(kept.len()).min(data.len());
+            kept.extend_from_slice(&data[..room]);
+            self.trace.write(stream, data);
+        };
+        while let Some(Ok(piece)) = running.output.next().await {
+            match &piece {
+                LogOutput::StdErr { message } => write(TraceStream::STDERR, message),
+                other => line.pass(other.as_ref(), |data| write(TraceStream::STDOUT, data)),
+            }
+        }
+        line.finish(|data| write(TraceStream::STDOUT, data));
+        // Only a container that has ended can be started again.
+        let end = end_of_run(&container.engine, &container.container).await;
+        match end {
+            ContainerEnd::Ended { .. } if line.found().is_some() => Ok(line),
+            ContainerEnd::Ended {
+                code,
+                oom_killed: false,
+                error,
+            } => {
+                let output = format!("{}{error}", String::from_utf8_lossy(&kept));
+                Err(fault::ended_early(self.image, code, &output))
+            }
+            end => Err(end.error(&container.name)),
+        }
+    }
+}

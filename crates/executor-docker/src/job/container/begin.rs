@@ -1,0 +1,165 @@
+//! Starting a container that says when it is ready.
+
+use crate::engine::pending_request::unless_stopped;
+use crate::error::DockerError;
+use crate::job::container::execs::Output;
+use crate::job::container::fault;
+use crate::job::container::{JobContainer, ended};
+use crate::job::stage::mark::MarkedLine;
+use bollard::container::LogOutput;
+use bollard::query_parameters::AttachContainerOptions;
+use executor_core::{Cancellation, JobTrace, TraceStream};
+use futures_util::{FutureExt, StreamExt};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest of the output that is kept to see what went wrong.
+const KEPT: usize = 4096;
+/// How long output may come late after the end.
+const LATE: Duration = Duration::from_millis(500);
+
+/// What is waited for when a container starts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beginning<'b> {
+    pub(crate) image: &'b str,
+    /// What the main process says when it is ready, at the beginning of a line.
+    pub(crate) mark: &'b str,
+    /// How long it may take.
+    pub(crate) patience: Duration,
+    pub(crate) trace: &'b Arc<dyn JobTrace>,
+}
+
+impl Beginning<'_> {
+    /// Starts the container and waits until it is ready; returns the line that says so.
+    ///
+    /// What the entry point writes before is in the job's log.
+    pub(crate) async fn begin(
+        &self,
+        container: &mut JobContainer,
+        cancellation: &Cancellation,
+    ) -> Result<MarkedLine, DockerError> {
+        begin(self, container, cancellation).await
+    }
+}
+
+async fn begin(
+    beginning: &Beginning<'_>,
+    container: &mut JobContainer,
+    cancellation: &Cancellation,
+) -> Result<MarkedLine, DockerError> {
+    let Beginning {
+        image,
+        mark,
+        patience,
+        trace,
+    } = *beginning;
+    let options = AttachContainerOptions {
+        stream: true,
+        stdout: true,
+        stderr: true,
+        ..AttachContainerOptions::default()
+    };
+    let engine = container.engine().clone();
+    let attaching = engine.call(
+        format!("attach to container {}", container.name()),
+        engine.api().attach_container(container.id(), Some(options)),
+    );
+    let attached = unless_stopped(cancellation, attaching).await?;
+    let mut output = attached.output;
+    let started = container.start(cancellation).await;
+    started.map_err(|error| fault::explain(image, error))?;
+    // An entry point may put either stream in the place of the other.
+    let mut lines = [mark, mark].map(|mark| MarkedLine::new(mark.to_owned()));
+    let mut kept = Vec::new();
+    let mut end = container.end();
+    let deadline = tokio::time::sleep(patience);
+    tokio::pin!(deadline);
+    let mut code = None;
+    loop {
+        let piece = tokio::select! {
+            piece = output.next() => piece,
+            end = ended(&mut end), if code.is_none() => {
+                code = Some(end);
+                deadline.as_mut().reset(tokio::time::Instant::now() + LATE);
+                continue;
+            }
+            () = &mut deadline => match code {
+                // What has come meanwhile counts.
+                Some(_) => output.next().now_or_never().flatten(),
+                None => return Err(DockerError::Deadline {
+                    doing: format!(
+                        "wait for the entry point of image {image} to start the command that it \
+                         is given"
+                    ),
+                    after: patience,
+                }),
+            },
+            cause = cancellation.canceled() => return Err(cause.into()),
+        };
+        let Some(Ok(piece)) = piece else {
+            let [out, err] = &mut lines;
+            out.finish(|data| trace.write(TraceStream::STDOUT, data));
+            err.finish(|data| trace.write(TraceStream::STDERR, data));
+            return Err(early(container, image, &kept).await);
+        };
+        take(&piece, &mut lines, &mut kept, &**trace);
+        if let Some(said) = lines.iter().position(|line| line.found().is_some()) {
+            let [out, err] = lines;
+            let (line, mut other) = if said == 0 { (out, err) } else { (err, out) };
+            let stream = [TraceStream::STDERR, TraceStream::STDOUT][said];
+            other.finish(|data| trace.write(stream, data));
+            container.keep(drain(output, Arc::clone(trace)));
+            return Ok(line);
+        }
+    }
+}
+
+/// Shows what the entry point and what it started go on to write.
+async fn drain(mut output: Output, trace: Arc<dyn JobTrace>) {
+    while let Some(Ok(piece)) = output.next().await {
+        let stream = match &piece {
+            LogOutput::StdErr { .. } => TraceStream::STDERR,
+            _ => TraceStream::STDOUT,
+        };
+        trace.write(stream, piece.as_ref());
+    }
+}
+
+fn take(
+    piece: &LogOutput,
+    [out, err]: &mut [MarkedLine; 2],
+    kept: &mut Vec<u8>,
+    trace: &dyn JobTrace,
+) {
+    let mut write = |stream: TraceStream, data: &[u8]| {
+        let room = KEPT.saturating_sub(kept.len()).min(data.len());
+        kept.extend_from_slice(&data[..room]);
+        trace.write(stream, data);
+    };
+    match piece {
+        LogOutput::StdErr { message } => err.pass(message, |data| write(TraceStream::STDERR, data)),
+        other => out.pass(other.as_ref(), |data| write(TraceStream::STDOUT, data)),
+    }
+}
+
+/// Says why there is no more output and the main process is not ready.
+async fn early(container: &JobContainer, image: &str, output: &[u8]) -> DockerError {
+    use crate::job::container::watch::ContainerEnd;
+    let mut end = container.end();
+    let end = tokio::time::timeout(Duration::from_secs(5), ended(&mut end)).await;
+    match end {
+        Ok(ContainerEnd::Ended {
+            code,
+            oom_killed: false,
+            error,
+        }) => {
+            let output = format!("{}{error}", String::from_utf8_lossy(output));
+            fault::ended_early(image, code, &output)
+        }
+        Ok(end) => end.error(container.name()),
+        Err(_) => DockerError::ContainerLost {
+            container: container.name().to_owned(),
+            cause: "the connection to its output broke".to_owned(),
+        },
+    }
+}

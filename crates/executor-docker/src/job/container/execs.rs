@@ -1,0 +1,177 @@
+//! Starting processes beside the main one of a container.
+
+use crate::engine::Engine;
+use crate::error::DockerError;
+use crate::job::stage::signal::{self, Signal};
+use bollard::container::LogOutput;
+use bollard::errors::Error;
+use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
+use fail_point::fail_point;
+use futures_util::{Stream, StreamExt};
+use std::fmt;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::io::AsyncWrite;
+use tokio::time::{Instant, sleep};
+
+/// How long the engine may take to tell of a process, or to deliver a signal.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How long after the end of its output a process may go on.
+const END: Duration = Duration::from_secs(5);
+/// The size of the buffer for output.
+const BUFFER: usize = 128 * 1024;
+
+/// What a process writes.
+pub(crate) type Output = Pin<Box<dyn Stream<Item = Result<LogOutput, Error>> + Send>>;
+
+/// A container in which processes are started.
+#[derive(Debug, Clone)]
+pub(crate) struct Execs {
+    pub(crate) engine: Engine,
+    /// The container's id.
+    pub(crate) container: String,
+    /// The container's name.
+    pub(crate) name: String,
+}
+
+/// What is started.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ExecPlan {
+    pub(crate) command: Vec<String>,
+    /// Where; `None` is where the container says.
+    pub(crate) directory: Option<String>,
+    /// Whether it reads something.
+    pub(crate) with_input: bool,
+    /// Whether it is at a terminal.
+    pub(crate) at_terminal: bool,
+    /// More variables, which are no secrets.
+    pub(crate) environment: Vec<String>,
+}
+
+/// A process that was started.
+pub(crate) struct Running {
+    /// The name that the engine has for it.
+    pub(crate) id: String,
+    pub(crate) output: Output,
+    pub(crate) input: Pin<Box<dyn AsyncWrite + Send>>,
+}
+
+impl Execs {
+    /// Starts a process.
+    pub(crate) async fn start(&self, plan: ExecPlan) -> Result<Running, DockerError> {
+        let at_terminal = plan.at_terminal;
+        let options = CreateExecOptions {
+            attach_stdin: Some(plan.with_input),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            tty: Some(at_terminal),
+            cmd: Some(plan.command),
+            working_dir: plan.directory,
+            env: Some(plan.environment),
+            ..CreateExecOptions::default()
+        };
+        let doing = || format!("run a command in container {}", self.name);
+        let created = fail_point!(
+            "executor_docker::exec::create",
+            self.engine
+                .api()
+                .create_exec(&self.container, options)
+                .await
+        );
+        let id = created
+            .map_err(|error| DockerError::from_api(doing(), error))?
+            .id;
+        let options = StartExecOptions {
+            output_capacity: Some(BUFFER),
+            tty: at_terminal,
+            ..StartExecOptions::default()
+        };
+        let started = fail_point!(
+            "executor_docker::exec::start",
+            self.engine.api().start_exec(&id, Some(options)).await
+        );
+        match started.map_err(|error| DockerError::from_api(doing(), error))? {
+            StartExecResults::Attached { output, input } => Ok(Running { id, output, input }),
+            StartExecResults::Detached => Err(DockerError::config("the exec has no output")),
+        }
+    }
+
+    /// Sends a signal to the tree of a process, as the container's user: where nobody may gain rights,
+    /// an exec as root has none.
+    pub(crate) async fn signal(
+        &self,
+        shell: &str,
+        signal: Signal,
+        process: &str,
+    ) -> Result<(), DockerError> {
+        self.finish(signal::command(shell, signal, process), ANSWER)
+            .await
+    }
+
+    /// Runs a command to the end of its output, as the container's user.
+    pub(crate) async fn finish(
+        &self,
+        command: Vec<String>,
+        within: Duration,
+    ) -> Result<(), DockerError> {
+        let run = async {
+            let plan = ExecPlan {
+                command,
+                ..ExecPlan::default()
+            };
+            let mut running = self.start(plan).await?;
+            while let Some(Ok(_)) = running.output.next().await {}
+            Ok(())
+        };
+        match tokio::time::timeout(within, run).await {
+            Ok(ran) => ran,
+            Err(_) => Err(DockerError::Deadline {
+                doing: format!("run a command in container {}", self.name),
+                after: within,
+            }),
+        }
+    }
+
+    /// Returns whether a process is known to have ended.
+    pub(crate) async fn has_ended(&self, exec: &str) -> bool {
+        let asked = tokio::time::timeout(ANSWER, self.engine.api().inspect_exec(exec)).await;
+        matches!(asked, Ok(Ok(found)) if found.running == Some(false))
+    }
+
+    /// Asks the engine for the exit code of a process whose output has ended; `None` when it goes on.
+    pub(crate) async fn exit_code(&self, exec: &str) -> Result<Option<i64>, DockerError> {
+        let begun = Instant::now();
+        let doing = || "ask for the exit code of the stage".to_owned();
+        loop {
+            let asked = tokio::time::timeout(ANSWER, self.engine.api().inspect_exec(exec)).await;
+            let Ok(asked) = asked else {
+                return Err(DockerError::Deadline {
+                    doing: doing(),
+                    after: ANSWER,
+                });
+            };
+            match asked.map_err(|error| DockerError::from_api(doing(), error)) {
+                Ok(found) => {
+                    if let (Some(false), Some(code)) = (found.running, found.exit_code) {
+                        return Ok(Some(code));
+                    }
+                    if begun.elapsed() > END {
+                        return Ok(None);
+                    }
+                }
+                // It can be asked again.
+                Err(error) if error.is_temporary() && begun.elapsed() < ANSWER => {}
+                Err(error) => return Err(error),
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

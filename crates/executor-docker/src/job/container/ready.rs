@@ -1,0 +1,128 @@
+//! The main process of a container without the agent: it waits while stages run beside it, or is the
+//! shell that runs them.
+
+use crate::job::files::tree::Owner;
+use crate::job::stage::mark::MarkedLine;
+use steps::AgentInfo;
+
+/// Finds the best shell there is.
+const FIND: &str = r#"for shell in /usr/local/bin/bash /usr/bin/bash /bin/bash /usr/local/bin/sh /usr/bin/sh /bin/sh sh; do
+  [ -x "$shell" ] && break
+done
+"#;
+
+/// Says what there is.
+///
+/// Needs nothing but a shell: `id` is not in every image.
+const TELL: &str = r#"while read -r key id rest; do
+  case $key in
+    Uid:) uid=$id ;;
+    Gid:) gid=$id ;;
+  esac
+done </proc/self/status
+if command -v tar >/dev/null 2>&1; then tar=tar; else tar=none; fi
+echo "$1 $uid $gid $tar $shell"
+"#;
+
+/// Waits for a line that never comes; `sleep` is not in every image.
+const WAIT: &str = "read -r nothing";
+
+/// What the main process found in its container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Inside {
+    /// The best shell there is.
+    pub(crate) shell: String,
+    /// The user's number.
+    pub(crate) uid: u32,
+    /// The group's number.
+    pub(crate) gid: u32,
+    /// Whether the shell finds `tar`; an agent needs none.
+    pub(crate) has_tar: bool,
+}
+
+impl Inside {
+    /// Returns whom files belong to that are the user's.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner {
+            uid: self.uid,
+            gid: self.gid,
+        }
+    }
+
+    /// Returns whether that shell is bash.
+    pub(crate) fn is_bash(&self) -> bool {
+        self.shell.ends_with("/bash")
+    }
+
+    /// Takes it from what the agent found; `None` where there is no shell.
+    pub(crate) fn of(agent: &AgentInfo) -> Option<Self> {
+        Some(Self {
+            shell: agent.shells.first()?.clone(),
+            uid: agent.uid,
+            gid: agent.gid,
+            has_tar: false,
+        })
+    }
+
+    /// Reads it from what the main process said.
+    pub(crate) fn read(line: &MarkedLine) -> Option<Self> {
+        let mut words = line.found()?.splitn(4, ' ');
+        let uid = words.next()?.parse().ok()?;
+        let gid = words.next()?.parse().ok()?;
+        let has_tar = words.next()? == "tar";
+        let shell = words.next()?.to_owned();
+        Some(Self {
+            shell,
+            uid,
+            gid,
+            has_tar,
+        })
+    }
+}
+
+/// Returns the command of the container, which says `mark` when it is there.
+pub(crate) fn command(mark: &str) -> Vec<String> {
+    let script = format!("{FIND}{TELL}{WAIT}");
+    ["sh", "-c", &script, "sh", mark]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+/// Returns the command of a container whose main process reads one script: the best shell there is,
+/// or `sh` where that is asked for.
+pub(crate) fn shell(only_sh: bool) -> Vec<String> {
+    if only_sh {
+        return vec!["sh".to_owned()];
+    }
+    let script = format!("{FIND}exec \"$shell\"");
+    ["sh", "-c", &script].map(str::to_owned).to_vec()
+}
+
+/// Returns the script that makes such a shell say `mark` and what there is.
+pub(crate) fn question(mark: &str) -> String {
+    format!("set -- {mark}\n{FIND}{TELL}exit 0\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_inside_is_read_from_one_line() {
+        let check = |said: &str, expect: Option<(&str, u32, u32, bool, bool)>| {
+            let mut line = MarkedLine::new("mark".to_owned());
+            line.pass(said.as_bytes(), |_| ());
+            let found = Inside::read(&line);
+            let found = found
+                .as_ref()
+                .map(|it| (&*it.shell, it.uid, it.gid, it.is_bash(), it.has_tar));
+            assert_eq!(found, expect, "{said:?}");
+        };
+        let bash = ("/bin/bash", 0, 0, true, true);
+        check("mark 0 0 tar /bin/bash\n", Some(bash));
+        let sh = ("sh", 1000, 5, false, false);
+        check("hello\nmark 1000 5 none sh\n", Some(sh));
+        check("mark x\n", None);
+        check("mark 0 0 tar /bin/sh", None);
+    }
+}

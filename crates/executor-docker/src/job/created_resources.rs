@@ -1,0 +1,198 @@
+//! What a job made outside of this process, so that all of it is removed.
+
+use crate::engine::Engine;
+use crate::engine::pending_request::PendingRequest;
+use crate::error::DockerError;
+use crate::job::container;
+use crate::job::container::death::death;
+use crate::network::JobNetwork;
+use crate::service::Services;
+use crate::volume::JobVolumes;
+use fail_point::fail_point;
+use process::Supervisor;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::task::JoinSet;
+
+/// Notes of what was made, or was about to be.
+#[derive(Debug)]
+pub(crate) struct CreatedResources {
+    engine: Engine,
+    supervisor: Option<Supervisor>,
+    containers: Vec<(String, PendingRequest)>,
+    /// The job's network, ours or not.
+    pub(crate) network: Option<Arc<JobNetwork>>,
+    pub(crate) services: Option<Services>,
+    pub(crate) volumes: Option<JobVolumes>,
+    directories: Vec<PathBuf>,
+    /// Whether the pool may remove it after the job's end.
+    pub(crate) is_of_pool: bool,
+}
+
+impl CreatedResources {
+    /// Nothing yet.
+    pub(crate) fn new(engine: Engine, supervisor: Option<Supervisor>) -> Self {
+        Self {
+            engine,
+            supervisor,
+            containers: Vec::new(),
+            network: None,
+            services: None,
+            volumes: None,
+            directories: Vec::new(),
+            is_of_pool: false,
+        }
+    }
+
+    /// Notes a container by its name, before it is created; whoever creates it says what he doubts.
+    pub(crate) fn container(&mut self, name: &str) -> PendingRequest {
+        let doubt = PendingRequest::default();
+        self.containers.push((name.to_owned(), doubt.clone()));
+        doubt
+    }
+
+    /// Notes a private directory of the job, before it is made.
+    pub(crate) fn directory(&mut self, path: &Path) -> Result<(), DockerError> {
+        if let Some(journal) = self.supervisor.as_ref().and_then(Supervisor::journal) {
+            journal
+                .record_dir(path)
+                .map_err(|error| DockerError::Broken {
+                    doing: "note the temporary directory".to_owned(),
+                    source: error.into(),
+                })?;
+        }
+        self.directories.push(path.to_owned());
+        Ok(())
+    }
+
+    /// Notes a container by its id instead of its name: it keeps that when it is called something else.
+    pub(crate) fn knows(&mut self, name: &str, id: &str) {
+        for (noted, doubt) in &mut self.containers {
+            if noted == name {
+                id.clone_into(noted);
+                *doubt = PendingRequest::none();
+            }
+        }
+    }
+
+    /// Notes the containers and directories of another as this one's.
+    pub(crate) fn take_over(&mut self, mut other: Self) {
+        self.containers.append(&mut other.containers);
+        self.directories.append(&mut other.directories);
+    }
+
+    /// Removes all of it; tells as soon as nothing of it runs any more, if that is known before.
+    pub(crate) async fn remove_and_tell(
+        &mut self,
+        is_dead: impl FnOnce(),
+    ) -> Result<(), DockerError> {
+        let death = only_one(&self.containers)
+            .map(|container| death(self.engine.clone(), container.to_owned()));
+        let told = async {
+            if let Some(death) = death {
+                death.await;
+                is_dead();
+            }
+            std::future::pending().await
+        };
+        // What is to be told is asked for first.
+        tokio::select! {
+            biased;
+            removed = told => removed,
+            removed = self.remove() => removed,
+        }
+    }
+
+    /// Removes all of it. What cannot be removed stays noted.
+    pub(crate) async fn remove(&mut self) -> Result<(), DockerError> {
+        let mut removals = JoinSet::new();
+        for (name, doubt) in &self.containers {
+            let (engine, name, doubt) = (self.engine.clone(), name.clone(), doubt.clone());
+            removals.spawn(async move { doubt.settle(|| container::remove(&engine, &name)).await });
+        }
+        let services = async {
+            match &self.services {
+                Some(services) => services.remove().await,
+                None => Ok(()),
+            }
+        };
+        let mut first = services.await;
+        while let Some(removed) = removals.join_next().await {
+            let removed = removed.unwrap_or_else(|panic| {
+                Err(DockerError::Broken {
+                    doing: "remove a container".to_owned(),
+                    source: panic.into(),
+                })
+            });
+            first = first.and(removed);
+        }
+        first?;
+        self.containers.clear();
+        // A network goes when nobody is in it any more, a volume when nobody has it.
+        let network = async {
+            match &self.network {
+                Some(network) => network.remove().await,
+                None => Ok(()),
+            }
+        };
+        let volumes = async {
+            match &mut self.volumes {
+                Some(volumes) => volumes.remove().await,
+                None => Ok(()),
+            }
+        };
+        let (network, volumes) = tokio::join!(network, volumes);
+        network.and(volumes)?;
+        (self.network, self.volumes, self.services) = (None, None, None);
+        // Only now: a container would hold them, and write to them.
+        while let Some(directory) = self.directories.last().cloned() {
+            remove_directory(&directory).await?;
+            if let Some(journal) = self.supervisor.as_ref().and_then(Supervisor::journal) {
+                let forgotten = journal.forget_dir(&directory);
+                forgotten.map_err(|error| failed(&directory, io::Error::other(error)))?;
+            }
+            self.directories.pop();
+        }
+        Ok(())
+    }
+}
+
+/// Returns the container that can be there, if it is one: which of several is the last one to die is not worth a word.
+/// That of a helper is noted before it is needed, and often it never is.
+fn only_one(containers: &[(String, PendingRequest)]) -> Option<&str> {
+    let mut asked = containers.iter().filter(|(_, doubt)| doubt.was_asked());
+    match (asked.next(), asked.next()) {
+        (Some((container, _)), None) => Some(container),
+        _ => None,
+    }
+}
+
+async fn remove_directory(directory: &Path) -> Result<(), DockerError> {
+    let removed = fail_point!(
+        "executor_docker::made::remove_dir",
+        process::remove_tree_off_thread(directory).await
+    );
+    removed.map_err(|source| failed(directory, source))
+}
+
+fn failed(directory: &Path, source: io::Error) -> DockerError {
+    DockerError::Broken {
+        doing: format!("remove temporary directory {}", directory.display()),
+        source: source.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_helper_that_nobody_asked_for_is_not_the_last_to_die() {
+        let there = |name: &str| (name.to_owned(), PendingRequest::none());
+        let noted = |name: &str| (name.to_owned(), PendingRequest::default());
+        assert_eq!(only_one(&[there("a"), noted("a-helper")]), Some("a"));
+        assert_eq!(only_one(&[there("a"), there("a-helper")]), None);
+        assert_eq!(only_one(&[noted("a")]), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! Putting together what runs the stages of a container that is ready.
+
+use crate::config::SourcesChoice;
+use crate::error::DockerError;
+use crate::job::container::JobContainer;
+use crate::job::container::agent_place;
+use crate::job::container::ready::Inside;
+use crate::job::files::JobFiles;
+use crate::job::files::chown;
+use crate::job::files::tree::Owner;
+use crate::job::prepare::preparation::Preparation;
+use crate::job::prepared::Prepared;
+use crate::job::resume::Ledger;
+use crate::job::stage::agent::AgentEngine;
+use crate::job::stage::attach::AttachEngine;
+use crate::job::stage::connector::AgentConnector;
+use crate::job::stage::exec::ExecEngine;
+use crate::job::stage::exec_files::ExecFiles;
+use crate::job::stage::helper::{Helper, HelperPlan};
+use crate::job::stage::stall::LONGEST_STALL;
+use crate::job::stage::{StageEngine, Timing};
+use crate::job::terminal::DockerTerminal;
+use crate::service::Services;
+use executor_core::ability::FileTransfer;
+use executor_core::{Cancellation, JobTraceExt};
+use std::collections::HashMap;
+use std::sync::Arc;
+use steps::agent::locate_socket;
+use steps::{Asker, ClientOptions, StepsClient, StepsError};
+
+/// A container that is ready, and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) container: JobContainer,
+    pub(crate) files: JobFiles,
+    pub(crate) services: Services,
+    pub(crate) inside: Inside,
+    pub(crate) way: Way,
+    /// Gives files back where the container is dead.
+    pub(crate) rescuer: Option<HelperPlan>,
+}
+
+/// What the stages are run through, as [`Tactic`](crate::job::stage::transport::Tactic) has decided.
+#[derive(Debug)]
+pub(crate) enum Way {
+    Agent(AgentParts),
+    Exec,
+    /// Common work is done in this container.
+    Attach(Box<HelperPlan>),
+}
+
+/// The agent in a container.
+#[derive(Debug)]
+pub(crate) struct AgentParts {
+    pub(crate) client: StepsClient,
+    /// What the ids of requests begin with.
+    pub(crate) prefix: String,
+    pub(crate) ledger: Ledger,
+}
+
+impl Parts {
+    /// Joins them; `image` is for what is said.
+    pub(crate) fn assemble(
+        self,
+        preparation: &Preparation,
+        image: &str,
+    ) -> Result<Prepared, DockerError> {
+        let Self {
+            container,
+            files,
+            services,
+            inside,
+            mut way,
+            rescuer,
+        } = self;
+        let owner = inside.owner();
+        let shell = preparation.choose_shell(&inside, image)?;
+        let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
+        let timing = Timing::of(&preparation.options.config);
+        let mut transfer: Option<Arc<dyn FileTransfer>> = None;
+        let mut ledger = None;
+        match &mut way {
+            Way::Agent(agent) => {
+                agent.client = preparation.with_library(agent.client.clone());
+                transfer = Some(agent.client.files());
+                ledger = Some(agent.ledger.clone());
+            }
+            Way::Exec if inside.has_tar => {
+                transfer = Some(Arc::new(ExecFiles {
+                    execs: container.execs(),
+                    shell: program.clone(),
+                    longest_stall: LONGEST_STALL,
+                }));
+            }
+            // Between stages of `attach` nothing runs that could be asked.
+            Way::Exec | Way::Attach(_) => {}
+        }
+        if files.host.is_none() && transfer.is_none() {
+            preparation.tell_of_no_files(owner);
+        }
+        // Its main process ends with each stage.
+        let is_restarted = matches!(way, Way::Attach(_));
+        let engine = stage_engine(way, &container, image, program, timing);
+        let (execs, dirs) = (container.execs(), files.inside.clone());
+        let terminal =
+            DockerTerminal::new(execs, shell.clone(), dirs, owner).restarted(is_restarted);
+        Ok(Prepared {
+            terminal: Arc::new(terminal),
+            container,
+            files,
+            owner,
+            engine,
+            shell,
+            transfer,
+            services,
+            are_ready: false,
+            ledger,
+            rescuer: rescuer.map(Helper::new),
+        })
+    }
+}
+
+impl Preparation {
+    /// Returns the client with who brings functions for this job.
+    fn with_library(&self, client: StepsClient) -> StepsClient {
+        let Some(library) = &self.shared.options.library else {
+            return client;
+        };
+        let auth = self.options.variables.get("DOCKER_AUTH_CONFIG");
+        let asker = Asker {
+            docker_auth_configs: auth.map(ToOwned::to_owned).into_iter().collect(),
+        };
+        client.with_library(Arc::clone(library), asker)
+    }
+
+    /// Says that no files of this host come to the job, where it is a matter of rights: whoever sees them and does not get
+    /// them cannot know why.
+    fn tell_of_no_files(&self, owner: Owner) {
+        let ours = chown::ourselves().uid;
+        let is_wanted = self.options.config.host_builds_dir.is_some()
+            && self.settings.sources == SourcesChoice::Auto;
+        if is_wanted && !chown::may_give() && owner.uid != ours {
+            self.options.trace.warning_line(&format!(
+                "The job gets no files of this host: its image works as user {}, and user {ours} here may give it none. Let it \
+                 work as root (`image:docker:user`), or use engine = \"agent\", which needs no right.",
+                owner.uid
+            ));
+        }
+    }
+}
+
+fn stage_engine(
+    way: Way,
+    container: &JobContainer,
+    image: &str,
+    shell: String,
+    timing: Timing,
+) -> StageEngine {
+    match way {
+        Way::Attach(helper) => StageEngine::Attach(Box::new(AttachEngine {
+            build: container.execs(),
+            image: image.to_owned(),
+            helper: Helper::new(*helper),
+            timing,
+            doubtful: None,
+        })),
+        Way::Exec => StageEngine::Exec(ExecEngine {
+            execs: container.execs(),
+            end: container.end(),
+            shell,
+            timing,
+        }),
+        Way::Agent(agent) => StageEngine::Agent(AgentEngine {
+            client: agent.client,
+            prefix: agent.prefix,
+            counts: HashMap::new(),
+            ledger: agent.ledger,
+            name: container.name().to_owned(),
+            end: container.end(),
+            shell,
+            timing,
+        }),
+    }
+}
+
+/// Waits until the agent answers; says what it found, unless there is no shell.
+pub(crate) async fn reach_agent(
+    container: &JobContainer,
+    files: &JobFiles,
+    cancellation: &Cancellation,
+) -> Result<(StepsClient, Option<Inside>), DockerError> {
+    let connector = AgentConnector {
+        execs: container.execs(),
+        command: agent_place::proxy(),
+        socket: files.agent_directory().map(|run| locate_socket(&run)),
+        end: container.end(),
+    };
+    let client = StepsClient::new(Arc::new(connector), ClientOptions::default());
+    let found = client.hello(cancellation).await;
+    let found = found.map_err(|error| lost(container, error))?;
+    Ok((client, Inside::of(&found)))
+}
+
+/// Says why the agent does not answer: its container is lost, or as it is.
+fn lost(container: &JobContainer, error: StepsError) -> DockerError {
+    match (container.lost(), error) {
+        (Some(lost), _) => lost,
+        (None, StepsError::Canceled(cause)) => DockerError::Canceled(cause),
+        (None, error) => DockerError::Broken {
+            doing: format!("reach the agent in container {}", container.name()),
+            source: error.into(),
+        },
+    }
+}

@@ -1,0 +1,316 @@
+//! Creating the container of a job.
+
+use crate::config::{ImageOptions, SourcesChoice};
+use crate::engine::labels::{Labels, Role};
+use crate::engine::names::Names;
+use crate::engine::pending_request::unless_stopped;
+use crate::error::DockerError;
+use crate::image::ImageInfo;
+use crate::job::container::attached::Question;
+use crate::job::container::begin::Beginning;
+use crate::job::container::{JobContainer, agent_place, fault, ready};
+use crate::job::create::{
+    ContainerPlan, ContainerRole, Entrypoint, Grant, StandardInput, build_container,
+};
+use crate::job::created_resources::CreatedResources;
+use crate::job::files::JobFiles;
+use crate::job::files::chown;
+use crate::job::files::tree::Owner;
+use crate::job::prepare::preparation::{PATIENCE, Preparation};
+use crate::job::stage::helper::HelperPlan;
+use crate::job::stage::mark::MarkedLine;
+use crate::job::stage::transport::Tactic;
+use crate::service::Attachment;
+use bollard::models::{ContainerCreateBody, Mount};
+use executor_core::{Cancellation, ShellDialect};
+use std::path::Path;
+
+/// What is decided about a container before it is created.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Creation<'c> {
+    pub(crate) preparation: &'c Preparation,
+    pub(crate) image: &'c ImageInfo,
+    pub(crate) tactic: &'c Tactic,
+    pub(crate) labels: &'c Labels,
+    pub(crate) names: &'c Names,
+    /// What the job says about its image for containers alone.
+    pub(crate) said: &'c ImageOptions,
+    /// What the lists of the settings let it have.
+    pub(crate) grant: &'c Grant,
+    /// What the main process says when it is ready.
+    pub(crate) mark: &'c str,
+}
+
+impl Creation<'_> {
+    /// Creates the container, starts it, and waits until it is ready.
+    pub(crate) async fn begin(
+        &self,
+        made: &mut CreatedResources,
+        cancellation: &Cancellation,
+    ) -> Result<(JobContainer, JobFiles, MarkedLine), DockerError> {
+        let (mut container, files) = self.create(made, cancellation).await?;
+        if let Some(volumes) = &made.volumes {
+            let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
+            let user = Some(user).filter(|user| !user.is_empty());
+            unless_stopped(cancellation, volumes.open(container.id(), user)).await?;
+        }
+        cancellation.check()?;
+        let options = &self.preparation.options;
+        let name = self.image.reference.familiar();
+        let beginning = Beginning {
+            image: &name,
+            mark: self.mark,
+            patience: options.config.prepare_timeout.unwrap_or(PATIENCE),
+            trace: &options.trace,
+        };
+        let line = match self.tactic {
+            Tactic::Agent(_) | Tactic::Exec => {
+                beginning.begin(&mut container, cancellation).await?
+            }
+            Tactic::Attach => {
+                let question = Question {
+                    image: &name,
+                    mark: self.mark,
+                    script: &ready::question(self.mark),
+                    patience: beginning.patience,
+                    trace: &*options.trace,
+                };
+                question.ask(&container.execs(), cancellation).await?
+            }
+        };
+        Ok((container, files, line))
+    }
+
+    /// Creates the container: with this host's files where the engine sees them, else without.
+    pub(crate) async fn create(
+        &self,
+        made: &mut CreatedResources,
+        cancellation: &Cancellation,
+    ) -> Result<(JobContainer, JobFiles), DockerError> {
+        let Preparation {
+            engine,
+            settings,
+            options,
+            dirs,
+            ..
+        } = self.preparation;
+        let name = self.names.build();
+        let platform = self.said.platform.as_deref();
+        let doubt = made.container(&name);
+        let create =
+            |body| JobContainer::create(engine, &name, platform, body, &doubt, cancellation);
+        if let Some(root) = self.root_to_mount() {
+            let files = JobFiles::mounted(root, dirs, options, self.names.base())?;
+            let body = self.with_this_host(root, &files, made)?;
+            match create(body).await {
+                Ok(container) => return Ok((container, files)),
+                Err(error)
+                    if fault::is_no_source(&error) && settings.sources == SourcesChoice::Auto => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if options.project_dir.is_some() {
+            return Err(DockerError::config(
+                "the engine does not see this host's files, so that no job can run in a tree that is \
+                 here; let the job have a tree of its own",
+            ));
+        }
+        let files = JobFiles::remote(dirs, self.labels);
+        let more = match self.tactic {
+            Tactic::Agent(_) => vec![agent_place::volume(self.labels)],
+            Tactic::Exec | Tactic::Attach => Vec::new(),
+        };
+        let body = self.body(&files, more, made);
+        let container = create(body).await?;
+        if let Tactic::Agent(agent) = self.tactic {
+            let archive = agent_place::archive(agent)?;
+            let uploading = container.upload(agent_place::PLACE, archive);
+            unless_stopped(cancellation, uploading).await?;
+        }
+        Ok((container, files))
+    }
+
+    /// Returns the directory of this host below which the container's files are to be, if the engine sees it.
+    pub(crate) fn root_to_mount(&self) -> Option<&Path> {
+        let Preparation {
+            engine,
+            settings,
+            options,
+            ..
+        } = self.preparation;
+        let may_mount = match settings.sources {
+            SourcesChoice::Copy => false,
+            SourcesChoice::Auto if engine.may_make_sources() => false,
+            // Without the right to give files away, those of this host are no use to another user.
+            SourcesChoice::Auto if options.project_dir.is_none() => {
+                let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
+                chown::may_give() || chown::is_root_or(user, chown::ourselves())
+            }
+            _ => true,
+        };
+        let root = options.config.host_builds_dir.as_deref();
+        root.filter(|_| may_mount).map(Path::new)
+    }
+
+    /// Makes the directories on this host, and returns what a container that sees them is created from.
+    fn with_this_host(
+        &self,
+        root: &Path,
+        files: &JobFiles,
+        made: &mut CreatedResources,
+    ) -> Result<ContainerCreateBody, DockerError> {
+        let mut more = Vec::new();
+        if let Some(host) = &files.host {
+            made.directory(Path::new(&host.temp_dir))?;
+            files.make(self.preparation.options.project_dir.is_some())?;
+            if let (Tactic::Agent(agent), Some(run)) = (self.tactic, files.agent_directory()) {
+                made.directory(&run)?;
+                more = agent_place::mounts(agent, root, &run)?;
+            }
+        }
+        Ok(self.body(files, more, made))
+    }
+
+    /// Returns what the engine is asked for, with these files and mounts.
+    pub(crate) fn body(
+        &self,
+        files: &JobFiles,
+        more: Vec<Mount>,
+        made: &CreatedResources,
+    ) -> ContainerCreateBody {
+        let settings = &self.preparation.settings;
+        let job = &self.preparation.options.job.image;
+        let (command, mut environment) = match self.tactic {
+            Tactic::Agent(_) => {
+                let grace = settings.orphan_grace();
+                let environment = vec![agent_place::environment(grace)];
+                (agent_place::serve(grace), environment)
+            }
+            Tactic::Exec => (ready::command(self.mark), Vec::new()),
+            Tactic::Attach => (self.shell(), Vec::new()),
+        };
+        if files.host.is_some() {
+            environment.extend(chown::git_environment(&self.image.environment));
+        }
+        let mounts = files.mounts.iter().cloned().chain(more);
+        let plan = ContainerPlan {
+            image: self.image.id.clone(),
+            entrypoint: Entrypoint::of_job(&job.entrypoint),
+            command,
+            environment,
+            labels: self.labels.for_role(Role::Build),
+            mounts: mounts.collect(),
+            standard_input: self.standard_input(),
+            ..common_plan(made)
+        };
+        let body = build_container(settings, &self.grant.clone().apply(plan));
+        match self.tactic {
+            // The main process waits for a line that nobody sends.
+            Tactic::Exec => ContainerCreateBody {
+                open_stdin: Some(true),
+                ..body
+            },
+            Tactic::Agent(_) | Tactic::Attach => body,
+        }
+    }
+
+    fn standard_input(&self) -> StandardInput {
+        match self.tactic {
+            Tactic::Attach => StandardInput::Once,
+            Tactic::Agent(_) | Tactic::Exec => StandardInput::Closed,
+        }
+    }
+
+    fn shell(&self) -> Vec<String> {
+        ready::shell(self.preparation.options.config.shell == Some(ShellDialect::Sh))
+    }
+
+    /// Returns what gives the files of a dead container back, where root in it may have made some that are not ours.
+    pub(crate) fn rescuer(
+        &self,
+        made: &mut CreatedResources,
+        beside: &JobContainer,
+        files: &JobFiles,
+        owner: Owner,
+    ) -> Result<Option<HelperPlan>, DockerError> {
+        if files.host.is_none() || owner.uid != 0 || chown::may_give() {
+            return Ok(None);
+        }
+        self.helper(made, beside, files, self.image, owner)
+            .map(Some)
+    }
+
+    /// Returns what the predefined container is created from: it has the files of the job's container
+    /// `beside`, and works as that one's user, so that each may change what the other has made.
+    pub(crate) fn helper(
+        &self,
+        made: &mut CreatedResources,
+        beside: &JobContainer,
+        files: &JobFiles,
+        image: &ImageInfo,
+        owner: Owner,
+    ) -> Result<HelperPlan, DockerError> {
+        let Preparation {
+            engine, settings, ..
+        } = self.preparation;
+        let name = self.names.helper();
+        let doubt = made.container(&name);
+        let is_here = files.host.is_some();
+        let run = files.agent_directory();
+        let run = run.filter(|_| matches!(self.tactic, Tactic::Agent(_)));
+        let mounts = files.mounts.iter().filter(|_| is_here).cloned();
+        let mounts = mounts.chain(run.map(|run| agent_place::run_mount(&run)));
+        let plan = ContainerPlan {
+            role: ContainerRole::Helper,
+            image: image.id.clone(),
+            entrypoint: Entrypoint::Instead(Vec::new()),
+            command: self.shell(),
+            labels: self.labels.for_role(Role::Helper),
+            mounts: mounts.collect(),
+            standard_input: StandardInput::Once,
+            ..common_plan(made)
+        };
+        let grant = Grant {
+            user: Some(format!("{}:{}", owner.uid, owner.gid)),
+            ..self.grant.clone()
+        };
+        let mut body = build_container(settings, &grant.apply(plan));
+        let mut root = None;
+        if !is_here {
+            let host = body.host_config.get_or_insert_default();
+            let from = host.volumes_from.get_or_insert_default();
+            from.push(beside.id().to_owned());
+            if !settings.read_only {
+                root = Some(files.cache_directory(owner)?);
+            }
+        }
+        Ok(HelperPlan {
+            engine: engine.clone(),
+            name,
+            image: image.reference.familiar(),
+            platform: self.said.platform.clone(),
+            body,
+            root,
+            doubt,
+        })
+    }
+}
+
+/// Returns what the containers of a job have in common.
+fn common_plan(made: &CreatedResources) -> ContainerPlan {
+    let attachment = match (&made.services, &made.network) {
+        (Some(services), Some(network)) => services.attachment(network),
+        (None, Some(network)) => Attachment::of(network),
+        (_, None) => Attachment::default(),
+    };
+    ContainerPlan {
+        binds: made
+            .volumes
+            .as_ref()
+            .map_or_else(Vec::new, |it| it.binds().to_vec()),
+        network: attachment.network,
+        links: attachment.links,
+        extra_hosts: attachment.extra_hosts,
+        ..ContainerPlan::default()
+    }
+}

@@ -1,0 +1,210 @@
+//! The start of a job: its container and all that it needs are created.
+
+use crate::config::ImageOptions;
+use crate::engine::labels::Labels;
+use crate::engine::names::Names;
+use crate::engine::pending_request::unless_stopped;
+use crate::error::DockerError;
+use crate::job::container::JobContainer;
+use crate::job::container::fault;
+use crate::job::create::Grant;
+use crate::job::created_resources::CreatedResources;
+use crate::job::files::JobFiles;
+use crate::job::prepare::assemble::{AgentParts, Parts, Way};
+use crate::job::prepare::creation::Creation;
+use crate::job::prepare::preparation::Preparation;
+use crate::job::prepare::resources;
+use crate::job::prepare::started_container::StartedContainer;
+use crate::job::prepared::Prepared;
+use crate::job::resume::{Ledger, Place, Runs};
+use crate::job::stage::mark::new_mark;
+use crate::job::stage::transport::Tactic;
+use crate::network::JobNetwork;
+use crate::service::Services;
+use crate::warm::{Blueprint, Pool};
+use executor_core::{Cancellation, JobTraceExt};
+use std::sync::Arc;
+use steps::StepsClient;
+use steps::agent::READY;
+/// Makes the container and waits until stages can run in it.
+pub(crate) async fn start(
+    preparation: &Preparation,
+    pool: &Pool,
+    made: &mut CreatedResources,
+    cancellation: &Cancellation,
+) -> Result<Prepared, DockerError> {
+    let options = &preparation.options;
+    let names = Names::new(&preparation.owner, options.job.id, preparation.attempt);
+    let labels = Labels::of(&options.job, &preparation.owner, preparation.attempt)
+        .with_container_labels(&preparation.settings.container_labels);
+    for warning in preparation.settings.checked()? {
+        options.trace.warning_line(&warning.to_string());
+    }
+    preparation
+        .settings
+        .checked_for(preparation.engine.version())?;
+    let said = ImageOptions::of(&options.job.image)?;
+    preparation.announce_files(&said, &names);
+    let volumes = resources::volumes(preparation, &names)?;
+    let services = resources::services(preparation, &names, &labels, volumes.binds())?;
+    made.services = Some(services.clone());
+    let volumes = made.volumes.insert(volumes);
+    let volumes = volumes.make(&preparation.settings, &labels, cancellation);
+    let images = preparation.images_of_job();
+    let image = preparation.image(&images, &said, cancellation);
+    let helper = preparation.helper_image(&images, &said, cancellation);
+    let network = resources::network(preparation, services.len(), &names, &labels, cancellation);
+    let pulls = services.pull(&images, cancellation);
+    // Each comes to its end, so that what was made is known.
+    let (volumes, image, helper, network, pulls) =
+        tokio::join!(volumes, image, helper, network, pulls);
+    let network = network.map(Arc::new);
+    made.network = network.as_ref().ok().cloned();
+    let (image, helper) = (image?, helper?);
+    let network = network?;
+    pulls?;
+    volumes?;
+    cancellation.check()?;
+    let grant = Grant::of_build(&preparation.settings, &image, &said)?;
+    let tactic = preparation.tactic(&image)?;
+    let mark = mark_of(&tactic);
+    let creation = Creation {
+        preparation,
+        image: &image,
+        tactic: &tactic,
+        labels: &labels,
+        names: &names,
+        said: &said,
+        grant: &grant,
+        mark: &mark,
+    };
+    let kind = creation.kind(services.len(), made)?;
+    let taken = pool.take(&creation, kind.as_ref(), made, cancellation);
+    let readied = match taken.await? {
+        Some(readied) => readied,
+        None => ready(&creation, &services, &network, made, cancellation).await?,
+    };
+    let StartedContainer {
+        container,
+        files,
+        inside,
+        client,
+    } = readied;
+    let name = image.reference.familiar();
+    let agent = client.map(|client| {
+        let place = place(preparation, &container, &network, &files);
+        with_agent(preparation, client, place, &names)
+    });
+    let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&name)))?;
+    let owner = inside.owner();
+    let read_only = preparation.settings.read_only;
+    let making = files.make_inside(&container, owner, read_only);
+    unless_stopped(cancellation, making).await?;
+    let rescuer = match &tactic {
+        // Its predefined container outlives the other.
+        Tactic::Attach => None,
+        Tactic::Agent(_) | Tactic::Exec => creation.rescuer(made, &container, &files, owner)?,
+    };
+    let way = match (agent, &tactic) {
+        (Some(agent), _) => Way::Agent(agent),
+        (None, Tactic::Attach) => {
+            let helper = helper.as_ref().unwrap_or(&image);
+            let helper = creation.helper(made, &container, &files, helper, owner)?;
+            Way::Attach(Box::new(helper))
+        }
+        (None, _) => Way::Exec,
+    };
+    let wanted = kind.filter(|_| files.host.is_some());
+    let wanted = wanted.map(|kind| Blueprint::of(&creation, kind, made));
+    // An engine takes names for those of all that begin so.
+    made.knows(&names.build(), container.id());
+    let parts = Parts {
+        container,
+        files,
+        services,
+        inside,
+        way,
+        rescuer,
+    };
+    let prepared = parts.assemble(preparation, &name)?;
+    if let Some(blueprint) = wanted {
+        // Of another, the death of the first process is not that of all.
+        made.is_of_pool = preparation.settings.pid_mode.as_deref() != Some("host");
+        pool.want(blueprint);
+    }
+    Ok(prepared)
+}
+
+/// Makes the container, and starts the services: before it where it is told where they are, else beside it.
+async fn ready(
+    creation: &Creation<'_>,
+    services: &Services,
+    network: &JobNetwork,
+    made: &mut CreatedResources,
+    cancellation: &Cancellation,
+) -> Result<StartedContainer, DockerError> {
+    let beside = network.resolves_names();
+    if !beside {
+        services.start(network, cancellation).await?;
+    }
+    let started = start_if(beside, services, network, cancellation);
+    let begun = creation.ready(made, cancellation);
+    let (started, begun) = tokio::join!(started, begun);
+    let readied = begun?;
+    started?;
+    Ok(readied)
+}
+
+/// Returns what the container says when it is ready.
+pub(crate) fn mark_of(tactic: &Tactic) -> String {
+    match tactic {
+        Tactic::Agent(_) => READY.to_owned(),
+        Tactic::Exec | Tactic::Attach => new_mark(),
+    }
+}
+
+/// Returns what another process needs to find the container.
+fn place(
+    preparation: &Preparation,
+    container: &JobContainer,
+    network: &JobNetwork,
+    files: &JobFiles,
+) -> Place {
+    Place {
+        container: container.id().to_owned(),
+        owner: preparation.owner.clone(),
+        job: preparation.options.job.id,
+        attempt: preparation.attempt,
+        network: network.name().to_owned(),
+        mounted: files.host.is_some(),
+        private: files.private(),
+    }
+}
+
+/// Adds to an agent that answers what is noted of it.
+fn with_agent(
+    preparation: &Preparation,
+    client: StepsClient,
+    place: Place,
+    names: &Names,
+) -> AgentParts {
+    let ledger = Ledger::new(place, Runs::default(), preparation.observer.clone());
+    let prefix = names.base().to_owned();
+    AgentParts {
+        client,
+        prefix,
+        ledger,
+    }
+}
+
+async fn start_if(
+    beside: bool,
+    services: &Services,
+    network: &JobNetwork,
+    cancellation: &Cancellation,
+) -> Result<(), DockerError> {
+    if beside {
+        services.start(network, cancellation).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! A container that stages can run in.
+
+use crate::error::DockerError;
+use crate::job::container::JobContainer;
+use crate::job::container::ready::Inside;
+use crate::job::created_resources::CreatedResources;
+use crate::job::files::JobFiles;
+use crate::job::prepare::assemble::reach_agent;
+use crate::job::prepare::creation::Creation;
+use crate::job::stage::transport::Tactic;
+use executor_core::Cancellation;
+use steps::StepsClient;
+
+/// A container that has begun, and what it found.
+#[derive(Debug)]
+pub(crate) struct StartedContainer {
+    pub(crate) container: JobContainer,
+    pub(crate) files: JobFiles,
+    /// None where there is no shell.
+    pub(crate) inside: Option<Inside>,
+    /// What its agent is asked through, where it has one.
+    pub(crate) client: Option<StepsClient>,
+}
+
+impl Creation<'_> {
+    /// Creates the container, starts it, and waits until stages can run in it.
+    pub(crate) async fn ready(
+        &self,
+        made: &mut CreatedResources,
+        cancellation: &Cancellation,
+    ) -> Result<StartedContainer, DockerError> {
+        let (container, files, line) = self.begin(made, cancellation).await?;
+        let (inside, client) = match self.tactic {
+            Tactic::Exec | Tactic::Attach => (Inside::read(&line), None),
+            Tactic::Agent(_) => {
+                let (client, inside) = reach_agent(&container, &files, cancellation).await?;
+                (inside, Some(client))
+            }
+        };
+        Ok(StartedContainer {
+            container,
+            files,
+            inside,
+            client,
+        })
+    }
+}

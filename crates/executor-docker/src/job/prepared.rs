@@ -1,0 +1,138 @@
+//! A container in which stages can run, with the job's files and services.
+
+use crate::error::DockerError;
+use crate::job::container::{JobContainer, agent_place};
+use crate::job::files::JobFiles;
+use crate::job::files::chown;
+use crate::job::files::tree::{Owner, Tree};
+use crate::job::resume::Ledger;
+use crate::job::stage::StageEngine;
+use crate::job::stage::helper::Helper;
+use crate::job::terminal::DockerTerminal;
+use crate::service::Services;
+use executor_core::ability::FileTransfer;
+use executor_core::{BuildError, Cancellation, ShellInfo, StageCommand};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long files may take to be given back.
+const TAKE_BACK: Duration = Duration::from_mins(1);
+
+/// A container that waits for stages.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) container: JobContainer,
+    pub(crate) files: JobFiles,
+    pub(crate) owner: Owner,
+    pub(crate) engine: StageEngine,
+    pub(crate) shell: ShellInfo,
+    pub(crate) transfer: Option<Arc<dyn FileTransfer>>,
+    pub(crate) services: Services,
+    /// Whether the services were waited for.
+    pub(crate) are_ready: bool,
+    pub(crate) terminal: Arc<DockerTerminal>,
+    /// Where another process could go on; none without the agent.
+    pub(crate) ledger: Option<Ledger>,
+    /// Gives files back where the container is dead.
+    pub(crate) rescuer: Option<Helper>,
+}
+
+impl Prepared {
+    /// Waits for the services, before the first stage that may need them.
+    pub(crate) async fn await_services(
+        &mut self,
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        if !self.are_ready {
+            self.services.ready(cancellation).await?;
+            self.services.watch();
+            self.are_ready = true;
+        }
+        Ok(())
+    }
+
+    /// Gives the job's files to the user of its container, where that is not root.
+    pub(crate) async fn give_files(&self) -> Result<(), BuildError> {
+        let Some(host) = self.files.host.as_ref().filter(|_| self.owner.uid != 0) else {
+            return Ok(());
+        };
+        // A tree of the user's own stays the user's, as with `docker run -v`.
+        if self.files.is_in_place() || !chown::may_give() {
+            return Ok(());
+        }
+        let (root, owner) = (PathBuf::from(&host.project_dir), self.owner);
+        let given = tokio::task::spawn_blocking(move || chown::give(&root, owner)).await;
+        let given = given.unwrap_or_else(|panic| {
+            Err(DockerError::Broken {
+                doing: "give the job's files to its user".to_owned(),
+                source: panic.into(),
+            })
+        });
+        Ok(given?)
+    }
+
+    /// Takes back what root in the container made, so that who is not root here can read and remove it.
+    pub(crate) async fn take_from_root(&mut self) {
+        if self.files.host.is_none() || self.owner.uid != 0 || chown::may_give() {
+            return;
+        }
+        let inside = &self.files.inside;
+        // A tree of the user's own may have files of others, and they stay theirs.
+        let own = if self.files.is_in_place() {
+            &inside.temp_dir
+        } else {
+            &inside.builds_dir
+        };
+        let paths = [own, agent_place::DIRECTORY];
+        let script = chown::give_back(&inside.builds_dir, &paths);
+        let mut rescuer = self.engine.helper();
+        if rescuer.is_none() {
+            let shell = self.shell.program.as_deref().unwrap_or("sh");
+            let command = [shell, "-c", &script].map(str::to_owned).to_vec();
+            let asked = self.container.execs().finish(command, TAKE_BACK).await;
+            // Nothing can be started in a container that is gone or has ended.
+            let is_dead = |error: DockerError| error.is_conflict() || error.is_not_found();
+            let is_dead = asked.is_err_and(is_dead);
+            rescuer = self.rescuer.as_mut().filter(|_| is_dead);
+        }
+        if let Some(rescuer) = rescuer {
+            // What is left is noted for the next start.
+            let _ = timeout(TAKE_BACK, rescuer.run(script)).await;
+        }
+    }
+
+    /// Takes back the private directory, so that it can be removed by who is not root either.
+    pub(crate) async fn take_back(&mut self) {
+        self.take_from_root().await;
+        if self.files.host.is_none() || self.owner.uid == 0 || chown::may_give() {
+            return;
+        }
+        let mut tree = Tree::new(chown::ourselves());
+        let added = tree.only_directory(".", 0o700);
+        if let (Ok(()), Ok(archive)) = (added, tree.finish()) {
+            // What is left is noted for the next start.
+            let directory = &self.files.inside.temp_dir;
+            let _ = self.container.upload(directory, archive).await;
+        }
+    }
+
+    /// Writes the stage's file variables, which belong to the job's user alone.
+    pub(crate) async fn write_files(&self, command: &StageCommand) -> Result<(), DockerError> {
+        if command.variables.files.is_empty() {
+            return Ok(());
+        }
+        let mut tree = Tree::new(self.owner);
+        for file in &command.variables.files {
+            let key = file.key.as_str();
+            if key.is_empty() || key.starts_with('.') || key.contains(['/', '\0']) {
+                let words = format!("file variable {key:?} cannot name a file");
+                return Err(DockerError::config(words));
+            }
+            tree.file(key, 0o600, &file.content)?;
+        }
+        let directory = &self.files.inside.temp_dir;
+        self.container.upload(directory, tree.finish()?).await
+    }
+}

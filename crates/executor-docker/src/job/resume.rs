@@ -1,0 +1,337 @@
+//! What is noted of a job in a container, so that another process can go on with it.
+
+use crate::config::NAME;
+use crate::error::DockerError;
+use executor_core::ability::{Resumable, ResumeHandle, ResumeObserver};
+use executor_core::job::JobId;
+use executor_core::{ExitCode, StageResult, StageStatus};
+use parking_lot::{Mutex, MutexGuard};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where a job is: from this the names of all that it has follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The id of its container.
+    pub(crate) container: String,
+    /// Who made it.
+    pub(crate) owner: String,
+    pub(crate) job: JobId,
+    pub(crate) attempt: u32,
+    /// What the container's network is called in the engine.
+    pub(crate) network: String,
+    /// Whether its files are mounted from the runner's host.
+    pub(crate) mounted: bool,
+    /// What its private directory is called there, where that does not follow from the job.
+    pub(crate) private: Option<String>,
+}
+
+/// What became of the requests to the agent, by their ids.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Runs {
+    ended: BTreeMap<String, Ending>,
+    begun: BTreeMap<String, Course>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Course {
+    /// The byte of its log that comes next.
+    offset: u64,
+    /// Whether the agent has answered: before that it may never have heard of the request.
+    answered: bool,
+}
+
+/// How a request ended, as far as anybody needs it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum Ending {
+    Exited { code: i32, facts: Facts },
+    Signaled { signal: i32, facts: Facts },
+    Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Facts {
+    oom_killed: bool,
+    duration_ms: u64,
+    stdout_bytes: u64,
+    stderr_bytes: u64,
+}
+
+/// What is known of a request that is about to be made.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// It is new, or nobody has heard of it.
+    New,
+    /// It was begun, and its log was read up to this byte.
+    Begun(u64),
+    /// It has ended in this way.
+    Ended(Box<StageResult>),
+    /// It was begun, and how it ended nobody can say.
+    Lost,
+}
+
+/// Notes where a job is and how far it has come. Clones are the same notes.
+#[derive(Debug, Clone)]
+pub(crate) struct Ledger(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    place: Place,
+    runs: Mutex<Runs>,
+    observer: Option<ResumeObserver>,
+}
+
+impl Ledger {
+    /// Begins with what is known of earlier requests.
+    pub(crate) fn new(place: Place, runs: Runs, observer: Option<ResumeObserver>) -> Self {
+        let ledger = Self(Arc::new(Shared {
+            place,
+            runs: Mutex::new(runs),
+            observer,
+        }));
+        ledger.tell();
+        ledger
+    }
+
+    /// Returns what is known of a request.
+    pub(crate) fn known(&self, id: &str) -> Known {
+        let runs = self.runs();
+        if let Some(ending) = runs.ended.get(id) {
+            return ending.known();
+        }
+        match runs.begun.get(id) {
+            Some(course) if course.answered => Known::Begun(course.offset),
+            _ => Known::New,
+        }
+    }
+
+    /// Notes a request before it is made.
+    pub(crate) fn starting(&self, id: &str) {
+        let course = Course {
+            offset: 0,
+            answered: false,
+        };
+        self.runs().begun.insert(id.to_owned(), course);
+        self.tell();
+    }
+
+    /// Notes up to where its log was read.
+    pub(crate) fn read(&self, id: &str, offset: u64) {
+        if let Some(course) = self.runs().begun.get_mut(id) {
+            *course = Course {
+                offset,
+                answered: true,
+            };
+        }
+        self.tell();
+    }
+
+    /// Notes how it ended; without a result nobody can say.
+    pub(crate) fn ended(&self, id: &str, result: Option<&StageResult>) {
+        let mut runs = self.runs();
+        runs.begun.remove(id);
+        let ending = result.map_or(Ending::Unknown, Ending::of);
+        runs.ended.insert(id.to_owned(), ending);
+        drop(runs);
+        self.tell();
+    }
+
+    fn tell(&self) {
+        if let Some(observer) = &self.0.observer {
+            observer.notify(&self.handle());
+        }
+    }
+
+    fn handle(&self) -> ResumeHandle {
+        let place = &self.0.place;
+        // Numbers and plain texts: it cannot fail.
+        let runs = serde_json::to_string(&*self.runs()).unwrap_or_default();
+        let private = place.private.clone().unwrap_or_default();
+        let fields = [
+            ("container", place.container.clone()),
+            ("owner", place.owner.clone()),
+            ("job", place.job.0.to_string()),
+            ("attempt", place.attempt.to_string()),
+            ("network", place.network.clone()),
+            ("mounted", place.mounted.to_string()),
+            ("private", private),
+            ("runs", runs),
+        ];
+        ResumeHandle {
+            executor: NAME.to_owned(),
+            fields: fields.map(|(key, value)| (key.to_owned(), value)).into(),
+        }
+    }
+
+    fn runs(&self) -> MutexGuard<'_, Runs> {
+        self.0.runs.lock()
+    }
+}
+
+impl Resumable for Ledger {
+    fn resume_handle(&self) -> Option<ResumeHandle> {
+        Some(self.handle())
+    }
+}
+
+/// Reads what another process has noted.
+pub(crate) fn read(handle: &ResumeHandle) -> Result<(Place, Runs), DockerError> {
+    if handle.executor != NAME {
+        return Err(DockerError::config(format!(
+            "the job to go on with is one of the executor {:?}, not of {NAME:?}",
+            handle.executor
+        )));
+    }
+    let place = Place {
+        container: field(handle, "container")?,
+        owner: field(handle, "owner")?,
+        job: JobId(field(handle, "job")?),
+        attempt: field(handle, "attempt")?,
+        network: field(handle, "network")?,
+        mounted: field(handle, "mounted")?,
+        private: private(handle)?,
+    };
+    let runs: String = field(handle, "runs")?;
+    let runs = serde_json::from_str(&runs).map_err(|_| unreadable("runs"))?;
+    Ok((place, runs))
+}
+
+/// Returns a name that is no way out of its directory: notes may be wrong.
+fn private(handle: &ResumeHandle) -> Result<Option<String>, DockerError> {
+    let name = handle.fields.get("private").filter(|it| !it.is_empty());
+    if name.is_some_and(|it| it.starts_with('.') || it.contains(['/', '\0'])) {
+        return Err(unreadable("private"));
+    }
+    Ok(name.cloned())
+}
+
+fn field<T: std::str::FromStr>(handle: &ResumeHandle, key: &str) -> Result<T, DockerError> {
+    let value = handle.fields.get(key).and_then(|value| value.parse().ok());
+    value.ok_or_else(|| unreadable(key))
+}
+
+fn unreadable(key: &str) -> DockerError {
+    DockerError::config(format!(
+        "what is noted of the job to go on with cannot be read: its field {key:?}"
+    ))
+}
+
+impl Ending {
+    fn of(result: &StageResult) -> Self {
+        let facts = Facts {
+            oom_killed: result.oom_killed,
+            duration_ms: u64::try_from(result.duration.as_millis()).unwrap_or(u64::MAX),
+            stdout_bytes: result.stdout_bytes,
+            stderr_bytes: result.stderr_bytes,
+        };
+        match result.status {
+            StageStatus::Exited(ExitCode(code)) => Self::Exited { code, facts },
+            StageStatus::Signaled { signal } => Self::Signaled { signal, facts },
+        }
+    }
+
+    fn known(&self) -> Known {
+        let (status, facts) = match self {
+            Self::Exited { code, facts } => (StageStatus::Exited(ExitCode(*code)), facts),
+            Self::Signaled { signal, facts } => (StageStatus::Signaled { signal: *signal }, facts),
+            Self::Unknown => return Known::Lost,
+        };
+        Known::Ended(Box::new(StageResult {
+            oom_killed: facts.oom_killed,
+            duration: Duration::from_millis(facts.duration_ms),
+            stdout_bytes: facts.stdout_bytes,
+            stderr_bytes: facts.stderr_bytes,
+            ..StageResult::new(status)
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> Place {
+        Place {
+            container: "c0ffee".to_owned(),
+            owner: "3f9c".to_owned(),
+            job: JobId(7),
+            attempt: 2,
+            network: "bridge".to_owned(),
+            mounted: true,
+            private: Some("runwright-3f9c-warm-0".to_owned()),
+        }
+    }
+
+    #[test]
+    fn what_is_noted_is_read_again() {
+        let ledger = Ledger::new(place(), Runs::default(), None);
+        let mut killed = StageResult::new(StageStatus::Signaled { signal: 9 });
+        killed.oom_killed = true;
+        ledger.starting("a");
+        ledger.ended("a", Some(&StageResult::exited(42)));
+        ledger.starting("b");
+        ledger.ended("b", Some(&killed));
+        ledger.starting("c");
+        ledger.ended("c", None);
+        ledger.starting("d");
+        // The agent may never have heard of it.
+        let handle = ledger.resume_handle().unwrap();
+        let (found, runs) = read(&handle).unwrap();
+        assert_eq!(found, place());
+        let again = Ledger::new(found, runs, None);
+        let exited = Box::new(StageResult::exited(42));
+        assert_eq!(again.known("a"), Known::Ended(exited));
+        assert_eq!(again.known("b"), Known::Ended(Box::new(killed)));
+        assert_eq!(again.known("c"), Known::Lost);
+        assert_eq!(again.known("d"), Known::New);
+        ledger.read("d", 17);
+        let (_, runs) = read(&ledger.resume_handle().unwrap()).unwrap();
+        let again = Ledger::new(place(), runs, None);
+        assert_eq!(again.known("d"), Known::Begun(17));
+        assert_eq!(again.known("e"), Known::New);
+    }
+
+    #[test]
+    fn an_observer_is_told_of_each_change_at_once() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&seen);
+        let observer = ResumeObserver::new(move |handle| {
+            let runs = handle.fields.get("runs").cloned();
+            told.lock().push(runs.unwrap_or_default());
+        });
+        let ledger = Ledger::new(place(), Runs::default(), Some(observer));
+        ledger.starting("a");
+        ledger.read("a", 5);
+        ledger.ended("a", Some(&StageResult::exited(0)));
+        let seen = seen.lock();
+        assert_eq!(seen.len(), 4, "{seen:?}");
+        assert!(seen[2].contains("\"offset\":5"), "{seen:?}");
+    }
+
+    #[test]
+    fn what_is_not_from_here_is_refused() {
+        let check = |change: fn(&mut ResumeHandle), expect: &str| {
+            let ledger = Ledger::new(place(), Runs::default(), None);
+            let mut handle = ledger.handle();
+            change(&mut handle);
+            let error = read(&handle).unwrap_err().to_string();
+            assert!(error.contains(expect), "{error}");
+        };
+        check(|it| "ssh".clone_into(&mut it.executor), "\"ssh\"");
+        check(|it| it.fields.clear(), "\"container\"");
+        check(
+            |it| drop(it.fields.insert("attempt".to_owned(), "-1".to_owned())),
+            "\"attempt\"",
+        );
+        check(
+            |it| drop(it.fields.insert("private".to_owned(), "../x".to_owned())),
+            "\"private\"",
+        );
+        check(
+            |it| drop(it.fields.insert("runs".to_owned(), "[".to_owned())),
+            "\"runs\"",
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! What all jobs of one provider share.
+
+use crate::config::DockerConfig;
+use crate::config::DockerOptions;
+use crate::engine::{DockerHost, Engine, HostSettings};
+use crate::error::DockerError;
+use crate::garbage::JobLeases;
+use crate::image::Images;
+use executor_core::{Cancellation, RunnerConfig};
+use parking_lot::Mutex;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The settings, the run's id, and the connections to engines.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: DockerOptions,
+    owner: String,
+    /// Clients by address, with what they agreed on with the engine. Each connects anew where a connection broke.
+    engines: Mutex<HashMap<String, (Engine, Images)>>,
+    /// Why jobs did not get the first choice of how stages are run.
+    told: Mutex<HashSet<String>>,
+}
+
+impl Shared {
+    /// Connects to nothing.
+    pub(crate) fn new(options: DockerOptions) -> Self {
+        let owner = options.owner.clone().unwrap_or_else(new_owner);
+        Self {
+            options,
+            owner,
+            engines: Mutex::default(),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Returns the id of this run.
+    pub(crate) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// Whether no job has told of this reason yet; from now on one has.
+    pub(crate) fn is_news(&self, reason: &str) -> bool {
+        let mut told = self.told.lock();
+        told.insert(reason.to_owned())
+    }
+
+    /// Returns a number that no other attempt in this process has.
+    pub(crate) fn next_attempt() -> u32 {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Returns the leases of a job in this engine, where somebody keeps a ledger of it.
+    pub(crate) fn leases(&self, engine: &Engine, job: &str) -> Option<JobLeases> {
+        let ledger = self.options.ledger.as_ref();
+        let ledger = ledger.filter(|ledger| ledger.is_of(engine))?;
+        Some(JobLeases::new(ledger.clone(), job))
+    }
+
+    /// Returns the settings of a runner.
+    pub(crate) fn settings<'s>(&'s self, config: &'s RunnerConfig) -> &'s DockerConfig {
+        config.settings.get().unwrap_or(&self.options.config)
+    }
+
+    /// Returns the engine that the settings name, connected.
+    pub(crate) async fn engine(
+        &self,
+        settings: &DockerConfig,
+        cancellation: &Cancellation,
+    ) -> Result<(Engine, Images), DockerError> {
+        let host = DockerHost::find(&HostSettings {
+            host: settings.host.as_deref(),
+            tls_verify: settings.tls_verify,
+            tls_cert_path: settings.tls_cert_path.as_deref().map(Path::new),
+        })?;
+        let key = format!(
+            "{host} {} {}",
+            settings.tls_verify,
+            settings.tls_cert_path.as_deref().unwrap_or_default()
+        );
+        if let Some(engine) = self.known(&key) {
+            return Ok(engine);
+        }
+        let engine = tokio::select! {
+            connected = Engine::connect(&host) => connected?,
+            cause = cancellation.canceled() => return Err(cause.into()),
+        };
+        let mut engines = self.engines.lock();
+        // Its images know which pulls are going on, whoever asked for them.
+        let images = Images::new(engine.clone());
+        engines.insert(key, (engine.clone(), images.clone()));
+        Ok((engine, images))
+    }
+
+    fn known(&self, key: &str) -> Option<(Engine, Images)> {
+        let engines = self.engines.lock();
+        engines.get(key).cloned()
+    }
+}
+
+fn new_owner() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = now.map_or(0, |since| since.as_nanos());
+    format!("{:x}-{nanos:x}", std::process::id())
+}
+
+/// Shares what all jobs share.
+pub(crate) type SharedHost = Arc<Shared>;

@@ -1,0 +1,169 @@
+//! A stage as a request to the agent that is the container's main process.
+
+use crate::job::container::ended;
+use crate::job::container::watch::ContainerEnd;
+use crate::job::resume::{Known, Ledger};
+use crate::job::stage::{SOON, Stage, Timing};
+use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, JobTraceExt, StageResult};
+use process::TraceOutput;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use steps::{Progress, RunId, RunSpec, RunSteps, RunTiming, ScriptStep, StepsClient, StepsError};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// How long what the agent had said may still come when its container has ended.
+const LATE: Duration = Duration::from_millis(500);
+
+/// How long after its agent a container that somebody stops may end: he waits 10 s for it.
+const PARTING: Duration = Duration::from_secs(15);
+
+/// Runs stages through one agent.
+#[derive(Debug)]
+pub(crate) struct AgentEngine {
+    pub(crate) client: StepsClient,
+    /// What the ids of requests begin with.
+    pub(crate) prefix: String,
+    /// How often each stage was run.
+    pub(crate) counts: HashMap<BuildStage, u32>,
+    /// What is noted of the requests, also of those of the process before this one.
+    pub(crate) ledger: Ledger,
+    /// The container's name.
+    pub(crate) name: String,
+    pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
+    pub(crate) shell: String,
+    pub(crate) timing: Timing,
+}
+
+impl AgentEngine {
+    /// Runs a stage to its end. One that another process has begun goes on, one that has ended is not run
+    /// again.
+    pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
+        let id = self.next_id(&stage.command.stage);
+        let begun = match self.ledger.known(&id) {
+            Known::Ended(result) => return Ok(*result),
+            Known::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
+            Known::Begun(offset) => Some(offset),
+            Known::New => {
+                self.ledger.starting(&id);
+                None
+            }
+        };
+        let ran = self.run_to_end(&id, begun, stage).await;
+        self.ledger.ended(&id, ran.as_ref().ok());
+        ran
+    }
+
+    /// Names the next request of a stage: the same one in each process that runs the same stages.
+    fn next_id(&mut self, stage: &BuildStage) -> String {
+        let count = self.counts.entry(stage.clone()).or_default();
+        *count += 1;
+        format!("{}-{stage}-{count}", self.prefix)
+    }
+
+    async fn run_to_end(
+        &self,
+        id: &str,
+        begun: Option<u64>,
+        stage: Stage<'_>,
+    ) -> Result<StageResult, BuildError> {
+        let run = self.request(id, &stage);
+        let mut output = TraceOutput(stage.trace);
+        let mut end = self.end.clone();
+        let lost = async {
+            let end = ended(&mut end).await;
+            tokio::time::sleep(LATE).await;
+            BuildError::from(end.error(&self.name)).given_up()
+        };
+        let executing = async {
+            let Some(offset) = begun else {
+                return self
+                    .client
+                    .execute(&run, &mut output, stage.cancellation)
+                    .await;
+            };
+            self.client
+                .resume(&run, offset, &mut output, stage.cancellation)
+                .await
+        };
+        let executed = tokio::select! {
+            executed = executing => executed,
+            lost = lost => return Err(lost),
+        };
+        let result = match executed {
+            Ok(result) => result,
+            // The agent stops its requests when the container is stopped.
+            Err(StepsError::Canceled(_)) if !stage.cancellation.is_canceled() => {
+                return Err(self.taken_away(stage.cancellation).await);
+            }
+            Err(error) => return Err(self.explain(error).await),
+        };
+        if let Some(error) = &result.log_error {
+            stage.trace.warning_line(&format!(
+                "the log is not complete: {error}; what the job wrote afterwards is lost"
+            ));
+        }
+        Ok(result.into())
+    }
+
+    fn request(&self, id: &str, stage: &Stage<'_>) -> RunSpec {
+        let command = stage.command;
+        let (ledger, own) = (self.ledger.clone(), id.to_owned());
+        let progress: Progress = Arc::new(move |offset| ledger.read(&own, offset));
+        let script = command.script.clone();
+        let (steps, shell) = if command.stage == BuildStage::StepRun {
+            // What runs the scripts of steps is not the job's shell but that of the language.
+            (RunSteps::Language(script), Vec::new())
+        } else {
+            let name = command.stage.to_string();
+            let steps = RunSteps::Scripts(vec![ScriptStep { name, script }]);
+            (steps, vec![self.shell.clone()])
+        };
+        RunSpec {
+            id: RunId::new(id),
+            steps,
+            shell,
+            variables: command.variables.clone(),
+            // The job's log masks, which knows all secrets and not these alone.
+            masked: Vec::new(),
+            working_dir: command.working_dir.clone(),
+            temp_dir: stage.temp_dir.to_owned(),
+            timing: RunTiming {
+                terminate_grace: self.timing.terminate_grace,
+                pipe_grace: self.timing.pipe_grace,
+                timeout: None,
+            },
+            progress: Some(progress),
+            reports: None,
+        }
+    }
+
+    /// Says why a stage was stopped that nobody here has stopped.
+    async fn taken_away(&self, cancellation: &Cancellation) -> BuildError {
+        let mut end = self.end.clone();
+        let end = tokio::select! {
+            end = timeout(PARTING, ended(&mut end)) => end.ok(),
+            _ = cancellation.canceled() => None,
+        };
+        end.map_or(BuildError::Canceled(CancelCause::EnvironmentLost), |end| {
+            end.error(&self.name).into()
+        })
+        .given_up()
+    }
+
+    /// Where the container is lost, or that shows soon, that is why.
+    async fn explain(&self, error: StepsError) -> BuildError {
+        let mut end = self.end.clone();
+        // Whoever stops a stage does not wait for other reasons, and an agent that answers is there.
+        let patience = match error {
+            StepsError::Canceled(_) | StepsError::Refused { .. } | StepsError::TimedOut { .. } => {
+                Duration::ZERO
+            }
+            _ => SOON,
+        };
+        let lost = timeout(patience, ended(&mut end)).await;
+        let lost = lost.map(|end| BuildError::from(end.error(&self.name)));
+        lost.unwrap_or_else(|_| error.into()).given_up()
+    }
+}

@@ -1,0 +1,394 @@
+//! Moving files without the agent: `tar` of the image, as an exec.
+
+use crate::error::DockerError;
+use crate::job::container::execs::{ExecPlan, Execs, Output, Running};
+use crate::job::stage::stall::unless_stalled;
+use async_trait::async_trait;
+use bollard::container::LogOutput;
+use bollard::errors::Error;
+use executor_core::ability::{ByteStream, FileTransfer};
+use executor_core::{BuildError, Cancellation};
+use futures_util::StreamExt;
+use futures_util::stream::unfold;
+use std::io;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio_util::io::StreamReader;
+
+/// Unpacks what it reads in the directory it is given. Files belong to the container's user.
+const PUT: &str = r#"mkdir -p -- "$1" && cd -- "$1" && exec tar -x -o -f -"#;
+
+/// Packs those of the paths that are there, below the directory it is given.
+///
+/// No program packs nothing, so the end of an archive is written by the shell then.
+const GET: &str = r#"cd -- "$1" || exit 1
+shift
+for path do
+  shift
+  if [ -e "$path" ] || [ -L "$path" ]; then set -- "$@" "$path"; fi
+done
+[ $# -gt 0 ] && exec tar -c -f - -- "$@"
+i=0
+while [ $i -lt 1024 ]; do printf '\000'; i=$((i+1)); done
+"#;
+
+/// Some versions of busybox leave out links that lead out of the directory. The archive is the runner's own, and what is
+/// in a container can be reached by the job anyway.
+const ALL_LINKS: &str = "EXTRACT_UNSAFE_SYMLINKS=1";
+
+/// So much is shown of what a program complains of.
+const COMPLAINTS: usize = 2048;
+
+/// The size of the buffer for an archive on its way in.
+const BUFFER: usize = 64 * 1024;
+
+/// Moves files in and out of a container that runs and has `tar`.
+#[derive(Debug)]
+pub(crate) struct ExecFiles {
+    pub(crate) execs: Execs,
+    pub(crate) shell: String,
+    /// How long the engine may neither take anything nor give anything.
+    pub(crate) longest_stall: Duration,
+}
+
+/// What a program has to say.
+#[derive(Debug, Default)]
+struct Complaints(Vec<u8>);
+
+/// An archive that comes out of a container.
+struct Packing {
+    execs: Execs,
+    exec: String,
+    packed: Packed,
+}
+
+/// What a program that packs writes.
+struct Packed {
+    output: Output,
+    complaints: Complaints,
+    doing: String,
+    longest_stall: Duration,
+}
+
+/// Why an archive is not passed on to its end.
+#[derive(Debug)]
+enum Unfed {
+    /// It cannot be read.
+    Unread(io::Error),
+    /// Nobody takes it.
+    Stalled(io::Error),
+}
+
+impl ExecFiles {
+    fn plan(&self, script: &str, directory: &str, paths: &[String]) -> ExecPlan {
+        let words = [&self.shell, "-c", script, "sh", directory];
+        let words = words.into_iter().chain(paths.iter().map(String::as_str));
+        ExecPlan {
+            command: words.map(str::to_owned).collect(),
+            directory: Some("/".to_owned()),
+            environment: vec![ALL_LINKS.to_owned()],
+            ..ExecPlan::default()
+        }
+    }
+
+    async fn send(&self, directory: &str, archive: ByteStream) -> Result<(), BuildError> {
+        let doing = format!("copy files to {directory}");
+        let plan = ExecPlan {
+            with_input: true,
+            ..self.plan(PUT, directory, &[])
+        };
+        let Running { id, output, input } = self.execs.start(plan).await?;
+        let complaints = pass_on(archive, input, output, &doing, self.longest_stall).await?;
+        let code = self.execs.exit_code(&id).await?;
+        complaints
+            .judge(code)
+            .map_err(|error| DockerError::Broken {
+                doing,
+                source: error.into(),
+            })?;
+        Ok(())
+    }
+}
+
+/// Passes an archive on to its end, and waits for the end of whoever reads it. Returns what that one had to say.
+async fn pass_on(
+    archive: ByteStream,
+    input: Pin<Box<dyn AsyncWrite + Send>>,
+    mut output: Output,
+    doing: &str,
+    longest_stall: Duration,
+) -> Result<Complaints, BuildError> {
+    let stalled = |source: io::Error| DockerError::Broken {
+        doing: doing.to_owned(),
+        source: source.into(),
+    };
+    let mut feeding = std::pin::pin!(feed(archive, input, longest_stall));
+    let mut complaints = Complaints::default();
+    let mut is_fed = false;
+    loop {
+        // An archive may be slow to read, so only then the other side is the one that is waited for.
+        let next = async {
+            if is_fed {
+                unless_stalled(longest_stall, output.next()).await
+            } else {
+                Ok(output.next().await)
+            }
+        };
+        tokio::select! {
+            ended = &mut feeding, if !is_fed => match ended {
+                Err(Unfed::Stalled(source)) => return Err(stalled(source).into()),
+                // Nobody needs to hear what half of it was good for.
+                Err(Unfed::Unread(unread)) => {
+                    return Err(BuildError::system("docker", "read the archive", unread));
+                }
+                Ok(()) => is_fed = true,
+            },
+            piece = next => match piece.map_err(stalled)? {
+                Some(piece) => {
+                    let piece = piece.map_err(|error| DockerError::from_api(doing, error))?;
+                    complaints.take(&piece);
+                }
+                None => return Ok(complaints),
+            },
+        }
+    }
+}
+
+/// Passes an archive on to its end. Whoever takes no more of it and is gone says why itself.
+async fn feed(
+    mut archive: ByteStream,
+    mut input: Pin<Box<dyn AsyncWrite + Send>>,
+    longest_stall: Duration,
+) -> Result<(), Unfed> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        let count = match archive.read(&mut buffer).await {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Unfed::Unread(error)),
+        };
+        let mut rest = &buffer[..count];
+        while !rest.is_empty() {
+            let taken = unless_stalled(longest_stall, input.write(rest)).await;
+            match taken.map_err(Unfed::Stalled)? {
+                Ok(taken @ 1..) => rest = &rest[taken..],
+                Ok(0) | Err(_) => return Ok(()),
+            }
+        }
+    }
+    let ended = unless_stalled(longest_stall, input.shutdown()).await;
+    ended.map(drop).map_err(Unfed::Stalled)
+}
+
+impl Complaints {
+    fn take(&mut self, piece: &LogOutput) {
+        let room = COMPLAINTS.saturating_sub(self.0.len());
+        let bytes: &[u8] = piece.as_ref();
+        self.0.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// Returns why a program failed, if it did.
+    fn judge(&self, code: Option<i64>) -> io::Result<()> {
+        let said = String::from_utf8_lossy(&self.0);
+        let said = said.trim().replace('\n', "; ");
+        match code {
+            Some(0) => Ok(()),
+            Some(code) if said.is_empty() => {
+                Err(io::Error::other(format!("tar ended with code {code}")))
+            }
+            Some(_) => Err(io::Error::other(said)),
+            None => Err(io::Error::other("it goes on though its output has ended")),
+        }
+    }
+}
+
+impl Packing {
+    /// Returns the next bytes of the archive; `None` at the end of one that is whole.
+    async fn next(&mut self) -> Option<io::Result<Box<[u8]>>> {
+        if let Some(piece) = self.packed.next().await {
+            return Some(piece);
+        }
+        let code = match self.execs.exit_code(&self.exec).await {
+            Ok(code) => code,
+            Err(error) => return Some(Err(io::Error::other(error))),
+        };
+        let Packed {
+            complaints, doing, ..
+        } = &self.packed;
+        let judged = complaints.judge(code).err()?;
+        Some(Err(io::Error::other(format!("{doing}: {judged}"))))
+    }
+}
+
+impl Packed {
+    /// Returns the next bytes; `None` where there come no more.
+    async fn next(&mut self) -> Option<io::Result<Box<[u8]>>> {
+        loop {
+            match unless_stalled(self.longest_stall, self.output.next()).await {
+                Ok(Some(Ok(LogOutput::StdOut { message }))) => return Some(Ok(message[..].into())),
+                Ok(Some(Ok(other))) => self.complaints.take(&other),
+                Ok(Some(Err(error))) => return Some(Err(self.failed(error))),
+                Ok(None) => return None,
+                Err(stalled) => {
+                    let words = format!("{}: {stalled}", self.doing);
+                    return Some(Err(io::Error::new(stalled.kind(), words)));
+                }
+            }
+        }
+    }
+
+    fn failed(&self, error: Error) -> io::Error {
+        io::Error::other(DockerError::from_api(&*self.doing, error))
+    }
+}
+
+#[async_trait]
+impl FileTransfer for ExecFiles {
+    async fn put(
+        &self,
+        directory: &str,
+        archive: ByteStream,
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        tokio::select! {
+            sent = self.send(directory, archive) => sent,
+            cause = cancellation.canceled() => Err(cause.into()),
+        }
+    }
+
+    async fn get(
+        &self,
+        directory: &str,
+        paths: &[String],
+        cancellation: &Cancellation,
+    ) -> Result<ByteStream, BuildError> {
+        let started = tokio::select! {
+            started = self.execs.start(self.plan(GET, directory, paths)) => started,
+            cause = cancellation.canceled() => return Err(cause.into()),
+        };
+        let Running { id, output, .. } = started?;
+        let packing = Packing {
+            execs: self.execs.clone(),
+            exec: id,
+            packed: Packed {
+                output,
+                complaints: Complaints::default(),
+                doing: format!("copy files from {directory}"),
+                longest_stall: self.longest_stall,
+            },
+        };
+        let pieces = unfold(Some(packing), |packing| async {
+            let mut packing = packing?;
+            let piece = packing.next().await?;
+            let rest = piece.is_ok().then_some(packing);
+            Some((piece.map(io::Cursor::new), rest))
+        });
+        Ok(Box::new(StreamReader::new(Box::pin(pieces))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_fails_is_told_by_its_own_words() {
+        let check = |said: &str, code, expect: Option<&str>| {
+            let mut complaints = Complaints::default();
+            complaints.take(&LogOutput::StdErr {
+                message: said.to_owned().into(),
+            });
+            let told = complaints.judge(code).err().map(|error| error.to_string());
+            assert_eq!(told.as_deref(), expect);
+        };
+        check("", Some(0), None);
+        check("tar: a warning\n", Some(0), None);
+        check("", Some(2), Some("tar ended with code 2"));
+        check("tar: a\ntar: b\n", Some(1), Some("tar: a; tar: b"));
+        check("", None, Some("it goes on though its output has ended"));
+        let long = "x".repeat(COMPLAINTS + 1);
+        check(&long, Some(1), Some(&long[1..]));
+    }
+
+    const STALL: Duration = Duration::from_secs(10);
+    /// Shorter, and two of it are longer.
+    const SLOW: Duration = Duration::from_secs(9);
+
+    fn archive(bytes: usize) -> ByteStream {
+        Box::new(io::Cursor::new(vec![7; bytes]))
+    }
+
+    /// Passes an archive on to who takes a piece of it when `takes` lets him, and then ends after a while.
+    async fn passed(bytes: usize, steps: usize, end: Duration) -> Result<Complaints, String> {
+        let (input, mut taker) = tokio::io::duplex(bytes / 4);
+        let taking = async move {
+            let mut piece = vec![0; bytes / 4];
+            for _ in 0..steps {
+                tokio::time::sleep(SLOW).await;
+                taker.read_exact(&mut piece).await.unwrap();
+            }
+            tokio::time::sleep(end).await;
+            None::<(Result<LogOutput, Error>, ())>
+        };
+        let output = futures_util::stream::once(taking).filter_map(async |_| None);
+        let passing = pass_on(
+            archive(bytes),
+            Box::pin(input),
+            Box::pin(output),
+            "copy files to /b",
+            STALL,
+        );
+        passing.await.map_err(|error| error.chain())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_who_takes_nothing_for_too_long_is_given_up() {
+        // The last piece is on its way then.
+        passed(4096, 3, SLOW).await.unwrap();
+        let told = "docker: copy files to /b: the files were neither sent nor taken for too long";
+        for (steps, end) in [(0, STALL * 9), (2, STALL * 9), (3, STALL * 2)] {
+            let begun = tokio::time::Instant::now();
+            let error = passed(4096, steps, end).await.unwrap_err();
+            assert_eq!(error, told, "{steps}");
+            let waited = SLOW * u32::try_from(steps).unwrap() + STALL;
+            assert!(begun.elapsed() <= waited, "{steps}: {:?}", begun.elapsed());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_archive_that_cannot_be_read_is_told_at_once() {
+        let gone = futures_util::stream::iter([Err::<&[u8], _>(io::Error::other("gone"))]);
+        let (archive, input) = (archive(1).chain(StreamReader::new(gone)), tokio::io::sink());
+        let output = Box::pin(futures_util::stream::pending());
+        let passing = pass_on(Box::new(archive), Box::pin(input), output, "copy", STALL);
+        let begun = tokio::time::Instant::now();
+        let error = passing.await.unwrap_err().chain();
+        assert_eq!(error, "docker: read the archive: gone");
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_packs_and_says_nothing_for_too_long_is_given_up() {
+        let slow = futures_util::stream::iter([&b"a"[..], b"b"]).then(async |bytes| {
+            tokio::time::sleep(SLOW).await;
+            Ok(LogOutput::StdOut {
+                message: bytes.into(),
+            })
+        });
+        let mut packed = Packed {
+            output: Box::pin(slow.chain(futures_util::stream::pending())),
+            complaints: Complaints::default(),
+            doing: "copy files from /b".to_owned(),
+            longest_stall: STALL,
+        };
+        for expect in [b"a", b"b"] {
+            assert_eq!(&packed.next().await.unwrap().unwrap()[..], expect);
+        }
+        let error = packed.next().await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let told = "copy files from /b: the files were neither sent nor taken for too long";
+        assert_eq!(error.to_string(), told);
+    }
+}

@@ -1,0 +1,186 @@
+//! Interactive shells in a job's container.
+
+use super::session::{DockerSession, keep};
+use crate::error::DockerError;
+use crate::job::container::attached;
+use crate::job::container::exec_stream::ExecStream;
+use crate::job::container::execs::{ExecPlan, Execs};
+use crate::job::container::job_container::upload;
+use crate::job::files::tree::{Owner, Tree};
+use crate::job::stage::feed::exports;
+use crate::job::stage::mark::{MarkedLine, new_mark};
+use crate::job::stage::signal::Signal;
+use executor_core::ability::{Terminal, TerminalRequest, TerminalSession};
+use executor_core::{BuildDirs, BuildError, Cancellation, ShellInfo, StageVariables};
+use futures_util::StreamExt;
+use parking_lot::Mutex;
+use shells::{InteractiveShell, ShellCommand};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+/// Says which process the shell is, then becomes it.
+const BEGIN: &str = r#"echo "$0 $$"; exec "$@""#;
+/// How long a shell may take to begin.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Opens shells in the project's directory, with the variables of the stage that runs.
+#[derive(Debug)]
+pub(crate) struct DockerTerminal {
+    execs: Execs,
+    shell: ShellInfo,
+    dirs: BuildDirs,
+    owner: Owner,
+    /// Whether the container runs only while it is needed.
+    is_restarted: bool,
+    variables: Mutex<Arc<StageVariables>>,
+    /// How many shells were opened.
+    opened: AtomicU64,
+    /// See to it that shells end with their sessions.
+    keepers: Mutex<JoinSet<()>>,
+}
+
+impl DockerTerminal {
+    pub(crate) fn new(execs: Execs, shell: ShellInfo, dirs: BuildDirs, owner: Owner) -> Self {
+        Self {
+            execs,
+            shell,
+            dirs,
+            owner,
+            is_restarted: false,
+            variables: Mutex::default(),
+            opened: AtomicU64::new(1),
+            keepers: Mutex::default(),
+        }
+    }
+
+    /// Returns the same for a container that runs only while it is needed.
+    pub(crate) fn restarted(self, is_restarted: bool) -> Self {
+        Self {
+            is_restarted,
+            ..self
+        }
+    }
+
+    /// Gives these variables to the shells that are opened from now on.
+    pub(crate) fn set_variables(&self, variables: &Arc<StageVariables>) {
+        let mut own = self.variables.lock();
+        *own = Arc::clone(variables);
+    }
+
+    fn variables(&self) -> Arc<StageVariables> {
+        Arc::clone(&self.variables.lock())
+    }
+
+    fn program(&self) -> String {
+        let program = self.shell.program.clone();
+        program.unwrap_or_else(|| self.shell.dialect.to_string())
+    }
+
+    /// Puts the files of a shell into the job's private directory; returns what is started.
+    async fn make(&self, request: &TerminalRequest) -> Result<ExecPlan, DockerError> {
+        let variables = request.variables.clone();
+        let variables = variables.unwrap_or_else(|| self.variables());
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".shell-{number}");
+        let directory = format!("{}/{name}", self.dirs.temp_dir);
+        let wrong = |error: shells::ScriptError| DockerError::config(error.to_string());
+        let mut interactive =
+            InteractiveShell::new(&self.shell, &directory, &request.title, &request.history)
+                .map_err(wrong)?;
+        interactive.profile = request.profile;
+        let exports = exports(&variables, &self.dirs.temp_dir);
+        let exports = exports.map_err(|error| DockerError::config(error.to_string()))?;
+        let mut tree = Tree::new(self.owner);
+        tree.only_directory(&name, 0o700)?;
+        for (file, text) in [
+            (InteractiveShell::START_FILE, interactive.start_file()),
+            (InteractiveShell::SCRIPT_FILE, interactive.script_file()),
+            (InteractiveShell::HISTORY_FILE, String::new()),
+            // In a file, not in the exec's environment: the values are secrets.
+            (InteractiveShell::EXPORTS_FILE, exports),
+        ] {
+            tree.file(&format!("{name}/{file}"), 0o600, text.as_bytes())?;
+        }
+        for file in &variables.files {
+            if !file.key.contains(['/', '\0']) && !file.key.starts_with('.') {
+                tree.file(&file.key, 0o600, &file.content)?;
+            }
+        }
+        let Execs {
+            engine, container, ..
+        } = &self.execs;
+        upload(engine, container, &self.dirs.temp_dir, tree.finish()?).await?;
+        let shell: ShellCommand = interactive.command();
+        let more = interactive.environment().into_iter();
+        let mut environment: Vec<_> = more.map(|(key, value)| format!("{key}={value}")).collect();
+        environment.push("TERM=xterm-256color".to_owned());
+        Ok(ExecPlan {
+            command: shell.argv().to_vec(),
+            directory: Some(self.dirs.project_dir.clone()),
+            with_input: true,
+            at_terminal: true,
+            environment,
+        })
+    }
+
+    async fn start(&self, request: &TerminalRequest) -> Result<DockerSession, DockerError> {
+        let mut plan = self.make(request).await?;
+        let mark = new_mark();
+        let before = [&self.program(), "-c", BEGIN, &mark].map(str::to_owned);
+        plan.command = before.into_iter().chain(plan.command).collect();
+        if self.is_restarted {
+            attached::wake(&self.execs).await?;
+        }
+        let mut running = self.execs.start(plan).await?;
+        let id = running.id.clone();
+        let (tell, told) = mpsc::unbounded_channel();
+        // A closed channel does no harm: the session is new.
+        let _ = tell.send(request.size);
+        let mut line = MarkedLine::new(mark);
+        let mut first = Vec::new();
+        while line.found().is_none() {
+            match running.output.next().await {
+                Some(Ok(piece)) => line.pass(piece.as_ref(), |data| first.extend_from_slice(data)),
+                Some(Err(error)) => return Err(DockerError::from_api("open a terminal", error)),
+                None => break,
+            }
+        }
+        let process = line.found().map(str::to_owned);
+        let (engine, exec) = (self.execs.engine.clone(), id.clone());
+        let (execs, program) = (self.execs.clone(), self.program());
+        let keeper = async move {
+            keep(&engine, &exec, told).await;
+            if let Some(process) = process {
+                // The container's end comes anyway.
+                let _ = execs.signal(&program, Signal::Kill, &process).await;
+            }
+        };
+        let mut keepers = self.keepers.lock();
+        keepers.spawn(keeper);
+        let stream = ExecStream::new(running, first);
+        Ok(DockerSession::new(self.execs.clone(), id, stream, tell))
+    }
+}
+
+#[async_trait::async_trait]
+impl Terminal for DockerTerminal {
+    async fn open(
+        &self,
+        request: TerminalRequest,
+        cancellation: &Cancellation,
+    ) -> Result<Box<dyn TerminalSession>, BuildError> {
+        tokio::select! {
+            started = tokio::time::timeout(PATIENCE, self.start(&request)) => match started {
+                Ok(session) => Ok(Box::new(session?)),
+                Err(_) => Err(DockerError::Deadline {
+                    doing: "open a terminal".to_owned(),
+                    after: PATIENCE,
+                }.into()),
+            },
+            cause = cancellation.canceled() => Err(cause.into()),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Interactive shells in a job's container.
+
+mod docker_terminal;
+mod session;
+
+pub(crate) use docker_terminal::DockerTerminal;

@@ -1,0 +1,107 @@
+//! One interactive shell in a container.
+
+use crate::engine::Engine;
+use crate::job::container::exec_stream::ExecStream;
+use crate::job::container::execs::Execs;
+use bollard::query_parameters::ResizeExecOptions;
+use executor_core::ability::{TerminalSession, TerminalSize};
+use executor_core::{BuildError, ExitCode, StageStatus};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::mpsc;
+use tokio::time::{Duration, sleep};
+
+/// How often is asked whether a shell has ended.
+const ASK: Duration = Duration::from_millis(100);
+
+/// Gives a shell's terminal the sizes that a session asks for, until that is dropped.
+pub(crate) async fn keep(
+    engine: &Engine,
+    exec: &str,
+    mut told: mpsc::UnboundedReceiver<TerminalSize>,
+) {
+    while let Some(size) = told.recv().await {
+        let options = ResizeExecOptions {
+            h: size.rows.into(),
+            w: size.columns.into(),
+        };
+        // A shell that has ended has no size.
+        let _ = engine.api().resize_exec(exec, options).await;
+    }
+}
+
+/// One shell. Dropping it ends the shell and what it started.
+#[derive(Debug)]
+pub(crate) struct DockerSession {
+    execs: Execs,
+    exec: String,
+    stream: ExecStream,
+    tell: mpsc::UnboundedSender<TerminalSize>,
+}
+
+impl DockerSession {
+    /// Joins the ends of a running exec.
+    pub(crate) fn new(
+        execs: Execs,
+        exec: String,
+        stream: ExecStream,
+        tell: mpsc::UnboundedSender<TerminalSize>,
+    ) -> Self {
+        Self {
+            execs,
+            exec,
+            stream,
+            tell,
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl TerminalSession for DockerSession {
+    fn resize(&self, size: TerminalSize) -> Result<(), BuildError> {
+        let told = self.tell.send(size);
+        told.map_err(|_| BuildError::config("the terminal's shell has ended"))
+    }
+
+    async fn ended(&mut self) -> Option<StageStatus> {
+        let api = self.execs.engine.api();
+        loop {
+            let found = api.inspect_exec(&self.exec).await.ok()?;
+            if found.running == Some(false) {
+                let code = i32::try_from(found.exit_code?).ok()?;
+                return Some(StageStatus::Exited(ExitCode(code)));
+            }
+            sleep(ASK).await;
+        }
+    }
+}
+
+impl AsyncRead for DockerSession {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for DockerSession {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
