@@ -17,7 +17,7 @@ use executor_core::{
 use executor_shell::ShellConfig;
 use executor_testkit::{JobBuilder, RecordingObserver};
 use job_runner::{
-    ArtifactFiles, ArtifactStore, BuildRunner, BuildRunnerOptions, Snapshot, SnapshotMeans,
+    ArtifactFiles, ArtifactStore, BuildRunner, BuildRunnerOptions, Snapshot, SnapshotMethod,
     Sources, StoredArtifacts,
 };
 use process::{Command, NeverStop, Settings, Stdin, Stream, Supervisor, Timing};
@@ -97,12 +97,12 @@ async fn compare() -> anyhow::Result<()> {
     let mut again = Row::new("kept, nothing new", None);
     let mut rows = [
         (
-            SnapshotMeans::Overlay,
+            SnapshotMethod::Overlay,
             Row::new("handed over, overlay, first job", Some(0.3)),
             Row::new("handed over, overlay, further job", Some(0.3)),
         ),
         (
-            SnapshotMeans::Copy,
+            SnapshotMethod::Copy,
             Row::new("handed over, copy, first job", Some(1.2)),
             Row::new("handed over, copy, further job", Some(1.2)),
         ),
@@ -114,7 +114,7 @@ async fn compare() -> anyhow::Result<()> {
         kept.add(place.keep(&store, &paths).await?, copied);
         again.add(place.keep(&store, &paths).await?, copied);
         for (means, first, further) in &mut rows {
-            if *means == SnapshotMeans::Overlay && !overlays {
+            if *means == SnapshotMethod::Overlay && !overlays {
                 continue;
             }
             let [one, two] = place.jobs(&store, *means).await?;
@@ -201,10 +201,10 @@ impl Place {
     async fn jobs(
         &self,
         store: &StoredArtifacts,
-        means: SnapshotMeans,
+        means: SnapshotMethod,
     ) -> anyhow::Result<[Duration; 2]> {
         let snapshot = Snapshot::new(self.scratch.join("base"), self.scratch.join("snapshots"));
-        let snapshot = Arc::new(snapshot.with_means(means));
+        let snapshot = Arc::new(snapshot.with_method(means));
         self.job(store, &snapshot, &[]).await?;
         let first = self.job(store, &snapshot, &[JobId(1)]).await?;
         let further = self.job(store, &snapshot, &[JobId(1)]).await?;

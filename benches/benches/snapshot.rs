@@ -15,7 +15,7 @@ use executor_core::{
 };
 use executor_shell::ShellConfig;
 use executor_testkit::{JobBuilder, RecordingObserver};
-use job_runner::{BuildRunner, BuildRunnerOptions, Snapshot, SnapshotMeans, Sources};
+use job_runner::{BuildRunner, BuildRunnerOptions, Snapshot, SnapshotMethod, Sources};
 use process::{Command, NeverStop, Settings, Stdin, Stream, Supervisor, Timing};
 use std::fmt::Write;
 use std::fs;
@@ -106,12 +106,12 @@ async fn compare() -> anyhow::Result<()> {
     let mut clone = Row::new("git clone --depth 20", None);
     let mut rows = [
         (
-            SnapshotMeans::Overlay,
+            SnapshotMethod::Overlay,
             Row::new("overlay, first job", Some(0.4)),
             Row::new("overlay, further job", Some(0.1)),
         ),
         (
-            SnapshotMeans::Copy,
+            SnapshotMethod::Copy,
             Row::new("copy, first job", None),
             Row::new("copy, further job", Some(0.4)),
         ),
@@ -120,7 +120,7 @@ async fn compare() -> anyhow::Result<()> {
         let cloned = place.clone_of(&tree).await?;
         clone.add(cloned, cloned);
         for (means, first, further) in &mut rows {
-            if *means == SnapshotMeans::Overlay && !overlays {
+            if *means == SnapshotMethod::Overlay && !overlays {
                 continue;
             }
             let jobs = place.jobs(&tree, *means).await?;
@@ -197,9 +197,9 @@ impl Place {
     }
 
     /// Runs the jobs of one pipeline, one after the other.
-    async fn jobs(&self, tree: &Path, means: SnapshotMeans) -> anyhow::Result<Vec<Took>> {
+    async fn jobs(&self, tree: &Path, means: SnapshotMethod) -> anyhow::Result<Vec<Took>> {
         let snapshot =
-            Arc::new(Snapshot::new(tree, self.scratch.join("snapshots")).with_means(means));
+            Arc::new(Snapshot::new(tree, self.scratch.join("snapshots")).with_method(means));
         // What a job costs that gets no files.
         let rest = self.job(Sources::None).await?.removed;
         let mut took = Vec::new();

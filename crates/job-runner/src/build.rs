@@ -1,13 +1,12 @@
-use crate::caught::caught;
+use crate::directories::{self, Parents};
 use crate::early::EarlySources;
 use crate::finalise::artifact_failed;
 use crate::log::JobLog;
-use crate::off_thread::off_thread;
 use crate::options::BuildRunnerOptions;
+use crate::panics::{catch_panic, off_thread};
 use crate::prepare::Prepared;
-use crate::remove::{self, Parents};
-use crate::resumed::{Noting, ResumedJob};
-use crate::sources::{Attachment, Sources, Stay};
+use crate::resume::{NoteWriter, ResumedJob};
+use crate::sources::{Attachment, Lifetime, Sources};
 use crate::stages::Stages;
 use crate::staging::Staging;
 use crate::timeouts::{self, Deadlines, Timeouts};
@@ -40,43 +39,43 @@ pub(crate) struct Build<'r> {
     pub(crate) active: ActiveJobGuard,
     pub(crate) started: Instant,
     pub(crate) started_at: Timestamp,
-    /// How long visitors were in the job, which is none of its time.
+    /// The time that visitors spent in the job; it does not count as the job's.
     pub(crate) visited: Duration,
     pub(crate) reports: Vec<StageReport>,
-    /// Sources that came before their turn.
+    /// Sources that are fetched while the environment is prepared.
     pub(crate) early: Option<EarlySources>,
-    /// What the job's directory hangs on, once it has its files.
+    /// The mount or the worktree behind the job's directory, once it has its files.
     pub(crate) attachment: Option<Attachment>,
-    /// Where its files are on their way to an environment that this host does not see.
+    /// The directory from which files are sent to an environment that this host cannot reach.
     pub(crate) staging: Option<Staging>,
-    /// The jobs whose artifacts came with the files, in the order in which they come.
+    /// The jobs whose artifacts came with the files, in the order of the job's dependencies.
     pub(crate) shown_inputs: Vec<JobId>,
-    /// What the job leaves.
+    /// Artifacts and reports of the job.
     pub(crate) products: JobProducts,
-    /// What an earlier process left of the job, as long as it may be gone on with.
-    pub(crate) going_on: Option<ResumedJob>,
-    /// Notes it for another process.
-    pub(crate) noting: Option<Noting>,
+    /// The job as an earlier process left it, while it can still be resumed.
+    pub(crate) resumed: Option<ResumedJob>,
+    /// Records the job for another process.
+    pub(crate) note_writer: Option<NoteWriter>,
 }
 
-/// What the job and the runner's settings say about this attempt.
+/// The settings of this attempt, from the job and the runner.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// As far as they are known before there is an environment; references are not expanded.
+    /// The variables known before there is an environment; references are not expanded.
     pub(crate) variables: Arc<JobVariables>,
     pub(crate) timeouts: Timeouts,
     pub(crate) deadlines: Deadlines,
 }
 
 impl Build<'_> {
-    /// Runs the job and returns how it ended.
+    /// Runs the job and returns its outcome.
     pub(crate) async fn run(mut self) -> JobOutcome {
-        if !self.goes_on() {
+        if !self.is_resumed() {
             self.write_header();
         }
         let mut outcome = self.run_in_environment().await;
         if let Err(error) = self.tools.close().await {
-            tracing::warn!(job = %self.job.id, error = &error as &dyn std::error::Error, "Processes of the runner are left.");
+            tracing::warn!(job = %self.job.id, error = &error as &dyn std::error::Error, "Processes of the runner remain.");
         }
         self.write_end(&outcome);
         outcome.duration = self.elapsed();
@@ -94,7 +93,7 @@ impl Build<'_> {
             Ok(settings) => settings,
             Err(error) => return self.outcome(Err(error)),
         };
-        let prepared = match self.go_on(&settings).await {
+        let prepared = match self.resume(&settings).await {
             Some(prepared) => prepared,
             None => self.prepare(&settings).await,
         };
@@ -108,18 +107,18 @@ impl Build<'_> {
         let workspace = environment.workspace.clone();
         let log = Arc::clone(&self.log);
         let stages = Stages::run(self, &mut *executor, environment, settings);
-        let result = caught(&*log, stages).await;
+        let result = catch_panic(&*log, stages).await;
         let outcome = self.outcome(result);
         self.finish(&mut *executor, &outcome).await;
-        if let Some(noting) = &self.noting {
-            noting.end();
+        if let Some(note_writer) = &self.note_writer {
+            note_writer.end();
         }
         self.cleanup(&mut *executor).await;
         self.remove_build(&workspace).await;
         outcome
     }
 
-    /// Forgets what an earlier attempt kept: this one may fail before it keeps anything.
+    /// Removes the artifacts of an earlier attempt: this one may fail before it saves any.
     async fn discard_artifacts(&self) -> Result<(), BuildError> {
         let Some(store) = &self.options.artifacts else {
             return Ok(());
@@ -203,12 +202,12 @@ impl Build<'_> {
             .any(|it| it.untracked || !it.paths.is_empty());
         if wants_caches && self.options.caches.is_none() {
             self.log
-                .warning_line("no caches are kept here; the job runs without");
+                .warning_line("this runner keeps no caches; the job runs without them");
         }
         Ok(())
     }
 
-    /// Returns how much of the job's time is kept for what follows its script.
+    /// Returns how much of the job's time is reserved for the stages after its script.
     fn budget(&self, job: Duration) -> Duration {
         let after_script = self.job.step(Step::AFTER_SCRIPT);
         let runs_after = after_script.is_some_and(|step| !step.script.is_empty());
@@ -247,7 +246,7 @@ impl Build<'_> {
         }
     }
 
-    /// Returns how long the job takes so far.
+    /// Returns the time that the job has taken so far.
     fn elapsed(&self) -> Duration {
         self.started.elapsed().saturating_sub(self.visited)
     }
@@ -257,13 +256,13 @@ impl Build<'_> {
             executor.finish(outcome).await;
             Ok(())
         };
-        if let Err(error) = caught(&*self.log, finish).await {
+        if let Err(error) = catch_panic(&*self.log, finish).await {
             self.log
                 .warning_line(&format!("failed to finish: {}", error.chain()));
         }
     }
 
-    /// Cleans up after an executor. It sees nothing of the job's cancellation.
+    /// Cleans up an executor, independent of the job's cancellation.
     pub(crate) async fn cleanup(&self, executor: &mut dyn Executor) {
         let limit = self.options.cleanup_deadline;
         let cleanup = async {
@@ -273,14 +272,14 @@ impl Build<'_> {
                 limit,
             }))
         };
-        if let Err(error) = caught(&*self.log, cleanup).await {
+        if let Err(error) = catch_panic(&*self.log, cleanup).await {
             self.log
                 .warning_line(&format!("failed to clean up: {}", error.chain()));
-            tracing::warn!(job = %self.job.id, "Cleanup failed; its log says why.");
+            tracing::warn!(job = %self.job.id, "Cleanup failed; the job's log says why.");
         }
     }
 
-    /// Removes what this runner itself has put on this host for the job.
+    /// Removes the files that this runner itself created on this host for the job.
     async fn remove_build(&mut self, workspace: &Workspace) {
         if let Some(early) = self.early.take() {
             self.discard_early(early, Parents::Kept).await;
@@ -300,7 +299,8 @@ impl Build<'_> {
         let builds = PathBuf::from(&dirs.builds_dir);
         let own_project = self.own_project(dirs);
         let project = own_project.clone();
-        let removed = off_thread(move || remove::build(&temp, project.as_deref(), &builds)).await;
+        let removed =
+            off_thread(move || directories::remove_build(&temp, project.as_deref(), &builds)).await;
         let removed = removed
             .flatten()
             .map_err(|source| BuildError::system("runner", "remove the build directory", source));
@@ -313,7 +313,7 @@ impl Build<'_> {
         }
     }
 
-    /// Takes away what the job's directory hangs on.
+    /// Removes the mount or the worktree behind the job's directory.
     pub(crate) async fn detach(&mut self) -> Result<(), BuildError> {
         match self.attachment.take() {
             Some(attachment) => attachment.remove().await,
@@ -321,22 +321,23 @@ impl Build<'_> {
         }
     }
 
-    /// Returns how long the project's directory is there.
-    pub(crate) fn stay(&self) -> Stay {
+    /// Returns how long the project directory exists.
+    pub(crate) fn directory_lifetime(&self) -> Lifetime {
         if self.options.keep_builds {
-            Stay::Longer
+            Lifetime::Kept
         } else {
-            Stay::Job
+            Lifetime::Job
         }
     }
 
-    /// Returns the project's directory if it is this runner's to remove.
+    /// Returns the project directory if this runner must remove it.
     pub(crate) fn own_project(&self, dirs: &BuildDirs) -> Option<PathBuf> {
         let own = match self.options.sources {
             Sources::Snapshot(_) | Sources::Worktree(_) | Sources::None => true,
             Sources::Git(_) | Sources::InPlace(_) => false,
         };
-        (own && self.stay() == Stay::Job).then(|| PathBuf::from(&dirs.project_dir))
+        (own && self.directory_lifetime() == Lifetime::Job)
+            .then(|| PathBuf::from(&dirs.project_dir))
     }
 
     fn write_end(&self, outcome: &JobOutcome) {
@@ -355,7 +356,7 @@ impl Build<'_> {
         };
         let text = format!("Job failed{kind}: {text}");
         match &**error {
-            // The exit code travels with the outcome, so this line is no news to who knows that.
+            // The outcome has the exit code, so this line is not an error for readers of the outcome.
             BuildError::Script { .. } => self
                 .log
                 .system_line(&format!("\x1b[31;1mERROR: {text}\x1b[0;m")),

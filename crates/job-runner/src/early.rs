@@ -1,23 +1,23 @@
-//! Sources that come while the environment is still prepared.
+//! Fetches sources while the environment is still being prepared.
 //!
-//! A tree on this host that an environment is going to see needs nothing of that environment. An executor
-//! that announces where the tree will be ([`PlannedWorkspace`]) has it filled meanwhile, unless a script of
-//! the job is to run there before.
+//! A tree on this host needs nothing of the environment that will see it. When an executor announces the
+//! directory of the tree ([`PlannedWorkspace`]), the directory is filled during `prepare`, unless a script
+//! of the job must run in it first.
 //!
-//! | what happens | what becomes of them |
+//! | event | effect on early sources |
 //! |---|---|
-//! | it is the turn of `get_sources` | they are waited for; what was said meanwhile is shown, and all that follows |
-//! | they fail | that was the stage's first try, and it says so |
-//! | `prepare` fails, or the environment has other directories or variables | they are stopped and removed, and come in their turn |
+//! | stage `get_sources` starts | it waits for them, and shows their log |
+//! | they fail | this counts as the first attempt of the stage |
+//! | `prepare` fails, or the environment has other directories or variables | they are stopped and removed, and the stage fetches them again |
 //! | the job is stopped | they are stopped |
 
-use crate::bringing::{Bringing, Filled, brings};
 use crate::build::{Build, Settings};
-use crate::caught::caught;
+use crate::directories::{self, Parents};
 use crate::held_log::HeldLog;
-use crate::limit::{Expired, Limit, canceled_means_aborted, within};
-use crate::off_thread::off_thread;
-use crate::remove::{self, Parents};
+use crate::limit::{Expired, Limit, abort_when_canceled, within};
+use crate::panics::catch_panic;
+use crate::panics::off_thread;
+use crate::source_filler::{Filled, SourceFiller, has_sources};
 use crate::sources::{Attachment, GitSources, Inputs, Sources};
 use crate::stages::script_of;
 use crate::variables;
@@ -34,20 +34,20 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// Sources that are on their way, or there.
+/// Sources that are fetched early, or have been.
 #[derive(Debug)]
 pub(crate) struct EarlySources {
-    /// Where the executor said that they will be.
+    /// The workspace that the executor announced.
     workspace: Workspace,
-    /// Whether there was a directory for them already.
-    was_there: bool,
+    /// Whether the project directory existed before.
+    existed: bool,
     log: Arc<HeldLog>,
     stop: Cancellation,
     work: JoinSet<Result<Filled, BuildError>>,
 }
 
 impl EarlySources {
-    /// Waits for them. What was said about them is shown, and from now on at once.
+    /// Shows their log so far, and waits for them.
     ///
     /// # Cancellation
     ///
@@ -62,10 +62,10 @@ impl EarlySources {
         joined(&mut self.work).await
     }
 
-    /// Returns whether they are what this environment is to get.
-    pub(crate) fn are_for(&self, environment: &PreparedEnvironment, build: &Build<'_>) -> bool {
+    /// Returns whether they are where this environment expects its sources.
+    pub(crate) fn fit(&self, environment: &PreparedEnvironment, build: &Build<'_>) -> bool {
         let (planned, found) = (&self.workspace, &environment.workspace);
-        // Sources do not come to the private directory, and have nothing in it.
+        // Sources never use the private directory.
         let places = |workspace: &Workspace| {
             let mut places = workspace.host_dirs().cloned();
             if let Some(host) = &mut places {
@@ -82,28 +82,28 @@ impl EarlySources {
 }
 
 impl Build<'_> {
-    /// Returns where an executor can say where the job's files are to be; `None` when none could be brought
-    /// before there is an environment.
+    /// Returns the port through which an executor announces the workspace; `None` when no sources can be
+    /// fetched early.
     pub(crate) fn planned_workspace(&self, shell: &ShellInfo) -> Option<PlannedWorkspace> {
-        let could_come = match self.options.sources {
+        let can_be_early = match self.options.sources {
             Sources::Git(_) | Sources::Snapshot(_) | Sources::Worktree(_) => true,
             Sources::InPlace(_) | Sources::None => false,
         };
-        (could_come && !self.has_script_before(shell)).then(PlannedWorkspace::new)
+        (can_be_early && !self.has_script_before(shell)).then(PlannedWorkspace::new)
     }
 
-    /// Returns whether a script is to run in the environment before it has sources.
+    /// Returns whether a script must run in the environment before the sources.
     fn has_script_before(&self, shell: &ShellInfo) -> bool {
         let mut scripts = JobScripts::new(shell, &self.job);
         scripts.post_get_sources.clear();
         let of_config = self.context.config.pre_get_sources_script.clone();
         scripts.pre_get_sources.push(of_config);
-        // One that cannot be written is told of in its turn.
+        // The stage itself reports a script that cannot be written.
         !matches!(script_of(&scripts, &BuildStage::GetSources), Ok(None))
     }
 
-    /// Begins to bring sources to where the environment will see them, if there are any to bring.
-    pub(crate) fn begin_early(
+    /// Starts to fetch sources to the directory that the environment will see, if there are any.
+    pub(crate) fn start_early(
         &self,
         settings: &Settings,
         shell: &ShellInfo,
@@ -114,8 +114,8 @@ impl Build<'_> {
         };
         let project = PathBuf::from(&host.project_dir);
         let own_project = self.own_project(host);
-        // What is wrong with the settings is told when it is their turn.
-        let bringing = self.plan_early(settings, shell, &workspace).ok()??;
+        // Stage `get_sources` reports wrong settings.
+        let filler = self.plan_early(settings, shell, &workspace).ok()??;
         let stop = self.cancellation.child();
         let log = Arc::new(HeldLog::new(Arc::clone(&self.log) as Arc<dyn JobTrace>));
         let limit = settings.timeouts.get_sources.map(|limit| Limit {
@@ -128,7 +128,7 @@ impl Build<'_> {
             },
         });
         let mut early = EarlySources {
-            was_there: fs::symlink_metadata(&project).is_ok(),
+            existed: fs::symlink_metadata(&project).is_ok(),
             workspace,
             log: Arc::clone(&log),
             stop: stop.clone(),
@@ -138,13 +138,13 @@ impl Build<'_> {
         let work = async move {
             let filling = async {
                 if let Some(own) = &own_project {
-                    bringing.tools.note_directory(own)?;
+                    filler.tools.note_directory(own)?;
                 }
                 make_project(project).await?;
-                bringing.run(&Inputs::default(), &*log, &stop).await
+                filler.fill(&Inputs::default(), &*log, &stop).await
             };
-            let filling = canceled_means_aborted(filling, &job, &stop);
-            caught(&*log, within(filling, limit.into_iter().collect())).await
+            let filling = abort_when_canceled(filling, &job, &stop);
+            catch_panic(&*log, within(filling, limit.into_iter().collect())).await
         };
         early.work.spawn(work);
         Some(early)
@@ -155,7 +155,7 @@ impl Build<'_> {
         settings: &Settings,
         shell: &ShellInfo,
         workspace: &Workspace,
-    ) -> Result<Option<Bringing>, BuildError> {
+    ) -> Result<Option<SourceFiller>, BuildError> {
         let environment = PreparedEnvironment {
             shell: shell.clone(),
             workspace: workspace.clone(),
@@ -170,17 +170,17 @@ impl Build<'_> {
             Sources::Git(local) => Some(GitSources::plan(&self.job, &expanded, *local)?),
             _ => None,
         };
-        if !brings(&sources, git.as_ref(), &self.job, &expanded) {
+        if !has_sources(&sources, git.as_ref(), &self.job, &expanded) {
             return Ok(None);
         }
         let (plan, credentials) = git
             .map(|git| (git.plan, git.credentials))
             .unwrap_or_default();
-        Ok(Some(Bringing {
+        Ok(Some(SourceFiller {
             sources,
             dirs,
             sees_mounts: workspace.is_local(),
-            stay: self.stay(),
+            lifetime: self.directory_lifetime(),
             tools: Arc::clone(&self.tools),
             plan,
             credentials,
@@ -188,11 +188,11 @@ impl Build<'_> {
         }))
     }
 
-    /// Stops sources that nobody will claim, and removes what was made for them.
+    /// Stops sources that will not be used, and removes them.
     pub(crate) async fn discard_early(&mut self, early: EarlySources, parents: Parents) {
         let EarlySources {
             workspace,
-            was_there,
+            existed,
             stop,
             mut work,
             ..
@@ -200,7 +200,7 @@ impl Build<'_> {
         stop.abort(CancelCause::Unneeded);
         let attachment = match joined(&mut work).await {
             Ok(Filled::CheckedOut(checkout)) => Some(Attachment::Checkout(checkout)),
-            Ok(Filled::Copied(brought)) => brought.layer.map(Attachment::Layer),
+            Ok(Filled::Copied(copy)) => copy.layer.map(Attachment::Layer),
             Ok(Filled::Fetched) | Err(_) => None,
         };
         if let Some(attachment) = attachment
@@ -212,15 +212,16 @@ impl Build<'_> {
             return;
         };
         let own_project = self.own_project(dirs);
-        if was_there && own_project.is_none() {
-            // It is kept from job to job.
+        if existed && own_project.is_none() {
+            // The directory is kept between jobs.
             return;
         }
         let (project, builds) = (
             PathBuf::from(&dirs.project_dir),
             PathBuf::from(&dirs.builds_dir),
         );
-        let removed = off_thread(move || remove::project(&project, &builds, parents)).await;
+        let removed =
+            off_thread(move || directories::remove_project(&project, &builds, parents)).await;
         let removed = removed
             .flatten()
             .map_err(|source| BuildError::system("runner", "remove the sources", source));
@@ -246,14 +247,14 @@ async fn make_project(project: PathBuf) -> Result<(), BuildError> {
     made.map_err(|source| BuildError::system("runner", message, source))
 }
 
-/// Returns how the work ended.
+/// Waits for the work and returns its result.
 async fn joined(work: &mut JoinSet<Result<Filled, BuildError>>) -> Result<Filled, BuildError> {
     match work.join_next().await {
         Some(Ok(done)) => done,
-        // Panics are caught where they are, so this is a runtime that shuts down.
+        // The work catches its own panics, so the runtime is shutting down.
         Some(Err(_)) | None => Err(BuildError::System {
             backend: "runner",
-            message: "bring the sources".to_owned(),
+            message: "fetch the sources".to_owned(),
             source: None,
             retry: Retryability::Temporary,
         }),

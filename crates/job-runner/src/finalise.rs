@@ -1,9 +1,9 @@
 use crate::artifacts::{
     ArtifactError, ArtifactFiles, ArtifactStore, CollectError, Collected, SavedArtifact, collect,
 };
-use crate::job_directory::JobDirectory;
+use crate::directories::JobDirectory;
 use crate::limit::{Expired, Limit, within};
-use crate::off_thread::off_thread;
+use crate::panics::off_thread;
 use crate::stages::Stages;
 use executor_core::job::{Artifact, ArtifactWhen};
 use executor_core::trace::JobTraceExt;
@@ -14,11 +14,11 @@ use fail_point::fail_point;
 use git::{Git, GitDir, paths_in};
 use std::path::{Path, PathBuf};
 
-/// So many files that were removed are told of one by one.
-const MOST_TOLD: usize = 10;
+/// The largest number of removed files that are listed one by one.
+const MAX_LISTED: usize = 10;
 
 impl Stages<'_, '_> {
-    /// Keeps the artifacts that are due after this end of the job.
+    /// Saves the artifacts that are due after this result of the scripts.
     pub(crate) async fn upload_artifacts(&mut self, succeeded: bool) -> Result<(), BuildError> {
         let Some(store) = self.build.options.artifacts.clone() else {
             return Ok(());
@@ -53,7 +53,7 @@ impl Stages<'_, '_> {
         let kept = within(keep, vec![end]).await;
         self.close(open, None, kept.is_ok());
         match kept {
-            // The job failed for another reason, which is all that its last line says.
+            // The job failed for another reason, which its last line reports.
             Err(error) if !succeeded => {
                 self.warn_not_kept(&error);
                 Err(error)
@@ -62,11 +62,11 @@ impl Stages<'_, '_> {
         }
     }
 
-    /// Keeps each artifact, also when another could not be kept.
+    /// Saves each artifact, also when another could not be saved.
     ///
     /// # Errors
     ///
-    /// That of the first which could not; the log has the others.
+    /// The first error; the log has the others.
     async fn keep_all(
         &mut self,
         store: &dyn ArtifactStore,
@@ -107,7 +107,7 @@ impl Stages<'_, '_> {
         let collected = collected
             .unwrap_or_else(|error| Err(CollectError::Directory(error)))
             .map_err(not_collected)?;
-        self.tell_of(&collected, artifact, &project);
+        self.log_matches(&collected, artifact, &project);
         if collected.paths.is_empty() {
             log.error_line("No files to upload");
             return Ok(());
@@ -127,7 +127,7 @@ impl Stages<'_, '_> {
             .await;
         let SavedArtifact { kept, vanished } =
             saved.map_err(|error| artifact_failed("keep artifacts", error, cancellation))?;
-        for line in removed_meanwhile(&vanished) {
+        for line in removal_warnings(&vanished) {
             log.warning_line(&line);
         }
         let RetainedArtifact {
@@ -140,8 +140,8 @@ impl Stages<'_, '_> {
         Ok(())
     }
 
-    /// Says what the patterns found, in the words of GitLab's runner, which people look for.
-    fn tell_of(&self, collected: &Collected, artifact: &Artifact, project: &JobDirectory) {
+    /// Logs what the patterns matched, with the messages of GitLab Runner, which users search for.
+    fn log_matches(&self, collected: &Collected, artifact: &Artifact, project: &JobDirectory) {
         let log = &self.build.log;
         for warning in &collected.warnings {
             log.warning_line(warning);
@@ -169,7 +169,7 @@ impl Stages<'_, '_> {
         }
     }
 
-    /// Lists what git does not know of, ignored files included, if that is wanted.
+    /// Lists untracked files, ignored ones included, when `is_wanted`.
     pub(crate) async fn untracked(
         &mut self,
         is_wanted: bool,
@@ -190,7 +190,7 @@ impl Stages<'_, '_> {
         Ok(paths_in(&listed).map(PathBuf::from).collect())
     }
 
-    /// Removes the files that held variables. What cannot be removed is the cleanup's to find.
+    /// Removes the files of file variables. The executor's cleanup finds those that cannot be removed here.
     pub(crate) async fn cleanup_file_variables(&mut self) {
         let finalisation = self.build.cancellation.child_for_finalisation();
         let stage = BuildStage::CleanupFileVariables;
@@ -220,9 +220,7 @@ fn not_collected(error: CollectError) -> BuildError {
         CollectError::Exclude { .. } | CollectError::TooMany(_) => {
             BuildError::config(error.to_string())
         }
-        CollectError::Directory(source) => {
-            BuildError::system("runner", "look for artifacts", source)
-        }
+        CollectError::Directory(source) => BuildError::system("runner", "find artifacts", source),
     }
 }
 
@@ -242,12 +240,12 @@ pub(crate) fn artifact_failed(
     }
 }
 
-/// Says which files were gone when it was their turn.
-fn removed_meanwhile(paths: &[PathBuf]) -> Vec<String> {
+/// Returns warnings about files that were removed before they were saved.
+fn removal_warnings(paths: &[PathBuf]) -> Vec<String> {
     let one = |path: &PathBuf| format!("{}: removed meanwhile, and not kept", path.display());
-    let mut lines: Vec<String> = paths.iter().take(MOST_TOLD).map(one).collect();
-    if paths.len() > MOST_TOLD {
-        let more = paths.len() - MOST_TOLD;
+    let mut lines: Vec<String> = paths.iter().take(MAX_LISTED).map(one).collect();
+    if paths.len() > MAX_LISTED {
+        let more = paths.len() - MAX_LISTED;
         lines.push(format!("{more} more were removed meanwhile, and not kept"));
     }
     lines
@@ -258,18 +256,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_was_removed_meanwhile_some_are_named() {
-        let told = |count: usize| {
+    fn of_what_was_removal_warnings_some_are_named() {
+        let warnings = |count: usize| {
             let paths: Vec<_> = (0..count)
                 .map(|it| PathBuf::from(format!("f{it}")))
                 .collect();
-            removed_meanwhile(&paths)
+            removal_warnings(&paths)
         };
-        assert!(told(0).is_empty());
-        assert_eq!(told(1), ["f0: removed meanwhile, and not kept"]);
-        assert_eq!(told(10).len(), 10);
+        assert!(warnings(0).is_empty());
+        assert_eq!(warnings(1), ["f0: removed meanwhile, and not kept"]);
+        assert_eq!(warnings(10).len(), 10);
         assert_eq!(
-            told(12)[10..],
+            warnings(12)[10..],
             ["2 more were removed meanwhile, and not kept"]
         );
     }

@@ -1,7 +1,7 @@
-use crate::bringing::{Bringing, Filled, brings};
 use crate::limit::{Expired, Limit, within};
-use crate::sources::{Attachment, Brought, Inputs, Sources, Stay};
-use crate::stages::{Stages, not_the_users, script_of};
+use crate::source_filler::{Filled, SourceFiller, has_sources};
+use crate::sources::{Attachment, Inputs, Lifetime, SnapshotCopy, Sources};
+use crate::stages::{Stages, into_system_failure, script_of};
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, StopLevel};
 use shells::{GitPlan, JobScripts, Script};
@@ -9,11 +9,11 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 impl Stages<'_, '_> {
-    /// Brings the sources, in as many tries as the job allows.
+    /// Fetches the sources, in as many attempts as the job allows.
     ///
     /// # Errors
     ///
-    /// That of the last try; never as the user's fault.
+    /// The error of the last attempt; never a script failure.
     pub(crate) async fn get_sources(&mut self, setup: &Cancellation) -> Result<(), BuildError> {
         if let Some(git) = &self.git {
             git.warnings
@@ -32,26 +32,27 @@ impl Stages<'_, '_> {
                 limit,
             },
         });
-        let tries = async {
+        let work = async {
             let mut attempt = 1;
             loop {
                 let error = match self.get_sources_once(&fetch).await {
                     Err(error) if attempt < attempts && error.is_temporary() => error,
                     other => return other,
                 };
-                self.rest(attempt, "get sources", &error, &fetch).await;
+                self.pause_after_failure(attempt, "get sources", &error, &fetch)
+                    .await;
                 if attempt == 1 {
                     self.clear_worktree(&fetch).await?;
                 }
                 attempt += 1;
             }
         };
-        within(tries, limits.into_iter().collect()).await
+        within(work, limits.into_iter().collect()).await
     }
 
     async fn get_sources_once(&mut self, fetch: &Cancellation) -> Result<(), BuildError> {
         fetch.check()?;
-        let name = |error| not_the_users(error, "getting the sources");
+        let name = |error| into_system_failure(error, "getting the sources");
         if self.local_dirs().is_none() {
             if let Sources::Snapshot(_) | Sources::Worktree(_) = self.build.options.sources {
                 return Err(BuildError::config(
@@ -67,8 +68,8 @@ impl Stages<'_, '_> {
         let after = script_of(&self.hooks(Hooks::After), &BuildStage::GetSources)?;
         let job = Arc::clone(&self.build.job);
         let sources = &self.build.options.sources;
-        let brings = brings(sources, self.git.as_ref(), &job, &self.expanded);
-        if before.is_none() && after.is_none() && !brings {
+        let fetches = has_sources(sources, self.git.as_ref(), &job, &self.expanded);
+        if before.is_none() && after.is_none() && !fetches {
             return Ok(());
         }
         let heading = match self.build.options.sources {
@@ -79,14 +80,14 @@ impl Stages<'_, '_> {
         let open = self.open(BuildStage::GetSources, heading);
         let work = async {
             self.run_hooks(before, fetch).await?;
-            if brings {
-                // A hook after the sources, and a cache, come before the artifacts.
+            if fetches {
+                // A hook after the sources and a cache must precede the artifacts.
                 let inputs = if after.is_none() && self.build.job.cache.is_empty() {
                     self.inputs().await
                 } else {
                     Inputs::default()
                 };
-                self.bring(fetch, &inputs).await?;
+                self.fetch(fetch, &inputs).await?;
                 self.send_staged(fetch).await?;
             }
             self.run_hooks(after, fetch).await
@@ -110,7 +111,7 @@ impl Stages<'_, '_> {
         self.judge(&result)
     }
 
-    /// Returns scripts that hold the hooks on one side of the sources and nothing else.
+    /// Returns scripts with the hooks on one side of the sources and nothing else.
     fn hooks(&self, side: Hooks) -> JobScripts {
         let mut scripts = JobScripts {
             sources: GitPlan::default(),
@@ -123,26 +124,26 @@ impl Stages<'_, '_> {
         scripts
     }
 
-    /// Waits for the sources that come early; else brings them.
-    async fn bring(&mut self, fetch: &Cancellation, inputs: &Inputs) -> Result<(), BuildError> {
+    /// Waits for early sources, or fetches the sources now.
+    async fn fetch(&mut self, fetch: &Cancellation, inputs: &Inputs) -> Result<(), BuildError> {
         let filled = if let Some(early) = self.build.early.take() {
             early.claim(fetch).await?
         } else {
             self.build.detach().await?;
             self.build.shown_inputs.clear();
             let log = self.log();
-            self.bringing().run(inputs, &*log, fetch).await?
+            self.source_filler().fill(inputs, &*log, fetch).await?
         };
         match (filled, &self.build.options.sources) {
-            (Filled::Copied(brought), Sources::Snapshot(snapshot)) => {
+            (Filled::Copied(copy), Sources::Snapshot(snapshot)) => {
                 let root = snapshot.root().display().to_string();
-                self.keep_copy(brought, &root);
+                self.keep_copy(copy, &root);
             }
             (Filled::CheckedOut(checkout), Sources::Worktree(worktree)) => {
                 let root = worktree.root().display();
                 let text = format!("Checked out {} of {root}", checkout.commit);
-                self.tell(&checkout.warnings, &text);
-                if self.build.stay() == Stay::Job {
+                self.log_result(&checkout.warnings, &text);
+                if self.build.directory_lifetime() == Lifetime::Job {
                     self.build.attachment = Some(Attachment::Checkout(checkout));
                 }
             }
@@ -151,22 +152,21 @@ impl Stages<'_, '_> {
         Ok(())
     }
 
-    fn keep_copy(&mut self, brought: Brought, root: &str) {
-        let Brought {
+    fn keep_copy(&mut self, copy: SnapshotCopy, root: &str) {
+        let SnapshotCopy {
             files,
             warnings,
             layer,
-        } = brought;
+        } = copy;
         if let Some(layer) = &layer {
             self.build.shown_inputs = layer.shown();
         }
         let what = if layer.is_some() { "Showing" } else { "Copied" };
         self.build.attachment = layer.map(Attachment::Layer);
-        self.tell(&warnings, &format!("{what} {files} files of {root}"));
+        self.log_result(&warnings, &format!("{what} {files} files of {root}"));
     }
 
-    /// Returns the artifacts that the job is going to get. What cannot be read is told of when it is
-    /// fetched.
+    /// Returns the artifacts of the job's dependencies. An unreadable one is reported when it is fetched.
     async fn inputs(&mut self) -> Inputs {
         let mut inputs = Inputs {
             store: self.build.options.artifacts.clone(),
@@ -186,7 +186,7 @@ impl Stages<'_, '_> {
         inputs
     }
 
-    fn tell(&self, warnings: &[String], text: &str) {
+    fn log_result(&self, warnings: &[String], text: &str) {
         let log = &self.build.log;
         for warning in warnings {
             log.warning_line(warning);
@@ -194,17 +194,16 @@ impl Stages<'_, '_> {
         log.system_line(text);
     }
 
-    /// Returns what fills the job's directory.
-    fn bringing(&self) -> Bringing {
+    fn source_filler(&self) -> SourceFiller {
         let workspace = &self.environment.workspace;
         let git = self.git.as_ref();
-        Bringing {
+        SourceFiller {
             sources: self.build.options.sources.clone(),
-            // Without a way to the files nobody brings any.
+            // Unused when the runner cannot reach the directories.
             dirs: workspace.host_dirs().unwrap_or(workspace.dirs()).clone(),
-            // A container that is there already has the mounts of its beginning.
+            // A running container does not see later mounts.
             sees_mounts: workspace.is_local(),
-            stay: self.build.stay(),
+            lifetime: self.build.directory_lifetime(),
             tools: Arc::clone(&self.build.tools),
             plan: self.scripts.sources.clone(),
             credentials: git.map_or_else(Vec::new, |git| git.credentials.clone()),
@@ -218,17 +217,17 @@ impl Stages<'_, '_> {
         }
         if self.local_dirs().is_none() {
             let cleared = self.script_stage(BuildStage::ClearWorktree, fetch).await;
-            return cleared.map_err(|error| not_the_users(error, "clearing the worktree"));
+            return cleared.map_err(|error| into_system_failure(error, "clearing the worktree"));
         }
         let open = self.open(BuildStage::ClearWorktree, None);
-        let (bringing, log) = (self.bringing(), self.log());
-        let cleared = bringing.carry_out(&GitPlan::clear(), &*log, fetch).await;
+        let (filler, log) = (self.source_filler(), self.log());
+        let cleared = filler.apply_plan(&GitPlan::clear(), &*log, fetch).await;
         self.close(open, None, cleared.is_ok());
         cleared
     }
 }
 
-/// On which side of the sources a hook runs.
+/// The side of the sources on which a hook runs.
 #[derive(Debug, Clone, Copy)]
 enum Hooks {
     Before,

@@ -3,17 +3,16 @@ use executor_core::{JobTrace, TraceStream};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// The most that is kept of what has to wait for its turn.
-const MOST_HELD: usize = 1 << 20;
+/// The largest number of bytes that are held back.
+const MAX_HELD: usize = 1 << 20;
 
-/// A job's log for work whose turn in it has not come: it keeps what is said until then, and passes it on
-/// from then on.
+/// The log of work that runs before its stage: it holds output back until the stage starts, and then passes it on.
 ///
-/// Secrets are masked where all of the job's are, in the log itself.
+/// The job's log behind it masks secrets.
 #[derive(Debug)]
 pub(crate) struct HeldLog {
     log: Arc<dyn JobTrace>,
-    /// `None` since it is the work's turn.
+    /// `None` once the output is shown.
     held: Mutex<Option<Held>>,
 }
 
@@ -21,11 +20,11 @@ pub(crate) struct HeldLog {
 struct Held {
     pieces: Vec<(TraceStream, Vec<u8>)>,
     bytes: usize,
-    left_out: usize,
+    dropped: usize,
 }
 
 impl HeldLog {
-    /// Returns one that keeps what is said.
+    /// Returns a log that holds output back.
     pub(crate) fn new(log: Arc<dyn JobTrace>) -> Self {
         Self {
             log,
@@ -33,17 +32,17 @@ impl HeldLog {
         }
     }
 
-    /// Shows what was said so far; all that follows is shown at once.
+    /// Shows the held output; later output is shown at once.
     pub(crate) fn show(&self) {
-        // Until all is shown, nobody overtakes it.
+        // The lock keeps later output behind the held output.
         let mut held = self.held.lock();
         let Some(held) = held.take() else { return };
         for (stream, data) in &held.pieces {
             self.log.write(*stream, data);
         }
-        if held.left_out > 0 {
-            let bytes = held.left_out;
-            let text = format!("{bytes} bytes of output before the stage's turn are left out");
+        if held.dropped > 0 {
+            let bytes = held.dropped;
+            let text = format!("{bytes} bytes of output from before this stage were dropped");
             self.log.warning_line(&text);
         }
     }
@@ -76,8 +75,8 @@ impl JobTrace for HeldLog {
 
 impl Held {
     fn keep(&mut self, stream: TraceStream, data: &[u8]) {
-        let (kept, rest) = data.split_at(data.len().min(MOST_HELD - self.bytes));
-        self.left_out = self.left_out.saturating_add(rest.len());
+        let (kept, rest) = data.split_at(data.len().min(MAX_HELD - self.bytes));
+        self.dropped = self.dropped.saturating_add(rest.len());
         self.bytes += kept.len();
         if !kept.is_empty() {
             self.pieces.push((stream, kept.to_vec()));
@@ -91,7 +90,7 @@ mod tests {
     use executor_testkit::RecordingTrace;
 
     #[test]
-    fn what_was_held_is_shown_in_order_and_then_all_at_once() {
+    fn held_output_is_shown_in_order() {
         let shown = RecordingTrace::new();
         let log = HeldLog::new(Arc::new(shown.clone()));
         log.write(TraceStream::STDOUT, b"one ");
@@ -104,10 +103,10 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_held_than_there_is_room_for_and_that_is_said() {
+    fn output_beyond_the_limit_is_dropped_with_a_warning() {
         let shown = RecordingTrace::new();
         let log = HeldLog::new(Arc::new(shown.clone()));
-        log.write(TraceStream::STDOUT, &vec![b'x'; MOST_HELD - 1]);
+        log.write(TraceStream::STDOUT, &vec![b'x'; MAX_HELD - 1]);
         log.write(TraceStream::STDOUT, b"yzz");
         log.show();
         let text = String::from_utf8(shown.all()).expect("text");

@@ -1,4 +1,4 @@
-//! The life of one job, from its sources to its last log line.
+//! Runs one job, from its sources to the last line of its log.
 //!
 //! ```
 //! use job_runner::{BuildRunner, BuildRunnerOptions, Snapshot, Sources};
@@ -15,70 +15,67 @@
 //! # Ok::<(), process::ProcessError>(())
 //! ```
 //!
-//! [`BuildRunner`] is a [`JobRunner`](executor_core::JobRunner): it takes one job, an executor that
-//! a provider makes for it, and walks through the job's stages. [`Sources`] says where the job's
-//! files come from, [`ArtifactStore`] where those it leaves go.
+//! [`BuildRunner`] is a [`JobRunner`](executor_core::JobRunner): it takes one job and a provider, creates
+//! an executor and runs the job's stages. [`Sources`] says where the job's files come from,
+//! [`ArtifactStore`] where its artifacts go.
 //!
-//! # The order of everything
+//! # Phases
 //!
-//! One file for each phase, in this order: `runner` opens the log, `prepare` gets an environment,
-//! `early` begins with the sources meanwhile where they need nothing of it,
-//! `setup` and `get_sources` bring sources, caches and artifacts, `scripts` runs what the user wrote, `finalise` keeps
-//! artifacts and removes secrets, `reports` reads those that others want to know of, `build` calls them, finishes and cleans up.
+//! Each phase is one file. In the order of a job: `runner` opens the log, `prepare` gets an environment,
+//! `early` meanwhile fetches sources that do not need it, `setup` and `get_sources` fetch sources, caches
+//! and artifacts, `scripts` runs the user's scripts, `finalise` saves artifacts and removes secrets, and
+//! `reports` reads report files. `build` calls them, finishes and cleans up.
 //!
-//! | what happens | what still runs |
+//! | event | what still runs |
 //! |---|---|
-//! | the environment or the job's directories cannot be made | cleanup |
-//! | sources or artifacts cannot be brought in as many tries as there are | on_failure artifacts, cleanup |
-//! | a cancel, or the end of the job's or a stage's time, before the scripts | cleanup |
-//! | a script fails, or is cancelled, or its time is up | after_script, on_failure artifacts, cleanup |
+//! | the environment or the job's directories cannot be created | cleanup |
+//! | sources or artifacts cannot be fetched in the allowed number of attempts | on_failure artifacts, cleanup |
+//! | a cancel or a timeout before the scripts | cleanup |
+//! | a script fails, is cancelled or times out | after_script, on_failure artifacts, cleanup |
 //! | an abort at any time, or the environment is lost | cleanup |
 //! | the executor panics | cleanup |
 //!
 //! # Time
 //!
-//! The job's timeout includes what follows the script. The last part of it, a tenth and at most five
-//! minutes, is the *finalisation budget*: a script is told to stop when only the budget is left, so
-//! `after_script` and on_failure artifacts have their time also when the job's is up. A job that has
-//! neither has no budget.
+//! The job's timeout includes the stages after the script. Its last part, a tenth and at most five
+//! minutes, is the *finalisation budget*: a script is stopped when only the budget is left, so that
+//! `after_script` and on_failure artifacts still have time. A job with neither has no budget.
 //!
 //! # Visits
 //!
-//! A [`Visitor`] enters a job in place of its scripts, or after one that failed and before
-//! `after_script`. The job's clock stands still meanwhile. [`Terminals`] lists the jobs that shells
-//! can be opened in beside what runs.
+//! A [`Visitor`] enters a job in place of its scripts, or after a failed script and before
+//! `after_script`. The job's clock stops meanwhile. [`Terminals`] lists the jobs in which shells can be
+//! opened while their scripts run.
 //!
 //! # After a crash
 //!
-//! With [`JobNotes`] a job that runs in an environment which outlives this process is noted while its
-//! scripts run, and what follows them. Another process that is given its [`JobNote`] attaches to that
-//! environment, begins its log with what the earlier one has, and goes on with the stages from there; what
-//! comes before the scripts is skipped. Where that cannot be, the log says why, and the job begins anew.
+//! With [`JobNotes`], the runner keeps a note of a job while its scripts and later stages run in an
+//! environment that outlives this process. Another process with that [`JobNote`] attaches to the
+//! environment, starts its log with the earlier one, and resumes the stages from there; it skips
+//! everything before the scripts. When that is not possible, the log says why and the job starts over.
 
 mod artifacts;
 mod attempts;
-mod bringing;
 mod build;
 mod cache;
-mod caught;
+mod directories;
 mod duration;
 mod early;
 mod finalise;
 mod get_sources;
 mod held_log;
-mod job_directory;
 mod limit;
 mod log;
-mod off_thread;
 mod options;
+mod panics;
 mod plain_file;
 mod prepare;
-mod remove;
 mod reports;
-mod resumed;
+mod resume;
 mod runner;
 mod scripts;
 mod setup;
+mod source_filler;
 mod sources;
 mod stages;
 mod staging;
@@ -87,7 +84,6 @@ mod timeouts;
 mod tool;
 mod tracked;
 mod variables;
-mod visit;
 mod visitor;
 
 pub use artifacts::{
@@ -99,10 +95,10 @@ pub use cache::{
 };
 pub use options::BuildRunnerOptions;
 pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
-pub use resumed::{JobNote, JobNotes};
+pub use resume::{JobNote, JobNotes};
 pub use runner::{BuildRunner, spool_file};
 pub use sources::{
-    FileContent, ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMeans,
+    FileContent, ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMethod,
     SnapshotUsers, Sources, TreeContents, Worktree, WorktreeError, project_files, taken_files,
 };
 pub use terminals::{JobTerminal, Terminals};

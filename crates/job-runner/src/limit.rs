@@ -1,11 +1,11 @@
-//! Awaiting a piece of work to its end while the clock may tell it to stop.
+//! Time limits that stop work without dropping it.
 
 use executor_core::{BuildError, CancelCause, Cancellation, StopLevel};
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// A moment at which something is told to stop because its time is up.
+/// A moment at which a cancellation is stopped because a timeout passed.
 #[derive(Debug, Clone)]
 pub(crate) struct Limit {
     pub(crate) at: Instant,
@@ -14,7 +14,7 @@ pub(crate) struct Limit {
     pub(crate) expired: Expired,
 }
 
-/// What took longer than it may.
+/// A phase and its timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Expired {
     pub(crate) phase: &'static str,
@@ -31,15 +31,15 @@ impl Limit {
     }
 }
 
-/// Awaits `work`, which must obey the cancellations the limits stop, and is never dropped.
+/// Awaits `work`, which must react to the cancellations of the limits and is never dropped.
 ///
-/// When it was stopped by a limit, the error says which; a result that came in time stands.
+/// When a limit stopped the work, the error names the limit.
 pub(crate) fn within<T>(
     work: impl Future<Output = Result<T, BuildError>>,
     limits: Vec<Limit>,
 ) -> impl Future<Output = Result<T, BuildError>> {
-    // Boxed here and not in an `async fn`, which would hold the work twice: as its argument and
-    // pinned. These calls nest, and each would double the size of a job's future.
+    // Boxed outside the `async fn`, which would store the work twice: as its argument and pinned.
+    // These calls nest, and each would double the size of a job's future.
     within_boxed(Box::pin(work), limits)
 }
 
@@ -54,7 +54,7 @@ async fn within_boxed<T>(
             biased;
             result = &mut work => return result.map_err(|error| name_timeout(error, first)),
             () = sleep_until(limit.at) => {
-                // Something may have stopped it already, and that is the reason then.
+                // An earlier stop is the reason, not this limit.
                 if !limit.stops.is_canceled() {
                     first.get_or_insert(limit.expired);
                 }
@@ -67,8 +67,8 @@ async fn within_boxed<T>(
 
 /// Awaits `work`; while it runs, a cancelled `job` aborts `setup`.
 ///
-/// Before the user's scripts have begun there is nothing to end gracefully.
-pub(crate) fn canceled_means_aborted<T>(
+/// Before the user's scripts start there is nothing to end gracefully.
+pub(crate) fn abort_when_canceled<T>(
     work: impl Future<Output = T>,
     job: &Cancellation,
     setup: &Cancellation,
@@ -84,7 +84,22 @@ pub(crate) fn canceled_means_aborted<T>(
     }
 }
 
-/// Puts the limit in the place of the bare word that time was up.
+/// Awaits `work`, and aborts `own`, to which it reacts, at this moment.
+pub(crate) async fn abort_at<T>(
+    work: impl Future<Output = T>,
+    at: Instant,
+    own: &Cancellation,
+) -> T {
+    let mut work = Box::pin(work);
+    tokio::select! {
+        biased;
+        done = &mut work => return done,
+        () = sleep_until(at) => own.abort(CancelCause::Timeout),
+    }
+    work.await
+}
+
+/// Replaces a cancel because of a timeout by the error that names the timeout.
 fn name_timeout(error: BuildError, expired: Option<Expired>) -> BuildError {
     match (error, expired) {
         (BuildError::Canceled(CancelCause::Timeout), Some(Expired { phase, limit })) => {
@@ -109,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_nearest_limit_stops_the_work_and_is_named() {
+    async fn nearest_limit_stops_the_work_and_is_named() {
         let job = Cancellation::new();
         let limits = vec![limit(&job, 20, "execution"), limit(&job, 10, "script")];
         let work = async {
@@ -130,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_cancelled_job_is_no_timeout() {
+    async fn cancel_is_not_a_timeout() {
         let job = Cancellation::new();
         job.cancel(CancelCause::User);
         let work = async {

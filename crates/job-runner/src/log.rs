@@ -1,6 +1,6 @@
-//! The log of one job, as executors and the runner write it.
+//! The log of one job, for executors and the runner.
 
-use crate::resumed::JobNote;
+use crate::resume::JobNote;
 use executor_core::job::{Job, SecretString};
 use executor_core::trace::JobTraceExt as _;
 use executor_core::variable::JobVariables;
@@ -16,17 +16,17 @@ use trace::{
     SpoolError, TracePipeline, TraceSink,
 };
 
-/// How the log is kept.
+/// The settings of a log.
 #[derive(Debug)]
 pub(crate) struct LogSettings<'a> {
     pub(crate) spool: Option<&'a Path>,
-    /// The log of an earlier process, which this one goes on with.
+    /// The note of an earlier process, whose log is continued.
     pub(crate) earlier: Option<&'a JobNote>,
     pub(crate) timestamps: bool,
     pub(crate) sections: bool,
 }
 
-/// The log of one job: [`trace`]'s pipeline behind the port that executors know.
+/// The log of one job: the pipeline of [`trace`] behind the port for executors.
 #[derive(Debug)]
 pub(crate) struct JobLog {
     pipeline: TracePipeline,
@@ -34,12 +34,11 @@ pub(crate) struct JobLog {
 }
 
 impl JobLog {
-    /// Opens the log of a job; what the job's payload holds of secrets is masked from the start.
+    /// Opens the log of a job and masks the secrets of the job's payload from the start.
     ///
     /// # Errors
     ///
-    /// A system failure when the spool's file cannot be made: a job whose log is lost from the
-    /// first line on is not worth running.
+    /// A system failure when the spool cannot be created: a job without a log is not worth running.
     pub(crate) fn open(
         job: &Job,
         config: &RunnerConfig,
@@ -82,7 +81,7 @@ impl JobLog {
         Ok(log)
     }
 
-    /// Returns where the log ends, if another process could go on with it there.
+    /// Returns the end of the log, if another process could continue it there.
     pub(crate) fn settled(&self) -> Option<LogEnd> {
         self.pipeline.settled()
     }
@@ -92,12 +91,12 @@ impl JobLog {
         self.pipeline.section(name, SectionLook::Plain, header)
     }
 
-    /// Writes what a stage left of unfinished lines into the kept log.
+    /// Writes the unfinished lines of a stage into the spool.
     pub(crate) fn end_stage(&self) {
         self.pipeline.flush_idle();
     }
 
-    /// Masks the values that differ from those in `known`, which are masked already.
+    /// Masks the values that differ from those in `known`, which are already masked.
     pub(crate) fn mask_new_values(&self, variables: &JobVariables, known: &JobVariables) {
         for variable in variables.iter().filter(|variable| variable.masked) {
             if known.get(&variable.key) != Some(&variable.value) {
@@ -106,12 +105,12 @@ impl JobLog {
         }
     }
 
-    /// Returns `text` as the log would show it.
+    /// Returns `text` with secrets masked.
     pub(crate) fn masked(&self, text: &str) -> String {
         self.pipeline.masked(text)
     }
 
-    /// Ends the log; what is written later is dropped.
+    /// Ends the log; later output is dropped.
     pub(crate) fn finish(&self) -> TraceSummary {
         let summary = self.pipeline.finish();
         TraceSummary {
@@ -148,13 +147,13 @@ impl TraceSink for ObserverSink {
     fn spool_failed(&mut self, error: &SpoolError) {
         let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
         let cause = cause.unwrap_or_default();
-        let text = format!("WARNING: the log is not kept from here on: {error}{cause}\n");
+        let text = format!("WARNING: the log file ends here: {error}{cause}\n");
         self.0.output(TraceStream::SYSTEM_WARNING, text.as_bytes());
     }
 }
 
-/// Makes the file of the log, with what an earlier process has written where that can be had; else the
-/// error says why not.
+/// Creates the file of the log, with the log of an earlier process if possible; otherwise the returned error
+/// says why not.
 fn open_spool(
     path: &Path,
     earlier: Option<&JobNote>,

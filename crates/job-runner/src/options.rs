@@ -1,6 +1,6 @@
 use crate::artifacts::ArtifactStore;
 use crate::cache::CacheStore;
-use crate::resumed::{JobNote, JobNotes};
+use crate::resume::{JobNote, JobNotes};
 use crate::sources::Sources;
 use crate::terminals::Terminals;
 use crate::tracked::WatchChanges;
@@ -12,44 +12,44 @@ use std::time::Duration;
 /// How a [`BuildRunner`](crate::BuildRunner) runs its jobs.
 #[derive(Debug, Clone)]
 pub struct BuildRunnerOptions {
-    /// Where the jobs' files come from. Default: from nowhere.
+    /// Where the jobs' files come from. Default: jobs have no files.
     pub sources: Sources,
     /// Where artifacts are kept; `None`, the default, keeps none and fetches none.
     pub artifacts: Option<Arc<dyn ArtifactStore>>,
     /// Where caches are kept; `None`, the default, keeps none and restores none.
     pub caches: Option<Arc<dyn CacheStore>>,
-    /// The directory for the whole logs, one file for each attempt of a job, see
-    /// [`BuildRunner::spool_path`](crate::BuildRunner::spool_path). Default: none is kept.
+    /// The directory for complete logs, one file for each attempt of a job, see
+    /// [`BuildRunner::spool_path`](crate::BuildRunner::spool_path). Default: no log is kept.
     pub spool_dir: Option<PathBuf>,
-    /// How often the preparation is tried while its errors are temporary. Default: 3.
+    /// The number of attempts at `prepare` while its errors are temporary. Default: 3.
     pub prepare_attempts: u32,
-    /// How long the runner rests between two of these tries. Default: 3 s.
+    /// The pause between two of these attempts. Default: 3 s.
     pub prepare_pause: Duration,
-    /// How much of a job's time is kept for what follows its script; at most half of it is used.
+    /// How much of a job's time is reserved for the stages after its script; at most half of it is used.
     /// Default: a tenth, but at least 10 s and at most 5 min.
     pub finalisation_budget: Option<Duration>,
-    /// How long an executor's cleanup may take before it is given up. Default: 5 min.
+    /// How long an executor's cleanup may take before the runner stops waiting. Default: 5 min.
     ///
-    /// An executor keeps a shorter deadline itself; this is the net under it.
+    /// An executor has a shorter deadline of its own; this one is for an executor that hangs.
     pub cleanup_deadline: Duration,
     /// Whether the kept log has a time on each line. Default: yes.
     pub timestamps: bool,
     /// Whether the log has section markers, for jobs whose source understands them. Default: yes.
     pub sections: bool,
-    /// Whether the directory of a job with files of a working tree stays when the job is over; it
-    /// is never an overlay then. Default: no.
+    /// Whether the directory of a job with files of a working tree is kept after the job; such a
+    /// directory is never an overlay. Default: no.
     pub keep_builds: bool,
-    /// Who enters jobs; `None`, the default, is nobody.
+    /// Enters jobs; `None`, the default, enters none.
     pub visitor: Option<Arc<dyn Visitor>>,
-    /// Where the jobs are listed that shells can be opened in.
+    /// The list of jobs in which shells can be opened.
     pub terminals: Terminals,
-    /// Whether a warning says which tracked files a job has changed without a word. Default: none does.
+    /// Whether jobs that change tracked files without declaring it get a warning. Default: no.
     pub watch_changes: Option<WatchChanges>,
-    /// Where jobs are noted, so that another process can go on with them; `None`, the default, notes none.
-    /// A log has to be kept, too.
+    /// The notes from which another process can resume jobs; `None`, the default, keeps none.
+    /// They need `spool_dir`.
     pub notes: Option<JobNotes>,
-    /// The jobs that an earlier process has noted, and that are gone on with.
-    pub left: Vec<JobNote>,
+    /// The notes of an earlier process, whose jobs are resumed.
+    pub resumed: Vec<JobNote>,
     /// The runner's version, for the log and `CI_RUNNER_VERSION`.
     pub version: String,
     /// The commit the runner was built from, for `CI_RUNNER_REVISION`.
@@ -74,7 +74,7 @@ impl Default for BuildRunnerOptions {
             visitor: None,
             terminals: Terminals::default(),
             notes: None,
-            left: Vec::new(),
+            resumed: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             revision: String::new(),
         }

@@ -1,10 +1,10 @@
 use crate::attempts;
 use crate::build::{Build, Settings};
-use crate::caught::caught;
+use crate::directories::Parents;
 use crate::early::EarlySources;
-use crate::limit::{Expired, Limit, canceled_means_aborted, within};
-use crate::remove::Parents;
-use crate::sources::{Sources, in_place};
+use crate::limit::{Expired, Limit, abort_when_canceled, within};
+use crate::panics::catch_panic;
+use crate::sources::{Sources, check_in_place};
 use executor_core::trace::JobTraceExt;
 use executor_core::{
     BuildError, Cancellation, Executor, HumanDuration, JobTrace, PrepareOptions,
@@ -23,15 +23,15 @@ pub(crate) struct Prepared {
 }
 
 impl Build<'_> {
-    /// Gets an environment: a new executor for each try, as long as errors are temporary.
+    /// Prepares an environment, with a new executor for each attempt, while errors are temporary.
     ///
     /// # Errors
     ///
-    /// That of the last try, whose executor is cleaned up then.
+    /// The error of the last attempt, whose executor is cleaned up.
     ///
     /// # Cancellation
     ///
-    /// Ends the try, and there is no further one.
+    /// Ends the current attempt, and no other follows.
     pub(crate) async fn prepare(&mut self, settings: &Settings) -> Result<Prepared, BuildError> {
         let header = format!(
             "Preparing the \"{}\" executor",
@@ -51,28 +51,25 @@ impl Build<'_> {
             let pause = self.options.prepare_pause;
             self.log
                 .system_line(&format!("Trying again in {}...", HumanDuration(pause)));
-            attempts::rest(pause, &self.cancellation).await;
+            attempts::pause(pause, &self.cancellation).await;
         }
     }
 
-    /// Attaches to the environment that an earlier process has prepared, in one try.
+    /// Attaches to the environment that an earlier process prepared, in one attempt.
     ///
     /// # Errors
     ///
-    /// When there is none any more; its rest is cleaned up then.
-    pub(crate) async fn prepare_again(
-        &mut self,
-        settings: &Settings,
-    ) -> Result<Prepared, BuildError> {
+    /// When it no longer exists; its leftovers are cleaned up.
+    pub(crate) async fn reattach(&mut self, settings: &Settings) -> Result<Prepared, BuildError> {
         let header = format!(
-            "Going on with the job in its \"{}\" environment",
+            "Resuming the job in its \"{}\" environment",
             self.context.config.executor
         );
         let (_section, limits) = self.begin_preparing(&header, settings);
         self.prepare_once(settings, &limits).await
     }
 
-    /// Opens the section of the log, which ends with the first of the results, and starts the clocks.
+    /// Opens the section of the log, which ends when the guard is dropped, and starts the clocks.
     fn begin_preparing<'s>(
         &self,
         header: &str,
@@ -93,16 +90,16 @@ impl Build<'_> {
         let mut options = self.prepare_options(settings)?;
         let provider = &self.context.provider;
         let mut data = self.context.data.clone();
-        if let Some(noting) = &self.noting {
-            data.push(noting.observer());
+        if let Some(note_writer) = &self.note_writer {
+            data.push(note_writer.observer());
         }
         let create = async { provider.create(&data) };
-        let mut executor = caught(&*self.log, create).await?;
+        let mut executor = catch_panic(&*self.log, create).await?;
         self.active.follow(executor.stage_cell());
         let shell = executor.shell().clone();
         let mut planned = None;
-        // Who goes on has the sources already.
-        if !self.goes_on() {
+        // A resumed job has its sources already.
+        if !self.is_resumed() {
             self.log
                 .system_line(&format!("Using the {} shell", shell.dialect));
             planned = self.planned_workspace(&shell);
@@ -117,23 +114,23 @@ impl Build<'_> {
                     biased;
                     prepared = &mut prepare => return prepared,
                     workspace = planned.announced() => {
-                        early = self.begin_early(settings, &shell, workspace);
+                        early = self.start_early(settings, &shell, workspace);
                     }
                 }
             }
             prepare.await
         };
-        let prepare = canceled_means_aborted(prepare, &self.cancellation, &setup);
-        let prepared = caught(&*self.log, within(prepare, limits.on(&setup))).await;
-        let suits = |early: &EarlySources| match &prepared {
-            Ok(environment) => early.are_for(environment, self),
+        let prepare = abort_when_canceled(prepare, &self.cancellation, &setup);
+        let prepared = catch_panic(&*self.log, within(prepare, limits.on(&setup))).await;
+        let fits = |early: &EarlySources| match &prepared {
+            Ok(environment) => early.fit(environment, self),
             Err(_) => false,
         };
-        if early.as_ref().is_some_and(suits) {
+        if early.as_ref().is_some_and(fits) {
             self.early = early;
         } else if let Some(early) = early {
             let parents = match prepared {
-                // The environment may be there.
+                // The environment may use them.
                 Ok(_) => Parents::Kept,
                 Err(_) => Parents::Removed,
             };
@@ -154,7 +151,7 @@ impl Build<'_> {
     fn prepare_options(&self, settings: &Settings) -> Result<PrepareOptions, BuildError> {
         let in_place = match &self.options.sources {
             Sources::InPlace(directory) => {
-                in_place::check(directory)?;
+                check_in_place(directory)?;
                 Some(path_text(directory)?)
             }
             _ => None,
@@ -177,7 +174,7 @@ fn path_text(path: &Path) -> Result<String, BuildError> {
     text.ok_or_else(|| BuildError::config(format!("the path {} is not text", path.display())))
 }
 
-/// How long all tries together may take.
+/// The time limits of all attempts together.
 struct Limits<'a> {
     settings: &'a Settings,
     started: Instant,

@@ -1,7 +1,7 @@
 use crate::build::Build;
 use crate::log::{JobLog, LogSettings};
 use crate::options::BuildRunnerOptions;
-use crate::resumed::ResumedJob;
+use crate::resume::ResumedJob;
 use crate::tool::Tools;
 use async_trait::async_trait;
 use executor_core::{
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 /// Runs jobs, each from its first stage to its last.
 ///
-/// One serves any number of jobs at a time. See the [crate](crate) for the order of things.
+/// One runner runs any number of jobs at a time. See the [crate](crate) for the order of stages.
 #[derive(Debug)]
 pub struct BuildRunner {
     options: BuildRunnerOptions,
@@ -29,14 +29,14 @@ impl BuildRunner {
         Self { options, processes }
     }
 
-    /// Returns the file with the whole log of an attempt of a job; `None` when none is kept.
+    /// Returns the file with the complete log of an attempt of a job; `None` when no log is kept.
     pub fn spool_path(&self, job: JobId, attempt: u32) -> Option<PathBuf> {
         let directory = self.options.spool_dir.as_ref()?;
         Some(spool_file(directory, job, attempt))
     }
 }
 
-/// Returns the file in a spool directory that holds the whole log of an attempt of a job.
+/// Returns the file in a spool directory for the complete log of an attempt of a job.
 pub fn spool_file(directory: &Path, job: JobId, attempt: u32) -> PathBuf {
     directory.join(format!("job-{job}-{attempt}.log"))
 }
@@ -51,14 +51,14 @@ impl JobRunner for BuildRunner {
             observer,
             cancellation,
         } = assignment;
-        let mut left = self.options.left.iter();
-        let left = left.find(|it| it.job == job.id && it.attempt == attempt);
+        let mut notes = self.options.resumed.iter();
+        let note = notes.find(|it| it.job == job.id && it.attempt == attempt);
         let active = context.active.enter(job.id, &context.config);
         observer.started();
         let spool = self.spool_path(job.id, attempt);
         let settings = LogSettings {
             spool: spool.as_deref(),
-            earlier: left,
+            earlier: note,
             timestamps: self.options.timestamps,
             sections: self.options.sections && job.features.trace_sections,
         };
@@ -67,8 +67,7 @@ impl JobRunner for BuildRunner {
             Err(error) => return JobOutcome::from_error(error),
         };
         active.set_state(JobState::Running);
-        let left = left.cloned();
-        let going_on = left.map(|note| ResumedJob::new(note, &mut context));
+        let resumed = note.map(|note| ResumedJob::new(note.clone(), &mut context));
         let mut build = Build {
             options: &self.options,
             tools: Arc::new(Tools::new(self.processes.clone())),
@@ -88,10 +87,10 @@ impl JobRunner for BuildRunner {
             staging: None,
             shown_inputs: Vec::new(),
             products: JobProducts::default(),
-            going_on,
-            noting: None,
+            resumed,
+            note_writer: None,
         };
-        build.noting = build.noting();
+        build.note_writer = build.note_writer();
         build.run().await
     }
 }

@@ -8,15 +8,15 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 impl Stages<'_, '_> {
-    /// Runs the user's steps and then, whatever became of them, `after_script`.
+    /// Runs the user's steps and then `after_script`, also after a failure.
     ///
     /// # Errors
     ///
-    /// What the first failed step says; trouble of `after_script` only when the job asks for it.
+    /// The error of the first failed step; one of `after_script` only when the job asks for it.
     ///
     /// # Cancellation
     ///
-    /// A cancelled job's script is stopped, and `after_script` runs; an aborted one's does not.
+    /// After a cancel, the script is stopped and `after_script` runs; after an abort it does not.
     pub(crate) async fn scripts(&mut self) -> Result<(), BuildError> {
         let result = self.steps().await;
         if let Err(error) = &result {
@@ -36,7 +36,7 @@ impl Stages<'_, '_> {
         }
     }
 
-    /// Runs these commands as if they were the script, and nothing else.
+    /// Runs these commands as the job's script, and nothing else.
     pub(crate) async fn run_instead(&mut self, commands: Vec<String>) -> Result<(), BuildError> {
         let step = Step {
             name: Step::SCRIPT.to_owned(),
@@ -55,14 +55,14 @@ impl Stages<'_, '_> {
     async fn steps(&mut self) -> Result<(), BuildError> {
         let scripts = self.build.cancellation.child();
         let begun = Instant::now();
-        let tries = self.attempts("EXECUTOR_JOB_SECTION_ATTEMPTS");
+        let attempts = self.attempts("EXECUTOR_JOB_SECTION_ATTEMPTS");
         let mut failure = None;
         let job = Arc::clone(&self.build.job);
         if !job.run.is_empty() {
             let own = scripts.child();
             let limits = self.script_limits(0, begun, &scripts, &own);
             let ran = within(
-                self.step_in_tries(&BuildStage::StepRun, tries, &own),
+                self.step_with_reattempts(&BuildStage::StepRun, attempts, &own),
                 limits,
             )
             .await;
@@ -89,12 +89,12 @@ impl Stages<'_, '_> {
             let own = scripts.child();
             let limits = self.script_limits(step.timeout, begun, &scripts, &own);
             let stage = BuildStage::Step(step.name.clone());
-            let ran = within(self.step_in_tries(&stage, tries, &own), limits).await;
+            let ran = within(self.step_with_reattempts(&stage, attempts, &own), limits).await;
             let Err(error) = ran else {
                 continue;
             };
             if step.allow_failure && matches!(error, BuildError::Script { .. }) {
-                let warning = format!("step {} failed and may: {}", step.name, error.chain());
+                let warning = format!("step {} failed, which it may: {}", step.name, error.chain());
                 self.build.log.warning_line(&warning);
                 continue;
             }
@@ -104,11 +104,11 @@ impl Stages<'_, '_> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Runs a step, and again when not its script but what it ran in broke.
-    async fn step_in_tries(
+    /// Runs a step, and runs it again when its environment failed, not its script.
+    async fn step_with_reattempts(
         &mut self,
         stage: &BuildStage,
-        tries: u32,
+        attempts: u32,
         own: &Cancellation,
     ) -> Result<(), BuildError> {
         let mut attempt = 1;
@@ -120,8 +120,9 @@ impl Stages<'_, '_> {
                 self.script_stage(stage.clone(), own).await
             };
             match ran {
-                Err(error) if error.is_temporary() && attempt < tries => {
-                    self.rest(attempt, "run the step", &error, own).await;
+                Err(error) if error.is_temporary() && attempt < attempts => {
+                    self.pause_after_failure(attempt, "run the step", &error, own)
+                        .await;
                 }
                 other => return other,
             }
@@ -130,7 +131,7 @@ impl Stages<'_, '_> {
         }
     }
 
-    /// Returns what a script may take; `seconds` is what its step may, 0 for all there is.
+    /// Returns the limits of a script; `seconds` is the timeout of its step, 0 for none.
     fn script_limits(
         &self,
         seconds: u64,
@@ -147,7 +148,7 @@ impl Stages<'_, '_> {
         let timeouts = &self.settings.timeouts;
         let deadlines = &self.settings.deadlines;
         let job = cancel(deadlines.work_ends(), scripts, "execution", timeouts.job);
-        let kill = deadlines.script_is_killed().map(|at| Limit {
+        let kill = deadlines.script_killed_at().map(|at| Limit {
             at,
             level: StopLevel::Abort,
             ..job.clone()
@@ -165,7 +166,7 @@ impl Stages<'_, '_> {
             .collect()
     }
 
-    /// Says why a script was stopped before its job's time was over.
+    /// Logs why a script was stopped before the job's timeout.
     fn note_early_stop(&self, failure: Option<&BuildError>) {
         let Some(BuildError::Timeout {
             phase: "execution",
@@ -181,7 +182,7 @@ impl Stages<'_, '_> {
             .saturating_duration_since(Instant::now());
         if !left.is_zero() {
             self.build.log.warning_line(&format!(
-                "the script was stopped: of the {} the job has, the rest is for what follows",
+                "the script was stopped: the rest of the job's {} is reserved for the stages after it",
                 HumanDuration(*limit)
             ));
         }
@@ -219,7 +220,7 @@ impl Stages<'_, '_> {
     }
 }
 
-/// Returns what `CI_JOB_STATUS` says to `after_script`.
+/// Returns the value of `CI_JOB_STATUS` for `after_script`.
 fn status_word(result: &Result<(), BuildError>) -> &'static str {
     match result {
         Ok(()) => "success",

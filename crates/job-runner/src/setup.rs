@@ -1,10 +1,10 @@
 use crate::artifacts::ArtifactStore;
 use crate::attempts;
 use crate::finalise::artifact_failed;
-use crate::limit::{Expired, Limit, canceled_means_aborted, within};
-use crate::off_thread::off_thread;
-use crate::sources::{Sources, in_place};
-use crate::stages::{Stages, not_the_users};
+use crate::limit::{Expired, Limit, abort_when_canceled, within};
+use crate::panics::off_thread;
+use crate::sources::{Sources, check_in_place};
+use crate::stages::{Stages, into_system_failure};
 use executor_core::job::Dependency;
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, HumanDuration, StopLevel};
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::PathBuf;
 
 impl Stages<'_, '_> {
-    /// Makes the job's directories.
+    /// Creates the job's directories.
     pub(crate) async fn prepare_script(&mut self) -> Result<(), BuildError> {
         let (setup, limits) = self.setup_limits();
         let job = self.build.cancellation.clone();
@@ -21,7 +21,7 @@ impl Stages<'_, '_> {
             let is_remote = self.local_dirs().is_none();
             if is_remote || self.build.staging.is_some() {
                 let ran = self.script_stage(BuildStage::PrepareScript, &setup).await;
-                ran.map_err(|error| not_the_users(error, "preparing the environment"))?;
+                ran.map_err(|error| into_system_failure(error, "preparing the environment"))?;
             }
             if self.build.staging.is_some() {
                 return self.make_directories().await;
@@ -34,10 +34,10 @@ impl Stages<'_, '_> {
             self.close(open, None, made.is_ok());
             made
         };
-        within(canceled_means_aborted(work, &job, &setup), limits).await
+        within(abort_when_canceled(work, &job, &setup), limits).await
     }
 
-    /// Brings sources, caches and artifacts. A cancelled job is stopped at once here.
+    /// Fetches sources, caches and artifacts. A cancel stops them at once.
     pub(crate) async fn set_up(&mut self) -> Result<(), BuildError> {
         let (setup, limits) = self.setup_limits();
         let job = self.build.cancellation.clone();
@@ -46,10 +46,10 @@ impl Stages<'_, '_> {
             self.restore_caches(&setup).await?;
             self.download_artifacts(&setup).await?;
             self.send_staged(&setup).await?;
-            // A script must not begin after a stop that came between two stages.
+            // A script must not start after a stop between two stages.
             Ok(setup.check()?)
         };
-        within(canceled_means_aborted(work, &job, &setup), limits).await
+        within(abort_when_canceled(work, &job, &setup), limits).await
     }
 
     fn setup_limits(&self) -> (Cancellation, Vec<Limit>) {
@@ -70,7 +70,7 @@ impl Stages<'_, '_> {
         let Some(dirs) = self.local_dirs() else {
             return Ok(());
         };
-        // Sources that come early have a directory, and a note of it.
+        // Early sources have a directory already, and the journal has it.
         let comes_early = self.build.early.is_some();
         if let Some(project) = self.build.own_project(dirs)
             && self.build.staging.is_none()
@@ -86,7 +86,7 @@ impl Stages<'_, '_> {
             _ => None,
         };
         if let Some(tree) = in_place {
-            in_place::check(tree)?;
+            check_in_place(tree)?;
         }
         let makes_project = in_place.is_none() && !comes_early;
         let made = off_thread(move || {
@@ -100,7 +100,7 @@ impl Stages<'_, '_> {
                 "job_runner::setup::make_temp",
                 process::make_private_dir(&temp)
             )?;
-            // What an earlier job exported is not this one's.
+            // An earlier job may have exported variables.
             fail_point!(
                 "job_runner::setup::remove_exports",
                 process::remove_tree(&temp.join(shells::ENV_FILE_NAME))
@@ -139,7 +139,7 @@ impl Stages<'_, '_> {
             self.close(open, None, fetched.is_ok());
             match fetched {
                 Err(error) if attempt < attempts && error.is_temporary() => {
-                    self.rest(attempt, "download artifacts", &error, setup)
+                    self.pause_after_failure(attempt, "download artifacts", &error, setup)
                         .await;
                 }
                 other => return other,
@@ -148,7 +148,7 @@ impl Stages<'_, '_> {
         }
     }
 
-    /// Puts the artifacts of earlier jobs where the job's sources are.
+    /// Adds the artifacts of earlier jobs to the job's sources.
     async fn fetch_artifacts(
         &mut self,
         store: &dyn ArtifactStore,
@@ -156,7 +156,7 @@ impl Stages<'_, '_> {
         cancellation: &Cancellation,
     ) -> Result<(), BuildError> {
         let project = self.artifacts_dir()?.host;
-        // The first of them may have come with the sources.
+        // The sources may include the artifacts of the first dependencies.
         let shown = self.build.shown_inputs.iter();
         let shown = shown.zip(dependencies).take_while(|(id, it)| **id == it.id);
         let shown = shown.count();
@@ -176,7 +176,7 @@ impl Stages<'_, '_> {
         Ok(())
     }
 
-    /// Returns how often something is tried, as the variable `name` says.
+    /// Returns the number of attempts that the variable `name` allows.
     pub(crate) fn attempts(&self, name: &str) -> u32 {
         let (attempts, warning) = attempts::read(&self.expanded, name);
         if let Some(warning) = warning {
@@ -185,18 +185,18 @@ impl Stages<'_, '_> {
         attempts
     }
 
-    /// Says that a try failed and rests before the next.
-    pub(crate) async fn rest(
+    /// Logs a failed attempt and pauses before the next.
+    pub(crate) async fn pause_after_failure(
         &mut self,
         attempt: u32,
         what: &str,
         error: &BuildError,
         stop: &Cancellation,
     ) {
-        let rest = attempts::rest_after(attempt);
+        let pause = attempts::pause_after(attempt);
         let log = &self.build.log;
         log.warning_line(&format!("failed to {what}: {}", error.chain()));
-        log.system_line(&format!("Trying again in {}...", HumanDuration(rest)));
-        attempts::rest(rest, stop).await;
+        log.system_line(&format!("Trying again in {}...", HumanDuration(pause)));
+        attempts::pause(pause, stop).await;
     }
 }

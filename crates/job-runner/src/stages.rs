@@ -1,9 +1,9 @@
 use crate::build::{Build, Settings};
 use crate::cache::JobCaches;
-use crate::job_directory::JobDirectory;
+use crate::directories::JobDirectory;
 use crate::log::JobLog;
 use crate::sources::{GitSources, Sources};
-use crate::staging::staged;
+use crate::staging::redirect_to_staging;
 use crate::variables;
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
@@ -18,7 +18,7 @@ use trace::SectionGuard;
 
 /// The stages of a job in its environment.
 ///
-/// An executor need not be `Sync`, so whatever awaits here takes `&mut self`.
+/// An executor need not be `Sync`, so all methods that await take `&mut self`.
 #[derive(Debug)]
 pub(crate) struct Stages<'b, 'r> {
     pub(crate) build: &'b mut Build<'r>,
@@ -27,11 +27,11 @@ pub(crate) struct Stages<'b, 'r> {
     pub(crate) settings: Settings,
     /// All variables of the job, expanded.
     pub(crate) expanded: JobVariables,
-    /// What the next stage gets of them.
+    /// The variables of the next stage.
     pub(crate) variables: Arc<StageVariables>,
     pub(crate) scripts: JobScripts,
     pub(crate) git: Option<GitSources>,
-    /// The caches of the job, once it was looked at them.
+    /// The caches of the job, once they are looked up.
     pub(crate) caches: Option<JobCaches>,
 }
 
@@ -48,29 +48,28 @@ impl<'b, 'r> Stages<'b, 'r> {
     ///
     /// # Errors
     ///
-    /// What made the job fail: what came first, and trouble with artifacts only when all else went
-    /// well.
+    /// The first failure; one of artifacts only when everything else succeeded.
     pub(crate) async fn run(
         build: &'b mut Build<'r>,
         executor: &'b mut dyn Executor,
         environment: PreparedEnvironment,
         settings: Settings,
     ) -> Result<(), BuildError> {
-        let environment = staged(build, environment)?;
+        let environment = redirect_to_staging(build, environment)?;
         let mut stages = Self::new(build, executor, environment, settings)?;
-        let set_up = if stages.build.goes_on() {
-            // An earlier process has done it.
+        let set_up = if stages.build.is_resumed() {
+            // An earlier process did it.
             Ok(())
         } else {
             stages.prepare_script().await?;
             stages.set_up().await
         };
         if set_up.is_ok()
-            && let Some(noting) = &stages.build.noting
+            && let Some(note_writer) = &stages.build.note_writer
         {
-            noting.begin();
+            note_writer.start();
         }
-        // While the guard lives others may open shells beside the scripts.
+        // Until the guard is dropped, shells can be opened in the job.
         let _listed = set_up.is_ok().then(|| stages.list_terminal());
         if set_up.is_ok()
             && let Some(visited) = stages.visit_in_place().await
@@ -81,16 +80,16 @@ impl<'b, 'r> Stages<'b, 'r> {
         let work = match set_up {
             Ok(()) => {
                 // The scripts may have changed files already.
-                let look = if stages.build.goes_on() {
+                let watched = if stages.build.is_resumed() {
                     None
                 } else {
-                    stages.look_at_tracked().await
+                    stages.watch_tracked_files().await
                 };
                 let work = stages.scripts().await;
-                stages.tell_of_changes(look).await;
+                stages.warn_of_changes(watched).await;
                 work
             }
-            // There is nothing to save and nobody waits for it.
+            // There is nothing to save.
             Err(error @ (BuildError::Canceled(_) | BuildError::Timeout { .. })) => {
                 return Err(error);
             }
@@ -119,14 +118,14 @@ impl<'b, 'r> Stages<'b, 'r> {
         let all = variables::in_environment(known.clone(), &environment)?;
         let temp_dir = &environment.workspace.dirs().temp_dir;
         let expanded = variables::expanded(&all, Some(temp_dir))?;
-        // Only now is the value of a masked variable what a script prints.
+        // Only now does a masked variable have the value that a script prints.
         build.log.mask_new_values(&expanded, known);
         let variables = variables::for_stage(&expanded, "running")?;
         let mut scripts = JobScripts::new(&environment.shell, &build.job);
         scripts.options = ScriptOptions::from_variables(&expanded);
         scripts.options.debug_trace &= !build.context.config.debug_trace_disabled;
         build.context.config.name.clone_into(&mut scripts.runner);
-        scripts.is_first = !build.goes_on();
+        scripts.is_first = !build.is_resumed();
         let git = match build.options.sources {
             Sources::Git(local) => Some(GitSources::plan(&build.job, &expanded, local)?),
             _ => None,
@@ -153,7 +152,7 @@ impl<'b, 'r> Stages<'b, 'r> {
         Arc::clone(&self.build.log)
     }
 
-    /// Replaces the references to variables in texts of the job; `what` names one of them.
+    /// Replaces the references to variables in texts of the job; `what` names one of them in errors.
     pub(crate) fn expand_all(
         &self,
         what: &str,
@@ -168,12 +167,12 @@ impl<'b, 'r> Stages<'b, 'r> {
         texts.iter().map(expand).collect()
     }
 
-    /// Returns the directories when the runner reaches them itself.
+    /// Returns the directories on this host; `None` when the runner cannot reach them.
     pub(crate) fn local_dirs(&self) -> Option<&BuildDirs> {
         self.environment.workspace.host_dirs()
     }
 
-    /// Returns the job's directory when the runner reaches it itself.
+    /// Returns the job's directory; `None` when the runner cannot reach it.
     pub(crate) fn job_directory(&self) -> Option<JobDirectory> {
         let named = &self.environment.workspace.dirs().project_dir;
         let host = &self.local_dirs()?.project_dir;
@@ -183,33 +182,33 @@ impl<'b, 'r> Stages<'b, 'r> {
         })
     }
 
-    /// Returns where artifacts come from and go to.
+    /// Returns the directory that artifacts are saved from and fetched to.
     pub(crate) fn artifacts_dir(&self) -> Result<JobDirectory, BuildError> {
         self.job_directory().ok_or_else(|| {
-            BuildError::config("artifacts need an executor whose files can be reached from here")
+            BuildError::config("artifacts need an executor whose files the runner can reach")
         })
     }
 
-    /// Tells the scripts from here on how the job went so far.
+    /// Sets `CI_JOB_STATUS` for the following scripts.
     pub(crate) fn set_status(&mut self, status: &str) -> Result<(), BuildError> {
         self.variables = variables::for_stage(&self.expanded, status)?;
         Ok(())
     }
 
-    /// Begins a stage, under its own heading or another one.
+    /// Starts a stage, under its own heading or the given one.
     pub(crate) fn open(&mut self, stage: BuildStage, heading: Option<&str>) -> OpenStage {
         let name = stage.name();
         tracing::debug!(job = %self.build.job.id, stage = %name, "Stage started.");
         self.build.active.set_stage(&name);
         self.build.observer.stage_started(&stage);
-        let going_on = self.build.going_on.as_ref();
-        // What is in the log of an earlier process is not said once more.
-        let is_headed = going_on.is_some_and(|it| it.note.headed.iter().any(|it| *it == name));
+        let resumed = self.build.resumed.as_ref();
+        // The log of an earlier process may have the heading already.
+        let is_headed = resumed.is_some_and(|it| it.note.headed.iter().any(|it| *it == name));
         let heading = heading.map(Into::into).or_else(|| stage.description());
         let heading = heading.filter(|_| !is_headed);
         let section = heading.map(|heading| self.build.log.section(&name, &heading));
-        if let Some(noting) = &self.build.noting {
-            noting.headed(&stage);
+        if let Some(note_writer) = &self.build.note_writer {
+            note_writer.note_heading(&stage);
         }
         OpenStage {
             started: Instant::now(),
@@ -218,7 +217,7 @@ impl<'b, 'r> Stages<'b, 'r> {
         }
     }
 
-    /// Ends a stage and reports how it went.
+    /// Ends a stage and reports its result.
     pub(crate) fn close(&mut self, open: OpenStage, result: Option<&StageResult>, succeeded: bool) {
         let report = StageReport {
             stage: open.stage.clone(),
@@ -234,11 +233,11 @@ impl<'b, 'r> Stages<'b, 'r> {
         self.build.reports.push(report);
     }
 
-    /// Runs the script of a stage; one that has none is skipped without a trace.
+    /// Runs the script of a stage; skips a stage without a script.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Script`] when the script fails; else what the executor says.
+    /// [`BuildError::Script`] when the script fails; otherwise the error of the executor.
     pub(crate) async fn script_stage(
         &mut self,
         stage: BuildStage,
@@ -251,7 +250,7 @@ impl<'b, 'r> Stages<'b, 'r> {
             .await
     }
 
-    /// Runs a stage whose text is this.
+    /// Runs a stage with this script.
     ///
     /// # Errors
     ///
@@ -271,7 +270,7 @@ impl<'b, 'r> Stages<'b, 'r> {
         self.judge(&result?)
     }
 
-    /// Gives a script to the executor.
+    /// Runs a script in the executor.
     pub(crate) async fn execute(
         &mut self,
         stage: BuildStage,
@@ -279,7 +278,7 @@ impl<'b, 'r> Stages<'b, 'r> {
         cancellation: &Cancellation,
     ) -> Result<StageResult, BuildError> {
         let dirs = self.environment.workspace.dirs();
-        // Before the sources are there, the project's directory may not be.
+        // The project directory may not exist before the sources.
         let (placement, working_dir) = if stage.is_user_code() {
             (Placement::User, &dirs.project_dir)
         } else {
@@ -303,12 +302,12 @@ impl<'b, 'r> Stages<'b, 'r> {
             variables,
         };
         self.scripts.is_first = false;
-        if let Some(noting) = &self.build.noting {
-            noting.urgent();
+        if let Some(note_writer) = &self.build.note_writer {
+            note_writer.expect_request();
         }
         let ran = self.executor.run(command, cancellation).await;
-        if let Some(noting) = &self.build.noting {
-            noting.settle();
+        if let Some(note_writer) = &self.build.note_writer {
+            note_writer.finish_request();
         }
         ran
     }
@@ -328,7 +327,7 @@ impl<'b, 'r> Stages<'b, 'r> {
     }
 }
 
-/// Returns whether there is no place left to run anything in.
+/// Returns whether the environment is lost, so that no further stage can run.
 pub(crate) fn environment_is_lost(work: &Result<(), BuildError>) -> bool {
     matches!(
         work,
@@ -336,7 +335,7 @@ pub(crate) fn environment_is_lost(work: &Result<(), BuildError>) -> bool {
     )
 }
 
-/// Returns the script of a stage, `None` for one that has nothing to do.
+/// Returns the script of a stage; `None` when it has nothing to do.
 pub(crate) fn script_of(
     scripts: &JobScripts,
     stage: &BuildStage,
@@ -347,8 +346,8 @@ pub(crate) fn script_of(
     })
 }
 
-/// Names a failure of the runner's own scripts for what it is.
-pub(crate) fn not_the_users(error: BuildError, what: &str) -> BuildError {
+/// Turns a failure of one of the runner's own scripts into a system failure.
+pub(crate) fn into_system_failure(error: BuildError, what: &str) -> BuildError {
     match error {
         BuildError::Script { exit_code } => BuildError::System {
             backend: "runner",

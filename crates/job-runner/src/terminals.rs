@@ -1,4 +1,4 @@
-//! The shells that can be opened in the jobs that run.
+//! Shells in running jobs.
 
 use executor_core::ability::{Terminal, TerminalRequest, TerminalSession, TerminalSize};
 use executor_core::{BuildError, Cancellation, JobId, StageVariables};
@@ -6,23 +6,23 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where shells can be opened beside running jobs.
+/// The list of running jobs in which shells can be opened.
 ///
-/// Give one to [`BuildRunnerOptions::terminals`](crate::BuildRunnerOptions::terminals) and keep a
-/// clone: a job is in it while it has an environment with its files, and its executor opens
-/// terminals. What is opened ends with the environment.
+/// Pass one to [`BuildRunnerOptions::terminals`](crate::BuildRunnerOptions::terminals) and keep a
+/// clone. A job is listed while it has an environment with its files and an executor that opens
+/// terminals. The shells end with the environment.
 #[derive(Debug, Clone, Default)]
 pub struct Terminals {
     jobs: Arc<Mutex<BTreeMap<JobId, JobTerminal>>>,
 }
 
 impl Terminals {
-    /// Returns what opens shells in a job; `None` when there is nothing to open one in now.
+    /// Returns the terminal of a job; `None` when no shell can be opened in it now.
     pub fn of(&self, job: JobId) -> Option<JobTerminal> {
         self.jobs().get(&job).cloned()
     }
 
-    /// Returns the jobs that shells can be opened in now.
+    /// Returns the jobs in which shells can be opened now.
     pub fn open_jobs(&self) -> Vec<JobId> {
         self.jobs().keys().copied().collect()
     }
@@ -57,11 +57,11 @@ impl Drop for Listed {
 /// Opens shells in one job.
 #[derive(Debug, Clone)]
 pub struct JobTerminal {
-    /// The executor's way to open them.
+    /// Opens terminals; from the executor.
     pub terminal: Arc<dyn Terminal>,
     /// The job's name.
     pub job: String,
-    /// The directory that a shell begins in.
+    /// The working directory of a shell.
     pub directory: String,
     /// The commands of the job's scripts, as they are written.
     pub history: Vec<String>,

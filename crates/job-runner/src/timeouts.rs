@@ -1,4 +1,4 @@
-//! How long a job and its parts may take, and when each part has to stop.
+//! The timeouts of a job and its stages, and the moments at which each must stop.
 
 use crate::duration;
 use crate::variables::expanded_value;
@@ -8,15 +8,15 @@ use executor_core::{BuildError, HumanDuration, RunnerConfig};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The timeout of a job whose source names none: two hours.
+/// The timeout of a job without one: two hours.
 pub(crate) const DEFAULT_JOB_TIMEOUT: Duration = Duration::from_hours(2);
-/// Longer ones are cut to this, so that no moment lies beyond the clock.
+/// The longest timeout, so that no moment overflows the clock.
 const LONGEST_JOB_TIMEOUT: Duration = Duration::from_hours(24 * 365 * 10);
 const DEFAULT_AFTER_SCRIPT: Duration = Duration::from_mins(5);
 const LARGEST_BUDGET: Duration = Duration::from_mins(5);
 const SMALLEST_BUDGET: Duration = Duration::from_secs(10);
 
-/// What may take how long.
+/// The timeouts of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Timeouts {
     pub(crate) job: Duration,
@@ -28,11 +28,11 @@ pub(crate) struct Timeouts {
 }
 
 impl Timeouts {
-    /// Reads the timeouts of a job; what cannot be used is left out and named in the warnings.
+    /// Reads the timeouts of a job, with warnings about those that are ignored.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Config`] when a value explodes as its references are expanded.
+    /// [`BuildError::Config`] when a value becomes too long as its references are expanded.
     pub(crate) fn read(
         job: &Job,
         config: &RunnerConfig,
@@ -65,7 +65,7 @@ impl Timeouts {
     }
 }
 
-/// Returns how long the whole job may take.
+/// Returns the timeout of the whole job.
 pub(crate) fn of_job(job: &Job) -> Duration {
     match job.runner_info.timeout {
         0 => DEFAULT_JOB_TIMEOUT,
@@ -87,10 +87,10 @@ fn read_variable(
     }
     let read = match duration::parse(text) {
         None => {
-            let warning = format!("{name} is ignored: {text:?} is no duration like 1h30m");
+            let warning = format!("{name} is ignored: {text:?} is not a duration such as 1h30m");
             (None, Some(warning))
         }
-        // Zero stands for none, as without the variable.
+        // Zero means no timeout.
         Some(Duration::ZERO) => (None, None),
         Some(timeout) if timeout > job => {
             let job = HumanDuration(job);
@@ -105,10 +105,10 @@ fn read_variable(
 
 /// The moments of one job, counted from its start.
 ///
-/// The last part of the job's time, the *finalisation budget*, belongs to what follows the script:
-/// a quarter of it to the script's own reaction to being told to stop, half to `after_script`, a
-/// quarter to uploads. The budget is a tenth of the job's time, at least ten seconds (a quarter of
-/// a job shorter than 40 seconds), at most five minutes; none when nothing follows the script.
+/// The last part of the job's time, the *finalisation budget*, is reserved for the end of the script and the
+/// stages after it: a quarter for the script to react to a cancel, half for `after_script`, a quarter for
+/// uploads. The budget is a tenth of the job's time, at least ten seconds (or a quarter of a job shorter than
+/// 40 seconds), at most five minutes; zero when no stage follows the script.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadlines {
     start: Instant,
@@ -121,33 +121,33 @@ impl Deadlines {
         Self { start, job, budget }
     }
 
-    /// Returns the budget of a job of this length when nobody chose one.
+    /// Returns the default budget of a job of this length.
     pub(crate) fn default_budget(job: Duration) -> Duration {
         let floor = SMALLEST_BUDGET.min(job / 4);
         (job / 10).max(floor).min(LARGEST_BUDGET)
     }
 
-    /// Moves all moments by time that is none of the job's.
-    pub(crate) fn stand_still(&mut self, stay: Duration) {
-        self.start += stay;
+    /// Moves all moments by time that does not count as the job's.
+    pub(crate) fn postpone(&mut self, by: Duration) {
+        self.start += by;
     }
 
-    /// When the script, or what comes before it, is told to stop.
+    /// Returns when the script, or a stage before it, is cancelled.
     pub(crate) fn work_ends(&self) -> Instant {
         self.start + self.job.saturating_sub(self.budget)
     }
 
-    /// When a script that was told to stop is killed; `None` leaves that to the executor's grace.
-    pub(crate) fn script_is_killed(&self) -> Option<Instant> {
+    /// Returns when a cancelled script is killed; `None` leaves that to the executor's grace period.
+    pub(crate) fn script_killed_at(&self) -> Option<Instant> {
         (!self.budget.is_zero()).then(|| self.work_ends() + self.budget / 4)
     }
 
-    /// When `after_script` is told to stop, whatever its own timeout says.
+    /// Returns when `after_script` is cancelled, regardless of its own timeout.
     pub(crate) fn after_script_ends(&self) -> Instant {
         self.end() - self.budget / 4
     }
 
-    /// When everything but cleanup stops.
+    /// Returns when everything but cleanup stops.
     pub(crate) fn end(&self) -> Instant {
         self.start + self.job
     }
@@ -201,7 +201,7 @@ mod tests {
         let deadlines = Deadlines::new(start, job, Duration::from_secs(20));
         assert_eq!(deadlines.work_ends(), start + Duration::from_secs(80));
         assert_eq!(
-            deadlines.script_is_killed(),
+            deadlines.script_killed_at(),
             Some(start + Duration::from_secs(85))
         );
         assert_eq!(
@@ -210,7 +210,7 @@ mod tests {
         );
         assert_eq!(deadlines.end(), start + job);
         assert_eq!(
-            Deadlines::new(start, job, Duration::ZERO).script_is_killed(),
+            Deadlines::new(start, job, Duration::ZERO).script_killed_at(),
             None
         );
     }

@@ -1,4 +1,4 @@
-//! The variables of a job: what the runner adds, in which order, and what each stage gets of them.
+//! The variables of a job: those that the runner adds, their order, and the variables of each stage.
 
 use executor_core::job::Job;
 use executor_core::variable::{JobVariable, JobVariables, LONGEST_VALUE, TooLong, expand_within};
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The longest `NAME=value` Linux passes to a program, with its final NUL.
 const MAX_ENVIRONMENT_ENTRY: usize = 128 * 1024;
 
-/// What the runner knows besides the job.
+/// Facts for predefined variables that are not in the job.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) config: &'a RunnerConfig,
@@ -24,16 +24,16 @@ pub(crate) struct Facts<'a> {
     pub(crate) started_at: Timestamp,
 }
 
-/// Returns the job's variables as far as they are known before there is an environment.
+/// Returns the job's variables that are known before there is an environment.
 ///
-/// Lowest first: the runner's own, the operator's, the job's, and what no job may change.
+/// In ascending precedence: the runner's own, the operator's, the job's, and those that no job may change.
 ///
 /// # Errors
 ///
-/// [`BuildError::Config`] names a variable that no process can be given.
+/// [`BuildError::Config`] names a variable that cannot be in a process environment.
 pub(crate) fn of_job(job: &Job, facts: &Facts<'_>) -> Result<JobVariables, BuildError> {
     let mut variables = JobVariables::new();
-    // The image's name may hold references, which are expanded as in any value of the job's.
+    // The image's name may have references, which are expanded as in other values of the job.
     variables.push(JobVariable::public("CI_JOB_IMAGE", &job.image.name));
     let mut public = |key: &str, value: String| {
         variables.push(literal(key, value));
@@ -64,9 +64,9 @@ pub(crate) fn of_job(job: &Job, facts: &Facts<'_>) -> Result<JobVariables, Build
     Ok(variables)
 }
 
-/// Returns the variables with those of the environment.
+/// Adds the variables of the environment.
 ///
-/// The directories win over variables of the job with their names: scripts rely on them.
+/// The directories override variables of the job with the same names, because scripts rely on them.
 ///
 /// # Errors
 ///
@@ -92,7 +92,7 @@ pub(crate) fn in_environment(
     Ok(variables)
 }
 
-/// Returns what a stage gets of the [`expanded`] variables while `CI_JOB_STATUS` is `status`.
+/// Returns the [`expanded`] variables for a stage, with `status` as `CI_JOB_STATUS`.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ pub(crate) fn for_stage(
         };
         if key.len() + value.len() + 2 > MAX_ENVIRONMENT_ENTRY {
             return Err(BuildError::config(format!(
-                "variable {key} has {} bytes, more than the {} a process can be given; \
+                "variable {key} has {} bytes, more than the {} that a process accepts; \
                  make it a file variable",
                 value.len(),
                 MAX_ENVIRONMENT_ENTRY - key.len() - 2,
@@ -133,7 +133,7 @@ pub(crate) fn for_stage(
     Ok(Arc::new(stage))
 }
 
-/// Returns the variables with their references expanded, once, as [`expand`] does it.
+/// Returns the variables with their references expanded once by [`expand`].
 ///
 /// # Errors
 ///
@@ -153,7 +153,7 @@ pub(crate) fn expanded(
     variables.iter().map(expand).collect()
 }
 
-/// Finds out before anything is prepared whether a value explodes.
+/// Checks before anything is prepared that no value becomes too long.
 ///
 /// # Errors
 ///
@@ -163,7 +163,7 @@ pub(crate) fn check_lengths(variables: &JobVariables) -> Result<(), BuildError> 
     all.try_for_each(|variable| expanded_value(variables, None, variable).map(drop))
 }
 
-/// Returns the value of one of the variables as [`expanded`] has it.
+/// Returns the expanded value of one variable.
 ///
 /// # Errors
 ///
@@ -180,11 +180,10 @@ pub(crate) fn expanded_value<'v>(
     expand(variables, temp_dir, &what, &variable.value)
 }
 
-/// Replaces the references in a text of the job's; those to file variables become the file's path,
-/// so that no content ends in a place that is not masked.
+/// Replaces the references in a text of the job. This is the only place where a job's texts are expanded.
 ///
-/// Before there is an environment there is no `temp_dir` and no file in it: such a reference is
-/// empty then. All that is expanded for a job is expanded here.
+/// A reference to a file variable becomes the file's path, so that its content does not get into a text that
+/// is not masked. Without a `temp_dir`, before there is an environment, it becomes empty.
 ///
 /// # Errors
 ///
@@ -210,7 +209,7 @@ pub(crate) fn expand<'t>(
     })
 }
 
-/// A variable of the runner's own: shown, and with a value that is no template.
+/// Returns a variable of the runner: not masked, and with a value that is not expanded.
 fn literal(key: &str, value: String) -> JobVariable {
     JobVariable {
         raw: true,
@@ -218,13 +217,13 @@ fn literal(key: &str, value: String) -> JobVariable {
     }
 }
 
-/// Returns texts as GitLab prints a list of them: `["a", "b"]`.
+/// Returns texts in GitLab's notation for lists: `["a", "b"]`.
 fn list(texts: &[String]) -> String {
     let quoted: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
     format!("[{}]", quoted.join(", "))
 }
 
-/// Returns this platform in Go's words, which GitLab's variable has.
+/// Returns the name that Go has for this platform, as in GitLab's variable.
 fn platform() -> String {
     let os = match std::env::consts::OS {
         "macos" => "darwin",
@@ -251,7 +250,7 @@ fn check(variable: &JobVariable) -> Result<(), BuildError> {
         ('\0', "a NUL"),
     ] {
         if name.contains(character) {
-            return refuse(&format!("holds {spoken}"));
+            return refuse(&format!("contains {spoken}"));
         }
     }
     if variable.file && (name.contains('/') || name == "." || name == "..") {
@@ -259,7 +258,7 @@ fn check(variable: &JobVariable) -> Result<(), BuildError> {
     }
     if !variable.file && variable.value.contains('\0') {
         return Err(BuildError::config(format!(
-            "the value of variable {name} holds a NUL; make it a file variable"
+            "the value of variable {name} contains a NUL; make it a file variable"
         )));
     }
     Ok(())

@@ -1,32 +1,37 @@
-//! Somebody who enters jobs.
+//! Entering a job in place of its scripts or after a failed one.
 
-use crate::terminals::JobTerminal;
+use crate::stages::Stages;
+use crate::terminals::{JobTerminal, Listed};
 use async_trait::async_trait;
-use executor_core::{BuildError, Cancellation, ExitCode, FailureReason, Job, JobTrace};
+use executor_core::job::{Job, Step};
+use executor_core::trace::JobTraceExt;
+use executor_core::{BuildError, Cancellation, ExitCode, FailureReason, JobTrace};
 use std::fmt::Debug;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// Enters jobs, in place of their scripts or after one that failed.
 ///
-/// Give one to [`BuildRunnerOptions::visitor`](crate::BuildRunnerOptions::visitor). The time that a
-/// visit takes is none of the job's: its timeouts stand still meanwhile. Other jobs go on, and more
-/// than one may be entered at the same time; a visitor who has one terminal lets them wait.
+/// Pass one to [`BuildRunnerOptions::visitor`](crate::BuildRunnerOptions::visitor). The time of a visit does
+/// not count as the job's. Other jobs continue, and several may be entered at the same time; a visitor
+/// with one terminal makes them wait.
 #[async_trait]
 pub trait Visitor: Send + Sync + Debug {
-    /// Returns whether a job is entered here. It must not take long.
+    /// Returns whether to enter a job at this point. It must not take long.
     fn enters(&self, job: &Job, attempt: u32, point: &VisitPoint) -> bool;
 
-    /// Returns the commands that run in place of the scripts of a job that is entered there, instead
-    /// of a visit; `None` when it is visited. They run as the script would.
+    /// Returns commands that run in place of the job's scripts, without a visit; `None` makes a visit.
+    ///
+    /// They run as the script would.
     fn commands(&self, job: &Job) -> Option<Vec<String>>;
 
-    /// Enters the job, and leaves it by returning.
+    /// Enters the job, and returns when the visit ends.
     ///
     /// # Errors
     ///
-    /// What a visit in place of the scripts returns is how the scripts ended: an error fails the
-    /// job, [`BuildError::Script`] with an exit code. A visit after a failure changes nothing of
-    /// how the job ended; an error is a warning in its log.
+    /// The result of a visit in place of the scripts counts as that of the scripts: an error fails the
+    /// job, [`BuildError::Script`] with an exit code. A visit after a failure does not change the job's
+    /// outcome; its error becomes a warning in the log.
     ///
     /// # Cancellation
     ///
@@ -34,26 +39,25 @@ pub trait Visitor: Send + Sync + Debug {
     async fn visit(&self, visit: Visit, cancellation: &Cancellation) -> Result<(), BuildError>;
 }
 
-/// Where in its life a job is entered.
+/// The point in a job at which it is entered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VisitPoint {
-    /// All is there for the scripts, and none of them runs. Neither is anything kept of the job
-    /// then: no artifacts, no caches.
+    /// Everything is ready for the scripts, but none of them runs, and no artifacts or caches are saved.
     InPlaceOfScripts,
-    /// A script has failed, and the environment is as it left it. What comes after it, such as
-    /// `after_script` and artifacts, follows the visit.
+    /// A script has failed, and the environment is unchanged since. `after_script` and the later stages
+    /// follow the visit.
     AfterFailure(FailedScript),
 }
 
 /// The script that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedScript {
-    /// Why the job fails.
+    /// The failure reason of the job.
     pub reason: FailureReason,
-    /// What it exited with, if it did by itself.
+    /// The exit code, if the script ended by itself.
     pub exit_code: Option<ExitCode>,
-    /// The same in words.
+    /// The error message.
     pub message: String,
 }
 
@@ -63,12 +67,103 @@ pub struct FailedScript {
 pub struct Visit {
     /// The job.
     pub job: Arc<Job>,
-    /// For the how manieth time it runs, from 1.
+    /// The attempt, from 1.
     pub attempt: u32,
-    /// Where in its life it is.
+    /// The point at which it is entered.
     pub point: VisitPoint,
-    /// What opens shells in it.
+    /// Opens shells in it.
     pub terminal: JobTerminal,
     /// The job's log, in which secrets are masked.
     pub log: Arc<dyn JobTrace>,
+}
+
+impl Stages<'_, '_> {
+    /// Lists the job among those in which shells can be opened, until the guard is dropped.
+    pub(crate) fn list_terminal(&mut self) -> Option<Listed> {
+        let terminal = self.terminal()?;
+        let terminals = &self.build.options.terminals;
+        Some(terminals.enter(self.build.job.id, terminal))
+    }
+
+    /// Lets the visitor in, in place of the scripts; `None` when it does not enter.
+    pub(crate) async fn visit_in_place(&mut self) -> Option<Result<(), BuildError>> {
+        let visitor = Arc::clone(self.build.options.visitor.as_ref()?);
+        let (job, point) = (Arc::clone(&self.build.job), VisitPoint::InPlaceOfScripts);
+        if visitor.enters(&job, self.build.attempt, &point)
+            && let Some(commands) = visitor.commands(&job)
+        {
+            return Some(self.run_instead(commands).await);
+        }
+        self.visit(point).await
+    }
+
+    /// Lets the visitor in after a failed script, which still fails the job.
+    pub(crate) async fn visit_failure(&mut self, error: &BuildError) {
+        if !matches!(
+            error,
+            BuildError::Script { .. } | BuildError::Timeout { .. }
+        ) {
+            return;
+        }
+        let failed = FailedScript {
+            reason: error.failure_reason(),
+            exit_code: error.exit_code(),
+            message: error.chain(),
+        };
+        let visit = self.visit(VisitPoint::AfterFailure(failed)).await;
+        match visit {
+            None | Some(Ok(()) | Err(BuildError::Canceled(_))) => {}
+            Some(Err(error)) => {
+                let text = format!("the job could not be entered: {}", error.chain());
+                self.build.log.warning_line(&text);
+            }
+        }
+    }
+
+    async fn visit(&mut self, point: VisitPoint) -> Option<Result<(), BuildError>> {
+        let visitor = Arc::clone(self.build.options.visitor.as_ref()?);
+        let (job, attempt) = (Arc::clone(&self.build.job), self.build.attempt);
+        let cancellation = self.build.cancellation.clone();
+        if cancellation.is_canceled() || !visitor.enters(&job, attempt, &point) {
+            return None;
+        }
+        let Some(terminal) = self.terminal() else {
+            let error = BuildError::config(
+                "the job cannot be entered: the executor does not open terminals",
+            );
+            return Some(Err(error));
+        };
+        let visit = Visit {
+            job,
+            attempt,
+            point,
+            terminal,
+            log: Arc::clone(&self.build.log) as Arc<dyn JobTrace>,
+        };
+        let entered = Instant::now();
+        let visited = visitor.visit(visit, &cancellation).await;
+        let spent = entered.elapsed();
+        self.build.visited += spent;
+        self.settings.deadlines.postpone(spent);
+        Some(visited)
+    }
+
+    fn terminal(&self) -> Option<JobTerminal> {
+        Some(JobTerminal {
+            terminal: self.executor.abilities().terminal?,
+            job: self.build.job.job_info.name.clone(),
+            directory: self.environment.workspace.dirs().project_dir.clone(),
+            history: history_of(&self.build.job),
+            variables: Arc::clone(&self.variables),
+        })
+    }
+}
+
+/// Returns the commands of a job's scripts, in the order in which they run.
+fn history_of(job: &Job) -> Vec<String> {
+    let steps = job.steps.iter();
+    let before = steps.filter(|step| step.name != Step::AFTER_SCRIPT);
+    let commands = before.flat_map(|step| &step.script);
+    let commands = commands.map(|command| command.trim_end().to_owned());
+    commands.filter(|command| !command.is_empty()).collect()
 }

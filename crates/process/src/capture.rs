@@ -1,4 +1,4 @@
-//! Short tool calls whose output the caller wants as a whole.
+//! Short tool calls that return their whole output.
 
 use std::time::Duration;
 
@@ -13,26 +13,26 @@ use crate::status::Outcome;
 use crate::stop::StopSignal;
 use crate::tree::ProcessTree;
 
-/// What a tool said and how it ended.
+/// The output and outcome of a tool.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Captured {
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Its standard output, at most [`CaptureLimits::max_bytes`] from the beginning.
+    /// The first [`CaptureLimits::max_bytes`] of standard output.
     pub stdout: Vec<u8>,
-    /// Its standard error, likewise.
+    /// The first [`CaptureLimits::max_bytes`] of standard error.
     pub stderr: Vec<u8>,
-    /// Whether more was said than is kept.
+    /// Whether the output was longer than that.
     pub truncated: bool,
 }
 
-/// The bounds of a tool call.
+/// The limits of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureLimits {
     /// How long the tool may take. Default: 60 s.
     pub deadline: Duration,
-    /// How much of each stream is kept; the rest is read and dropped. Default: 1 MiB.
+    /// The number of bytes of each stream to keep; the rest is read and dropped. Default: 1 MiB.
     pub max_bytes: usize,
 }
 
@@ -46,18 +46,18 @@ impl Default for CaptureLimits {
 }
 
 impl ProcessTree {
-    /// Runs a short tool call, such as one of git, and returns all it said.
+    /// Runs a short tool, such as git, and returns its output.
     ///
     /// # Cancellation
     ///
-    /// Killed at once when `stop` asks for anything, and when the future is dropped.
+    /// The tool is killed at once on any request of `stop`, and when the future is dropped.
     ///
     /// # Errors
     ///
     /// Fails as [`spawn`](Self::spawn) and [`Process::run`](crate::Process::run) do,
     /// with [`Deadline`](ProcessError::Deadline) if the tool takes too long, and with
-    /// [`Stopped`](ProcessError::Stopped) if it was asked to stop. An exit code
-    /// other than 0 is no error.
+    /// [`Stopped`](ProcessError::Stopped) after a request to stop. An exit code
+    /// other than 0 is not an error.
     pub async fn output<T: StopSignal + ?Sized>(
         &self,
         command: &Command,
@@ -99,7 +99,7 @@ impl ProcessTree {
     }
 }
 
-/// Kills when the caller asks for anything or the deadline passes.
+/// Stops on any request of the caller or at the deadline.
 struct Bounded<'a, T: ?Sized> {
     stop: &'a T,
     /// `None` if it lies beyond the clock's range.

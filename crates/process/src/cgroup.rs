@@ -1,7 +1,7 @@
-//! Control groups, version 2: the containment nothing escapes from.
+//! Control groups, version 2: containment that no process can escape.
 //!
-//! A process cannot leave its group by `setsid` or by changing its environment,
-//! and one write to `cgroup.kill` ends all members, however fast they fork.
+//! A process cannot leave its cgroup by `setsid` or by changing its environment, and one write to `cgroup.kill`
+//! kills all members, however fast they fork.
 
 use std::fs;
 use std::io;
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use fail_point::fail_point;
 use rustix::io::Errno;
 
-/// How long the members of a killed group may take to die.
+/// How long the members of a killed cgroup may take to die.
 pub(crate) const DEATH_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Finds the directory of the runner's own group, below which groups can be made.
+/// Returns the directory of the runner's own cgroup, in which cgroups can be created.
 pub(crate) fn own_group() -> io::Result<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")?;
     let membership = fs::read_to_string("/proc/self/cgroup")?;
@@ -49,7 +49,7 @@ fn locate(mounts: &str, membership: &str) -> Option<PathBuf> {
     None
 }
 
-/// Undoes the octal escapes of the mount table.
+/// Decodes the octal escapes of the mount table.
 fn unescape(field: &str) -> String {
     field
         .replace("\\040", " ")
@@ -57,14 +57,14 @@ fn unescape(field: &str) -> String {
         .replace("\\134", "\\")
 }
 
-/// A group of our own: a directory that is removed once nothing in it lives.
+/// A cgroup of the runner: a directory that is removed once no process lives in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     path: PathBuf,
 }
 
 impl Group {
-    /// Makes the group.
+    /// Creates the cgroup.
     pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
         fail_point!("process::cgroup::create", fs::create_dir(&path))?;
         Ok(Self { path })
@@ -74,12 +74,12 @@ impl Group {
         &self.path
     }
 
-    /// Returns whether the kernel can kill groups as a whole (Linux 5.14).
+    /// Returns whether the kernel can kill whole cgroups (since Linux 5.14).
     pub(crate) fn can_kill(&self) -> bool {
         self.path.join("cgroup.kill").exists()
     }
 
-    /// Hands a controller down to groups below; false if it is not to be had.
+    /// Enables a controller for the cgroups below; false if it is not available.
     pub(crate) fn delegate(path: &Path, controller: &str) -> bool {
         let control = path.join("cgroup.subtree_control");
         let text = format!("+{controller}");
@@ -91,12 +91,12 @@ impl Group {
         fs::write(self.path.join("pids.max"), limit.to_string()).is_ok()
     }
 
-    /// Kills every member and every member of the groups below.
+    /// Kills all members, also of the cgroups below.
     pub(crate) fn kill(&self) -> io::Result<()> {
         kill(&self.path)
     }
 
-    /// Kills what is left and removes the group.
+    /// Kills all members and removes the cgroup.
     pub(crate) async fn remove(&self) -> io::Result<()> {
         let deadline = Instant::now() + DEATH_DEADLINE;
         let mut pause = Duration::from_millis(1);
@@ -110,29 +110,28 @@ impl Group {
         Ok(())
     }
 
-    /// As [`remove`](Self::remove), but blocks, for at most `patience`.
-    pub(crate) fn remove_blocking(&self, patience: Duration) -> io::Result<()> {
-        remove_blocking(&self.path, patience)
+    /// As [`remove`](Self::remove), but blocks, for at most `timeout`.
+    pub(crate) fn remove_blocking(&self, timeout: Duration) -> io::Result<()> {
+        remove_blocking(&self.path, timeout)
     }
 
-    /// Removes the group if nothing in it lives; else kills and returns false.
+    /// Removes the cgroup if no process lives in it; otherwise kills the members and returns false.
     ///
-    /// Removing first is one call in the usual case of nothing left: the
-    /// kernel refuses exactly if a member lives.
+    /// Removing first takes one call in the usual case: the kernel refuses exactly if a member lives.
     fn try_remove(&self) -> io::Result<bool> {
         try_remove(&self.path)
     }
 }
 
-/// Kills every member of the group at `path`.
+/// Kills all members of the cgroup at `path`.
 pub(crate) fn kill(path: &Path) -> io::Result<()> {
     let control = path.join("cgroup.kill");
     fail_point!("process::cgroup::kill", fs::write(control, "1"))
 }
 
-/// Kills and removes the group at `path` with all groups below, blocking.
-pub(crate) fn remove_blocking(path: &Path, patience: Duration) -> io::Result<()> {
-    let deadline = Instant::now() + patience;
+/// Kills and removes the cgroup at `path` with all cgroups below; blocks.
+pub(crate) fn remove_blocking(path: &Path, timeout: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + timeout;
     while !try_remove(path)? {
         if Instant::now() > deadline {
             return Err(io::ErrorKind::TimedOut.into());
@@ -147,7 +146,7 @@ fn try_remove(path: &Path) -> io::Result<bool> {
         return Ok(true);
     }
     match kill(path) {
-        // Somebody else, the guardian perhaps, was quicker.
+        // Another process, such as the guardian, was faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         result => result?,
     }
@@ -166,7 +165,7 @@ fn removed(path: &Path) -> io::Result<bool> {
     )
 }
 
-/// Removes the groups below, deepest first, as far as they are dead.
+/// Removes the empty cgroups below, deepest first.
 fn remove_below(path: &Path) {
     let Ok(entries) = fs::read_dir(path) else {
         return;

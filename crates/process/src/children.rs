@@ -1,8 +1,7 @@
-//! The children of this process: our own, and orphans that came to us.
+//! The children of this process: those it started, and adopted orphans.
 //!
-//! A runner that is a subreaper, or the first process of a container, inherits
-//! every orphan of its jobs and must collect them, but never a child that some
-//! other part of the program started and waits for itself.
+//! A runner that is a subreaper, or the first process of a container, inherits every orphan of its jobs and
+//! must collect it. It must never collect a child that another part of the program started and awaits.
 
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashSet;
@@ -17,33 +16,32 @@ use crate::status::{ExitStatus, Usage};
 use crate::sys::Started;
 use crate::sys::reap::{try_collect, wait_for};
 
-/// Read-locked while a child is started or collected. [`adopted`] takes it whole:
-/// so it never sees a child that is not in the set yet, and the kernel's list of
-/// children, which may skip entries while it shrinks, is complete.
+/// Read-locked while a child is started or collected. [`adopted`] locks it for writing, so that it never sees
+/// a child before it is in the set. Also, the kernel's list of children may skip entries while it shrinks.
 static CHANGING: RwLock<()> = RwLock::new(());
-/// Children that somebody awaits.
+/// Children that this crate awaits.
 static AWAITED: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
-/// Children whose owner was dropped; collected when they are dead.
+/// Children whose owner was dropped; collected once dead.
 static ABANDONED: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
-/// Whether orphans come here that no job has made.
+/// Whether this process also adopts orphans of other programs.
 static SHARED: AtomicBool = AtomicBool::new(false);
 
-/// Makes orphans of our descendants our children instead of init's.
+/// Makes this process the parent of orphaned descendants, instead of init.
 pub(crate) fn become_subreaper() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
-/// Notes that orphans come here that no job has made.
+/// Records that this process also adopts orphans of other programs.
 pub(crate) fn share() {
     SHARED.store(true, Ordering::Relaxed);
 }
 
-/// Returns whether an orphan without a marker may be somebody else's.
+/// Returns whether an orphan without a marker may belong to another program.
 pub(crate) fn are_shared() -> bool {
     SHARED.load(Ordering::Relaxed)
 }
 
-/// Starts a child and notes that it is awaited.
+/// Starts a child and records that it is awaited.
 pub(crate) fn start(spawn: impl FnOnce() -> io::Result<Started>) -> io::Result<Started> {
     let _changing = CHANGING.read();
     let started = spawn()?;
@@ -59,13 +57,13 @@ pub(crate) fn collect(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
     result
 }
 
-/// Leaves a killed child to be collected by whoever comes by next.
+/// Leaves a killed child to the next collection.
 pub(crate) fn abandon(pid: Pid) {
     ABANDONED.lock().push(pid);
     collect_abandoned();
 }
 
-/// Collects the abandoned children that are dead by now.
+/// Collects dead abandoned children.
 pub(crate) fn collect_abandoned() {
     let mut abandoned = ABANDONED.lock();
     if abandoned.is_empty() {
@@ -81,16 +79,15 @@ pub(crate) fn collect_abandoned() {
     });
 }
 
-/// Returns whether orphans come to us at all.
+/// Returns whether this process adopts orphans.
 pub(crate) fn adopts() -> bool {
     getpid().is_init() || rustix::process::child_subreaper().is_ok_and(|pid| pid.is_some())
 }
 
-/// Collects the dead among the adopted children and returns the living.
+/// Collects dead adopted children and returns the living ones.
 ///
-/// A child counts as adopted if nobody awaits it and it is in another process
-/// group than ours: a child started by other code with the usual means is in
-/// ours, a job's process never is.
+/// A child counts as adopted if it is not awaited and not in this process's group. A child that other code
+/// started in the usual way is in this group, and a job's process never is.
 pub(crate) fn adopted() -> Vec<Pid> {
     let _still = CHANGING.write();
     let own_group = rustix::process::getpgrp();
@@ -114,8 +111,8 @@ pub(crate) fn adopted() -> Vec<Pid> {
     living
 }
 
-/// Collects the dead among all children that nobody awaits, whatever group they are in.
-pub(crate) fn collect_strangers() {
+/// Collects all dead children that are not awaited, of any process group.
+pub(crate) fn collect_unawaited() {
     let _still = CHANGING.write();
     for pid in children() {
         if !awaited(|set| set.contains(&pid)) {
@@ -124,7 +121,7 @@ pub(crate) fn collect_strangers() {
     }
 }
 
-/// Lists the children of all our threads.
+/// Lists the children of all threads of this process.
 fn children() -> Vec<Pid> {
     let mut children = Vec::new();
     let Ok(threads) = fs::read_dir("/proc/self/task") else {

@@ -1,12 +1,11 @@
-//! The environment the runner itself was started with.
+//! The process environment of the runner.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
-/// The runner's own environment, as it was when the run began.
+/// The runner's process environment at the start of the run.
 ///
-/// Nothing of it reaches a child by itself, see [`Command`](crate::Command).
-/// `Debug` shows names only.
+/// Children do not inherit it; see [`Command`](crate::Command). `Debug` shows only names.
 #[derive(Clone)]
 pub struct Environment {
     variables: Vec<(OsString, OsString)>,

@@ -1,4 +1,4 @@
-//! What can go wrong between asking for a process and knowing how it ended.
+//! The error of this crate.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,40 +8,39 @@ use thiserror::Error;
 
 /// The error of every function of this crate.
 ///
-/// A program that ran and failed is no error: it is an
-/// [`Outcome`](crate::Outcome) whose status says so.
+/// A program that fails is not an error, but an [`Outcome`](crate::Outcome) with its status.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ProcessError {
-    /// There is no such program, neither at the given path nor on the child's `PATH`.
+    /// The program does not exist at the given path or in the child's `PATH`.
     #[error("program {program:?} not found")]
     NotFound {
-        /// The program as it was named.
+        /// The program as named by the caller.
         program: String,
     },
 
-    /// The directory the program was to start in cannot be entered.
+    /// The working directory cannot be entered.
     #[error("enter working directory {}", path.display())]
     WorkingDirectory {
         /// The directory.
         path: PathBuf,
-        /// Why it cannot be entered.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// An argument or variable cannot be handed to a program at all.
+    /// An argument or variable cannot be passed to a program.
     #[error("{what} cannot be passed to a program")]
     Unpassable {
-        /// Which part is wrong, without its value, since that may be a secret.
+        /// The invalid part, without its value, which may be secret.
         what: String,
     },
 
     /// The kernel refused to start the program.
     #[error("start {program:?}")]
     Spawn {
-        /// The program as it was named.
+        /// The program as named by the caller.
         program: String,
-        /// The kernel's reason.
+        /// The system's error.
         source: io::Error,
     },
 
@@ -50,39 +49,39 @@ pub enum ProcessError {
     Wait {
         /// The child.
         pid: u32,
-        /// The kernel's reason.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// A process was killed and is still there; it hangs in the kernel.
+    /// A killed process still exists: it hangs in the kernel.
     #[error("process {pid} still lives {} s after it was killed", after.as_secs())]
     Unkillable {
         /// The process.
         pid: u32,
-        /// How long its end was awaited.
+        /// How long the runner waited for its end.
         after: Duration,
     },
 
     /// A tool did not end within its deadline and was killed.
     #[error("{program:?} did not end within {} ms", after.as_millis())]
     Deadline {
-        /// The program as it was named.
+        /// The program as named by the caller.
         program: String,
         /// The deadline.
         after: Duration,
     },
 
-    /// A tool was stopped because its caller was.
+    /// A tool was stopped at the request of its caller.
     #[error("{program:?} was stopped")]
     Stopped {
-        /// The program as it was named.
+        /// The program as named by the caller.
         program: String,
     },
 
     /// Some processes of a tree outlived every attempt to kill them.
     #[error("{count} processes outlive their tree")]
     Survivors {
-        /// How many were left.
+        /// The number of processes.
         count: usize,
     },
 
@@ -91,61 +90,59 @@ pub enum ProcessError {
     Journal {
         /// The journal's file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// A kind or value that a journal line cannot hold.
-    #[error(
-        "the journal cannot note what has a tab or a newline in its name, or no name: {kind:?}"
-    )]
+    /// A kind or value that cannot be written in a journal line.
+    #[error("a journal record must not be empty or contain a tab or newline: {kind:?}")]
     Unrecordable {
         /// The record's kind.
         kind: String,
     },
 
-    /// A temporary directory cannot be made or removed.
+    /// A temporary directory cannot be created or removed.
     #[error("temporary directory {}", path.display())]
     TempDir {
         /// The directory.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// A directory cannot be shown over another one here.
+    /// An overlay cannot be mounted.
     #[error("mount an overlay on {}", path.display())]
     Overlay {
-        /// Where it was to appear.
+        /// The mount point.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// Something of ours is still mounted.
+    /// A mount cannot be removed.
     #[error("unmount {}", path.display())]
     Unmount {
-        /// Where.
+        /// The mount point.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// The process cannot have a user namespace of its own.
+    /// The process cannot enter a user namespace of its own.
     #[error("enter a user namespace: {step}")]
     UserNamespace {
-        /// What was attempted.
+        /// The failed step.
         step: &'static str,
-        /// Why it failed.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// Containment that was demanded cannot be had.
+    /// Processes cannot be contained as required.
     #[error("contain processes: {reason}")]
     Containment {
-        /// What is missing.
+        /// The reason.
         reason: String,
-        /// The kernel's word, if it said one.
+        /// The system's error, if any.
         source: Option<io::Error>,
     },
 }

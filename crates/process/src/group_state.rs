@@ -1,4 +1,4 @@
-//! What the kernel tells of a group, read without looking up its path again.
+//! The state of a cgroup, read through open files.
 
 use std::fs::File;
 use std::io;
@@ -8,13 +8,12 @@ use std::path::Path;
 use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
-/// A directory has two links of its own, and one for each directory in it.
+/// A directory has two links of its own, and one for each subdirectory.
 const OWN_LINKS: u64 = 2;
 
-/// What can be set in a group without controllers, stays set and holds something up, with the value
-/// of a new one.
+/// The persistent settings of a cgroup without controllers that can affect later processes, with their defaults.
 ///
-/// A group with a controller has many more such files, so it is never taken for a new one.
+/// A cgroup with a controller has many more such files, so it never counts as new.
 const SETTINGS: [(&str, &str); 4] = [
     ("cgroup.controllers", ""),
     ("cgroup.type", "domain"),
@@ -22,7 +21,7 @@ const SETTINGS: [(&str, &str); 4] = [
     ("cgroup.max.descendants", "max"),
 ];
 
-/// The files of a group whose owners and modes say who may do what with it.
+/// The files of a cgroup whose owners and modes control access to it.
 const GUARDED: [&str; 9] = [
     "",
     "cgroup.procs",
@@ -35,7 +34,7 @@ const GUARDED: [&str; 9] = [
     "cgroup.max.descendants",
 ];
 
-/// The files of a group that are read again and again, kept open.
+/// The open files of a cgroup.
 #[derive(Debug)]
 pub(crate) struct GroupState {
     directory: File,
@@ -44,11 +43,11 @@ pub(crate) struct GroupState {
     access: Access,
 }
 
-/// Owner, group and mode of each guarded file; none for a file this kernel does not have.
+/// Owner, group and mode of each guarded file; `None` for a file that this kernel does not have.
 type Access = [Option<(u32, u32, u32)>; GUARDED.len()];
 
 impl GroupState {
-    /// Opens the files of the group at `path`.
+    /// Opens the files of the cgroup at `path`.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let settings = SETTINGS.iter().map(|(name, _)| File::open(path.join(name)));
         let directory = File::open(path)?;
@@ -60,20 +59,20 @@ impl GroupState {
         })
     }
 
-    /// Returns the group's directory.
+    /// Returns the cgroup's directory.
     pub(crate) fn directory(&self) -> &File {
         &self.directory
     }
 
-    /// Returns whether something lives in the group or below.
+    /// Returns whether a process lives in the cgroup or below.
     pub(crate) fn is_populated(&self) -> io::Result<bool> {
         read_number(&self.events, "populated").map(|number| number != Some(0))
     }
 
-    /// Returns whether the group is as when it was made, but for `below` groups in it.
+    /// Returns whether the cgroup is unchanged since its creation, except for `below` cgroups in it.
     ///
-    /// A job can reach its own group, and may have made groups or set something there. It is looked
-    /// for, not watched: to end an `inotify` takes the kernel as long as a whole small run.
+    /// A job can reach its own cgroup, and may have created cgroups or changed settings in it. These are
+    /// compared instead of watched: ending an `inotify` takes the kernel as long as a whole small run.
     pub(crate) fn is_like_new(&self, below: usize) -> io::Result<bool> {
         let events = read(&self.events)?;
         let is_zero = |name| number(&events, name) == Some(0);
@@ -94,7 +93,7 @@ impl GroupState {
     }
 }
 
-/// Reads who may do what with the group.
+/// Reads owner and mode of the guarded files.
 fn access(directory: &File) -> io::Result<Access> {
     let mut access = [None; GUARDED.len()];
     for (name, access) in GUARDED.iter().zip(&mut access) {
@@ -107,12 +106,12 @@ fn access(directory: &File) -> io::Result<Access> {
     Ok(access)
 }
 
-/// Reads the number after `name` in a file of such pairs, one a line; `None` if it is not there.
+/// Reads the number after `name` in a file of pairs, one a line; `None` if it has none.
 pub(crate) fn read_number(file: &File, name: &str) -> io::Result<Option<u64>> {
     Ok(number(&read(file)?, name))
 }
 
-/// Reads a file of a group from its beginning; those read here are far shorter than the buffer.
+/// Reads a file of a cgroup from its start; the files read here are far shorter than the buffer.
 fn read(file: &File) -> io::Result<String> {
     let mut text = [0; 1024];
     let length = file.read_at(&mut text, 0)?;

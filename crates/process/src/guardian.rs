@@ -1,8 +1,8 @@
 //! The process that outlives the runner.
 //!
-//! A small POSIX shell script that waits on a pipe. However the runner dies, the
-//! kernel closes the other end, and the guardian ends what the journal names. If
-//! the guardian is killed too, [`recover`](crate::recover) does it at the next start.
+//! A small POSIX shell script that waits on a pipe. However the runner dies, the kernel closes the other end,
+//! and the guardian ends the processes and removes the files that the journal lists. If the guardian is killed
+//! too, [`recover`](crate::recover) does the same at the next start.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -22,25 +22,24 @@ use tokio::task::JoinHandle;
 use crate::children;
 use crate::command::Prepared;
 use crate::sys::{ChildStdio, Started, posix, reap};
-use crate::user_namespace::apart_from_mounts;
+use crate::user_namespace::without_later_mounts;
 
 const SCRIPT: &str = include_str!("guardian.sh");
 
-/// How long a dismissed guardian may take to leave.
+/// How long a dismissed guardian may take to exit.
 const DISMISSAL: Duration = Duration::from_secs(5);
 
-/// A guardian that is being started or waits.
+/// A guardian that is starting or waiting.
 #[derive(Debug)]
 pub(crate) struct Guardian {
-    /// Its closing is the signal. Close-on-exec: a job that held it would delay the end.
+    /// Closing it is the signal. Close-on-exec: a job that inherited it would delay the signal.
     pipe: Option<OwnedFd>,
     starting: Option<JoinHandle<io::Result<Started>>>,
     pid: Arc<OnceLock<Pid>>,
 }
 
 impl Guardian {
-    /// Starts the guardian beside the run, which need not wait for it: before
-    /// it is there, the journal alone does its duty.
+    /// Starts the guardian in the background. Until it has started, the journal alone is enough for the next start.
     pub(crate) fn start(journal: &Path) -> io::Result<Self> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let command = command(journal)?;
@@ -50,7 +49,7 @@ impl Guardian {
             let start = || children::start(|| posix::spawn(&command, stdio(read)?));
             let child = fail_point!(
                 "process::guardian::start",
-                apart_from_mounts(start).flatten()
+                without_later_mounts(start).flatten()
             )?;
             let _ = started.set(child.pid);
             Ok(child)
@@ -62,7 +61,7 @@ impl Guardian {
         })
     }
 
-    /// Tells the guardian that there is nothing left to guard, and sees it off.
+    /// Dismisses the guardian and waits until it has exited.
     pub(crate) async fn dismiss(mut self) -> io::Result<()> {
         let Some(starting) = self.starting.take() else {
             return Ok(());
@@ -82,7 +81,7 @@ impl Guardian {
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        // Undismissed, it now sees the end of its pipe and does its work.
+        // A guardian that was not dismissed now sees the end of its pipe and does its work.
         self.pipe = None;
         if let Some(pid) = self.pid.get() {
             children::abandon(*pid);
@@ -104,7 +103,7 @@ fn command(journal: &Path) -> io::Result<Prepared> {
             c"PATH=/usr/local/bin:/usr/bin:/bin".into(),
             c"LC_ALL=C".into(),
         ],
-        // It must not keep a file system busy that a job's directory is on.
+        // The guardian must not keep the file system of a job's directory busy.
         current_dir: Some(c"/".into()),
     })
 }

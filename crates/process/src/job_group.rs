@@ -1,4 +1,4 @@
-//! The group of a job, handed on from one job to the next.
+//! The cgroup of a job, which is passed on to later jobs.
 
 use std::fs::File;
 use std::io;
@@ -9,27 +9,27 @@ use crate::cgroup::Group;
 use crate::group_state::{GroupState, read_number};
 use crate::leaf::Leaf;
 
-/// The group of a job, with a leaf for each of its processes.
+/// The cgroup of a job, with a leaf for each of its processes.
 ///
-/// To make and remove these groups is about a tenth of what a small job costs, so a job that
-/// leaves its own [like new](Self::is_like_new) hands it on to a later one of the same run. Only
-/// what the kernel counts goes on: times of processors.
+/// Creating and removing these cgroups is about a tenth of the cost of a small job, so a job that leaves its
+/// own [like new](Self::is_like_new) passes it on to a later job of the run. Only the kernel's counters of CPU
+/// time continue.
 #[derive(Debug)]
 pub(crate) struct JobGroup {
     group: Group,
     state: GroupState,
-    /// Tells of processes killed for want of memory; not there without the controller.
+    /// Counts processes killed for lack of memory; `None` without the controller.
     memory_events: Option<File>,
-    /// Leaves without a tenant.
+    /// Unused leaves.
     spare: Vec<Leaf>,
-    /// How many leaves have one.
+    /// The number of leaves in use.
     lent: usize,
-    /// How many leaves were made, which names them.
+    /// The number of leaves created so far, which becomes their name.
     made: u64,
 }
 
 impl JobGroup {
-    /// Makes the group.
+    /// Creates the cgroup.
     pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
         let group = Group::create(path)?;
         let opened = GroupState::open(group.path());
@@ -45,12 +45,12 @@ impl JobGroup {
         })
     }
 
-    /// Returns the group around the leaves.
+    /// Returns the cgroup around the leaves.
     pub(crate) fn group(&self) -> &Group {
         &self.group
     }
 
-    /// Returns a leaf for a process: a spare one, or else a new one.
+    /// Returns an unused leaf, or a new one.
     pub(crate) fn lend(&mut self) -> io::Result<Leaf> {
         let leaf = if let Some(leaf) = self.spare.pop() {
             leaf
@@ -62,10 +62,9 @@ impl JobGroup {
         Ok(leaf)
     }
 
-    /// Takes a leaf back from its tenant.
+    /// Takes back a leaf.
     ///
-    /// One with survivors serves the next process as well: its end kills them, and so does the end
-    /// of the job.
+    /// A leaf with survivors can serve the next process: they are killed at its end, or at the end of the job.
     pub(crate) fn take_back(&mut self, leaf: Leaf) {
         self.lent -= 1;
         if leaf.is_reusable() {
@@ -75,19 +74,19 @@ impl JobGroup {
         }
     }
 
-    /// Lets go of the leaves without a tenant, before the group is removed.
+    /// Drops the unused leaves, before the cgroup is removed.
     pub(crate) fn close_spare(&mut self) {
         self.spare.clear();
     }
 
-    /// Returns whether another job can have the group: nothing of this one is left in it.
+    /// Returns whether another job can use the cgroup: this job left nothing in it.
     pub(crate) fn is_like_new(&self) -> bool {
         self.lent == 0
             && self.state.is_like_new(self.spare.len()).unwrap_or(false)
             && self.spare.iter().all(Leaf::is_like_new)
     }
 
-    /// Counts the processes killed for want of memory since the group was made.
+    /// Returns the number of processes killed for lack of memory since the cgroup was created.
     pub(crate) fn oom_kills(&self) -> Option<u64> {
         let events = self.memory_events.as_ref()?;
         read_number(events, "oom_kill").ok().flatten()

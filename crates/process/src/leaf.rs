@@ -1,4 +1,4 @@
-//! The group of one process and what it starts.
+//! The cgroup of one process and its descendants.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::cgroup::{DEATH_DEADLINE, Group};
 use crate::group_state::GroupState;
 
-/// The group of one process and what it starts, kept open for its next tenant.
+/// The cgroup of one process and its descendants, kept open for the next process.
 #[derive(Debug)]
 pub(crate) struct Leaf {
     group: Group,
@@ -18,7 +18,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// Makes a leaf.
+    /// Creates a leaf.
     pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
         let group = Group::create(path)?;
         let state = GroupState::open(group.path())?;
@@ -29,7 +29,7 @@ impl Leaf {
         })
     }
 
-    /// Returns the descriptor that `clone3` takes.
+    /// Returns the descriptor for `clone3`.
     pub(crate) fn directory(&self) -> BorrowedFd<'_> {
         self.state.directory().as_fd()
     }
@@ -40,31 +40,31 @@ impl Leaf {
         self.group.kill()
     }
 
-    /// Returns whether another process can be started in it: not once it was killed.
+    /// Returns whether another process can be started in it: it must not have been killed.
     ///
-    /// The kernel kills a child at birth if its group was killed during its `clone3`,
-    /// and tells that from a count of kills. Linux 6.18 compares the count of the new
-    /// group with that of the parent's, so what was killed once stays deadly.
+    /// The kernel kills a new child if its cgroup was killed during its `clone3`, which it detects by a count
+    /// of kills. Linux 6.18 compares the count of the new cgroup with that of the parent's cgroup, so in a
+    /// cgroup that was killed once, every new child is killed.
     pub(crate) fn is_reusable(&self) -> bool {
         !self.killed.load(Ordering::Relaxed)
     }
 
-    /// Returns whether it is as it was when it was made, fit for a process of another job.
+    /// Returns whether it is unchanged since its creation, and so fit for another job.
     pub(crate) fn is_like_new(&self) -> bool {
         self.is_reusable() && self.state.is_like_new(0).unwrap_or(false)
     }
 
-    /// Removes the leaf if nothing in it lives; else the group above does later.
+    /// Removes the leaf if no process lives in it; otherwise it is removed later with its parent.
     pub(crate) fn retire(self) {
         let _ = self.group.remove_blocking(Duration::ZERO);
     }
 
-    /// Returns whether it is certain that nothing in it lives.
+    /// Returns whether certainly no process lives in it.
     pub(crate) fn is_deserted(&self) -> bool {
         self.state.is_populated().is_ok_and(|populated| !populated)
     }
 
-    /// Kills what is left and waits until nothing lives.
+    /// Kills all members and waits until they are gone.
     pub(crate) async fn empty(&self) -> io::Result<()> {
         if !self.state.is_populated()? {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Starts process trees and ends them, whatever happens.
+//! Starts process trees, and ends them in every case.
 //!
 //! ```
 //! use process::{Command, NeverStop, Settings, Stdin, Stream, Supervisor, Timing, recover};
@@ -7,7 +7,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let temporary = tempfile::tempdir()?;
 //! # let state_dir = temporary.path();
-//! // What runs before this one have left when they were killed.
+//! // Removes the leftovers of killed runs.
 //! recover(state_dir)?;
 //! let settings = Settings { state_dir: Some(state_dir.to_owned()), ..Settings::default() };
 //! let supervisor = Supervisor::start(settings)?;
@@ -28,10 +28,10 @@
 //! # }
 //! ```
 //!
-//! The types a newcomer needs:
+//! The main types:
 //!
 //! - [`Supervisor`]: one per run of the runner, with its [`Journal`] and its guardian;
-//! - [`ProcessTree`]: one per job, holds everything the job starts;
+//! - [`ProcessTree`]: one per job, contains all processes of the job;
 //! - [`Process`]: one started [`Command`]; [`Process::run`] waits for its [`Outcome`],
 //!   [`ProcessTree::output`] does so for a short tool call.
 //!
@@ -39,29 +39,28 @@
 //!
 //! | event | effect |
 //! |---|---|
-//! | the main process of a [`Process`] ends | everything else it started is killed and gone when `run` returns, `setsid` children included; a pipe still held open is read on for [`Timing::pipe_grace`] first |
+//! | the main process of a [`Process`] ends | all other processes that it started are killed and gone when `run` returns, `setsid` children included; a pipe that is still open is read for [`Timing::pipe_grace`] first |
 //! | [`StopLevel::Cancel`](executor_core::StopLevel::Cancel) | SIGTERM to the process group, SIGKILL after [`Timing::terminate_grace`] |
-//! | [`StopLevel::Abort`](executor_core::StopLevel::Abort) | SIGKILL to everything the process started |
+//! | [`StopLevel::Abort`](executor_core::StopLevel::Abort) | SIGKILL to all processes that it started |
 //! | a [`Process`] or the future of its `run` is dropped | the same, without waiting |
-//! | [`ProcessTree::close`] | everything in the tree is killed and gone on return |
-//! | [`Supervisor::shutdown`] | everything of the run is, the guardian and the journal too |
-//! | the runner is killed | the guardian does it, ends the [`Mount`]s and removes the [`TempDir`]s |
-//! | the guardian is killed as well | [`recover`] does it at the next start |
+//! | [`ProcessTree::close`] | all processes in the tree are killed and gone on return |
+//! | [`Supervisor::shutdown`] | all processes of the run are killed and gone, and the guardian and the journal with them |
+//! | the runner is killed | the guardian kills the processes, unmounts the [`Mount`]s and removes the [`TempDir`]s |
+//! | the guardian is killed as well | [`recover`] does the same at the next start |
 //!
-//! # How processes are held
+//! # Containment
 //!
-//! A job has a cgroup and each of its processes a leaf in it, where the system
-//! allows it. A child starts inside its leaf, so there is no moment in which it
-//! could escape. A job that leaves both empty and as they were hands them on to
-//! the next one; what was killed is removed. Where there are no cgroups the runner becomes a subreaper, and
-//! processes are found by group, by ancestry and by the variable
-//! `RUNWRIGHT_PROCESS_MARKER`; [`Containment::NoCgroup`] says what that misses.
-//! A runner that goes without cgroups must start all its processes through this
-//! crate: a child with a process group of its own that nobody here awaits is
-//! taken for a job's left-over, unless [`adopt_orphans`] says that others' orphans come too.
+//! Where the system allows it, a job has a cgroup, and each of its processes a leaf cgroup in it. A child
+//! starts inside its leaf, so it cannot escape. A job that leaves both empty and unchanged passes them on to
+//! the next one; a killed cgroup is removed.
 //!
-//! Neither way of starting copies the runner's page tables, so the cost does not
-//! grow with the runner; see `benches/spawn.rs`.
+//! Without cgroups the runner becomes a subreaper, and finds processes by group, by ancestry and by the
+//! variable `RUNWRIGHT_PROCESS_MARKER`; [`Containment::NoCgroup`] describes what that misses. Such a runner
+//! must start all its processes through this crate: a child with a process group of its own that this crate
+//! does not await counts as a job's leftover, unless [`adopt_orphans`] announces orphans of other programs.
+//!
+//! Neither method of starting copies the runner's page tables, so the cost does not grow with the runner's
+//! memory; see `benches/spawn.rs`.
 //!
 //! Linux only: pidfds need 5.4, and cgroups are used from 5.14 on.
 

@@ -1,4 +1,4 @@
-//! Mounts that do not outlive their job.
+//! Mounts that end with their job.
 
 use std::error::Error;
 use std::io;
@@ -15,8 +15,8 @@ use crate::user_namespace::can_mount;
 
 /// An overlay on a directory, unmounted when this is dropped.
 ///
-/// Made by [`Supervisor::mount`](crate::Supervisor::mount), which notes it in the journal first, so
-/// it also ends if the runner dies.
+/// [`Supervisor::mount`](crate::Supervisor::mount) records it in the journal before it mounts it, so it also
+/// ends if the runner dies.
 #[derive(Debug)]
 pub struct Mount {
     path: PathBuf,
@@ -45,7 +45,7 @@ impl Mount {
         }
     }
 
-    /// Finds out how overlays are made below `scratch`, an empty directory.
+    /// Finds out how overlays can be mounted below `scratch`, an empty directory.
     pub(crate) fn probe(scratch: &Path, run: &Arc<Shared>) -> Result<Overlays, ProcessError> {
         if !can_mount() {
             return Err(refused(scratch, io::ErrorKind::PermissionDenied.into()));
@@ -56,7 +56,7 @@ impl Mount {
         let mount = Self::record(&target, run)?;
         let scratch = target.parent().unwrap_or(scratch);
         let found = Overlays::probe(scratch, |path| unmount(path).map(drop));
-        // What a try has left mounted, if it cannot be ended now, is ended after the run.
+        // A leftover mount of an attempt that cannot be unmounted now is unmounted after the run.
         if unmount(&target).is_ok() {
             mount.forget()?;
         }
@@ -64,7 +64,7 @@ impl Mount {
     }
 
     fn record(path: &Path, run: &Arc<Shared>) -> Result<Self, ProcessError> {
-        // Only a path without links is unmounted after a crash.
+        // Only a path without symbolic links is unmounted after a crash.
         let parent = path.parent().map(std::fs::canonicalize);
         let path = match (parent, path.file_name()) {
             (Some(Ok(parent)), Some(name)) => parent.join(name),
@@ -81,13 +81,12 @@ impl Mount {
         })
     }
 
-    /// Returns where it is mounted, without links in the path.
+    /// Returns the mount point, without symbolic links in the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Unmounts it, for which the processes that use it should have ended: what is busy for longer
-    /// than a moment is detached.
+    /// Unmounts it. The processes that use it should have ended: a mount that stays busy is detached.
     ///
     /// # Errors
     ///
@@ -113,23 +112,23 @@ impl Mount {
         self.forget()
     }
 
-    /// Sees that the path has not become one with links, which lead to what is not the run's: a job
-    /// can move the directories around its own.
+    /// Checks that the path still has no symbolic links: a job can move the directories around its own, and
+    /// a link could lead to files that are not the run's.
     fn refuse_if_moved(&self) -> io::Result<()> {
         let Some(parent) = self.path.parent() else {
             return Ok(());
         };
         match std::fs::canonicalize(parent) {
             Ok(real) if real == parent => Ok(()),
-            Ok(_) => Err(io::Error::other("a link has come into its path")),
+            Ok(_) => Err(io::Error::other("its path has a symbolic link now")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(io::Error::other("the directory it is in was moved away"))
+                Err(io::Error::other("its parent directory was moved"))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Takes the record back: nothing is mounted.
+    /// Removes the record of a mount that has ended.
     fn forget(&self) -> Result<(), ProcessError> {
         let run = self.run.upgrade();
         let journal = run.as_deref().and_then(Shared::journal);
@@ -143,7 +142,7 @@ impl Drop for Mount {
             && let Err(error) = self.end()
         {
             let error = &error as &dyn Error;
-            tracing::warn!(error, path = %self.path.display(), "A mount is left.");
+            tracing::warn!(error, path = %self.path.display(), "A mount could not be removed.");
         }
     }
 }

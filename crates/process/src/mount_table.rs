@@ -1,4 +1,4 @@
-//! What is mounted where, as this process sees it.
+//! The mounts that this process sees.
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,9 +6,9 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the directories at and below `path` that something is mounted on, newest mount first.
+/// Returns the mount points at and below `path`, newest mount first.
 ///
-/// A directory with two mounts on each other is there twice. The path must be without links.
+/// A directory with two mounts is there twice. The path must have no symbolic links.
 pub(crate) fn points_within(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(within(path, &fs::read("/proc/self/mountinfo")?))
 }
@@ -20,7 +20,7 @@ fn within(path: &Path, table: &[u8]) -> Vec<PathBuf> {
     points.filter(|point| point.starts_with(path)).collect()
 }
 
-/// Undoes the octal escapes, which stand for blanks, backslashes and what ends a line.
+/// Decodes octal escapes, which stand for blanks, backslashes and line ends.
 fn unescape(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mounts_below_come_newest_first_and_neighbours_not_at_all() {
+    fn mounts_within_a_directory_are_newest_first() {
         let table = b"41 31 0:38 / /srv/a rw - tmpfs none rw\n\
             42 31 0:39 / /srv/a/b rw shared:3 - ext4 /dev/x rw\n\
             43 31 0:40 / /srv/ab rw - tmpfs none rw\n\

@@ -4,26 +4,27 @@ use std::io;
 
 use crate::children;
 
-/// Lets orphans of all descendants come to this program, and of its jobs only those end that carry their marker.
+/// Makes this program the parent of all orphaned descendants, and limits the killing of orphans to those with
+/// a marker.
 ///
-/// For a program that others' processes come to as well: what an entry point started before it, what somebody
-/// starts from outside. Such orphans are collected by [`collect_orphans`] when they are dead, and never killed,
-/// while one that a job left behind is still found by its marker or its group.
+/// For a program that also inherits processes of others, such as those that an entry point started before it.
+/// [`collect_orphans`] collects these when they are dead, and they are never killed. A leftover of a job is
+/// still found by its marker or group.
 ///
 /// # Errors
 ///
-/// Fails if the kernel refuses, which it does to no process.
+/// Fails if the kernel refuses, which does not happen in practice.
 pub fn adopt_orphans() -> io::Result<()> {
     children::share();
     children::become_subreaper()
 }
 
-/// Collects the orphans that are dead by now. Call it on every SIGCHLD.
+/// Collects dead orphans. Call it on every SIGCHLD.
 ///
-/// Spares the children that this crate started: the owner of a [`Process`](crate::Process) collects
-/// those. Children that other code started are *not* spared, so only a program that starts everything through
-/// this crate may call it.
+/// It leaves children that this crate started to the owner of their [`Process`](crate::Process). It does
+/// collect children that other code started, so only a program that starts all processes through this crate
+/// may call it.
 pub fn collect_orphans() {
     children::collect_abandoned();
-    children::collect_strangers();
+    children::collect_unawaited();
 }

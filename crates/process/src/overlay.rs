@@ -1,4 +1,4 @@
-//! Overlays: a directory that shows another one, and keeps what is changed apart from it.
+//! Overlays: directories that show another one and store changes in a layer of their own.
 
 use std::ffi::CString;
 use std::fs;
@@ -9,10 +9,10 @@ use std::path::Path;
 use fail_point::fail_point;
 use rustix::mount::MountFlags;
 
-/// The ways of making an overlay, best first.
+/// The mount options of overlays, best first.
 const KINDS: [Kind; 3] = [
-    // A directory of the lower layer can be renamed, and nothing waits for the disk: what a crash
-    // of the machine leaves of a job is worth nothing.
+    // Directories of the lower layer can be renamed, and nothing waits for the disk: after a crash of the
+    // machine the files of a job are worthless.
     Kind {
         options: "redirect_dir=on,index=off,volatile",
         renames: true,
@@ -22,8 +22,8 @@ const KINDS: [Kind; 3] = [
         options: "redirect_dir=on,index=off",
         renames: true,
     },
-    // In a user namespace. Renaming a directory of the lower layer answers "another device" here,
-    // as between two file systems, and programs like `mv` copy then.
+    // In a user namespace. Renaming a directory of the lower layer fails with "another device", as between
+    // two file systems, and programs such as `mv` then copy.
     Kind {
         options: "userxattr,volatile",
         renames: false,
@@ -37,26 +37,26 @@ struct Kind {
     renames: bool,
 }
 
-/// The directories of an overlay; the last two are on one file system.
+/// The directories of an overlay; `upper` and `work` are on one file system.
 #[derive(Debug, Clone, Copy)]
 pub struct Layers<'a> {
-    /// What is shown, the uppermost first. It must not change as long as it is.
+    /// The lower layers, the uppermost first. They must not change while they are mounted.
     pub lower: &'a [&'a Path],
-    /// Where changes are kept.
+    /// The layer for changes.
     pub upper: &'a Path,
     /// An empty directory for the kernel.
     pub work: &'a Path,
 }
 
-/// So long may the options of a mount be, with the zero at their end.
-const LONGEST_OPTIONS: usize = 4096;
+/// The largest size of mount options, with their final NUL.
+const MAX_OPTIONS: usize = 4096;
 
 impl Layers<'_> {
-    /// Returns whether the kernel takes so many names, and so long ones.
+    /// Returns whether the paths fit into the mount options.
     pub fn fit(&self) -> bool {
         let of_kind = KINDS.iter().map(|kind| kind.options.len()).max();
         let names = self.options().len();
-        names + of_kind.unwrap_or(0) + ",".len() < LONGEST_OPTIONS
+        names + of_kind.unwrap_or(0) + ",".len() < MAX_OPTIONS
     }
 
     fn options(&self) -> Vec<u8> {
@@ -75,14 +75,14 @@ impl Layers<'_> {
     }
 }
 
-/// How overlays are made here, as [`Supervisor::overlays`](crate::Supervisor::overlays) found out.
+/// The kind of overlays that this host supports, from [`Supervisor::overlays`](crate::Supervisor::overlays).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overlays {
     kind: Kind,
 }
 
 impl Overlays {
-    /// Finds the best kind that works in the directory `scratch`, by trying. `unmount` ends a try.
+    /// Finds the best kind that works in the directory `scratch`, by attempts that `unmount` ends.
     pub(crate) fn probe(
         scratch: &Path,
         unmount: impl Fn(&Path) -> io::Result<()>,
@@ -110,7 +110,7 @@ impl Overlays {
         )?)
     }
 
-    /// Does what jobs do and overlays may refuse.
+    /// Tries operations of jobs that some overlays do not support.
     fn attempt(self, scratch: &Path, unmount: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
         let [lower, upper, work, target] =
             ["lower", "upper", "work", "target"].map(|name| scratch.join(name));
@@ -139,15 +139,13 @@ impl Overlays {
         fs::remove_dir_all(&replaced)?;
         fs::create_dir(&replaced)?;
         if fs::read_dir(&replaced)?.next().is_some() {
-            return Err(io::Error::other(
-                "what was removed in an overlay comes back",
-            ));
+            return Err(io::Error::other("removed files reappear in the overlay"));
         }
         Ok(())
     }
 }
 
-/// Separators of the options are taken literally after a backslash.
+/// Escapes the separators of options with a backslash.
 fn escape_into(options: &mut Vec<u8>, path: &Path) {
     for byte in path.as_os_str().as_bytes() {
         if matches!(byte, b'\\' | b':' | b',') {
@@ -177,7 +175,7 @@ mod tests {
         let strange = Path::new("/a,b:c\\");
         let escaped = "lowerdir=/a\\,b\\:c\\\\,upperdir=/u,workdir=/w";
         assert!(check(&[strange], escaped));
-        let long = format!("/{}", "x".repeat(LONGEST_OPTIONS));
+        let long = format!("/{}", "x".repeat(MAX_OPTIONS));
         let long = Path::new(&long);
         let expect = format!("lowerdir={},upperdir=/u,workdir=/w", long.display());
         assert!(!check(&[long], &expect));

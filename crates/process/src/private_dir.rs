@@ -1,4 +1,4 @@
-//! Directories that nobody but their owner may enter.
+//! Directories that only their owner may enter.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -8,15 +8,14 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, open};
 
-/// Makes a directory for its owner alone, with parents as they usually are.
+/// Creates a directory that only its owner may enter, and its parents with default permissions.
 ///
-/// One that is there already is closed to others. A link in its place is refused,
-/// wherever it leads: a job could have put it there.
+/// An existing directory gets these permissions too. A symbolic link in its place is refused, wherever it
+/// leads, because a job may have created it.
 ///
 /// # Errors
 ///
-/// Fails if something else has the name, if it belongs to another user, or if it
-/// cannot be made.
+/// Fails if the path is not a directory, if it belongs to another user, or if it cannot be created.
 pub fn make_private_dir(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
@@ -30,13 +29,12 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives the owner all rights on an open directory, and everybody else none.
+/// Gives all permissions on an open directory to its owner, and none to others.
 ///
-/// Works on the descriptor, so a directory that is exchanged for a link meanwhile
-/// is not followed.
+/// It works on the descriptor, so a directory that is replaced by a link meanwhile is not followed.
 pub(crate) fn open_to_owner_only(directory: &OwnedFd) -> io::Result<()> {
-    // A descriptor opened for its path alone takes no chmod, but its name in
-    // /proc does, and needs no permission on the directory itself.
+    // A descriptor opened with O_PATH does not support fchmod, but its name in /proc supports chmod, and
+    // needs no permission on the directory.
     let name = format!("/proc/self/fd/{}", directory.as_raw_fd());
     Ok(rustix::fs::chmod(name, Mode::RWXU)?)
 }
@@ -52,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_closed_to_others() {
+    fn existing_directory_becomes_private() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("parent/private");
         make_private_dir(&path).unwrap();
@@ -65,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_its_place_is_refused() {
+    fn symbolic_link_is_refused() {
         let root = tempfile::tempdir().unwrap();
         let target = root.path().join("target");
         fs::create_dir(&target).unwrap();

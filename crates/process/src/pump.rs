@@ -12,7 +12,7 @@ use crate::sink::{OutputSink, Stream};
 
 const BUFFER_SIZE: usize = 64 * 1024;
 
-/// Full buffers taken from a stream before others get their turn.
+/// The number of full buffers read from one stream before the others are served.
 const READS_PER_TURN: usize = 16;
 
 /// The three pipes of one process and one buffer for both output streams.
@@ -28,7 +28,7 @@ pub(crate) struct Pump<'a, S: ?Sized> {
     idle: Idle,
 }
 
-/// Notices silence after output, without touching a timer for every read.
+/// Detects silence after output, without setting a timer for every read.
 struct Idle {
     after: Duration,
     last_output: Instant,
@@ -36,7 +36,7 @@ struct Idle {
     timer: Pin<Box<Sleep>>,
 }
 
-/// What to do next.
+/// The next action.
 enum Event {
     Write,
     Read(Stream),
@@ -77,7 +77,7 @@ impl<'a, S: OutputSink + ?Sized> Pump<'a, S> {
         self.stdin.is_some() || self.has_output()
     }
 
-    /// Returns whether output may still come.
+    /// Returns whether there may be more output.
     pub(crate) fn has_output(&self) -> bool {
         self.stdout.is_some() || self.stderr.is_some()
     }
@@ -86,7 +86,7 @@ impl<'a, S: OutputSink + ?Sized> Pump<'a, S> {
         self.bytes
     }
 
-    /// Waits for one pipe and serves it. May be dropped at its await.
+    /// Waits for one pipe and serves it. The future may be dropped.
     pub(crate) async fn turn(&mut self) -> io::Result<()> {
         let event = tokio::select! {
             ready = writable(self.stdin.as_ref()) => ready.map(|()| Event::Write),
@@ -108,11 +108,10 @@ impl<'a, S: OutputSink + ?Sized> Pump<'a, S> {
         }
     }
 
-    /// Takes what is in the pipes now, without waiting.
+    /// Reads the current content of the pipes, without waiting.
     ///
-    /// One pipe's capacity is enough: more was written after the call. The
-    /// kernel is asked directly, since the runtime may not have heard yet that
-    /// there is something to read.
+    /// One pipe's capacity is enough: more was written after the call. It reads from the kernel directly,
+    /// because the runtime may not know yet that the pipe is readable.
     pub(crate) fn drain(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             let capacity = self.receiver(stream).map(capacity);
@@ -121,12 +120,12 @@ impl<'a, S: OutputSink + ?Sized> Pump<'a, S> {
                     Ok(rustix::io::read(pipe, buffer)?)
                 })
             {
-                tracing::warn!(%error, ?stream, "The rest of the output cannot be read.");
+                tracing::warn!(%error, ?stream, "The rest of the output could not be read.");
             }
         }
     }
 
-    /// Reads until the pipe is empty or at least `limit` bytes came.
+    /// Reads until the pipe is empty or at least `limit` bytes were read.
     fn read(
         &mut self,
         stream: Stream,
@@ -166,7 +165,7 @@ impl<'a, S: OutputSink + ?Sized> Pump<'a, S> {
             Ok(count) => self.written += count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
-            // The process need not read its input to the end.
+            // A process may leave input unread.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 self.written = self.input.len();
             }

@@ -1,4 +1,4 @@
-//! One process of a job and what it starts.
+//! One process of a job and its descendants.
 
 use std::io;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::scan::{self, Sought};
 use crate::sys::{ChildStdio, Started, clone, once_written, posix};
 use crate::tree::Tree;
 
-/// Processes that are not over yet, in all trees of this program.
+/// The number of running processes in all trees of this program.
 static ACTIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// One process and all it starts, as far as they can be told from others.
+/// One process and its descendants, as far as they can be identified.
 #[derive(Debug)]
 pub(crate) struct Scope {
     tree: Arc<Tree>,
@@ -30,8 +30,7 @@ impl Scope {
     pub(crate) fn new(tree: Arc<Tree>, marker: String) -> Result<Self, ProcessError> {
         let leaf = tree.leaf()?;
         let oom_kills = tree.oom_kills();
-        // Counted before the start, so that no sweep takes what the process
-        // starts for somebody's left-over.
+        // Counted before the start, so that no sweep mistakes a descendant for a leftover.
         ACTIVE.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             tree,
@@ -41,10 +40,10 @@ impl Scope {
         })
     }
 
-    /// Starts the main process in the leaf, or without if the kernel will not have it there.
+    /// Starts the main process in the leaf, or outside if the kernel refuses.
     ///
-    /// Some kernels kill at its birth whatever starts in a new group, if the group
-    /// of the runner was itself killed before; see [`Leaf::is_reusable`].
+    /// Some kernels kill every child that starts in a new cgroup, if the runner's own cgroup was killed
+    /// before; see [`Leaf::is_reusable`].
     pub(crate) fn start(&mut self, command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
         let Some(leaf) = &self.leaf else {
             return start_without_leaf(command, stdio);
@@ -53,7 +52,7 @@ impl Scope {
         let started = once_written(|| {
             children::start(|| {
                 clone::spawn(command, &stdio, Some(leaf.directory())).unwrap_or_else(|error| {
-                    // Without room for processes the other way would not do either.
+                    // Without room for processes a start outside would fail too.
                     refused = error.kind() != io::ErrorKind::WouldBlock;
                     Err(error)
                 })
@@ -64,7 +63,7 @@ impl Scope {
             Err(error) if refused => error,
             Ok(child) if !child.begun && !self.tree.may_be_killed() => {
                 children::collect(child.pid)?;
-                io::Error::other("the kernel kills what starts in a new group")
+                io::Error::other("the kernel kills processes that start in a new cgroup")
             }
             started => return started,
         };
@@ -73,7 +72,7 @@ impl Scope {
         start_without_leaf(command, stdio)
     }
 
-    /// Kills the group of the main process, and everything else in reach, at once.
+    /// Kills the main process's group, and all other known processes, at once.
     ///
     /// `leader` must not have been collected yet.
     pub(crate) fn kill(&self, leader: Option<Pid>) {
@@ -83,7 +82,7 @@ impl Scope {
         match &self.leaf {
             Some(leaf) => {
                 if let Err(error) = leaf.kill() {
-                    tracing::warn!(%error, "A cgroup leaf cannot be killed.");
+                    tracing::warn!(%error, "A leaf cgroup could not be killed.");
                 }
             }
             None if self.tree.trusts_groups() => {}
@@ -93,12 +92,12 @@ impl Scope {
         }
     }
 
-    /// Returns whether it is certain that nothing lives in it any more.
+    /// Returns whether certainly no process of it lives.
     pub(crate) fn is_deserted(&self) -> bool {
         self.leaf.as_ref().is_some_and(Leaf::is_deserted)
     }
 
-    /// Kills what outlived the main process and waits until it is gone.
+    /// Kills the survivors of the main process and waits until they are gone.
     pub(crate) async fn end(&mut self, leader: Option<Pid>) -> Result<(), ProcessError> {
         if let Some(leader) = leader {
             let _ = kill_process_group(leader, Signal::KILL);
@@ -119,7 +118,7 @@ impl Scope {
             return Ok(());
         }
         if children::adopts() && children::adopted().is_empty() {
-            // Whatever outlives its parent becomes our child, or is below one.
+            // A process that outlives its parent is an adopted child, or below one.
             return Ok(());
         }
         let marker = self.marker.clone();
@@ -132,15 +131,16 @@ impl Scope {
         }
     }
 
-    /// Returns whether the kernel killed for want of memory since the start.
+    /// Returns whether the kernel killed a process for lack of memory since the start.
     pub(crate) fn oom_killed(&self) -> bool {
         self.tree.oom_kills() > self.oom_kills
     }
 }
 
-/// Starts a process in a session of its own; where the kernel or a sandbox has no `clone3`, in a
-/// group of its own only, and then it can reach the runner's terminal, and has what the runner
-/// inherited of open files.
+/// Starts a process in a session of its own.
+///
+/// Where the kernel or a sandbox does not support `clone3`, it only gets a process group of its own: it can then
+/// reach the runner's terminal, and inherits files that the runner inherited.
 fn start_without_leaf(command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
     let mut refused = false;
     let started = once_written(|| {
@@ -153,7 +153,7 @@ fn start_without_leaf(command: &Prepared, stdio: ChildStdio) -> io::Result<Start
     });
     match started {
         Err(error) if refused => {
-            tracing::debug!(%error, "Processes get no session of their own here.");
+            tracing::debug!(%error, "Processes cannot get sessions of their own.");
             children::start(|| posix::spawn(command, stdio))
         }
         started => started,
@@ -167,7 +167,7 @@ impl Drop for Scope {
     }
 }
 
-/// Kills what carries the marker until nothing does, and collects the dead.
+/// Kills processes with the marker until there are none, and collects them.
 pub(crate) fn sweep(sought: Sought<'_>, leader: Option<Pid>) -> Result<(), ProcessError> {
     let adopts = children::adopts();
     let orphans = || {
@@ -176,8 +176,8 @@ pub(crate) fn sweep(sought: Sought<'_>, leader: Option<Pid>) -> Result<(), Proce
         } else {
             Vec::new()
         };
-        // One that shed both marker and group could be any job's, so it is only
-        // ours if no other job could have made it.
+        // An orphan without marker and group could belong to any job, so it is killed only if no other
+        // job is running.
         let alone = ACTIVE.load(Ordering::Relaxed) <= usize::from(leader.is_some());
         if alone && !children::are_shared() {
             orphans
@@ -191,12 +191,12 @@ pub(crate) fn sweep(sought: Sought<'_>, leader: Option<Pid>) -> Result<(), Proce
         .map_err(|count| ProcessError::Survivors { count })
 }
 
-/// Kills what carries a marker that begins so, in whatever tree it is.
+/// Kills processes whose marker has this prefix, in all trees.
 pub(crate) async fn sweep_run(prefix: String) -> Result<(), ProcessError> {
     blocking(move || sweep(Sought::MarkerPrefix(&prefix), None)).await
 }
 
-/// Runs a scan of all processes where it holds up no other task.
+/// Runs a scan of all processes on a thread for blocking work.
 pub(crate) async fn blocking<T: Send + 'static>(
     action: impl FnOnce() -> Result<T, ProcessError> + Send + 'static,
 ) -> Result<T, ProcessError> {
@@ -206,7 +206,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
             Ok(panic) => std::panic::resume_unwind(panic),
             // The runtime shuts down.
             Err(canceled) => Err(ProcessError::Containment {
-                reason: "look for what is left".to_owned(),
+                reason: "find remaining processes".to_owned(),
                 source: Some(io::Error::other(canceled)),
             }),
         },

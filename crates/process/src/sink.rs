@@ -1,4 +1,4 @@
-//! Where the output of a process goes.
+//! The receiver of a process's output.
 
 use executor_core::{JobTrace, TraceStream};
 
@@ -11,16 +11,16 @@ pub enum Stream {
     Stderr,
 }
 
-/// Takes the output of a process, in order within each stream.
+/// Receives the output of a process, in order within each stream.
 ///
-/// Called from the task that waits for the process. While `write` runs nothing
-/// is read, so a slow sink slows the process down instead of filling memory.
-/// Every closure `FnMut(Stream, &[u8])` is a sink; [`TraceOutput`] leads to a job's log.
+/// The task that waits for the process calls it. Nothing is read while `write` runs, so a slow sink slows the
+/// process down instead of filling memory. Every closure `FnMut(Stream, &[u8])` is a sink; [`TraceOutput`]
+/// writes to a job's log.
 pub trait OutputSink: Send {
-    /// Takes the next bytes of a stream: at most 64 KiB, never empty, cut anywhere.
+    /// Receives the next bytes of a stream: at most 64 KiB, never empty, split anywhere.
     fn write(&mut self, stream: Stream, bytes: &[u8]);
 
-    /// Called once each time both streams have been silent for
+    /// Called once whenever both streams have been silent for
     /// [`Timing::idle_after`](crate::Timing::idle_after), so that a partial line can be shown.
     fn idle(&mut self);
 }
@@ -33,7 +33,7 @@ impl<F: FnMut(Stream, &[u8]) + Send> OutputSink for F {
     fn idle(&mut self) {}
 }
 
-/// Passes both streams on to a job's log, each as what it is.
+/// Writes both streams to a job's log, as separate streams.
 #[derive(Debug, Clone, Copy)]
 pub struct TraceOutput<'a>(pub &'a dyn JobTrace);
 

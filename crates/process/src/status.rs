@@ -1,4 +1,4 @@
-//! How a process ended.
+//! The end of a process.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use executor_core::StopLevel;
 pub struct Outcome {
     /// The main process's own status.
     pub status: ExitStatus,
-    /// Whether it ended by itself or was made to.
+    /// Whether it ended by itself or was stopped.
     pub ended: Ended,
     /// CPU time and memory of the main process and the children it waited for.
     pub usage: Usage,
-    /// Whether the kernel killed something in the tree for want of memory meanwhile.
+    /// Whether the kernel killed a process of the tree for lack of memory meanwhile.
     ///
     /// Always false where the tree has no memory controller.
     pub oom_killed: bool,
     /// Whether a pipe was cut after the pipe grace because a background process held it.
     pub output_cut: bool,
-    /// Bytes handed to the sink: standard output, standard error.
+    /// The bytes of standard output and standard error.
     pub bytes: [u64; 2],
     /// Time from the start to the end of the main process.
     pub elapsed: Duration,
@@ -34,7 +34,7 @@ impl Outcome {
     }
 }
 
-/// The status a process left behind.
+/// The exit status of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExitStatus {
     /// It called `exit` with this code.
@@ -79,18 +79,18 @@ impl fmt::Display for ExitStatus {
 /// Why a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ended {
-    /// Nobody asked it to.
+    /// No stop was requested.
     ByItself,
-    /// It was asked to stop before it ended.
+    /// A stop was requested before it ended.
     Stopped {
         /// The strongest request made before the end.
         level: StopLevel,
-        /// Whether it had to be killed, by request or because the grace ran out.
+        /// Whether it was killed, by request or after the grace period.
         killed: bool,
     },
 }
 
-/// What a process used, as the kernel counted it.
+/// The resources that a process used, as counted by the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {

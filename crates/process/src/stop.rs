@@ -1,23 +1,21 @@
-//! Asking a running process to stop.
+//! Requests to stop a running process.
 
 use std::future::{Future, pending};
 
 use executor_core::{Cancellation, StopLevel};
 
-/// Notifies the owner of a process when the process must stop.
+/// Tells when a process must stop.
 ///
-/// [`StopLevel::Cancel`] is SIGTERM to its group and SIGKILL when the grace is
-/// over, [`StopLevel::Abort`] SIGKILL at once. [`Cancellation`] and [`NeverStop`]
-/// implement it.
+/// [`StopLevel::Cancel`] is SIGTERM to its group and SIGKILL after the grace period, [`StopLevel::Abort`]
+/// SIGKILL at once. [`Cancellation`] and [`NeverStop`] implement it.
 pub trait StopSignal: Sync {
-    /// Completes once at least `level` is requested, at once if it already is.
+    /// Waits until at least `level` is requested.
     ///
-    /// Never completes if that cannot happen any more. Several of these futures
-    /// are alive at the same time, and each may be dropped at any await.
+    /// Several of these futures exist at the same time, and each may be dropped at any await.
     fn reached(&self, level: StopLevel) -> impl Future<Output = ()> + Send;
 }
 
-/// A signal that never comes.
+/// A stop signal that never comes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NeverStop;
 

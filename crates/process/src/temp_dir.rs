@@ -1,4 +1,4 @@
-//! Directories that do not outlive their job.
+//! Directories that are removed with their job.
 
 use std::error::Error;
 use std::fs::DirBuilder;
@@ -14,14 +14,14 @@ use crate::remove::remove_tree_off_thread;
 use crate::supervisor::Shared;
 use crate::unmount::remove_job_tree;
 
-/// A directory only its owner may enter, removed when this is dropped.
+/// A directory that only its owner may enter, removed when this is dropped.
 ///
-/// Made by [`Supervisor::temp_dir`](crate::Supervisor::temp_dir), which notes it
-/// in the journal first, so it is also removed if the runner dies.
+/// [`Supervisor::temp_dir`](crate::Supervisor::temp_dir) records it in the journal before it creates it, so it
+/// is also removed if the runner dies.
 #[derive(Debug)]
 pub struct TempDir {
     path: PathBuf,
-    /// Has the journal that knows of the directory. Once the run is over, its guardian has both.
+    /// The run, with the journal that has the record. After the run, its guardian removes the directory.
     run: Weak<Shared>,
     removed: bool,
 }
@@ -49,7 +49,7 @@ impl TempDir {
         }
     }
 
-    /// Takes the record back: the directory is gone.
+    /// Removes the record of a directory that no longer exists.
     fn forget(&self) -> Result<(), ProcessError> {
         let run = self.run.upgrade();
         let journal = run.as_deref().and_then(Shared::journal);
@@ -61,7 +61,7 @@ impl TempDir {
         &self.path
     }
 
-    /// Removes the directory with all it holds, links not followed.
+    /// Removes the directory with all its content, without following links.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl TempDir {
 impl TempDir {
     async fn remove_off_thread(&self) -> io::Result<()> {
         match remove_tree_off_thread(&self.path).await {
-            // A job has left something mounted in it: rare, so a blocked thread does no harm.
+            // A job left a mount in it: rare, so a blocked thread does no harm.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                 remove_job_tree(&self.path)
             }
@@ -101,7 +101,7 @@ impl Drop for TempDir {
         });
         if let Err(error) = removed.and_then(|()| self.forget()) {
             let error = &error as &dyn Error;
-            tracing::warn!(error, path = %self.path.display(), "A temporary directory is left.");
+            tracing::warn!(error, path = %self.path.display(), "A temporary directory could not be removed.");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Taking away what is mounted on a directory.
+//! Unmounting.
 
 use std::fs;
 use std::io;
@@ -11,19 +11,19 @@ use rustix::mount::UnmountFlags;
 use crate::mount_table::points_within;
 use crate::remove::remove_tree;
 
-/// How often a busy mount is tried again: the last process of a job may just be leaving it.
-const TRIES: u32 = 25;
+/// The number of attempts at a busy mount: the last process of a job may just be exiting.
+const ATTEMPTS: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(2);
-/// A job may have mounted more on the same directory.
-const DEEPEST_STACK: u32 = 16;
+/// The largest number of mounts on one directory; a job may have added some.
+const MAX_STACKED: u32 = 16;
 
-/// Unmounts all there is on `path`, and returns whether there was anything.
+/// Removes all mounts on `path`, and returns whether there were any.
 ///
-/// What stays busy is detached with all that is mounted below it: it leaves the file system at once
-/// and ends with its last user.
+/// A mount that stays busy is detached with all mounts below it: it leaves the file system at once and ends
+/// with its last user.
 pub(crate) fn unmount(path: &Path) -> io::Result<bool> {
     let mut found = false;
-    for _ in 0..DEEPEST_STACK {
+    for _ in 0..MAX_STACKED {
         if !unmount_one(path)? {
             break;
         }
@@ -32,21 +32,20 @@ pub(crate) fn unmount(path: &Path) -> io::Result<bool> {
     Ok(found)
 }
 
-/// Removes a directory that was a job's alone, with what the job has left mounted in it.
+/// Removes a directory that only one job used, also with mounts in it.
 ///
-/// As [`remove_tree`], but where something is mounted, that is detached first: what it shows is
-/// somebody else's and stays as it is, and the next job can have the place. The job's processes must
-/// have ended.
+/// As [`remove_tree`], but mounts are detached first: the mounted files are not the job's and stay unchanged.
+/// The job's processes must have ended.
 ///
 /// # Errors
 ///
-/// As [`remove_tree`], also where this process may not unmount.
+/// As [`remove_tree`], and when this process may not unmount.
 pub fn remove_job_tree(path: &Path) -> io::Result<()> {
     match remove_tree(path) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             detach_within(path).map_err(|source| {
                 let kind = source.kind();
-                io::Error::new(kind, format!("{error}, and stays: {source}"))
+                io::Error::new(kind, format!("{error}, and cannot be unmounted: {source}"))
             })?;
             remove_tree(path)
         }
@@ -56,9 +55,9 @@ pub fn remove_job_tree(path: &Path) -> io::Result<()> {
 
 fn detach_within(path: &Path) -> io::Result<()> {
     for point in points_within(&fs::canonicalize(path)?)? {
-        tracing::info!(point = %point.display(), "What a job has left mounted is detached.");
+        tracing::info!(point = %point.display(), "A mount of a job is detached.");
         match rustix::mount::unmount(&point, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH) {
-            // It went with the one it was in.
+            // It was detached together with the mount around it.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
@@ -67,20 +66,20 @@ fn detach_within(path: &Path) -> io::Result<()> {
 }
 
 fn unmount_one(path: &Path) -> io::Result<bool> {
-    let mut tries = 0;
+    let mut attempts = 0;
     loop {
-        let detach = if tries < TRIES {
+        let detach = if attempts < ATTEMPTS {
             UnmountFlags::empty()
         } else {
             UnmountFlags::DETACH
         };
         match rustix::mount::unmount(path, UnmountFlags::NOFOLLOW | detach) {
             Ok(()) => return Ok(true),
-            // Nothing is mounted there, or there is nothing at all.
+            // It is not a mount point, or does not exist.
             Err(Errno::INVAL | Errno::NOENT | Errno::NOTDIR) => return Ok(false),
-            Err(Errno::BUSY) if tries < TRIES => std::thread::sleep(PAUSE),
+            Err(Errno::BUSY) if attempts < ATTEMPTS => std::thread::sleep(PAUSE),
             Err(error) => return Err(error.into()),
         }
-        tries += 1;
+        attempts += 1;
     }
 }

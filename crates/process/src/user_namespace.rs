@@ -1,4 +1,4 @@
-//! Mounting without being root.
+//! Mounting without root.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use rustix::thread::{CapabilitySet, UnshareFlags, capabilities, unshare_unsafe};
 
 use crate::error::ProcessError;
 
-/// Set once, by the only thread there is: a process has one user namespace.
+/// Set once, while there is only one thread.
 static ENTERED: AtomicBool = AtomicBool::new(false);
 
 /// Returns whether this process may mount.
@@ -17,16 +17,15 @@ pub fn can_mount() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Gives this process a user namespace and a mount namespace of its own, so that it may mount.
+/// Moves this process to a user namespace and a mount namespace of its own, in which it may mount.
 ///
-/// User and group stay what they are, and nothing it mounts is seen outside. Call it at the very
-/// start, before any thread is: before the tokio runtime, too. It cannot be undone, and it costs
-/// what is started from here on: `sudo` and other set-uid programs do not work, and a container
-/// engine outside does not see the mounts.
+/// User and group do not change, and its mounts are invisible outside. Call it at the very start, before
+/// other threads and the tokio runtime exist. It cannot be undone, and it limits the processes started later:
+/// `sudo` and other set-uid programs do not work, and a container engine outside does not see the mounts.
 ///
 /// # Errors
 ///
-/// Fails if there are other threads, or the system does not let users have namespaces.
+/// Fails if there are other threads, or if the system does not allow user namespaces.
 pub fn enter_user_namespace() -> Result<(), ProcessError> {
     let failed = |step| move |source: io::Error| ProcessError::UserNamespace { step, source };
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
@@ -36,7 +35,7 @@ pub fn enter_user_namespace() -> Result<(), ProcessError> {
         reason = "unsafe as it may split a process's threads; the kernel refuses these flags \
                   where there is more than one"
     )]
-    // SAFETY: neither flag parts descriptors or memory between threads.
+    // SAFETY: neither flag separates descriptors or memory between threads.
     let unshared = unsafe { unshare_unsafe(flags) };
     unshared.map_err(|error| failed("unshare")(error.into()))?;
     match fs::write("/proc/self/setgroups", "deny") {
@@ -52,26 +51,26 @@ pub fn enter_user_namespace() -> Result<(), ProcessError> {
     Ok(())
 }
 
-/// Does `start` where no later mount of this process is seen, if it mounts in a namespace of its own.
+/// Calls `start` where later mounts of this process are invisible, if it has a mount namespace of its own.
 ///
-/// A guardian has no right to unmount there: programs that are started have no capabilities. It
-/// need not, if it never sees the mounts. A directory something is mounted on elsewhere can be
-/// removed, and the mount ends with that.
-pub(crate) fn apart_from_mounts<T: Send>(start: impl FnOnce() -> T + Send) -> io::Result<T> {
+/// A guardian could not unmount there, because started programs have no capabilities. It does not need to
+/// if it never sees the mounts: it can remove a directory that is a mount point elsewhere, which ends the
+/// mount.
+pub(crate) fn without_later_mounts<T: Send>(start: impl FnOnce() -> T + Send) -> io::Result<T> {
     if !ENTERED.load(Ordering::Acquire) {
         return Ok(start());
     }
-    let apart = || {
+    let isolated = || {
         #[expect(
             unsafe_code,
-            reason = "unsafe as it parts this thread from the others, which ends here"
+            reason = "unsafe as it separates this thread from the others; the thread ends here"
         )]
-        // SAFETY: the flag parts neither descriptors nor memory, and the thread does nothing else.
+        // SAFETY: the flag separates neither descriptors nor memory, and the thread does nothing else.
         unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
         Ok(start())
     };
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().spawn_scoped(scope, apart)?;
+        let thread = std::thread::Builder::new().spawn_scoped(scope, isolated)?;
         thread
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -67,7 +67,7 @@ pub use git::RepositoryError;
 #[doc(no_inline)]
 pub use job_runner::{
     ArtifactError, CacheError, FailedScript, JobTerminal, LocalCacheEntry, LocalCaches, MayChange,
-    RemovedCache, SnapshotError, SnapshotMeans, StoredArtifact, StoredArtifacts, Terminals, Visit,
+    RemovedCache, SnapshotError, SnapshotMethod, StoredArtifact, StoredArtifacts, Terminals, Visit,
     VisitPoint, Visitor, WatchChanges,
 };
 #[doc(no_inline)]

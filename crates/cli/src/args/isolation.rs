@@ -1,5 +1,5 @@
 use clap::{Args, ValueEnum};
-use workstation::{Isolation, SnapshotMeans};
+use workstation::{Isolation, SnapshotMethod};
 
 /// What keeps jobs apart from each other and from the working tree.
 #[derive(Debug, Args)]
@@ -47,10 +47,10 @@ impl IsolationArgs {
     /// Returns what was chosen, if anything was.
     pub(crate) fn explicit(&self) -> Option<Isolation> {
         let means = match self.snapshot {
-            None | Some(MeansArg::Auto) => SnapshotMeans::Auto,
-            Some(MeansArg::Overlay) => SnapshotMeans::Overlay,
-            Some(MeansArg::Reflink) => SnapshotMeans::Reflink,
-            Some(MeansArg::Copy) => SnapshotMeans::Copy,
+            None | Some(MeansArg::Auto) => SnapshotMethod::Auto,
+            Some(MeansArg::Overlay) => SnapshotMethod::Overlay,
+            Some(MeansArg::Reflink) => SnapshotMethod::Reflink,
+            Some(MeansArg::Copy) => SnapshotMethod::Copy,
         };
         match self.isolation {
             _ if self.in_place => Some(Isolation::None),
@@ -67,10 +67,10 @@ impl IsolationArgs {
             return vec![];
         };
         match explicit {
-            Isolation::Snapshot(SnapshotMeans::Auto) => vec!["--isolation", "snapshot"],
-            Isolation::Snapshot(SnapshotMeans::Overlay) => vec!["--snapshot", "overlay"],
-            Isolation::Snapshot(SnapshotMeans::Reflink) => vec!["--snapshot", "reflink"],
-            Isolation::Snapshot(SnapshotMeans::Copy) => vec!["--snapshot", "copy"],
+            Isolation::Snapshot(SnapshotMethod::Auto) => vec!["--isolation", "snapshot"],
+            Isolation::Snapshot(SnapshotMethod::Overlay) => vec!["--snapshot", "overlay"],
+            Isolation::Snapshot(SnapshotMethod::Reflink) => vec!["--snapshot", "reflink"],
+            Isolation::Snapshot(SnapshotMethod::Copy) => vec!["--snapshot", "copy"],
             Isolation::Worktree => vec!["--isolation", "worktree"],
             Isolation::None => vec!["--in-place"],
         }

@@ -66,7 +66,7 @@ mod tests {
     use crate::args::{Cli, Command};
     use clap::Parser;
     use std::path::Path;
-    use workstation::SnapshotMeans;
+    use workstation::SnapshotMethod;
 
     fn chosen(options: &str, settings: &str) -> Parallel {
         let line = format!("runwright run {options}");
@@ -107,7 +107,7 @@ mod tests {
             Some(1),
         );
         check("--no-worktrees", "use_git_worktrees = true", tree, None);
-        let snapshot = Isolation::Snapshot(SnapshotMeans::Copy);
+        let snapshot = Isolation::Snapshot(SnapshotMethod::Copy);
         check("--snapshot copy", "", snapshot, None);
     }
 

@@ -87,7 +87,7 @@ fn settings_say_how_much_is_kept() {
     fs::create_dir(project.home()).unwrap();
     fs::write(project.home().join("config.toml"), "[cache]\nsize = '0'\n").unwrap();
     let done = project.runwright(&["run"]).expect_code(0);
-    done.expect_text("no caches are kept here");
+    done.expect_text("this runner keeps no caches");
     assert_eq!(archives(&project), Vec::<PathBuf>::new());
     fs::write(
         project.home().join("config.toml"),

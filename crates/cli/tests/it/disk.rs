@@ -70,10 +70,7 @@ fn a_log_that_fills_the_disk_ends_and_its_job_goes_on() {
         return;
     };
     let done = home.project.runwright(&["run", "flood"]).expect_code(0);
-    let told = done
-        .stdout
-        .matches("the log is not kept from here on")
-        .count();
+    let told = done.stdout.matches("the log file ends here").count();
     assert_eq!(told, 1, "{}", done.stderr);
     let done = done.expect_text(FULL).expect_text("flood | the-end");
     done.expect_text("flood | after");

@@ -96,7 +96,7 @@ fn a_job_whose_container_is_gone_begins_anew() {
     go(&project);
     assert!(run.wait().unwrap().success(), "{}", project.printed());
     let printed = project.printed();
-    assert!(printed.contains("begins anew: "), "{printed}");
+    assert!(printed.contains("starts over: "), "{printed}");
     assert!(printed.contains("look | it ran 1 times"), "{printed}");
     nothing_left(&project);
 }

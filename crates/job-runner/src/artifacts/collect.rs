@@ -1,42 +1,40 @@
 use super::pattern::Pattern;
-use crate::job_directory::JobDirectory;
+use crate::directories::JobDirectory;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// So many files one artifact may have: each costs memory and time wherever it goes.
+/// The largest number of files in an artifact; each costs memory and time.
 const MOST_FILES: usize = 500_000;
 
-/// What the patterns of an artifact found.
+/// The files that the patterns of an artifact match.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Collected {
     /// Files, symbolic links and empty directories, relative to the project, sorted.
     pub(crate) paths: Vec<PathBuf>,
-    /// Directories that patterns took as a whole, and that hold something.
+    /// Non-empty directories that patterns match as a whole.
     pub(crate) directories: BTreeSet<PathBuf>,
-    /// How many files and directories each pattern found, as it was written.
+    /// The number of files and directories that each pattern matches, by its text.
     pub(crate) found: Vec<(String, usize)>,
-    /// How many each pattern of `exclude` kept out, as it was written.
+    /// The number of files that each pattern of `exclude` removes, by its text.
     pub(crate) excluded: Vec<(String, usize)>,
-    /// How many of the untracked files are taken.
+    /// The number of untracked files.
     pub(crate) untracked: usize,
-    /// Patterns that could not be used, and why.
+    /// Warnings about invalid patterns.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Finds the files that `patterns` name below `project`, adds those of `more`, and leaves out what
-/// `exclude` names.
+/// Finds the files below `project` that `patterns` match, adds those of `more`, and removes those that `exclude`
+/// matches.
 ///
-/// `**` stands for any directories, `*` for a part of one name. A pattern that names a directory
-/// takes all of it. Symbolic links are taken as links and never followed; what lies outside of
-/// the project is not taken, and neither is the project's own `.git`.
+/// `**` matches any directories, `*` a part of one name. A pattern that matches a directory takes all of it. Symbolic
+/// links are taken as links and never followed. Files outside of the project and the project's own `.git` are not taken.
 ///
 /// # Errors
 ///
-/// When a directory cannot be read, and when a pattern of `exclude` cannot be used: what it was to
-/// leave out must not be published.
+/// When a directory cannot be read, and when a pattern of `exclude` is invalid: its files must not be published.
 pub(crate) fn collect(
     project: &JobDirectory,
     patterns: &[String],
@@ -69,7 +67,7 @@ pub(crate) fn collect(
                 continue;
             }
         };
-        let mut found = Found::at_most(MOST_FILES);
+        let mut found = Found::with_limit(MOST_FILES);
         pattern.find(&project.host, &mut found)?;
         collected.warnings.extend(found.warnings);
         found.directories.retain(|path| is_taken(path));
@@ -77,7 +75,7 @@ pub(crate) fn collect(
         let count = found.directories.len() + found.paths.len();
         collected.found.push((text.clone(), count));
         all.extend(found.paths);
-        // An empty one is a result of the job; others come with what is in them.
+        // An empty directory is a result of the job; others come with their files.
         for directory in found.directories {
             if found.empty.contains(&directory) {
                 all.insert(directory);
@@ -87,8 +85,8 @@ pub(crate) fn collect(
         }
     }
     for path in more.iter().filter(|path| is_taken(path)) {
-        // Git knows of links and files alone, but something else may have taken their place.
-        let mut found = Found::at_most(MOST_FILES);
+        // Git lists only files and links, but another kind may have replaced one.
+        let mut found = Found::with_limit(MOST_FILES);
         take_whole(&project.host, path, &mut found)?;
         collected.warnings.extend(found.warnings);
         collected.untracked += found.paths.len();
@@ -106,21 +104,21 @@ pub(crate) fn collect(
     Ok(collected)
 }
 
-/// What one pattern found.
+/// The matches of one pattern.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// How many files there may be.
+    /// The largest number of files.
     most: usize,
     /// Files and links.
     paths: Vec<PathBuf>,
     directories: Vec<PathBuf>,
-    /// Those of the directories that hold nothing.
+    /// The empty ones of the directories.
     empty: BTreeSet<PathBuf>,
     warnings: Vec<String>,
 }
 
 impl Found {
-    fn at_most(most: usize) -> Self {
+    fn with_limit(most: usize) -> Self {
         Self {
             most,
             paths: Vec::new(),
@@ -131,26 +129,28 @@ impl Found {
     }
 }
 
-/// Why the files of an artifact cannot be found.
+/// The error of finding the files of an artifact.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CollectError {
-    /// A pattern that is to keep files out cannot be used.
+    /// A pattern of `exclude` is invalid.
     #[error("the pattern {pattern:?} of artifacts:exclude {why}")]
     Exclude {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// There are more files than anybody can want to keep.
-    #[error("there are more than {0} files; name what later jobs need, or pack it into an archive")]
+    /// There are too many files.
+    #[error(
+        "there are more than {0} files; save only those that later jobs need, or pack them into an archive"
+    )]
     TooMany(usize),
     /// A directory cannot be read.
-    #[error("look for files")]
+    #[error("find files")]
     Directory(#[from] io::Error),
 }
 
-/// Takes `path`, and all that is in it when it is a directory.
+/// Takes `path`, and all entries of it when it is a directory.
 pub(super) fn take_whole(
     project: &Path,
     path: &Path,
@@ -185,7 +185,7 @@ pub(super) fn take_whole(
     Ok(())
 }
 
-/// Names what has no content that could be kept.
+/// Returns the kind of a file without content.
 fn kind_of(kind: fs::FileType) -> &'static str {
     if kind.is_fifo() {
         "a pipe"
@@ -204,7 +204,7 @@ pub(super) fn names_in(project: &Path, directory: &Path) -> io::Result<Vec<std::
     let mut names = Vec::new();
     for entry in fs::read_dir(path)? {
         let name = entry?.file_name();
-        // The job's repository says where the user's objects are, and is no result of the job.
+        // The job's repository refers to the user's objects and is not a result of the job.
         if directory != Path::new("") || name != ".git" {
             names.push(name);
         }
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn there_is_an_end_to_the_number_of_files() {
         let project = project();
-        let mut found = Found::at_most(2);
+        let mut found = Found::with_limit(2);
         let all = take_whole(project.path(), Path::new(""), &mut found);
         let error = all.expect_err("there are more");
         assert!(error.to_string().contains("more than 2 files"), "{error}");

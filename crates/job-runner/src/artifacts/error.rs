@@ -2,7 +2,7 @@ use content_store::StoreError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why artifacts could not be kept or fetched.
+/// The error of saving or fetching artifacts.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArtifactError {
@@ -13,18 +13,18 @@ pub enum ArtifactError {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The store of contents has trouble, or the files have.
+    /// The content store failed.
     #[error(transparent)]
     Content(StoreError),
-    /// A list of what a job left cannot be read.
-    #[error("{} is no list of artifacts: {reason}", path.display())]
+    /// The list of a job's artifacts cannot be read.
+    #[error("{} is not a list of artifacts: {reason}", path.display())]
     Manifest {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// The archive could not be packed.
@@ -33,7 +33,7 @@ pub enum ArtifactError {
     /// The job was stopped.
     #[error("stopped")]
     Stopped,
-    /// Another store's own trouble.
+    /// An error of another kind of store.
     #[error("{message}")]
     Other {
         /// What was attempted.

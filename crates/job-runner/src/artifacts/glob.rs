@@ -1,17 +1,17 @@
-//! Patterns of file names as GitLab's runner reads them, by the rules of Go's package doublestar.
+//! Patterns of file names with the rules of Go's package doublestar, as in GitLab Runner.
 
 use regex::{Regex, RegexBuilder};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What a larger pattern comes to is not worth its memory.
+/// The largest size of a compiled pattern.
 const LARGEST: usize = 10 << 20;
-/// How many bytes a pattern may have.
+/// The longest pattern in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// A pattern that paths are compared with.
+/// A pattern for paths.
 ///
-/// Names are compared by their characters; each piece of a name that is no text counts as one.
+/// Names are compared by characters; each invalid byte sequence in a name counts as one character.
 #[derive(Debug)]
 pub(super) struct Glob {
     regex: Regex,
@@ -22,9 +22,9 @@ impl Glob {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, to be put behind it.
+    /// The problem, to be appended to the pattern.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let too_large = || "is too large a pattern".to_owned();
+        let too_large = || "is too large".to_owned();
         if text.len() > LONGEST {
             return Err(too_large());
         }
@@ -36,7 +36,7 @@ impl Glob {
         };
         reader
             .all()
-            .map_err(|reason| format!("is no pattern: {reason}"))?;
+            .map_err(|reason| format!("is not a valid pattern: {reason}"))?;
         reader.regex.push_str(")$");
         let mut builder = RegexBuilder::new(&reader.regex);
         let built = builder
@@ -58,7 +58,7 @@ struct Reader {
     rest: Vec<char>,
     at: usize,
     regex: String,
-    /// How many braces are open.
+    /// The number of open braces.
     depth: usize,
 }
 
@@ -67,7 +67,7 @@ impl Reader {
         while let Some(next) = self.next() {
             match next {
                 '*' => self.stars(),
-                // What is below a directory is the directory itself too.
+                // A pattern for all entries of a directory matches the directory too.
                 '/' => match self.end_of_any_below(self.at) {
                     Some(end) => {
                         self.at = end;
@@ -86,11 +86,9 @@ impl Reader {
                     self.depth -= 1;
                     self.regex.push(')');
                 }
-                '}' => return Err("a brace is closed that is not open"),
+                '}' => return Err("a closing brace has no opening one"),
                 '\\' => {
-                    let plain = self
-                        .next()
-                        .ok_or("nothing stands behind the last backslash")?;
+                    let plain = self.next().ok_or("nothing follows the last backslash")?;
                     self.literal(plain);
                 }
                 plain => self.literal(plain),
@@ -118,7 +116,7 @@ impl Reader {
             .push_str(&regex::escape(plain.encode_utf8(&mut bytes)));
     }
 
-    /// Returns whether two stars begin at `at` that are all of a name.
+    /// Returns whether `**` at `at` is a whole path component.
     fn is_any(&self, at: usize) -> bool {
         let before = at.checked_sub(1).map(|before| self.rest[before]);
         let begins = match before {
@@ -130,7 +128,7 @@ impl Reader {
         begins && stars && (self.rest.get(at + 2) == Some(&'/') || self.ends(at + 2))
     }
 
-    /// Returns where names that can be any end, if nothing else comes from `at` on.
+    /// Returns the end of a final `**` at `at`, if nothing else follows it.
     fn end_of_any_below(&self, mut at: usize) -> Option<usize> {
         while self.is_any(at) {
             if self.ends(at + 2) {
@@ -150,7 +148,7 @@ impl Reader {
         }
     }
 
-    /// Reads on behind a star.
+    /// Continues after a star.
     fn stars(&mut self) {
         if self.is_any(self.at - 1) {
             self.at += 1;
@@ -168,13 +166,13 @@ impl Reader {
         self.regex.push_str("[^/]*");
     }
 
-    /// Reads a class, whose bracket is open. It never has the slash.
+    /// Reads a class after its opening bracket. It never matches the slash.
     fn class(&mut self) -> Result<(), &'static str> {
         const OPEN: &str = "a bracket is not closed";
         let is_other = matches!(self.peek(0), Some('^' | '!'));
         self.at += usize::from(is_other);
         if self.peek(0) == Some(']') {
-            return Err("there is nothing between brackets");
+            return Err("the brackets are empty");
         }
         let mut ranges = String::new();
         loop {
@@ -193,7 +191,7 @@ impl Reader {
             } else {
                 from
             };
-            // A range the wrong way round has nothing in it.
+            // A reversed range is empty.
             if from <= to {
                 let (from, to) = (u32::from(from), u32::from(to));
                 // Writing to a string does not fail.
@@ -202,7 +200,7 @@ impl Reader {
         }
         self.regex.push_str(match (ranges.is_empty(), is_other) {
             (true, true) => "[^/]",
-            // Nothing is not in the empty set of what is no character.
+            // The complement of an empty class is every character.
             (true, false) => "[^\\u{0}-\\u{10FFFF}]",
             (false, true) => "[^/",
             (false, false) => "[[",
@@ -280,20 +278,24 @@ mod tests {
     fn what_is_no_pattern_is_told() {
         for (pattern, reason) in [
             ("[a", "a bracket is not closed"),
-            ("[]", "there is nothing between brackets"),
-            ("[^]a]", "there is nothing between brackets"),
+            ("[]", "the brackets are empty"),
+            ("[^]a]", "the brackets are empty"),
             ("[a-", "a bracket is not closed"),
             ("{a", "a brace is not closed"),
-            ("a}", "a brace is closed that is not open"),
-            ("a\\", "nothing stands behind the last backslash"),
+            ("a}", "a closing brace has no opening one"),
+            ("a\\", "nothing follows the last backslash"),
         ] {
             let error = Glob::parse(pattern).expect_err(pattern);
-            assert_eq!(error, format!("is no pattern: {reason}"), "{pattern}");
+            assert_eq!(
+                error,
+                format!("is not a valid pattern: {reason}"),
+                "{pattern}"
+            );
         }
         let deep = [&*"{".repeat(1_000), &*"}".repeat(1_000)].concat();
         for large in ["a".repeat(LONGEST + 1), deep] {
             let error = Glob::parse(&large).expect_err("refused");
-            assert_eq!(error, "is too large a pattern");
+            assert_eq!(error, "is too large");
         }
     }
 }

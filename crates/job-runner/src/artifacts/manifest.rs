@@ -7,43 +7,43 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// An artifact of a job, as the list of what the job left names it.
+/// An artifact in the list of a job's artifacts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredArtifact {
-    /// What it is.
+    /// The type.
     #[serde(flatten)]
     pub artifact: RetainedArtifact,
     /// The digest of its tree in the content store.
     pub tree: String,
-    /// When it was kept, in UTC.
+    /// When it was saved, in UTC.
     pub kept_at: String,
-    /// From when on it may be removed; absent where it stays as long as its run does.
+    /// When it expires; absent when it is kept as long as its run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
-    /// The label under which it is shown to people (`artifacts:expose_as`).
+    /// The label for people (`artifacts:expose_as`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expose_as: Option<String>,
 }
 
-/// What a job left.
+/// The list of a job's artifacts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub(super) version: u32,
     pub(super) job: JobId,
     pub(super) artifacts: Vec<StoredArtifact>,
-    /// The types of what it left that is there no more: its time was up, or somebody removed it.
+    /// The types of artifacts that expired or were removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) gone: Vec<String>,
 }
 
-/// How lists are written at present.
+/// The current version of the format.
 const VERSION: u32 = 1;
 
 impl StoredArtifact {
-    /// The type of what is no report.
+    /// The type of an artifact that is not a report.
     pub const ARCHIVE: &str = "archive";
 
-    /// Describes a tree that is kept as `artifact` asks, under a name whose variables are expanded.
+    /// Describes a tree saved for `artifact`, under a name whose variables are expanded.
     pub(super) fn new(artifact: &Artifact, name: &str, tree: &Tree, now: Timestamp) -> Self {
         let kind = &artifact.artifact_type;
         Self {
@@ -60,12 +60,12 @@ impl StoredArtifact {
         }
     }
 
-    /// Returns the name of its tree in the content store; `None` where the list was tampered with.
+    /// Returns the digest of its tree in the content store; `None` for a damaged list.
     pub fn digest(&self) -> Option<Digest> {
         self.tree.parse().ok()
     }
 
-    /// Returns whether its time is up.
+    /// Returns whether it has expired.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         let at = self.expires_at.as_deref().and_then(|at| at.parse().ok());
         at.is_some_and(|at: Timestamp| at <= now)
@@ -101,7 +101,7 @@ impl Manifest {
         json
     }
 
-    /// Adds an artifact, in the place of one of the same type.
+    /// Adds an artifact, in place of one of the same type.
     pub(super) fn put(&mut self, artifact: StoredArtifact) {
         let kind = &artifact.artifact.artifact_type;
         self.artifacts
@@ -110,7 +110,7 @@ impl Manifest {
         self.artifacts.push(artifact);
     }
 
-    /// Takes artifacts out, notes that they were there, and returns whether there are any.
+    /// Removes artifacts, records their types, and returns whether there were any.
     pub(super) fn remove(&mut self, is_over: impl Fn(&StoredArtifact) -> bool) -> bool {
         let (gone, kept): (Vec<_>, Vec<_>) = self.artifacts.drain(..).partition(is_over);
         self.artifacts = kept;
@@ -126,9 +126,9 @@ impl Manifest {
     }
 }
 
-/// Returns when something that is kept now may be removed.
+/// Returns when an artifact saved now expires.
 ///
-/// `never` and nothing mean the same here: as long as the run is kept, nobody else asks for the space.
+/// `never` and an empty text mean the same: it is kept as long as its run.
 fn expires_at(expire_in: &str, now: Timestamp) -> Option<Timestamp> {
     let duration = SignedDuration::try_from(parse_duration(expire_in)?).ok()?;
     now.checked_add(duration).ok()

@@ -1,4 +1,4 @@
-//! Files that jobs leave for later ones. See `docs/design/data-between-jobs.md`.
+//! Artifacts: files that jobs save for later jobs. See `docs/design/data-between-jobs.md`.
 
 mod collect;
 mod error;

@@ -4,14 +4,14 @@ use super::collect::{CollectError, Found, is_directory, names_in, take_whole};
 use super::glob::Glob;
 use std::path::{Component, Path, PathBuf};
 
-/// A pattern, split where its first wildcard stands.
+/// A pattern, split at its first wildcard.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     /// The directories before the first wildcard.
     base: PathBuf,
-    /// All of it, where there is a wildcard.
+    /// The whole pattern, if it has a wildcard.
     glob: Option<Glob>,
-    /// How many names a path that matches can have at most; `None` where `**` stands for any number.
+    /// The largest number of components of a match; `None` for any number, with `**`.
     depth: Option<usize>,
 }
 
@@ -20,7 +20,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, to be put behind it.
+    /// The problem, to be appended to the pattern.
     pub(crate) fn parse(project: &Path, text: &str) -> Result<Self, String> {
         let inside = relative(project, text)?;
         let is_wild = |part: &Path| {
@@ -34,17 +34,17 @@ impl Pattern {
         let text = inside.to_string_lossy();
         let is_plain = base == inside;
         let glob = (!is_plain).then(|| Glob::parse(&text)).transpose()?;
-        // Each slash ends at most one name, also one between braces.
+        // Each slash ends at most one component, also one between braces.
         let depth = (!text.contains("**")).then(|| text.matches('/').count() + 1);
         Ok(Self { base, glob, depth })
     }
 
-    /// Returns the directory, or the file, that all is below that can be meant.
-    pub(crate) fn beginning(&self) -> &Path {
+    /// Returns the directory or file below which all matches are.
+    pub(crate) fn root(&self) -> &Path {
         &self.base
     }
 
-    /// Returns whether a path below the project is meant.
+    /// Returns whether a path relative to the project matches.
     pub(crate) fn matches(&self, path: &Path) -> bool {
         match &self.glob {
             Some(glob) => glob.is_match(path),
@@ -52,14 +52,14 @@ impl Pattern {
         }
     }
 
-    /// Adds all that is meant below `project`.
+    /// Adds all matches below `project`.
     pub(super) fn find(&self, project: &Path, found: &mut Found) -> Result<(), CollectError> {
-        // A link on the way would lead out of the project, or to files that have another name.
+        // A link on the path would lead out of the project, or to files with other names.
         let mut way = self.base.ancestors().skip(1);
         if way.any(|parent| project.join(parent).is_symlink() && parent != Path::new("")) {
             return Ok(());
         }
-        // All below a directory is the directory too, which a link to one is not.
+        // All entries of a directory include the directory, but not a link to one.
         let is_itself = self.glob.is_none() || is_directory(&project.join(&self.base));
         if is_itself && self.matches(&self.base) {
             return take_whole(project, &self.base, found);
@@ -84,16 +84,16 @@ impl Pattern {
         Ok(())
     }
 
-    /// Returns whether anything below this directory may be meant.
+    /// Returns whether an entry of this directory may match.
     pub(super) fn reaches_below(&self, path: &Path) -> bool {
         let names = || path.components().count();
         self.depth.is_none_or(|depth| names() < depth)
     }
 }
 
-/// Returns the path below the project that `text` means.
+/// Returns the path of `text` relative to the project.
 fn relative(project: &Path, text: &str) -> Result<PathBuf, String> {
-    // All of the project is `.`; nothing is what a variable gives that is not set.
+    // `.` is the whole project; an empty text comes from an unset variable.
     if text.is_empty() {
         return Err("no matching files, the path is empty".to_owned());
     }

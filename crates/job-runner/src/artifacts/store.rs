@@ -7,35 +7,33 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Keeps the artifacts of jobs and hands them to later ones.
+/// Keeps the artifacts of jobs and provides them to later jobs.
 #[async_trait]
 pub trait ArtifactStore: Send + Sync + Debug {
-    /// Returns whether there is an archive of this job to fetch.
+    /// Returns whether this job has an archive.
     async fn contains(&self, job: JobId) -> bool;
 
-    /// Returns whether this job left an archive that is there no more: its time was up, or somebody
-    /// removed it.
+    /// Returns whether this job had an archive that expired or was removed.
     async fn lost(&self, _job: JobId) -> bool {
         false
     }
 
-    /// Forgets all that earlier attempts of this job left: the last attempt alone counts.
+    /// Removes the artifacts of earlier attempts of this job: only the last attempt counts.
     ///
     /// # Errors
     ///
-    /// When something of it stays.
+    /// When some of them remain.
     async fn discard(&self, job: JobId) -> Result<(), ArtifactError>;
 
-    /// Keeps files of a job, in the place of those an earlier attempt left under the same type, and
-    /// returns what is kept.
+    /// Saves files of a job, in place of an artifact of the same type, and returns the artifact.
     ///
     /// # Errors
     ///
-    /// When they cannot be kept; nothing of them is then.
+    /// When they cannot be saved; none of them is then.
     ///
     /// # Cancellation
     ///
-    /// Stops soon with [`ArtifactError::Stopped`] and keeps nothing.
+    /// Stops soon with [`ArtifactError::Stopped`] and saves nothing.
     async fn save(
         &self,
         job: JobId,
@@ -44,9 +42,9 @@ pub trait ArtifactStore: Send + Sync + Debug {
         cancellation: &Cancellation,
     ) -> Result<SavedArtifact, ArtifactError>;
 
-    /// Puts the archive of an earlier job below `project` and returns how many files it had.
+    /// Fetches the archive of an earlier job to `project` and returns the number of files.
     ///
-    /// Nothing is written outside of `project`, whatever symbolic links lie in it.
+    /// Nothing is written outside of `project`, whatever symbolic links are in it.
     ///
     /// # Errors
     ///
@@ -62,7 +60,7 @@ pub trait ArtifactStore: Send + Sync + Debug {
         cancellation: &Cancellation,
     ) -> Result<usize, ArtifactError>;
 
-    /// Returns what the archive of a job holds, if this store can show it as a layer too.
+    /// Returns the tree of the archive of a job, if this store can also provide it as a layer.
     ///
     /// # Errors
     ///
@@ -71,11 +69,11 @@ pub trait ArtifactStore: Send + Sync + Debug {
         Ok(None)
     }
 
-    /// Shows such a tree as a directory, for the lower side of an overlay.
+    /// Provides such a tree as a directory, for a lower layer of an overlay.
     ///
     /// # Errors
     ///
-    /// When it cannot be made here; the files can be fetched then.
+    /// When it cannot be created; the files can still be fetched.
     ///
     /// # Cancellation
     ///
@@ -89,22 +87,22 @@ pub trait ArtifactStore: Send + Sync + Debug {
     }
 }
 
-/// What became of the files of an artifact.
+/// The result of [`ArtifactStore::save`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedArtifact {
-    /// What is kept.
+    /// The saved artifact.
     pub kept: RetainedArtifact,
-    /// Files that were not there any more when it was their turn.
+    /// Files that were removed before they were saved.
     pub vanished: Vec<PathBuf>,
 }
 
-/// Files to keep, by their paths below the job's directory.
+/// Files to save, by their paths below the job's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactFiles {
-    /// The name their archive is to have, without an ending; variables are expanded.
+    /// The name of the archive without a suffix; variables are expanded.
     pub name: String,
     /// The job's directory.
     pub project: PathBuf,
-    /// Files, symbolic links and empty directories, relative to it.
+    /// Files, symbolic links and empty directories, relative to `project`.
     pub paths: Vec<PathBuf>,
 }

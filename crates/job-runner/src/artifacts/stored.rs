@@ -1,7 +1,7 @@
 use super::error::ArtifactError;
 use super::manifest::{Manifest, StoredArtifact};
 use super::store::{ArtifactFiles, ArtifactStore, SavedArtifact};
-use crate::off_thread::off_thread;
+use crate::panics::off_thread;
 use archive::{Packed, Packing};
 use async_trait::async_trait;
 use content_store::{ContentStore, Digest, EntryKind, LowerLayer, StoreError, Tree};
@@ -15,8 +15,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The artifacts of a pipeline: their contents are in a store of this host, and a directory of the
-/// pipeline has a list for each job, `<job id>.json`.
+/// The artifacts of a pipeline: their contents are in a content store of this host, and a directory of the pipeline
+/// has a list for each job, `<job id>.json`.
 ///
 /// The store may be shared with other pipelines. It and the directory are on one file system.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct StoredArtifacts {
 }
 
 impl StoredArtifacts {
-    /// Returns the artifacts whose lists are in this directory, which is made when the first comes.
+    /// Returns the artifacts with lists in this directory, which is created with the first list.
     pub fn new(store: ContentStore, directory: impl Into<PathBuf>) -> Self {
         Self {
             store,
@@ -34,12 +34,12 @@ impl StoredArtifacts {
         }
     }
 
-    /// Returns where the contents are.
+    /// Returns the content store.
     pub fn store(&self) -> &ContentStore {
         &self.store
     }
 
-    /// Returns the jobs that left something, be it gone by now, sorted. Blocks.
+    /// Returns the jobs that saved artifacts, even if they have expired, sorted. Blocks.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl StoredArtifacts {
         Ok(jobs)
     }
 
-    /// Returns what a job left. Blocks.
+    /// Returns the artifacts of a job. Blocks.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl StoredArtifacts {
         Ok(self.manifest(job)?.artifacts)
     }
 
-    /// Returns one artifact of a job: `archive`, or the kind of a report. Blocks.
+    /// Returns one artifact of a job: `archive`, or the type of a report. Blocks.
     ///
     /// # Errors
     ///
@@ -72,20 +72,23 @@ impl StoredArtifacts {
         Ok(self.manifest(job)?.of_type(artifact_type).cloned())
     }
 
-    /// Returns what is in an artifact. Blocks.
+    /// Returns the tree of an artifact. Blocks.
     ///
     /// # Errors
     ///
-    /// When its tree is not there any more, or damaged.
+    /// When the tree is missing or damaged.
     pub fn tree_of(&self, artifact: &StoredArtifact) -> Result<Tree, ArtifactError> {
         let digest = artifact.digest().ok_or_else(|| ArtifactError::Other {
-            message: format!("the list of artifacts names a tree {:?}", artifact.tree),
+            message: format!(
+                "the list of artifacts has an invalid tree {:?}",
+                artifact.tree
+            ),
             source: None,
         })?;
         Ok(self.store.tree(digest)?)
     }
 
-    /// Opens a file of an artifact for reading; `None` where it has none of this path. Blocks.
+    /// Opens a file of an artifact for reading; `None` when it has no such file. Blocks.
     ///
     /// # Errors
     ///
@@ -102,14 +105,13 @@ impl StoredArtifacts {
         }
     }
 
-    /// Gives a job artifacts that are there already, in the place of what it left: those of a job that
-    /// ran earlier. Blocks.
+    /// Assigns existing artifacts of an earlier job to this job, in place of its own. Blocks.
     ///
-    /// Until this returns, the caller [holds](ContentStore::hold) the store.
+    /// The caller must [hold](ContentStore::hold) the store until this returns.
     ///
     /// # Errors
     ///
-    /// When the list cannot be written; the job has none of them then.
+    /// When the list cannot be written; the job then has none of the artifacts.
     pub fn take_over(
         &self,
         job: JobId,
@@ -125,7 +127,7 @@ impl StoredArtifacts {
         self.write(&manifest)
     }
 
-    /// Puts all of an artifact below a directory that is there. Blocks.
+    /// Restores an artifact below an existing directory. Blocks.
     ///
     /// # Errors
     ///
@@ -140,11 +142,11 @@ impl StoredArtifacts {
         Ok(self.store.restore(&tree, into, cancellation)?)
     }
 
-    /// Packs all of an artifact into an archive at `to`, where there is nothing yet. Blocks.
+    /// Packs an artifact into an archive at `to`, which must not exist. Blocks.
     ///
     /// # Errors
     ///
-    /// When the artifact cannot be read, or the archive not be written.
+    /// When the artifact cannot be read or the archive cannot be written.
     pub fn export(
         &self,
         artifact: &StoredArtifact,
@@ -159,12 +161,11 @@ impl StoredArtifacts {
         packed.map_err(|error| ArtifactError::Pack(error.into()))
     }
 
-    /// Shows all of an artifact as a directory that is only for reading, until what is returned is
-    /// dropped. Blocks.
+    /// Provides an artifact as a read-only directory until the returned value is dropped. Blocks.
     ///
     /// # Errors
     ///
-    /// When the artifact cannot be read, or the directory not made.
+    /// When the artifact cannot be read or the directory cannot be created.
     pub fn show(
         &self,
         artifact: &StoredArtifact,
@@ -174,10 +175,9 @@ impl StoredArtifacts {
         Ok(self.store.layer(&tree, cancellation)?)
     }
 
-    /// Takes the artifacts whose time is up from the lists, and returns the trees of the others. Blocks.
+    /// Removes expired artifacts from the lists, and returns the trees of the others. Blocks.
     ///
-    /// Their contents stay until the store is swept. A list that cannot be read is an error: nobody
-    /// knows what it needs.
+    /// The contents stay until the store is swept. An unreadable list is an error, because its trees are unknown.
     ///
     /// # Errors
     ///
@@ -194,13 +194,13 @@ impl StoredArtifacts {
         Ok(trees)
     }
 
-    /// Takes all artifacts from the lists, which say from then on that there were some. Blocks.
+    /// Removes all artifacts from the lists, which record that there were some. Blocks.
     ///
-    /// Their contents stay until the store is swept.
+    /// The contents stay until the store is swept.
     ///
     /// # Errors
     ///
-    /// When a list cannot be written. One that cannot be read is removed.
+    /// When a list cannot be written. An unreadable list is removed.
     pub fn erase(&self) -> Result<(), ArtifactError> {
         for (job, _) in self.lists()? {
             match self.manifest(job) {
@@ -216,7 +216,7 @@ impl StoredArtifacts {
         Ok(())
     }
 
-    /// Returns whether the time of any artifact is up. Blocks.
+    /// Returns whether any artifact has expired. Blocks.
     ///
     /// # Errors
     ///
@@ -231,7 +231,7 @@ impl StoredArtifacts {
         Ok(false)
     }
 
-    /// Returns the trees that the lists name, also those whose time is up. Blocks.
+    /// Returns the trees of all lists, also those of expired artifacts. Blocks.
     ///
     /// # Errors
     ///
@@ -304,8 +304,8 @@ impl StoredArtifacts {
         }
     }
 
-    /// Names what a job left elsewhere as left by `job` here too, as long as all of it is there. Returns
-    /// whether it is. Blocks.
+    /// Assigns the artifacts of a job in another list directory to `job`, as long as all of them exist. Returns whether
+    /// they do. Blocks.
     ///
     /// # Errors
     ///
@@ -322,7 +322,7 @@ impl StoredArtifacts {
         self.make_directory()?;
         manifest.job = job;
         self.write(&manifest)?;
-        // From now on no sweep removes them, but one may have.
+        // From now on no sweep removes the trees, but an earlier one may have.
         if manifest.artifacts.iter().all(|it| self.tree_of(it).is_ok()) {
             return Ok(true);
         }
@@ -357,7 +357,7 @@ impl StoredArtifacts {
             paths,
         } = files;
         self.make_directory()?;
-        // No sweep comes between the tree and its first mention.
+        // No sweep may come between the tree and its first mention.
         let kept = self
             .store
             .keep_what_is_there(project, paths, cancellation)?;
@@ -377,7 +377,7 @@ impl StoredArtifacts {
         artifact.map(|it| self.tree_of(&it)).transpose()
     }
 
-    /// Returns whether there was an archive of this job that nobody can have any more.
+    /// Returns whether this job had an archive that no longer exists.
     fn lost(&self, job: JobId) -> Result<bool, ArtifactError> {
         let manifest = self.manifest(job)?;
         let Some(archive) = manifest.of_type(StoredArtifact::ARCHIVE) else {
@@ -385,12 +385,12 @@ impl StoredArtifacts {
         };
         match self.tree_of(archive) {
             Err(ArtifactError::Content(StoreError::NoTree(_))) => Ok(true),
-            // What cannot be read is there: to fetch it says what is wrong.
+            // An unreadable list counts as existing; fetching it reports the error.
             _ => Ok(false),
         }
     }
 
-    /// Does what blocks elsewhere.
+    /// Runs blocking work on its own thread.
     async fn off_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, ArtifactError> + Send + 'static,
@@ -399,7 +399,7 @@ impl StoredArtifacts {
         let done = off_thread(move || work(&this)).await;
         done.unwrap_or_else(|error| {
             Err(ArtifactError::Other {
-                message: "use the store of artifacts".to_owned(),
+                message: "access the artifact store".to_owned(),
                 source: Some(error.into()),
             })
         })
@@ -410,7 +410,7 @@ impl StoredArtifacts {
 impl ArtifactStore for StoredArtifacts {
     async fn contains(&self, job: JobId) -> bool {
         let found = self.of_type(job, StoredArtifact::ARCHIVE);
-        // What cannot be read is there: to fetch it says what is wrong.
+        // An unreadable list counts as existing; fetching it reports the error.
         found.map_or(true, |found| found.is_some())
     }
 
@@ -447,7 +447,7 @@ impl ArtifactStore for StoredArtifacts {
         let cancellation = cancellation.clone();
         self.off_thread(move |this| {
             let tree = this.archive(job)?.ok_or_else(|| ArtifactError::Other {
-                message: format!("job {job} left no artifacts, or they have expired"),
+                message: format!("job {job} has no artifacts, or they have expired"),
                 source: None,
             })?;
             this.store.restore(&tree, &project, &cancellation)?;

@@ -1,7 +1,7 @@
 use super::job_cache::JobCache;
 use crate::artifacts::{CollectError, Collected, collect};
-use crate::job_directory::JobDirectory;
-use crate::off_thread::off_thread;
+use crate::directories::JobDirectory;
+use crate::panics::off_thread;
 use crate::stages::Stages;
 use executor_core::{BuildError, Cancellation};
 use std::fs;
@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 impl Stages<'_, '_> {
-    /// Finds what the paths of a cache hold now, with the directories whose modes are to be kept.
+    /// Finds the files of a cache, and the directories whose modes must be kept.
     pub(super) async fn files_of(
         &mut self,
         cache: &JobCache,
@@ -32,16 +32,17 @@ impl Stages<'_, '_> {
     }
 }
 
-/// Returns what is kept of files that were found: them, and directories with modes of their own.
-pub(super) fn kept(collected: Collected) -> Vec<PathBuf> {
+/// Returns the files to cache, and directories with modes of their own.
+pub(super) fn cached_paths(collected: Collected) -> Vec<PathBuf> {
     let mut paths = collected.paths;
     paths.extend(collected.directories);
     paths.sort_unstable();
     paths
 }
 
-/// Returns whether a directory has other permissions than one that is made where it was not there.
-/// What its owner may not do is no difference: he may do it when it is restored.
+/// Returns whether a directory has other permissions than a new one.
+///
+/// Missing permissions of the owner do not count: the owner has them after the restore.
 fn has_own_mode(directory: &Path) -> bool {
     let mode = fs::symlink_metadata(directory).map(|it| it.mode() & 0o777);
     mode.is_ok_and(|mode| mode | 0o700 != 0o755)

@@ -7,23 +7,23 @@ use executor_core::variable::JobVariables;
 /// One cache of a job, with its variables expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JobCache {
-    /// Under what it is saved.
+    /// The key for saving, and the first key for restoring.
     pub(super) key: CacheKey,
-    /// What is restored when nothing is there under the key, in this order.
+    /// Further keys for restoring, in this order.
     pub(super) fallbacks: Vec<CacheKey>,
     pub(super) policy: Policy,
     pub(super) when: ArtifactWhen,
     pub(super) paths: Vec<String>,
     pub(super) untracked: bool,
-    /// What its files looked like when they had just been restored from its own key; absent when they
-    /// were not, or are not all that its paths hold.
+    /// The fingerprint of the files just after they were restored from `key`; `None` when they were not, or are not
+    /// all files of the paths.
     pub(super) restored: Option<String>,
 }
 
-/// What is the same for all caches of a job.
+/// What all caches of a job have in common.
 #[derive(Debug)]
-pub(super) struct Sight<'a> {
-    /// The key of a cache whose payload names none.
+pub(super) struct CacheContext<'a> {
+    /// The key of a cache without one.
     pub(super) default_key: &'a str,
     /// `CACHE_FALLBACK_KEY`.
     pub(super) global_fallback: &'a str,
@@ -32,11 +32,10 @@ pub(super) struct Sight<'a> {
 }
 
 impl JobCache {
-    /// Makes one of a payload's, whose texts `expand` expands. What is left out of it, or all of it, is
-    /// said in `warnings`.
+    /// Reads a cache of the job's payload, whose texts `expand` expands. `warnings` has what is ignored.
     pub(super) fn new(
         cache: &Cache,
-        sight: &Sight<'_>,
+        context: &CacheContext<'_>,
         expand: impl Fn(&str) -> Result<String, String>,
         warnings: &mut Vec<String>,
     ) -> Option<Self> {
@@ -45,7 +44,7 @@ impl JobCache {
         }
         let mut expanded = |text: &str| expand(text).map_err(|why| warnings.push(why)).ok();
         let key = match cache.key.as_str() {
-            "" => sight.default_key.to_owned(),
+            "" => context.default_key.to_owned(),
             key => expanded(key)?,
         };
         let fallbacks: Vec<String> = cache
@@ -58,15 +57,15 @@ impl JobCache {
         let policy = expanded(&cache.policy)?;
         let (policy, warning) = Policy::read(&policy);
         warnings.extend(warning);
-        let Some(key) = cleaned(&key, sight, warnings) else {
-            warnings.push("a cache is left out: its key is empty".to_owned());
+        let Some(key) = cleaned(&key, context, warnings) else {
+            warnings.push("a cache is ignored: its key is empty".to_owned());
             return None;
         };
         let mut others: Vec<CacheKey> = Vec::new();
         for fallback in &fallbacks {
-            others.extend(cleaned(fallback, sight, warnings));
+            others.extend(cleaned(fallback, context, warnings));
         }
-        others.extend(global_fallback(sight, warnings));
+        others.extend(global_fallback(context, warnings));
         Some(Self {
             key,
             fallbacks: others,
@@ -78,12 +77,12 @@ impl JobCache {
         })
     }
 
-    /// Returns the keys it may be restored from, in this order.
+    /// Returns the keys for restoring, in this order.
     pub(super) fn keys(&self) -> impl Iterator<Item = &CacheKey> {
         [&self.key].into_iter().chain(&self.fallbacks)
     }
 
-    /// Returns whether it is saved after this end of the job.
+    /// Returns whether the cache is saved after this result of the scripts.
     pub(super) fn is_due(&self, succeeded: bool) -> bool {
         match self.when {
             ArtifactWhen::OnSuccess => succeeded,
@@ -93,12 +92,12 @@ impl JobCache {
     }
 }
 
-/// Cleans a key and says so; `None` when nothing is left.
-fn cleaned(text: &str, sight: &Sight<'_>, warnings: &mut Vec<String>) -> Option<CacheKey> {
+/// Cleans a key, with a warning when it changes; `None` when nothing remains.
+fn cleaned(text: &str, context: &CacheContext<'_>, warnings: &mut Vec<String>) -> Option<CacheKey> {
     let key = CacheKey::new(text)?;
     let is_same = key.text() == text;
-    // Before it is cleaned: a secret may hold what is cleaned away.
-    let text = masked(text, sight.variables);
+    // Before the key is cleaned: cleaning may remove a part of a secret.
+    let text = masked(text, context.variables);
     let shown = CacheKey::new(&text);
     let key = key.shown_as(shown.as_ref().map_or("", CacheKey::text));
     if !is_same {
@@ -108,27 +107,27 @@ fn cleaned(text: &str, sight: &Sight<'_>, warnings: &mut Vec<String>) -> Option<
     Some(key)
 }
 
-/// Returns the key that all caches of a job fall back to. Nobody gets at the caches of protected refs
-/// by it, however it is written.
-fn global_fallback(sight: &Sight<'_>, warnings: &mut Vec<String>) -> Option<CacheKey> {
-    let key = CacheKey::new(sight.global_fallback)?;
+/// Returns the fallback key of all caches of a job. It never names caches of protected refs, however it is
+/// written.
+fn global_fallback(context: &CacheContext<'_>, warnings: &mut Vec<String>) -> Option<CacheKey> {
+    let key = CacheKey::new(context.global_fallback)?;
     if key.is_reserved() {
-        let text = masked(sight.global_fallback, sight.variables);
+        let text = masked(context.global_fallback, context.variables);
         warnings.push(format!(
-            "CACHE_FALLBACK_KEY {text:?} is not used: keys that end with `-protected` are reserved"
+            "CACHE_FALLBACK_KEY {text:?} is ignored: keys that end with `-protected` are reserved"
         ));
         return None;
     }
-    cleaned(sight.global_fallback, sight, warnings)
+    cleaned(context.global_fallback, context, warnings)
 }
 
-/// Returns a text without the values of masked variables, for what is kept with a cache.
+/// Returns a text with masked values replaced, to be stored with a cache.
 fn masked(text: &str, variables: &JobVariables) -> String {
     let secrets = variables
         .iter()
         .filter(|it| it.masked && !it.value.trim().is_empty());
     let mut secrets: Vec<&str> = secrets.map(|it| it.value.as_str()).collect();
-    // A secret that holds another is replaced as a whole.
+    // Longer secrets first, since a secret may contain another.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets.iter().fold(text.to_owned(), |text, secret| {
         text.replace(secret, "[MASKED]")
@@ -145,14 +144,14 @@ mod tests {
         let variables = [JobVariable::masked("TOKEN", "hunter2hunter2")]
             .into_iter()
             .collect();
-        let sight = Sight {
+        let context = CacheContext {
             default_key: "job/main",
             global_fallback,
             variables: &variables,
         };
         let mut warnings = Vec::new();
         let expand = |text: &str| Ok(text.replace("$TOKEN", "hunter2hunter2"));
-        let made = JobCache::new(cache, &sight, expand, &mut warnings);
+        let made = JobCache::new(cache, &context, expand, &mut warnings);
         let keys = made.iter().flat_map(JobCache::keys);
         (keys.map(|key| key.shown().to_owned()).collect(), warnings)
     }

@@ -1,45 +1,44 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// The key of a cache, ready for a store: cleaned, and with a form that may be shown.
+/// The key of a cache, cleaned for a store, with a text that may be shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CacheKey {
     text: String,
     shown: String,
 }
 
-/// The end of the keys that jobs of protected refs have.
+/// The suffix of the keys for jobs of protected refs.
 const PROTECTED: &str = "-protected";
 
 impl CacheKey {
-    /// Cleans a key as the runner does, so that it could be a path and lead nowhere: `%2e`, `%2f` and
-    /// backslashes are what they stand for, `.` and `..` go, and so do spaces at the end.
+    /// Cleans a key as GitLab Runner does, so that it is safe as a path: it decodes `%2e` and `%2f`, turns
+    /// backslashes into slashes, and removes `.`, `..` and trailing spaces.
     ///
-    /// `None` when nothing is left of it.
+    /// Returns `None` when the key is then empty.
     pub fn new(text: &str) -> Option<Self> {
         let text = clean(text)?;
         let shown = short(&text).into_owned();
         Some(Self { text, shown })
     }
 
-    /// Shows these words in the place of the key, where it holds what nobody may read.
+    /// Sets the text to show when the key has masked values.
     pub fn shown_as(mut self, shown: &str) -> Self {
         self.shown = short(shown).into_owned();
         self
     }
 
-    /// Returns the key itself. It may hold the values of variables; nothing but its digest leaves the
-    /// process.
+    /// Returns the key. It may have secret values of variables; only its digest may leave the process.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns the words for it in logs and lists; of a long one its beginning.
+    /// Returns the text for logs and lists, shortened if it is long.
     pub fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// Returns whether it is one that a server gives to jobs of protected refs alone.
+    /// Returns whether a GitLab server reserves such keys for jobs of protected refs.
     pub fn is_reserved(&self) -> bool {
         self.text.to_ascii_lowercase().ends_with(PROTECTED)
     }
@@ -51,10 +50,10 @@ impl fmt::Debug for CacheKey {
     }
 }
 
-/// How many characters of a key are shown.
+/// The number of characters of a key that are shown.
 const MOST_SHOWN: usize = 200;
 
-/// Returns a key as it is shown, cut if it is long.
+/// Returns a key as it is shown, shortened if it is long.
 pub(super) fn short(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
@@ -78,7 +77,7 @@ fn clean(text: &str) -> Option<String> {
     (!cleaned.is_empty()).then_some(cleaned)
 }
 
-/// Replaces what stands for a dot or a slash. Nothing that comes of it stands for another one.
+/// Decodes dots and slashes. The result has no encoded dots or slashes.
 fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,11 +1,10 @@
-//! Caches: what jobs keep for later runs. See `docs/design/data-between-jobs.md`.
+//! Caches: files that jobs keep for later runs. See `docs/design/data-between-jobs.md`.
 
 mod files;
-mod in_time;
+mod fingerprint;
 mod job_cache;
 mod key;
 mod local;
-mod look;
 mod planned;
 mod policy;
 mod restoring;

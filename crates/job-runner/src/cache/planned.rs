@@ -1,24 +1,23 @@
 use super::CacheStore;
-use super::job_cache::{JobCache, Sight};
+use super::job_cache::{CacheContext, JobCache};
 use super::settings::CacheSettings;
 use crate::attempts;
-use crate::job_directory::JobDirectory;
+use crate::directories::JobDirectory;
 use crate::stages::Stages;
 use executor_core::trace::JobTraceExt;
 use std::sync::Arc;
 
-/// The caches of a job that has an environment.
+/// The caches of a job with an environment.
 #[derive(Debug)]
 pub(crate) struct JobCaches {
     pub(super) caches: Vec<JobCache>,
     pub(super) settings: CacheSettings,
-    /// How often it is tried to restore one.
+    /// The number of attempts to restore a cache.
     pub(super) attempts: u32,
 }
 
 impl Stages<'_, '_> {
-    /// Takes the caches of the job; whoever takes them puts them back. What is wrong with them is said
-    /// the first time.
+    /// Takes the caches of the job; the caller puts them back. The first call logs their warnings.
     pub(super) fn take_caches(&mut self) -> JobCaches {
         match self.caches.take() {
             Some(caches) => caches,
@@ -26,7 +25,7 @@ impl Stages<'_, '_> {
         }
     }
 
-    /// Returns what keeps caches, if the job has any and its files can be reached.
+    /// Returns the store of caches, if the job has any and the runner reaches its files.
     pub(super) fn cache_store(&self) -> Option<(Arc<dyn CacheStore>, JobDirectory)> {
         let store = self.build.options.caches.clone()?;
         let project = self.job_directory()?;
@@ -37,7 +36,7 @@ impl Stages<'_, '_> {
         let (settings, mut warnings) = CacheSettings::read(&self.expanded);
         let job = &self.build.job;
         let default_key = format!("{}/{}", job.job_info.name, job.git_info.ref_name);
-        let sight = Sight {
+        let sight = CacheContext {
             default_key: &default_key,
             global_fallback: self.expanded.get("CACHE_FALLBACK_KEY").unwrap_or_default(),
             variables: &self.expanded,

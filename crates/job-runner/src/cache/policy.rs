@@ -1,4 +1,4 @@
-/// Which way a cache is moved.
+/// The directions in which a cache is transferred.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Policy {
     /// It is restored before the script, and saved after it.
@@ -11,7 +11,7 @@ pub(super) enum Policy {
 }
 
 impl Policy {
-    /// Reads a policy whose variables are expanded, and says what is wrong with one that is none.
+    /// Reads a policy whose variables are expanded, with a warning if it is invalid.
     pub(super) fn read(text: &str) -> (Self, Option<String>) {
         match text {
             "" | "pull-push" => (Self::PullPush, None),
@@ -19,8 +19,7 @@ impl Policy {
             "push" => (Self::Push, None),
             other => {
                 let warning = format!(
-                    "{other:?} is no policy of a cache (they are pull-push, pull and push); \
-                     pull-push is used"
+                    "{other:?} is not a cache policy (pull-push, pull or push); pull-push is used"
                 );
                 (Self::default(), Some(warning))
             }

@@ -1,11 +1,11 @@
-use super::files::kept;
-use super::in_time::in_time;
+use super::files::cached_paths;
+use super::fingerprint::fingerprint;
 use super::job_cache::JobCache;
-use super::look::look;
 use super::settings::CacheSettings;
 use super::{CacheError, CacheFiles, CacheStore, SavedCache};
-use crate::job_directory::JobDirectory;
-use crate::off_thread::off_thread;
+use crate::directories::JobDirectory;
+use crate::limit::abort_at;
+use crate::panics::off_thread;
 use crate::stages::Stages;
 use executor_core::job::ArtifactWhen;
 use executor_core::trace::JobTraceExt;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 impl Stages<'_, '_> {
-    /// Saves the caches that are due after this end of the job. Whatever goes wrong is a warning.
+    /// Saves the caches that are due after this result of the scripts. All errors are warnings.
     pub(crate) async fn archive_caches(&mut self, succeeded: bool) {
         let Some((store, project)) = self.cache_store() else {
             return;
@@ -49,8 +49,8 @@ impl Stages<'_, '_> {
             let own = finalisation.child();
             let until = self.cache_ends(succeeded, planned.settings.timeout);
             let saved = self.archive_cache(&*store, &project, cache, &planned.settings, &own);
-            if let Err(error) = in_time(saved, until, &own).await {
-                let why = planned.settings.told(&error, &own);
+            if let Err(error) = abort_at(saved, until, &own).await {
+                let why = planned.settings.message(&error, &own);
                 let text = format!("cache {} is not saved: {why}", cache.key.shown());
                 self.build.log.warning_line(&text);
                 all_saved = false;
@@ -59,7 +59,7 @@ impl Stages<'_, '_> {
         self.close(open, None, all_saved);
     }
 
-    /// Returns when the next cache has to be saved.
+    /// Returns the moment by which the next cache must be saved.
     fn cache_ends(&self, succeeded: bool, timeout: Duration) -> Instant {
         let mut artifacts = self.build.job.artifacts.iter();
         let follow = self.build.options.artifacts.is_some()
@@ -85,7 +85,7 @@ impl Stages<'_, '_> {
         log.system_line(&format!("Creating cache {}...", cache.key.shown()));
         let collected = self.files_of(cache, project, own).await;
         let collected = collected.map_err(|source| CacheError::Other {
-            message: "look for its files".to_owned(),
+            message: "find its files".to_owned(),
             source: Some(source.into()),
         })?;
         for warning in &collected.warnings {
@@ -102,13 +102,15 @@ impl Stages<'_, '_> {
             log.system_line("No files to cache");
             return Ok(());
         }
-        let paths = kept(collected);
+        let paths = cached_paths(collected);
         let (directory, files) = (project.host.clone(), paths.clone());
-        let looks = off_thread(move || look(&directory, &files)).await.flatten();
+        let fingerprint = off_thread(move || fingerprint(&directory, &files))
+            .await
+            .flatten();
         let files = CacheFiles {
             project: project.host.clone(),
             paths,
-            are_as_restored: cache.restored.is_some() && cache.restored == looks.ok(),
+            are_as_restored: cache.restored.is_some() && cache.restored == fingerprint.ok(),
             format: settings.format,
             level: settings.level,
         };
@@ -125,8 +127,7 @@ impl Stages<'_, '_> {
     }
 }
 
-/// Returns how long a cache may take of the time that is left for the job; artifacts that follow need
-/// some of it too.
+/// Returns the part of the job's remaining time that a cache may take; artifacts may follow and need some of it.
 fn share(left: Duration, timeout: Duration, artifacts_follow: bool) -> Duration {
     let left = if artifacts_follow { left / 4 * 3 } else { left };
     left.min(timeout)

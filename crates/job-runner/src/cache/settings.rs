@@ -4,19 +4,19 @@ use executor_core::variable::JobVariables;
 use executor_core::{CancelCause, Cancellation, HumanDuration, chain};
 use std::time::Duration;
 
-/// How the caches of a job are packed, and how long that may take: what its variables say.
+/// The archive settings and timeout of a job's caches, from its variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CacheSettings {
     pub(super) format: Format,
     pub(super) level: Level,
-    /// How long one cache may take, there and back each.
+    /// The longest duration of one transfer.
     pub(super) timeout: Duration,
 }
 
 const DEFAULT_MINUTES: u64 = 10;
 
 impl CacheSettings {
-    /// Reads them; what cannot be used is left out and named in the warnings.
+    /// Reads the settings, with warnings about those that are ignored.
     pub(super) fn read(variables: &JobVariables) -> (Self, Vec<String>) {
         let mut warnings = Vec::new();
         let text = |name: &str| {
@@ -33,7 +33,7 @@ impl CacheSettings {
             if format.is_none() {
                 ignored(
                     "CACHE_COMPRESSION_FORMAT",
-                    "none of zip, zipzstd and tarzstd",
+                    "not one of zip, zipzstd and tarzstd",
                 );
             }
             format
@@ -41,7 +41,7 @@ impl CacheSettings {
         let level = text("CACHE_COMPRESSION_LEVEL").and_then(|text| {
             let level = Level::named(&text.to_ascii_lowercase());
             if level.is_none() {
-                let words = "none of fastest, fast, default, slow and slowest";
+                let words = "not one of fastest, fast, default, slow and slowest";
                 ignored("CACHE_COMPRESSION_LEVEL", words);
             }
             level
@@ -52,7 +52,7 @@ impl CacheSettings {
                 .ok()
                 .filter(|minutes| (1..=MOST_MINUTES).contains(minutes));
             if minutes.is_none() {
-                ignored("CACHE_REQUEST_TIMEOUT", "no number of minutes");
+                ignored("CACHE_REQUEST_TIMEOUT", "not a number of minutes");
             }
             minutes
         });
@@ -66,11 +66,11 @@ impl CacheSettings {
 }
 
 impl CacheSettings {
-    /// Returns why work with a cache failed; `own` stopped it if its time was up.
-    pub(super) fn told(&self, error: &CacheError, own: &Cancellation) -> String {
+    /// Returns the message of a failure; `own` was stopped if the timeout passed.
+    pub(super) fn message(&self, error: &CacheError, own: &Cancellation) -> String {
         match error {
             CacheError::Stopped if own.cause() == Some(CancelCause::Timeout) => format!(
-                "it took longer than it may (CACHE_REQUEST_TIMEOUT is {}, and the job's time counts)",
+                "it took too long (CACHE_REQUEST_TIMEOUT is {}, and the job's timeout applies)",
                 HumanDuration(self.timeout)
             ),
             error => chain(error),
@@ -78,7 +78,7 @@ impl CacheSettings {
     }
 }
 
-/// A year: no moment lies beyond the clock then.
+/// A year, so that no moment overflows the clock.
 const MOST_MINUTES: u64 = 60 * 24 * 365;
 
 #[cfg(test)]

@@ -7,24 +7,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Keeps the caches of jobs between runs. All methods may be called at the same time, for the same
-/// key too, and by several processes.
+/// Keeps the caches of jobs between runs.
 ///
-/// A cache is a help and no more: whoever calls goes on without it after any error.
+/// All methods may be called concurrently, also for the same key and from several processes. A cache is optional:
+/// after an error the caller continues without it.
 #[async_trait]
 pub trait CacheStore: Send + Sync + Debug {
-    /// Returns whether there is something to restore.
+    /// Returns whether a cache exists for this key.
     async fn contains(&self, key: &CacheKey) -> bool;
 
-    /// Puts the files of a cache below `into`; `None` when there is no such cache.
+    /// Restores the files of a cache below `into`; `None` when there is no such cache.
     ///
-    /// Nothing is written outside of `into`, whatever symbolic links lie in it. A reader has the
-    /// files of one writer, never of two.
+    /// Nothing is written outside of `into`, whatever symbolic links are in it. All files come from one save.
     ///
     /// # Errors
     ///
-    /// When there is a cache and its files cannot be had; some of them may be below `into` then.
-    /// A damaged one is gone afterwards.
+    /// When there is a cache but it cannot be restored; some of its files may then be below `into`. A damaged
+    /// cache is removed.
     ///
     /// # Cancellation
     ///
@@ -36,11 +35,11 @@ pub trait CacheStore: Send + Sync + Debug {
         cancellation: &Cancellation,
     ) -> Result<Option<RestoredCache>, CacheError>;
 
-    /// Keeps files as the cache of this key, in the place of what was kept before.
+    /// Saves files as the cache of this key, in place of the previous one.
     ///
     /// # Errors
     ///
-    /// When they cannot be kept; what was kept before is there as it was.
+    /// When they cannot be saved; the previous cache is unchanged.
     ///
     /// # Cancellation
     ///
@@ -53,70 +52,70 @@ pub trait CacheStore: Send + Sync + Debug {
     ) -> Result<SavedCache, CacheError>;
 }
 
-/// Files to keep as a cache, and how.
+/// Files to save as a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheFiles {
     /// The job's directory.
     pub project: PathBuf,
-    /// Files, symbolic links and directories that are empty or have a mode of their own, relative to it,
-    /// sorted, each once.
+    /// Files, symbolic links, and directories that are empty or have a mode of their own. The paths are relative to
+    /// `project`, sorted, without duplicates.
     pub paths: Vec<PathBuf>,
-    /// Whether they are just what was restored from the very key they are kept under. Then there is
-    /// nothing to do as long as something is kept there.
+    /// Whether the files are unchanged since they were restored from the same key. Then nothing is saved as long
+    /// as a cache exists for the key.
     pub are_as_restored: bool,
-    /// The kind of the archive.
+    /// The archive format.
     pub format: Format,
-    /// How small it is to be.
+    /// The compression level.
     pub level: Level,
 }
 
 /// A cache that was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredCache {
-    /// How many files, links and directories it names.
+    /// The number of files, links and directories.
     pub files: usize,
-    /// How large its archive is.
+    /// The size of the archive in bytes.
     pub size: u64,
-    /// What [`CacheFiles::paths`] were, in short: the same text means the same paths.
+    /// The digest of [`CacheFiles::paths`].
     pub names: String,
 }
 
-/// What became of files that were to be kept.
+/// The result of [`CacheStore::save`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SavedCache {
-    /// They are kept in a new archive.
+    /// The files are in a new archive.
     Created {
-        /// How large it is.
+        /// The size of the archive in bytes.
         size: u64,
-        /// Which of them are not in it, and why.
+        /// Files that are not in the archive, with the reason.
         skipped: Vec<String>,
     },
-    /// They are what is kept already.
+    /// The existing cache already has these files.
     UpToDate,
 }
 
-/// Why a cache could not be restored or saved.
+/// The error of restoring or saving a cache.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
-    /// Others had the cache in their hands all the time.
-    #[error("another job was busy with it for {} s", waited.as_secs())]
+    /// The cache was in use by other jobs.
+    #[error("another job used it for {} s", waited.as_secs())]
     Busy {
-        /// How long it was waited for.
+        /// How long this job waited.
         waited: Duration,
     },
-    /// What is kept is not what was written.
-    #[error("it was damaged and is removed: {what}")]
+    /// The stored data is not what was written.
+    #[error("it is damaged and was removed: {what}")]
     Damaged {
-        /// What is wrong with it.
+        /// The damage.
         what: String,
     },
-    /// It would need more room than all caches together may have.
-    #[error("it needs {size} bytes, and all caches together may have {budget}")]
+    /// The cache is larger than the budget of all caches.
+    #[error("it needs {size} bytes, but all caches together may have {budget}")]
     TooLarge {
-        /// How large it is.
+        /// The size in bytes.
         size: u64,
-        /// How large all may be.
+        /// The budget in bytes.
         budget: u64,
     },
     /// A file could not be read or written.
@@ -126,7 +125,7 @@ pub enum CacheError {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -139,10 +138,10 @@ pub enum CacheError {
         #[source]
         source: executor_core::BoxError,
     },
-    /// The job was stopped, or its time for the cache was up.
+    /// The job was stopped, or the timeout of the cache passed.
     #[error("stopped")]
     Stopped,
-    /// Another store's own trouble.
+    /// An error of another kind of store.
     #[error("{message}")]
     Other {
         /// What was attempted.

@@ -2,19 +2,18 @@ use super::text::decode;
 use executor_core::variable::JobVariable;
 use std::fmt;
 
-/// How large the dotenv files of a job must stay below, in bytes: GitLab's own limit.
+/// GitLab's limit for the size of a job's dotenv files, in bytes.
 pub(super) const SIZE: usize = 5 << 10;
-/// How many variables they may hold.
+/// The largest number of variables.
 const VARIABLES: usize = 20;
-/// How long a name may be, in characters.
+/// The longest name, in characters.
 const LONGEST_KEY: usize = 255;
 
-/// Reads dotenv files, each with its name and content, by GitLab's rules.
+/// Reads dotenv files, given by name and content, by GitLab's rules.
 ///
-/// A line is `NAME=value`. The first `=` divides it, both parts lose the white space around them, and
-/// a later line wins over an earlier one of the same name. Nothing else means anything: quotes are
-/// part of the value, a comment or an empty line is an error. References to other variables are
-/// replaced where the variable is used.
+/// A line is `NAME=value`. The first `=` separates the parts, both are trimmed, and a later line overrides an
+/// earlier one of the same name. Nothing else has a meaning: quotes are part of the value, and comments and empty
+/// lines are errors. References to other variables are expanded where the variable is used.
 ///
 /// # Errors
 ///
@@ -67,7 +66,7 @@ pub fn read_dotenv<'f>(
 }
 
 fn read_line(line: &str) -> Result<(&str, &str), DotenvProblem> {
-    // What GitLab's language takes for white space.
+    // White space as in Ruby.
     let strip = |text| str::trim_matches(text, [' ', '\t', '\n', '\x0b', '\x0c', '\r', '\0']);
     let (key, value) = line.split_once('=').ok_or(DotenvProblem::Format)?;
     let (key, value) = (strip(key), strip(value));
@@ -85,18 +84,18 @@ fn read_line(line: &str) -> Result<(&str, &str), DotenvProblem> {
     }
 }
 
-/// Why GitLab would refuse a dotenv report.
+/// The reason why GitLab would refuse a dotenv report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DotenvError {
     /// The file.
     pub file: String,
-    /// The line, where it is one, from 1.
+    /// The line, from 1, if the problem is in one.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub problem: DotenvProblem,
 }
 
-/// What is wrong with a dotenv report.
+/// A problem of a dotenv report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DotenvProblem {
     /// All files together are too large.
@@ -109,17 +108,17 @@ pub enum DotenvProblem {
     BlankKey,
     /// A name is too long.
     LongKey,
-    /// A name has a character that no name may have.
+    /// A name has an invalid character.
     Key,
-    /// A value has a NUL, which no process can be given.
+    /// A value has a NUL, which a process environment cannot have.
     Nul,
 }
 
 impl DotenvProblem {
-    /// Returns what can be done.
+    /// Returns advice for the user.
     pub fn help(self) -> &'static str {
         match self {
-            Self::TooBig => "pass what is large in a file, as an artifact",
+            Self::TooBig => "pass large data in a file, as an artifact",
             Self::TooMany => "pass several values in one variable, or a file as an artifact",
             Self::Format => {
                 "write NAME=value in each line; empty lines and comments are not allowed"
@@ -133,7 +132,7 @@ impl DotenvProblem {
 }
 
 impl fmt::Display for DotenvProblem {
-    /// GitLab's own words, for whoever looks for them.
+    /// Uses GitLab's messages, so that users find them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const KEY: &str = "Key can contain only letters, digits and '_'.";
         match self {

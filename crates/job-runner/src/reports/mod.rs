@@ -1,6 +1,6 @@
-//! What jobs tell in files of known kinds: variables for later jobs, and how their tests went.
+//! Report files of jobs: variables for later jobs, and test results.
 //!
-//! Reading is pure, from bytes; `read` alone touches files, at the end of a job.
+//! The readers are pure, from bytes; only `read` opens files, at the end of a job.
 
 mod dotenv;
 mod junit;

@@ -3,7 +3,7 @@ use super::junit::read_junit;
 use super::text::{decode_xml, merge};
 use crate::artifacts::ArtifactFiles;
 use crate::build::Build;
-use crate::off_thread::off_thread;
+use crate::panics::off_thread;
 use crate::plain_file;
 use executor_core::job::Artifact;
 use executor_core::trace::JobTraceExt;
@@ -11,18 +11,18 @@ use executor_core::variable::JobVariable;
 use executor_core::{BuildError, Cancellation, FailedTest, RetainedArtifact, TestTotals};
 use std::path::Path;
 
-/// The largest junit report that is read, in bytes.
+/// The largest JUnit report that is read, in bytes.
 const LARGEST_JUNIT: u64 = 64 << 20;
-/// How many bytes of a failed test's message are kept.
+/// The largest size of a failed test's message, in bytes.
 const LONGEST_MESSAGE: usize = 2 << 10;
 
 impl Build<'_> {
-    /// Reads a report that others want to know of, from the files that were found for it.
+    /// Reads a report from the files found for it.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Report`] when GitLab would refuse it. A junit report that cannot be read is no
-    /// error there, and neither here: the log says so.
+    /// [`BuildError::Report`] when GitLab would refuse it. An unreadable JUnit report is only a warning in the log, as in
+    /// GitLab.
     pub(crate) async fn read_report(
         &mut self,
         artifact: &Artifact,
@@ -41,7 +41,7 @@ impl Build<'_> {
                 let stop = cancellation.clone();
                 let read = off_thread(move || read_junit_files(&files, &stop)).await;
                 let (totals, warnings) = read.unwrap_or_else(|error| {
-                    let warning = format!("junit reports are not read: {error}");
+                    let warning = format!("junit reports are ignored: {error}");
                     (None, vec![warning])
                 });
                 for warning in warnings {
@@ -54,12 +54,12 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Takes note of an artifact that is kept.
+    /// Records a saved artifact.
     pub(crate) fn note_kept(&mut self, kept: RetainedArtifact) {
         self.products.artifacts.push(kept);
     }
 
-    /// Hides in what tests say what the log hides, and cuts it then: not in the middle of a secret.
+    /// Masks secrets in test messages, and shortens them afterwards, so that no secret is cut in two.
     fn masked(&self, mut totals: TestTotals) -> TestTotals {
         for test in &mut totals.failures {
             let FailedTest {
@@ -83,7 +83,7 @@ fn read_dotenv_files(files: &ArtifactFiles) -> Result<Vec<JobVariable>, BuildErr
     let mut texts = Vec::new();
     let mut room = SIZE;
     for path in &files.paths {
-        // Once there is too much, how much it is does not matter.
+        // Above the limit, the exact size does not matter.
         let limit = u64::try_from(room).unwrap_or(u64::MAX);
         let bytes = plain_file::read(&files.project.join(path), limit)
             .map_err(|error| refused("dotenv", &format!("{}: {error}", path.display()), None))?;
@@ -101,7 +101,7 @@ fn refused(kind: &str, why: &dyn std::fmt::Display, help: Option<&str>) -> Build
     }
 }
 
-/// Returns what the readable files tell, if there is one, and what is wrong with the others.
+/// Returns the totals of the readable files, if any, and warnings about the others.
 fn read_junit_files(
     files: &ArtifactFiles,
     cancellation: &Cancellation,
@@ -115,10 +115,7 @@ fn read_junit_files(
         match read_junit_file(&files.project.join(path)) {
             Ok(more) => merge(totals.get_or_insert_with(TestTotals::default), more),
             Err(why) => {
-                warnings.push(format!(
-                    "junit report {} is not read: {why}",
-                    path.display()
-                ));
+                warnings.push(format!("junit report {} is ignored: {why}", path.display()));
             }
         }
     }

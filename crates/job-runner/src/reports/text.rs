@@ -1,13 +1,12 @@
 use executor_core::TestTotals;
 use std::borrow::Cow;
 
-/// How many failed tests of a job are kept one by one; all are counted.
+/// The number of failed tests of a job that are listed; all are counted.
 const MOST_FAILURES: usize = 50;
 
-/// Returns the text of a file. What is not valid in its encoding is replaced.
+/// Returns the text of a file, with invalid characters replaced.
 ///
-/// A mark at its beginning may say that it is UTF-16, which PowerShell writes; without one it is
-/// UTF-8.
+/// The encoding is UTF-16, which PowerShell writes, if a byte order mark says so, and otherwise UTF-8.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let units = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
@@ -23,19 +22,19 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text of an XML file, which may name an older encoding in its first line.
+/// Returns the text of an XML file, which may declare an older encoding in its first line.
 pub(super) fn decode_xml(bytes: &[u8]) -> Cow<'_, str> {
     let line = bytes.split(|byte| *byte == b'>').next().unwrap_or_default();
     let line = String::from_utf8_lossy(&line[..line.len().min(200)]).to_ascii_lowercase();
     let is_latin = line.starts_with("<?xml") && line.contains("iso-8859-1");
     if is_latin && std::str::from_utf8(bytes).is_err() {
-        // Its bytes are the first 256 characters.
+        // Latin-1 bytes are the first 256 characters of Unicode.
         return bytes.iter().map(|byte| char::from(*byte)).collect();
     }
     decode(bytes)
 }
 
-/// Adds the tests of one more report.
+/// Adds the tests of another report.
 pub(crate) fn merge(totals: &mut TestTotals, more: TestTotals) {
     totals.total += more.total;
     totals.failed += more.failed;
@@ -46,7 +45,7 @@ pub(crate) fn merge(totals: &mut TestTotals, more: TestTotals) {
     totals.failures.extend(more.failures.into_iter().take(room));
 }
 
-/// Returns whether one more failed test can be kept.
+/// Returns whether another failed test can be listed.
 pub(super) fn has_room(totals: &TestTotals) -> bool {
     totals.failures.len() < MOST_FAILURES
 }

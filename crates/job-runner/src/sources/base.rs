@@ -1,10 +1,10 @@
 use super::copier::Copier;
 use super::error::SnapshotError;
-use super::inputs::{Ground, Input, Inputs};
-use super::means::{Clones, Size};
-use super::snapshot::Place;
-use super::take::{Contents, Taken, make_empty};
-use crate::off_thread::off_thread;
+use super::inputs::{BasePaths, Input, Inputs};
+use super::method::{BlockSharing, Size};
+use super::snapshot::Destination;
+use super::tree_copy::{Contents, CopiedTree, make_empty};
+use crate::panics::off_thread;
 use executor_core::BuildError;
 use executor_core::job::JobId;
 use fail_point::fail_point;
@@ -17,29 +17,29 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The one copy of a working tree that jobs begin with. No job writes to it.
+/// The copy of a working tree with which all jobs start. No job writes to it.
 ///
 /// ```text
 /// <directory>/tree/            the copy
-/// <directory>/layer-<n>/       what one job changed of it
+/// <directory>/layer-<n>/       the changes of one job
 /// ```
 #[derive(Debug)]
 pub(crate) struct Base {
-    /// None once it is removed.
+    /// `None` after removal.
     directory: Mutex<Option<TempDir>>,
     path: PathBuf,
     contents: Contents,
     size: Size,
     warnings: Vec<String>,
     next_layer: AtomicU64,
-    ground: OnceLock<Ground>,
+    paths: OnceLock<BasePaths>,
 }
 
 /// The name of the copy in the directory of a base.
 const TREE: &str = "tree";
 
 impl Base {
-    /// Makes a directory for a base below `parent`.
+    /// Creates a directory for a base below `parent`.
     pub(crate) async fn directory(
         parent: &Path,
         supervisor: &Supervisor,
@@ -59,19 +59,19 @@ impl Base {
         })
     }
 
-    /// Returns where the copy goes in a directory of a base.
+    /// Returns the path of the copy in the directory of a base.
     pub(crate) fn tree_in(directory: &Path) -> PathBuf {
         directory.join(TREE)
     }
 
-    /// Returns the base whose copy was made; blocks.
-    pub(crate) fn new(directory: TempDir, taken: Taken) -> Result<Self, SnapshotError> {
-        let Taken {
+    /// Returns the base of a finished copy; blocks.
+    pub(crate) fn new(directory: TempDir, copied: CopiedTree) -> Result<Self, SnapshotError> {
+        let CopiedTree {
             mut contents,
             size,
             repositories,
             warnings,
-        } = taken;
+        } = copied;
         let path = directory.path().to_owned();
         let tree = Self::tree_in(&path);
         for repository in repositories {
@@ -90,7 +90,7 @@ impl Base {
             size,
             warnings,
             next_layer: AtomicU64::new(1),
-            ground: OnceLock::new(),
+            paths: OnceLock::new(),
         })
     }
 
@@ -98,31 +98,31 @@ impl Base {
         self.size
     }
 
-    /// Returns what was to be said when the copy was made.
+    /// Returns the warnings of the copy.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Removes it; nobody may use it any more.
+    /// Removes the base, which must not be used afterwards.
     pub(crate) async fn discard(&self) {
         let directory = self.directory.lock().take();
         if let Some(directory) = directory
             && let Err(error) = directory.remove().await
         {
             let error = &error as &dyn Error;
-            tracing::warn!(error, "A snapshot is left for the next run to remove.");
+            tracing::warn!(error, "A snapshot remains; the next run removes it.");
         }
     }
 
-    /// Copies it to a job's directory.
+    /// Copies the base to a job's directory.
     pub(crate) async fn copy(
         self: &Arc<Self>,
-        clones: Clones,
-        place: &Place<'_>,
+        sharing: BlockSharing,
+        destination: &Destination<'_>,
     ) -> Result<(), SnapshotError> {
         let base = Arc::clone(self);
-        let to = place.project.to_owned();
-        let cancellation = place.cancellation.clone();
+        let to = destination.project.to_owned();
+        let cancellation = destination.cancellation.clone();
         let copy = move || {
             make_empty(&to).map_err(|source| SnapshotError::Target {
                 path: to.clone(),
@@ -132,44 +132,44 @@ impl Base {
             let work = Copier {
                 from: &Self::tree_in(&base.path),
                 to: &to,
-                clones,
+                sharing,
                 cancellation: &cancellation,
             };
             let copied = work.copy(&base.contents.files)?;
             match copied.missing.first() {
                 None => Ok(()),
-                Some(place) => Err(SnapshotError::File {
-                    path: base.contents.files[*place].clone(),
+                Some(destination) => Err(SnapshotError::File {
+                    path: base.contents.files[*destination].clone(),
                     source: io::ErrorKind::NotFound.into(),
                 }),
             }
         };
         let copied = off_thread(copy).await;
-        copied.unwrap_or_else(|source| Err(target_error(place.project, source)))
+        copied.unwrap_or_else(|source| Err(target_error(destination.project, source)))
     }
 
-    /// Returns what it holds, by its paths.
-    fn ground(&self) -> &Ground {
-        self.ground.get_or_init(|| Ground {
+    /// Returns the paths of all entries.
+    fn paths(&self) -> &BasePaths {
+        self.paths.get_or_init(|| BasePaths {
             directories: self.contents.directories.iter().cloned().collect(),
             others: self.contents.files.iter().cloned().collect(),
         })
     }
 
-    /// Shows it in a job's directory, below those artifacts that can be shown too, with a layer of its
-    /// own for what the job changes.
-    pub(crate) async fn lay(
+    /// Mounts an overlay on a job's directory: a layer for the job's changes, artifacts that can be layers,
+    /// and the base.
+    pub(crate) async fn mount(
         self: &Arc<Self>,
         overlays: Overlays,
-        place: &Place<'_>,
+        destination: &Destination<'_>,
         inputs: &Inputs,
     ) -> Result<Layer, SnapshotError> {
-        let inputs = inputs.layers(self.ground(), place.cancellation).await;
+        let inputs = inputs.layers(self.paths(), destination.cancellation).await;
         let base = Arc::clone(self);
-        let supervisor = place.supervisor.clone();
-        let project = place.project.to_owned();
+        let supervisor = destination.supervisor.clone();
+        let project = destination.project.to_owned();
         let mut inputs = inputs;
-        let lay = move || {
+        let mount = move || {
             let number = base.next_layer.fetch_add(1, Ordering::Relaxed);
             let directory = base.path.join(format!("layer-{number}"));
             let [upper, work] = ["upper", "work"].map(|name| directory.join(name));
@@ -196,13 +196,13 @@ impl Base {
                 _base: base,
             })
         };
-        let laid = off_thread(lay).await;
-        laid.unwrap_or_else(|source| Err(target_error(place.project, source)))
+        let mounted = off_thread(mount).await;
+        mounted.unwrap_or_else(|source| Err(target_error(destination.project, source)))
     }
 }
 
-/// Returns what is shown, the uppermost first, and how many artifacts are among it: as many as the
-/// kernel takes.
+/// Returns the lower layers, the uppermost first, and the number of artifacts among them: as many as the
+/// kernel accepts.
 fn lower_layers<'l>(
     inputs: &'l [Input],
     tree: &'l Path,
@@ -231,23 +231,23 @@ fn target_error(path: &Path, source: io::Error) -> SnapshotError {
     SnapshotError::Target { path, source }
 }
 
-/// What one job changes of a base, shown over it in the job's directory.
+/// The mounted overlay of one job, with its changes.
 #[derive(Debug)]
 pub(crate) struct Layer {
     mount: Mount,
     directory: PathBuf,
-    /// Kept until nothing shows them any more.
+    /// Kept until the overlay is unmounted.
     inputs: Vec<Input>,
     _base: Arc<Base>,
 }
 
 impl Layer {
-    /// Returns the jobs whose artifacts it shows, in the order in which they come.
+    /// Returns the jobs whose artifacts it includes, in the order of the dependencies.
     pub(crate) fn shown(&self) -> Vec<JobId> {
         self.inputs.iter().map(|input| input.job).collect()
     }
 
-    /// Takes it out of the job's directory, which is empty then, and removes it.
+    /// Unmounts the overlay, which leaves the job's directory empty, and removes the layer.
     pub(crate) async fn remove(self) -> Result<(), BuildError> {
         let failed = |source: ProcessError| {
             BuildError::system("runner", "unmount the build directory", source)
@@ -261,6 +261,8 @@ impl Layer {
             )
         });
         let removed = removed.await.flatten();
-        removed.map_err(|source| BuildError::system("runner", "remove what the job wrote", source))
+        removed.map_err(|source| {
+            BuildError::system("runner", "remove the layer of the job's changes", source)
+        })
     }
 }

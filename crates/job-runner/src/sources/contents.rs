@@ -1,4 +1,4 @@
-//! What the files of a tree hold, so that somebody can tell whether they are as they were.
+//! The contents of a tree's files, to detect changes.
 
 use super::known_contents::{KnownContents, Stat};
 use content_store::Digest;
@@ -10,33 +10,33 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::SystemTime;
 
-/// What the files that jobs get of a tree hold.
+/// The contents of the files of a tree that jobs get.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreeContents {
-    /// Sorted by their paths. What is not there, or cannot be copied, has no content.
+    /// Sorted by path. A file that does not exist or cannot be copied has no content.
     pub files: Vec<FileContent>,
     /// Directories inside the tree that are repositories of their own.
     pub repositories: Vec<PathBuf>,
 }
 
-/// What one file of a tree holds.
+/// The content of one file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileContent {
-    /// Its path below the top of the tree.
+    /// The path relative to the tree.
     pub path: PathBuf,
-    /// What it holds; `None` when it is not there.
+    /// The digest of the content; `None` when the file does not exist.
     pub content: Option<Digest>,
-    /// Its kind and rights.
+    /// The file's type and permissions.
     pub mode: u32,
-    /// How it looked, if that tells a later change: it was not written just before.
+    /// The metadata, unless the file changed so recently that a later change might not show in it.
     pub(super) stat: Option<Stat>,
 }
 
-/// Below this many files, a further thread costs more than it gives.
-const FILES_OF_A_THREAD: usize = 512;
+/// The smallest number of files for which another thread helps.
+const FILES_PER_THREAD: usize = 512;
 
 impl TreeContents {
-    /// Reads what these files hold. Those that look as they did are not read again.
+    /// Reads the contents of these files, but not of those with unchanged metadata.
     pub(super) fn read(
         root: &Path,
         files: &[PathBuf],
@@ -45,7 +45,7 @@ impl TreeContents {
     ) -> io::Result<Self> {
         let read = |path: &PathBuf| FileContent::read(root, path, known);
         let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let portion = files.len().div_ceil(workers).max(FILES_OF_A_THREAD);
+        let portion = files.len().div_ceil(workers).max(FILES_PER_THREAD);
         let read: io::Result<Vec<Vec<FileContent>>> = thread::scope(|scope| {
             let portions = files.chunks(portion);
             let handles: Vec<_> = portions
@@ -63,8 +63,8 @@ impl TreeContents {
         })
     }
 
-    /// Returns whether the files of the tree still hold what they held.
-    pub(super) fn still_hold(&self, root: &Path) -> bool {
+    /// Returns whether the files of the tree are unchanged.
+    pub(super) fn still_match(&self, root: &Path) -> bool {
         let nothing = KnownContents::default();
         self.files.iter().all(|file| {
             let stat = fs::symlink_metadata(root.join(&file.path)).map(|it| Stat::of(&it));
@@ -123,15 +123,15 @@ mod tests {
     use std::time::Duration;
 
     fn age(path: &Path) {
-        // A file that was written just now could change once more without looking different.
+        // A file written just now could change again without a change of its metadata.
         let file = File::options().append(true).open(path).expect("opened");
         let past = SystemTime::now() - Duration::from_hours(1);
         file.set_modified(past).expect("aged");
     }
 
     #[test]
-    fn each_kind_of_change_is_seen() {
-        let check = |change: &dyn Fn(&Path), is_seen: bool| {
+    fn each_kind_of_change_is_detected() {
+        let check = |change: &dyn Fn(&Path), is_change: bool| {
             let root = tempfile::tempdir().expect("a directory");
             let root = root.path();
             fs::write(root.join("a"), "one").expect("written");
@@ -140,14 +140,14 @@ mod tests {
             let files = ["a", "b", "gone", "link"].map(PathBuf::from);
             let nothing = KnownContents::default();
             let read = || TreeContents::read(root, &files, &[], &nothing).expect("read");
-            let told = |contents: &TreeContents| -> Vec<_> {
+            let summary = |contents: &TreeContents| -> Vec<_> {
                 let files = contents.files.iter();
                 files.map(|it| (it.content, it.mode)).collect()
             };
             let before = read();
             change(root);
-            assert_eq!(told(&before) != told(&read()), is_seen);
-            assert_eq!(before.still_hold(root), !is_seen);
+            assert_eq!(summary(&before) != summary(&read()), is_change);
+            assert_eq!(before.still_match(root), !is_change);
         };
         check(&|_| {}, false);
         check(&|root| age(&root.join("a")), false);
@@ -168,7 +168,7 @@ mod tests {
             },
             true,
         );
-        // What was there and is there again.
+        // Removed and created again with the same content.
         check(
             &|root| {
                 fs::remove_file(root.join("a")).unwrap();

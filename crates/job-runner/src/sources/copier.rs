@@ -1,5 +1,5 @@
 use super::error::SnapshotError;
-use super::means::Clones;
+use super::method::BlockSharing;
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use rustix::fs::{
@@ -15,13 +15,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// More threads than this only wait for the same disk.
-const MOST_THREADS: usize = 8;
-/// Fewer files than this are copied sooner than a thread starts.
+/// The largest number of threads; more of them only wait for the same disk.
+const MAX_THREADS: usize = 8;
+/// Fewer files than this are copied before a thread starts.
 const FILES_PER_THREAD: usize = 64;
-/// Files of one directory that a thread takes at a time.
+/// The number of files of one directory that a thread claims at a time.
 const BATCH: usize = 64;
-/// Up to this size, reading and writing takes less time than asking the kernel to copy.
+/// Up to this size, reading and writing are faster than a copy by the kernel.
 const SMALL: u64 = 128 * 1024;
 
 /// Copies files from one tree to another.
@@ -29,32 +29,32 @@ const SMALL: u64 = 128 * 1024;
 pub(crate) struct Copier<'c> {
     pub(crate) from: &'c Path,
     pub(crate) to: &'c Path,
-    pub(crate) clones: Clones,
+    pub(crate) sharing: BlockSharing,
     pub(crate) cancellation: &'c Cancellation,
 }
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Debug, Default)]
 pub(crate) struct Copied {
     pub(crate) bytes: u64,
-    /// Which of the files were not there, by their place in the list.
+    /// The indexes of files that did not exist.
     pub(crate) missing: Vec<usize>,
 }
 
 impl Copier<'_> {
-    /// Copies the files, whose directories are there, on as many threads as help.
+    /// Copies the files on several threads. Their directories must exist.
     ///
-    /// Links are copied as links. What has no content, like a socket, counts as missing.
+    /// Links are copied as links. Sockets, pipes and devices count as missing.
     ///
     /// # Cancellation
     ///
     /// Stops between two files with [`SnapshotError::Stopped`].
     pub(crate) fn copy(&self, files: &[impl AsRef<Path>]) -> Result<Copied, SnapshotError> {
         let mut by_parent: BTreeMap<&Path, Vec<(usize, &OsStr)>> = BTreeMap::new();
-        for (place, file) in files.iter().enumerate() {
+        for (index, file) in files.iter().enumerate() {
             let file = file.as_ref();
             if let (Some(parent), Some(name)) = (file.parent(), file.file_name()) {
-                by_parent.entry(parent).or_default().push((place, name));
+                by_parent.entry(parent).or_default().push((index, name));
             }
         }
         let batches = by_parent.iter().flat_map(|(parent, names)| {
@@ -68,10 +68,10 @@ impl Copier<'_> {
             copier: self,
             batches: &batches,
             next: AtomicUsize::new(0),
-            clones: AtomicBool::new(self.clones != Clones::Refused),
+            sharing: AtomicBool::new(self.sharing != BlockSharing::Disabled),
         };
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        let threads = (files.len() / FILES_PER_THREAD).clamp(1, processors.min(MOST_THREADS));
+        let threads = (files.len() / FILES_PER_THREAD).clamp(1, processors.min(MAX_THREADS));
         if threads == 1 {
             return run.work();
         }
@@ -96,13 +96,13 @@ struct Batch<'b> {
     names: &'b [(usize, &'b OsStr)],
 }
 
-/// One copy under way.
+/// A running copy.
 struct Run<'r> {
     copier: &'r Copier<'r>,
     batches: &'r [Batch<'r>],
     next: AtomicUsize,
-    /// False once the file system has said that it cannot share blocks.
-    clones: AtomicBool,
+    /// Whether to try to share blocks; false once the file system refused.
+    sharing: AtomicBool,
 }
 
 impl Run<'_> {
@@ -132,12 +132,12 @@ impl Run<'_> {
             Err(Errno::NOENT | Errno::NOTDIR) => {
                 copied
                     .missing
-                    .extend(batch.names.iter().map(|(place, _)| place));
+                    .extend(batch.names.iter().map(|(index, _)| index));
                 return Ok(());
             }
             Err(error) => return Err(self.explain(batch.parent, error.into())),
         };
-        for (place, name) in batch.names {
+        for (index, name) in batch.names {
             if self.copier.cancellation.is_canceled() {
                 return Err(SnapshotError::Stopped);
             }
@@ -148,13 +148,13 @@ impl Run<'_> {
             );
             match done.map_err(|error| self.explain(&batch.parent.join(name), error))? {
                 Some(bytes) => copied.bytes += bytes,
-                None => copied.missing.push(*place),
+                None => copied.missing.push(*index),
             }
         }
         Ok(())
     }
 
-    /// Copies one entry and returns its size; `None` where there is nothing to copy.
+    /// Copies one entry and returns its size; `None` when there is nothing to copy.
     fn copy_one(
         &self,
         from: BorrowedFd<'_>,
@@ -162,13 +162,13 @@ impl Run<'_> {
         name: &OsStr,
         buffer: &mut [u8],
     ) -> rustix::io::Result<Option<u64>> {
-        let Some(status) = there(statat(from, name, AtFlags::SYMLINK_NOFOLLOW))? else {
+        let Some(status) = if_exists(statat(from, name, AtFlags::SYMLINK_NOFOLLOW))? else {
             return Ok(None);
         };
         match FileType::from_raw_mode(status.st_mode) {
             FileType::RegularFile => {}
             FileType::Symlink => {
-                let Some(leads_to) = there(readlinkat(from, name, Vec::new()))? else {
+                let Some(leads_to) = if_exists(readlinkat(from, name, Vec::new()))? else {
                     return Ok(None);
                 };
                 symlinkat(&*leads_to, to, name)?;
@@ -176,12 +176,12 @@ impl Run<'_> {
             }
             _ => return Ok(None),
         }
-        // Should a pipe have taken the file's place meanwhile, nobody waits for its writer.
+        // Without NONBLOCK, a pipe in the file's place would block until it has a writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Some(source) = there(openat(from, name, flags, Mode::empty()))? else {
+        let Some(source) = if_exists(openat(from, name, flags, Mode::empty()))? else {
             return Ok(None);
         };
-        // Not the bits that would lend out the rights of whoever runs this.
+        // Setuid and setgid are dropped: the copy belongs to the user of the runner.
         let mode = Mode::from_raw_mode(status.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let target = openat(to, name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -198,17 +198,17 @@ impl Run<'_> {
         size: u64,
         buffer: &mut [u8],
     ) -> rustix::io::Result<u64> {
-        if size > 0 && self.clones.load(Ordering::Relaxed) {
+        if size > 0 && self.sharing.load(Ordering::Relaxed) {
             match ioctl_ficlone(target, source) {
                 Ok(()) => return Ok(size),
-                Err(error) if self.copier.clones == Clones::Demanded => return Err(error),
-                Err(_) => self.clones.store(false, Ordering::Relaxed),
+                Err(error) if self.copier.sharing == BlockSharing::Required => return Err(error),
+                Err(_) => self.sharing.store(false, Ordering::Relaxed),
             }
         }
         let mut bytes = 0;
         if size > SMALL {
             let step = usize::try_from(size).unwrap_or(usize::MAX).min(1 << 30);
-            // Where the kernel cannot, or says so only halfway, the loop below goes on.
+            // If the kernel cannot copy, or stops halfway, the loop below continues.
             while let Ok(count @ 1..) = copy_file_range(source, None, target, None, step) {
                 bytes += count as u64;
             }
@@ -224,7 +224,7 @@ impl Run<'_> {
                 rest = &rest[written..];
             }
             bytes += count as u64;
-            // A file that fitted into the buffer was read in one piece.
+            // A file that fits into the buffer needs no further read.
             if bytes >= size && count < buffer.len() {
                 return Ok(bytes);
             }
@@ -237,15 +237,15 @@ impl Run<'_> {
             Errno::from_io_error(&source),
             Some(Errno::OPNOTSUPP | Errno::XDEV | Errno::NOTTY | Errno::INVAL)
         );
-        if cannot && self.copier.clones == Clones::Demanded {
+        if cannot && self.copier.sharing == BlockSharing::Required {
             return SnapshotError::Reflink { path, source };
         }
         SnapshotError::File { path, source }
     }
 }
 
-/// Makes nothing of what vanished, or became something else, since it was listed.
-fn there<T>(result: rustix::io::Result<T>) -> rustix::io::Result<Option<T>> {
+/// Turns the error for an entry that vanished or changed its kind since the listing into `None`.
+fn if_exists<T>(result: rustix::io::Result<T>) -> rustix::io::Result<Option<T>> {
     match result {
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         result => result.map(Some),

@@ -5,18 +5,18 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Why a job could not get its files from a snapshot of a working tree.
+/// The error of filling a job's directory from a snapshot.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// The working tree is not there, or not any more.
+    /// The working tree does not exist.
     #[error("the working tree {} is gone", root.display())]
     Vanished {
         /// The working tree.
         root: PathBuf,
     },
-    /// The job's directory would be the working tree or hold it.
-    #[error("the build directory {} holds the working tree itself", project.display())]
+    /// The job's directory is the working tree or contains it.
+    #[error("the build directory {} contains the working tree", project.display())]
     Inside {
         /// The job's directory.
         project: PathBuf,
@@ -26,7 +26,7 @@ pub enum SnapshotError {
     List {
         /// The working tree.
         root: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: ListError,
     },
@@ -35,44 +35,44 @@ pub enum SnapshotError {
     File {
         /// The file, relative to the working tree.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The job's directory, or that of the snapshot, could not be made ready.
-    #[error("make {}", path.display())]
+    /// The job's directory, or that of the snapshot, could not be created.
+    #[error("create directory {}", path.display())]
     Target {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The directory of the snapshot could not be made.
-    #[error("keep a snapshot")]
+    /// The directory of the snapshot could not be created.
+    #[error("create the directory of the snapshot")]
     Keep(#[source] ProcessError),
-    /// Overlays are demanded and cannot be had.
-    #[error("lay a job's directory over a snapshot")]
+    /// Overlays are required and cannot be mounted.
+    #[error("mount a job's directory over a snapshot")]
     Overlay(#[source] Arc<ProcessError>),
-    /// An overlay ends with its job.
+    /// The directory is to be kept, but an overlay ends with its job.
     #[error("a build directory that is kept cannot be an overlay")]
     Kept,
-    /// The job runs in an environment that was there first.
+    /// The job runs in an environment that does not see later mounts.
     #[error("a job that runs in a container cannot see an overlay")]
     Unseen,
-    /// Shared blocks are demanded and the file system has none.
+    /// Shared blocks are required and the file system does not support them.
     #[error("share the blocks of {}", path.display())]
     Reflink {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The job was stopped meanwhile.
+    /// The job was stopped.
     #[error("stopped")]
     Stopped,
 }
 
 impl SnapshotError {
-    /// Says what it means for the job that was to get its files.
+    /// Returns the error of the job that needed the files.
     pub(crate) fn into_build_error(self, cancellation: &Cancellation) -> BuildError {
         let message = "copy the working tree".to_owned();
         match self {
@@ -88,7 +88,7 @@ impl SnapshotError {
             error => BuildError::System {
                 backend: "runner",
                 message,
-                // A tree that is gone will not come back for a second try.
+                // Another attempt does not help when the tree is gone.
                 retry: match error {
                     Self::Vanished { .. } => Retryability::Permanent,
                     _ => Retryability::Temporary,

@@ -1,4 +1,4 @@
-use crate::off_thread::off_thread;
+use crate::panics::off_thread;
 use executor_core::Cancellation;
 use git::{Git, GitDir, GitError, paths_in};
 use process::ProcessTree;
@@ -6,13 +6,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// State of version control that no job needs.
+/// Directories of version control, which jobs do not get.
 const STATE_DIRS: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".bzr"];
 
-/// Why the files of a tree cannot be listed.
+/// The error of listing the files of a tree.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
-    /// Git did not list them.
+    /// Git could not list the files.
     #[error("list the files with git")]
     Git(#[from] GitError),
     /// A directory could not be read.
@@ -20,28 +20,27 @@ pub enum ListError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The job was stopped meanwhile.
+    /// The job was stopped.
     #[error("stopped")]
     Stopped,
 }
 
-/// What a job gets of a tree, as paths relative to it.
+/// The files of a tree that a job gets, as paths relative to it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileList {
-    /// Sorted, each once.
+    /// Sorted, without duplicates.
     pub(crate) files: Vec<PathBuf>,
-    /// Directories inside the tree that are repositories of their own: its submodules, which are
-    /// empty where they are not checked out, and others.
+    /// Nested repositories: submodules, which are empty when not checked out, and others.
     pub(crate) repositories: Vec<PathBuf>,
 }
 
-/// Lists what a job gets of the tree at `root`.
+/// Lists the files of the tree at `root` that a job gets.
 ///
-/// In a Git repository that is what is tracked or could be: ignored files stay behind. Submodules
-/// and repositories inside the tree are listed in the same way. Elsewhere it is every file.
+/// In a Git repository these are tracked and untracked files, but not ignored ones; the same holds in
+/// submodules and nested repositories. Outside of a repository it is every file.
 ///
 /// # Cancellation
 ///
@@ -55,7 +54,7 @@ pub(crate) async fn files_of(
         root: root.to_owned(),
         cancellation: cancellation.clone(),
     };
-    if let Some(files) = tree.look(Tree::files_without_git).await? {
+    if let Some(files) = tree.off_thread(Tree::files_without_git).await? {
         return Ok(FileList {
             files,
             ..FileList::default()
@@ -78,28 +77,28 @@ pub(crate) async fn files_of(
             GitError::Stopped => ListError::Stopped,
             error => ListError::Git(error),
         })?;
-        let listing = move |tree: &Tree| tree.sort_out(&repository, &listed);
+        let listing = move |tree: &Tree| tree.classify(&repository, &listed);
         let Listing {
             files: more,
             repositories,
             empty,
-        } = tree.look(listing).await?;
+        } = tree.off_thread(listing).await?;
         list.files.extend(more);
         list.repositories.extend(empty);
         list.repositories.extend(repositories.iter().cloned());
         pending.extend(repositories);
     }
-    tree.look(|_| {
+    tree.off_thread(|_| {
         list.files.sort();
-        // While a merge is unresolved, git names a file once for each side.
+        // During an unresolved merge, git lists a file once for each side.
         list.files.dedup();
         Ok(list)
     })
     .await
 }
 
-/// Lists the files that a snapshot of the tree at `root` takes, sorted, relative to it: those that are not
-/// ignored, also in submodules and repositories inside. Some may be gone.
+/// Lists the files that a snapshot of the tree at `root` takes, sorted and relative to it: those that are not
+/// ignored, also in submodules and nested repositories. Some may no longer exist.
 ///
 /// # Errors
 ///
@@ -112,9 +111,9 @@ pub async fn taken_files(root: &Path, processes: &ProcessTree) -> Result<Vec<Pat
     Ok(files_of(root, processes, &Cancellation::new()).await?.files)
 }
 
-/// Lists the files of the project at `root` that are there and not ignored, sorted, relative to it.
+/// Lists the existing files of the project at `root` that are not ignored, sorted and relative to it.
 ///
-/// Files of submodules are not the project's own.
+/// Files of submodules do not count.
 ///
 /// # Errors
 ///
@@ -129,33 +128,33 @@ pub async fn project_files(
 ) -> Result<Vec<PathBuf>, ListError> {
     let list = files_of(root, processes, &Cancellation::new()).await?;
     let mut files = list.files;
-    let inner = list.repositories;
+    let nested = list.repositories;
     files.retain(|file| {
-        let is_own = !inner.iter().any(|inner| file.starts_with(inner));
+        let is_own = !nested.iter().any(|repository| file.starts_with(repository));
         is_own && fs::symlink_metadata(root.join(file)).is_ok_and(|file| !file.is_dir())
     });
     Ok(files)
 }
 
-/// The tree whose files are listed, as it is looked at off the async threads.
+/// The tree whose files are listed.
 #[derive(Debug, Clone)]
 struct Tree {
     root: PathBuf,
     cancellation: Cancellation,
 }
 
-/// What git names in one repository.
+/// The entries that git lists in one repository.
 #[derive(Debug, Default)]
 struct Listing {
     files: Vec<PathBuf>,
-    /// Submodules and repositories git does not know: it names them, but not what is inside.
+    /// Submodules and untracked repositories, whose files git does not list.
     repositories: Vec<PathBuf>,
     /// Submodules that are not checked out.
     empty: Vec<PathBuf>,
 }
 
 impl Tree {
-    async fn look<T: Send + 'static>(
+    async fn off_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, ListError> + Send + 'static,
     ) -> Result<T, ListError> {
@@ -167,7 +166,7 @@ impl Tree {
         })
     }
 
-    /// Returns every file; `None` where git is to say which ones matter.
+    /// Returns every file; `None` in a Git repository.
     fn files_without_git(&self) -> Result<Option<Vec<PathBuf>>, ListError> {
         if GitDir::containing(&self.root).is_some() {
             return Ok(None);
@@ -178,10 +177,10 @@ impl Tree {
         Ok(Some(files))
     }
 
-    fn sort_out(&self, repository: &Path, listed: &[u8]) -> Result<Listing, ListError> {
+    fn classify(&self, repository: &Path, listed: &[u8]) -> Result<Listing, ListError> {
         let mut listing = Listing::default();
         for name in paths_in(listed) {
-            self.refuse_if_stopped()?;
+            self.check_stop()?;
             let path = repository.join(name);
             match fs::symlink_metadata(self.root.join(&path)) {
                 Ok(metadata) if metadata.is_dir() => {
@@ -204,7 +203,7 @@ impl Tree {
             source,
         };
         for entry in fs::read_dir(&path).map_err(error)? {
-            self.refuse_if_stopped()?;
+            self.check_stop()?;
             let entry = entry.map_err(error)?;
             let name = below.join(entry.file_name());
             if !entry.file_type().map_err(error)?.is_dir() {
@@ -216,7 +215,7 @@ impl Tree {
         Ok(())
     }
 
-    fn refuse_if_stopped(&self) -> Result<(), ListError> {
+    fn check_stop(&self) -> Result<(), ListError> {
         if self.cancellation.is_canceled() {
             return Err(ListError::Stopped);
         }
@@ -231,7 +230,7 @@ mod tests {
     use process::{Settings, Supervisor};
 
     #[tokio::test]
-    async fn a_stop_ends_the_listing_with_git_and_without() {
+    async fn stop_ends_the_listing_with_and_without_git() {
         let with_git = Path::new(env!("CARGO_MANIFEST_DIR"));
         let without = tempfile::tempdir().expect("a directory");
         fs::write(without.path().join("file"), "").expect("written");

@@ -1,5 +1,5 @@
 use super::LocalRepositories;
-use crate::off_thread::off_thread;
+use crate::panics::off_thread;
 use crate::tool;
 use executor_core::job::Job;
 use executor_core::trace::JobTraceExt;

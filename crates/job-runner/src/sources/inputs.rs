@@ -1,6 +1,6 @@
-//! Artifacts that a job gets with its sources, as lower layers of its overlay.
+//! Artifacts as lower layers of a job's overlay.
 
-use super::means::Size;
+use super::method::Size;
 use crate::artifacts::ArtifactStore;
 use content_store::{EntryKind, LowerLayer, Tree};
 use executor_core::Cancellation;
@@ -10,33 +10,33 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The artifacts that a job is going to get, in their order: what comes later wins.
+/// The artifacts for a job, in ascending precedence.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     pub(crate) store: Option<Arc<dyn ArtifactStore>>,
     pub(crate) trees: Vec<(JobId, Arc<Tree>)>,
 }
 
-/// An artifact that is shown in a job's directory.
+/// An artifact that is a layer of a job's directory.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) job: JobId,
     pub(crate) layer: LowerLayer,
 }
 
-/// What lies below the artifacts, by its paths.
+/// The paths of the base below the artifacts.
 #[derive(Debug, Default)]
-pub(crate) struct Ground {
+pub(crate) struct BasePaths {
     pub(crate) directories: HashSet<PathBuf>,
     /// Files and links.
     pub(crate) others: HashSet<PathBuf>,
 }
 
-/// With more of them every access of the job costs more than copying has saved.
-const MOST_LAYERS: usize = 16;
+/// The largest number of layers; with more, each access of the job costs more than copying.
+const MAX_LAYERS: usize = 16;
 
 impl Inputs {
-    /// Returns how much there is in them.
+    /// Returns the size of all artifacts.
     pub(crate) fn size(&self) -> Size {
         let mut size = Size::default();
         for (_, tree) in &self.trees {
@@ -47,9 +47,9 @@ impl Inputs {
         size
     }
 
-    /// Makes the layers that can be shown over `ground`: the first ones, so that those which are copied
-    /// into the job's directory afterwards win.
-    pub(crate) async fn layers(&self, ground: &Ground, cancellation: &Cancellation) -> Vec<Input> {
+    /// Creates layers of the first artifacts that fit over `base`. The other artifacts, which have precedence,
+    /// are copied into the job's directory later.
+    pub(crate) async fn layers(&self, base: &BasePaths, cancellation: &Cancellation) -> Vec<Input> {
         let mut layers = Vec::new();
         let Some(store) = &self.store else {
             return layers;
@@ -58,13 +58,13 @@ impl Inputs {
             return layers;
         }
         let trees: Vec<&Tree> = self.trees.iter().map(|(_, tree)| &**tree).collect();
-        let fitting = fitting(&trees, ground);
-        for (job, tree) in self.trees.iter().take(fitting) {
+        let count = count_fitting(&trees, base);
+        for (job, tree) in self.trees.iter().take(count) {
             match store.layer(tree, cancellation).await {
                 Ok(layer) => layers.push(Input { job: *job, layer }),
                 Err(error) => {
                     let error = &error as &dyn Error;
-                    tracing::debug!(error, "Artifacts cannot be a layer; they are copied.");
+                    tracing::debug!(error, "An artifact cannot be a layer; it is copied.");
                     break;
                 }
             }
@@ -73,17 +73,17 @@ impl Inputs {
     }
 }
 
-/// Returns how many of the trees look in an overlay as they would as copies.
+/// Returns the number of trees whose overlay equals their copies.
 ///
-/// A layer hides what lies below; a copy does not replace a directory, nor anything by a directory. Where
-/// they differ, copying says what is wrong.
-fn fitting(trees: &[&Tree], ground: &Ground) -> usize {
+/// A layer hides entries below it, but a copy never replaces a directory, or anything by a directory. Where
+/// the two differ, the copy reports the error.
+fn count_fitting(trees: &[&Tree], base: &BasePaths) -> usize {
     let mut directories: HashSet<&Path> = HashSet::new();
     let mut others: HashSet<&Path> = HashSet::new();
-    for (count, tree) in trees.iter().take(MOST_LAYERS).enumerate() {
+    for (count, tree) in trees.iter().take(MAX_LAYERS).enumerate() {
         let conflicts = |path: &Path, kind: &EntryKind| match kind {
-            EntryKind::Directory { .. } => others.contains(path) || ground.others.contains(path),
-            _ => directories.contains(path) || ground.directories.contains(path),
+            EntryKind::Directory { .. } => others.contains(path) || base.others.contains(path),
+            _ => directories.contains(path) || base.directories.contains(path),
         };
         if tree
             .entries()
@@ -100,7 +100,7 @@ fn fitting(trees: &[&Tree], ground: &Ground) -> usize {
             known.insert(&entry.path);
         }
     }
-    trees.len().min(MOST_LAYERS)
+    trees.len().min(MAX_LAYERS)
 }
 
 #[cfg(test)]
@@ -134,11 +134,11 @@ mod tests {
         let trees: Vec<Tree> = trees.iter().map(|paths| tree(paths)).collect();
         let trees: Vec<&Tree> = trees.iter().collect();
         let owned = |paths: &[&str]| paths.iter().map(PathBuf::from).collect();
-        let ground = Ground {
+        let base = BasePaths {
             directories: owned(&["", "src"]),
             others: owned(&["README", "link", "src/main"]),
         };
-        assert_eq!(fitting(&trees, &ground), expect, "{trees:?}");
+        assert_eq!(count_fitting(&trees, &base), expect, "{trees:?}");
     }
 
     #[test]
@@ -154,6 +154,6 @@ mod tests {
         // The same among artifacts.
         check(&[&["dist/a"], &["@dist"]], 1);
         check(&[&["dist"], &["dist/a"]], 1);
-        check(&[&["a"][..]; MOST_LAYERS + 5], MOST_LAYERS);
+        check(&[&["a"][..]; MAX_LAYERS + 5], MAX_LAYERS);
     }
 }

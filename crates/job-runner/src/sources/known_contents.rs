@@ -1,4 +1,4 @@
-//! Contents of files by how the files looked, kept from run to run.
+//! Digests of files by path and metadata, kept between runs.
 
 use super::contents::FileContent;
 use content_store::{ContentStore, Digest};
@@ -10,8 +10,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How a file looks from outside. Whoever changes a file changes this, once some time has passed
-/// since the last change: the kernel's clock for files is not as fine as it is shown.
+/// The metadata of a file, which differs after each change once some time has passed since the last one:
+/// the kernel's clock for files is coarser than its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) mode: u32,
@@ -22,13 +22,13 @@ pub(super) struct Stat {
     device: u64,
 }
 
-/// Older than this, a change of a file has another time than any later one, on all file systems.
+/// On all file systems, a change of this age has another timestamp than any later change.
 const SETTLED: Duration = Duration::from_secs(3);
 
-/// What is before the digest of the rest.
+/// The header, followed by the digest of the rest.
 const HEAD: &str = "runwright contents 1 ";
 
-/// Contents by the paths of files and how these looked.
+/// Digests by path and metadata.
 #[derive(Debug, Default)]
 pub(super) struct KnownContents(HashMap<PathBuf, (Stat, Digest)>);
 
@@ -44,8 +44,7 @@ impl Stat {
         }
     }
 
-    /// Returns whether a change after `moment` will be seen. The time of the last change is the kernel's
-    /// own, which nobody can set.
+    /// Returns whether a change after `moment` will show in the metadata. It uses `ctime`, which programs cannot set.
     pub(super) fn is_settled(&self, moment: SystemTime) -> bool {
         let Ok(now) = moment.duration_since(UNIX_EPOCH) else {
             return false;
@@ -56,7 +55,7 @@ impl Stat {
 }
 
 impl KnownContents {
-    /// Reads a file of such contents. One that is not there, or is not as it was written, tells nothing.
+    /// Reads a file of digests. A missing or damaged file counts as empty.
     pub(super) fn load(path: &Path) -> Self {
         let bytes = fs::read(path).unwrap_or_default();
         let known = bytes.strip_prefix(HEAD.as_bytes()).and_then(|rest| {
@@ -73,13 +72,13 @@ impl KnownContents {
         Self(known.unwrap_or_default())
     }
 
-    /// Returns what a file holds that looks like this.
+    /// Returns the digest of a file with this metadata.
     pub(super) fn content(&self, path: &Path, stat: &Stat) -> Option<Digest> {
         let (known, content) = self.0.get(path)?;
         (known == stat).then_some(*content)
     }
 
-    /// Writes the contents of these files in the place of what is there, unless that says the same.
+    /// Writes the contents of these files in the destination of what is there, unless that says the same.
     pub(super) fn save(
         &self,
         store: &ContentStore,
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_again_and_a_changed_byte_tells_nothing() {
+    fn damaged_files_count_as_empty() {
         let (root, file) = file("a b\n\u{e9}");
         let index = root.path().join("index");
         let files = [file.clone()];
@@ -187,10 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_just_now_is_not_noted() {
+    fn recent_change_is_not_settled() {
         let (_root, file) = file("a");
         let stat = file.stat.expect("a stat");
-        // However long this test takes, that is just now.
+        // Relative to the file's own time, so the duration of the test does not matter.
         let now =
             UNIX_EPOCH + Duration::from_secs(stat.changed.0.try_into().expect("not so long ago"));
         assert!(!stat.is_settled(now));

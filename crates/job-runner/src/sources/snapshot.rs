@@ -4,9 +4,9 @@ use super::error::SnapshotError;
 use super::file_list::{self, FileList, ListError};
 use super::inputs::Inputs;
 use super::known_contents::KnownContents;
-use super::means::{Clones, Size, SnapshotMeans, Way};
-use super::take::{Take, Taken};
-use crate::off_thread::off_thread;
+use super::method::{BlockSharing, ChosenMethod, Size, SnapshotMethod};
+use super::tree_copy::{CopiedTree, TreeCopy};
+use crate::panics::off_thread;
 use content_store::ContentStore;
 use executor_core::Cancellation;
 use process::{Overlays, ProcessError, ProcessTree, Supervisor};
@@ -17,122 +17,121 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::OnceCell;
 
-/// The state of a working tree on this host that all jobs of a run begin with.
+/// The state of a working tree on this host with which all jobs of a run start.
 ///
-/// It is taken once, when the first job asks, whatever happens to the tree meanwhile: tracked and
-/// untracked files as they are, not the ignored ones. A job also gets a `.git` of its own over the
-/// same history, and can neither change the tree nor its repository nor what other jobs see; so do
-/// the submodules that are checked out. `docs/design/sources.md` tells more.
+/// It is taken once, for the first job, whatever happens to the tree later: tracked and untracked files, but
+/// not ignored ones. A job also gets a `.git` of its own with the same history, as do checked-out
+/// submodules. It can change neither the tree nor its repository nor the files of other jobs.
+/// See `docs/design/sources.md`.
 #[derive(Debug)]
 pub struct Snapshot {
     root: PathBuf,
     directory: PathBuf,
-    means: SnapshotMeans,
+    method: SnapshotMethod,
     users: SnapshotUsers,
     files: OnceCell<Arc<FileList>>,
     overlays: OnceCell<Result<Overlays, Arc<ProcessError>>>,
     base: OnceCell<Arc<Base>>,
     contents: OnceCell<Arc<TreeContents>>,
-    /// Whether a job may have got other files than `contents` tells.
-    has_others: AtomicBool,
+    /// Whether a job may have files that differ from `contents`.
+    may_differ: AtomicBool,
 }
 
-/// Who takes files from a snapshot.
+/// The number of jobs that take files from a snapshot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SnapshotUsers {
     /// Any number of jobs and of attempts.
     #[default]
     Many,
-    /// One attempt of one job. It may get the snapshot itself, and each further one a new state.
+    /// One attempt of one job, which may get the snapshot itself. Each further attempt gets the tree's state at its start.
     One,
 }
 
-/// A job's directory that is to be filled.
+/// A job's directory to fill.
 #[derive(Debug)]
-pub(crate) struct Place<'p> {
+pub(crate) struct Destination<'p> {
     pub(crate) project: &'p Path,
     pub(crate) builds: &'p Path,
-    pub(crate) stay: Stay,
-    /// Whether the job sees what is mounted there from now on.
+    pub(crate) lifetime: Lifetime,
+    /// Whether the job sees later mounts there.
     pub(crate) sees_mounts: bool,
     pub(crate) supervisor: &'p Supervisor,
     pub(crate) processes: &'p ProcessTree,
     pub(crate) cancellation: &'p Cancellation,
 }
 
-/// How long a job's directory is there.
+/// How long a job's directory exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stay {
-    /// Until the job is over.
+pub(crate) enum Lifetime {
+    /// Until the end of the job.
     Job,
-    /// For longer.
-    Longer,
+    /// Beyond the end of the job.
+    Kept,
 }
 
-/// What a job got.
+/// The copy of a snapshot in a job's directory.
 #[derive(Debug)]
-pub(crate) struct Brought {
+pub(crate) struct SnapshotCopy {
     pub(crate) files: usize,
-    /// What is to be said about it.
+    /// Warnings for the job's log.
     pub(crate) warnings: Vec<String>,
-    /// What is mounted for it.
+    /// The mounted overlay, if any.
     pub(crate) layer: Option<Layer>,
 }
 
 impl Snapshot {
-    /// Returns the snapshot-to-be of the tree at `root`, which will be kept below `directory`.
+    /// Returns a snapshot of the tree at `root` that will be taken later and kept below `directory`.
     ///
-    /// Where blocks are to be shared, builds, `directory` and the tree are best on one file system.
+    /// Blocks can be shared when builds, `directory` and the tree are on one file system.
     pub fn new(root: impl Into<PathBuf>, directory: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
             directory: directory.into(),
-            means: SnapshotMeans::default(),
+            method: SnapshotMethod::default(),
             users: SnapshotUsers::default(),
             files: OnceCell::new(),
             overlays: OnceCell::new(),
             base: OnceCell::new(),
             contents: OnceCell::new(),
-            has_others: AtomicBool::new(false),
+            may_differ: AtomicBool::new(false),
         }
     }
 
     /// Chooses how jobs get their directories.
     #[must_use]
-    pub fn with_means(self, means: SnapshotMeans) -> Self {
-        Self { means, ..self }
+    pub fn with_method(self, method: SnapshotMethod) -> Self {
+        Self { method, ..self }
     }
 
-    /// Says who will use it.
+    /// Sets the number of jobs that will use it.
     #[must_use]
     pub fn with_users(self, users: SnapshotUsers) -> Self {
         Self { users, ..self }
     }
 
-    /// Returns the tree.
+    /// Returns the working tree.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Lists the files before the first job asks. What goes wrong is left for that job to tell.
+    /// Lists the files before the first job needs them. After an error, the first job lists them again.
     ///
     /// # Cancellation
     ///
-    /// Dropping the future ends the listing; the first job lists anew.
+    /// Dropping the future ends the listing.
     pub async fn list_ahead(&self, processes: &ProcessTree) {
-        let nobody_stops = Cancellation::new();
-        let list = || self.list(processes, &nobody_stops);
+        let not_cancelled = Cancellation::new();
+        let list = || self.list(processes, &not_cancelled);
         if let Err(error) = self.files.get_or_try_init(list).await {
             let error = &error as &dyn Error;
-            tracing::debug!(error, "Files are not listed ahead.");
+            tracing::debug!(error, "Files could not be listed ahead.");
         }
     }
 
-    /// Returns what the files hold that jobs will get. What was read earlier is noted in the file
-    /// that `known` names beside the store it is written with, so that files that look as they did are
-    /// not read again.
+    /// Returns the contents of the files that jobs will get.
     ///
-    /// It is read once, before the first job asks: see [`is_as_told`](Self::is_as_told).
+    /// They are read once; see [`matches_contents`](Self::matches_contents). `store` writes
+    /// the digests to the file `known`, so that files with unchanged metadata are not read again.
     ///
     /// # Errors
     ///
@@ -143,7 +142,8 @@ impl Snapshot {
     /// Stops the listing with [`SnapshotError::Stopped`].
     pub async fn contents(
         &self,
-        known: (&ContentStore, &Path),
+        store: &ContentStore,
+        known: &Path,
         processes: &ProcessTree,
         cancellation: &Cancellation,
     ) -> Result<Arc<TreeContents>, SnapshotError> {
@@ -151,7 +151,7 @@ impl Snapshot {
             let list = || self.list(processes, cancellation);
             let list = Arc::clone(self.files.get_or_try_init(list).await?);
             let root = self.root.clone();
-            let (store, known) = (known.0.clone(), known.1.to_owned());
+            let (store, known) = (store.clone(), known.to_owned());
             let read = off_thread(move || read_contents(&root, &list, &store, &known)).await;
             read.flatten()
                 .map(Arc::new)
@@ -166,99 +166,114 @@ impl Snapshot {
         self.contents.get_or_try_init(read).await.map(Arc::clone)
     }
 
-    /// Returns whether no job has got other files than [`contents`](Self::contents) has told: nobody
-    /// changed the tree before it was copied.
-    pub fn is_as_told(&self) -> bool {
-        !self.has_others.load(Ordering::Acquire)
+    /// Returns whether the files of all jobs match [`contents`](Self::contents): the tree did not change before
+    /// it was copied.
+    pub fn matches_contents(&self) -> bool {
+        !self.may_differ.load(Ordering::Acquire)
     }
 
-    /// Finds out whether what was chosen can be had here, before any job asks.
+    /// Checks before the first job that this host supports the chosen method.
     ///
     /// # Errors
     ///
-    /// When overlays were chosen and there can be none.
+    /// When overlays were chosen and cannot be mounted.
     pub async fn check(&self, supervisor: &Supervisor) -> Result<(), SnapshotError> {
-        match self.means {
-            SnapshotMeans::Overlay => self.probe(supervisor).await.map(drop),
-            SnapshotMeans::Auto | SnapshotMeans::Reflink | SnapshotMeans::Copy => Ok(()),
+        match self.method {
+            SnapshotMethod::Overlay => self.probe(supervisor).await.map(drop),
+            SnapshotMethod::Auto | SnapshotMethod::Reflink | SnapshotMethod::Copy => Ok(()),
         }
     }
 
-    /// Removes what is kept for jobs, at the end of the run.
+    /// Removes the files kept for jobs, at the end of the run.
     pub async fn discard(&self) {
         if let Some(base) = self.base.get() {
             base.discard().await;
         }
     }
 
-    /// Fills a job's directory, also with those of its inputs that can be shown at no cost; the layer
-    /// knows which.
+    /// Fills a job's directory, with those of its inputs that an overlay can include; the layer has their list.
     ///
     /// # Cancellation
     ///
-    /// Stops the listing, or between two files, with [`SnapshotError::Stopped`]. Another job that
-    /// waits for the same snapshot takes it anew.
-    pub(crate) async fn bring(
+    /// Stops during the listing or between two files with [`SnapshotError::Stopped`]. Another job that
+    /// waits for the snapshot takes it again.
+    pub(crate) async fn fill(
         &self,
-        place: &Place<'_>,
+        destination: &Destination<'_>,
         inputs: &Inputs,
-    ) -> Result<Brought, SnapshotError> {
-        let copies = matches!(self.means, SnapshotMeans::Auto | SnapshotMeans::Copy);
+    ) -> Result<SnapshotCopy, SnapshotError> {
+        let copies = matches!(self.method, SnapshotMethod::Auto | SnapshotMethod::Copy);
         if self.users == SnapshotUsers::One && copies {
-            let taken = self.take(place, place.project.to_owned()).await?;
-            return Ok(Brought {
-                files: taken.size.files,
-                warnings: taken.warnings,
+            let copied = self
+                .take(destination, destination.project.to_owned())
+                .await?;
+            return Ok(SnapshotCopy {
+                files: copied.size.files,
+                warnings: copied.warnings,
                 layer: None,
             });
         }
-        self.refuse(place).await?;
-        let base = self.base.get_or_try_init(|| self.make_base(place)).await?;
+        self.check_method(destination).await?;
+        let base = self
+            .base
+            .get_or_try_init(|| self.make_base(destination))
+            .await?;
         let size = base.size().and(inputs.size());
-        let layer = match self.way(size, place).await? {
-            Way::Overlay(overlays) => match Base::lay(base, overlays, place, inputs).await {
-                Err(SnapshotError::Overlay(error)) if self.means == SnapshotMeans::Auto => {
-                    tell_of_refusal(&error);
-                    Base::copy(base, Clones::Wanted, place).await?;
-                    None
+        let layer = match self.choose(size, destination).await? {
+            ChosenMethod::Overlay(overlays) => {
+                match Base::mount(base, overlays, destination, inputs).await {
+                    Err(SnapshotError::Overlay(error)) if self.method == SnapshotMethod::Auto => {
+                        log_missing_overlays(&error);
+                        Base::copy(base, BlockSharing::Preferred, destination).await?;
+                        None
+                    }
+                    mounted => Some(mounted?),
                 }
-                laid => Some(laid?),
-            },
-            Way::Copy(clones) => {
-                Base::copy(base, clones, place).await?;
+            }
+            ChosenMethod::Copy(sharing) => {
+                Base::copy(base, sharing, destination).await?;
                 None
             }
         };
-        Ok(Brought {
+        Ok(SnapshotCopy {
             files: base.size().files,
             warnings: base.warnings().to_vec(),
             layer,
         })
     }
 
-    /// Refuses what was chosen and cannot be had, before anything is copied for it.
-    async fn refuse(&self, place: &Place<'_>) -> Result<(), SnapshotError> {
-        match (self.means, place.stay) {
-            (SnapshotMeans::Overlay, Stay::Longer) => Err(SnapshotError::Kept),
-            (SnapshotMeans::Overlay, _) if !place.sees_mounts => Err(SnapshotError::Unseen),
-            _ => self.check(place.supervisor).await,
+    /// Refuses a method that cannot work for this job, before anything is copied.
+    async fn check_method(&self, destination: &Destination<'_>) -> Result<(), SnapshotError> {
+        match (self.method, destination.lifetime) {
+            (SnapshotMethod::Overlay, Lifetime::Kept) => Err(SnapshotError::Kept),
+            (SnapshotMethod::Overlay, _) if !destination.sees_mounts => Err(SnapshotError::Unseen),
+            _ => self.check(destination.supervisor).await,
         }
     }
 
-    /// Decides how a job gets its directory.
-    async fn way(&self, size: Size, place: &Place<'_>) -> Result<Way, SnapshotError> {
-        let copy = Way::Copy(Clones::from(self.means));
-        match (self.means, place.stay) {
-            (SnapshotMeans::Overlay, _) => self.probe(place.supervisor).await.map(Way::Overlay),
-            (SnapshotMeans::Auto, Stay::Job) if place.sees_mounts && size.is_worth_a_mount() => {
-                let overlays = self.probe(place.supervisor).await;
-                Ok(overlays.map_or(copy, Way::Overlay))
+    /// Chooses the method for one job.
+    async fn choose(
+        &self,
+        size: Size,
+        destination: &Destination<'_>,
+    ) -> Result<ChosenMethod, SnapshotError> {
+        let copy = ChosenMethod::Copy(BlockSharing::from(self.method));
+        match (self.method, destination.lifetime) {
+            (SnapshotMethod::Overlay, _) => self
+                .probe(destination.supervisor)
+                .await
+                .map(ChosenMethod::Overlay),
+            (SnapshotMethod::Auto, Lifetime::Job)
+                if destination.sees_mounts && size.is_worth_a_mount() =>
+            {
+                let overlays = self.probe(destination.supervisor).await;
+                Ok(overlays.map_or(copy, ChosenMethod::Overlay))
             }
             _ => Ok(copy),
         }
     }
 
-    /// Finds out once how overlays are made here.
+    /// Finds out once how overlays can be mounted on this host.
     async fn probe(&self, supervisor: &Supervisor) -> Result<Overlays, SnapshotError> {
         let probe = || async {
             let directory = self.directory.clone();
@@ -273,7 +288,7 @@ impl Snapshot {
                 Err(ProcessError::Overlay { path, source })
             });
             found.map_err(|error| {
-                tell_of_refusal(&error);
+                log_missing_overlays(&error);
                 Arc::new(error)
             })
         };
@@ -281,42 +296,49 @@ impl Snapshot {
         found.clone().map_err(SnapshotError::Overlay)
     }
 
-    async fn make_base(&self, place: &Place<'_>) -> Result<Arc<Base>, SnapshotError> {
-        let directory = Base::directory(&self.directory, place.supervisor).await?;
+    async fn make_base(&self, destination: &Destination<'_>) -> Result<Arc<Base>, SnapshotError> {
+        let directory = Base::directory(&self.directory, destination.supervisor).await?;
         let tree = Base::tree_in(directory.path());
-        let taken = match self.take(place, tree.clone()).await {
-            Ok(taken) => taken,
+        let copied = match self.take(destination, tree.clone()).await {
+            Ok(copied) => copied,
             Err(error) => {
                 if let Err(left) = directory.remove().await {
                     let left = &left as &dyn Error;
-                    tracing::warn!(error = left, "Half a snapshot is left for the next run.");
+                    tracing::warn!(
+                        error = left,
+                        "An incomplete snapshot remains; the next run removes it."
+                    );
                 }
                 return Err(error);
             }
         };
-        let base = off_thread(move || Base::new(directory, taken)).await;
+        let base = off_thread(move || Base::new(directory, copied)).await;
         let base = base.unwrap_or_else(|source| Err(SnapshotError::Target { path: tree, source }));
         base.map(Arc::new)
     }
 
-    async fn take(&self, place: &Place<'_>, target: PathBuf) -> Result<Taken, SnapshotError> {
-        let list = || self.list(place.processes, place.cancellation);
+    async fn take(
+        &self,
+        destination: &Destination<'_>,
+        target: PathBuf,
+    ) -> Result<CopiedTree, SnapshotError> {
+        let list = || self.list(destination.processes, destination.cancellation);
         let files = self.files.get_or_try_init(list).await?;
-        let take = Take {
+        let copy = TreeCopy {
             root: self.root.clone(),
             list: Arc::clone(files),
             target: target.clone(),
-            ours: vec![place.builds.to_owned(), self.directory.clone()],
-            // The tree may well be elsewhere than the snapshot, which is no matter of choice.
-            clones: match self.means {
-                SnapshotMeans::Copy => Clones::Refused,
-                _ => Clones::Wanted,
+            excluded: vec![destination.builds.to_owned(), self.directory.clone()],
+            // The tree may be on another file system than the snapshot, whatever the method.
+            sharing: match self.method {
+                SnapshotMethod::Copy => BlockSharing::Disabled,
+                _ => BlockSharing::Preferred,
             },
-            cancellation: place.cancellation.clone(),
+            cancellation: destination.cancellation.clone(),
         };
-        let taken = off_thread(move || take.run()).await;
+        let copied = off_thread(move || copy.run()).await;
         self.compare().await;
-        taken.unwrap_or_else(|source| {
+        copied.unwrap_or_else(|source| {
             Err(SnapshotError::Target {
                 path: target,
                 source,
@@ -324,17 +346,17 @@ impl Snapshot {
         })
     }
 
-    /// Finds out whether what was just copied is what was told of it.
+    /// Compares the files just copied with `contents`.
     async fn compare(&self) {
         let Some(contents) = self.contents.get().map(Arc::clone) else {
-            // Whoever asks from now on is told of the tree as it is then.
-            self.has_others.store(true, Ordering::Release);
+            // Contents that are read later may differ from this copy.
+            self.may_differ.store(true, Ordering::Release);
             return;
         };
         let root = self.root.clone();
-        let still_hold = off_thread(move || contents.still_hold(&root)).await;
-        if !still_hold.unwrap_or(false) {
-            self.has_others.store(true, Ordering::Release);
+        let still_match = off_thread(move || contents.still_match(&root)).await;
+        if !still_match.unwrap_or(false) {
+            self.may_differ.store(true, Ordering::Release);
         }
     }
 
@@ -362,16 +384,19 @@ fn read_contents(
     store: &ContentStore,
     known: &Path,
 ) -> std::io::Result<TreeContents> {
-    let noted = KnownContents::load(known);
-    let contents = TreeContents::read(root, &list.files, &list.repositories, &noted)?;
-    if let Err(error) = noted.save(store, known, &contents.files) {
+    let known_contents = KnownContents::load(known);
+    let contents = TreeContents::read(root, &list.files, &list.repositories, &known_contents)?;
+    if let Err(error) = known_contents.save(store, known, &contents.files) {
         let error = &error as &dyn Error;
-        tracing::debug!(error, "Files will be read again the next time.");
+        tracing::debug!(
+            error,
+            "Digests could not be stored; the next run reads all files again."
+        );
     }
     Ok(contents)
 }
 
-fn tell_of_refusal(error: &ProcessError) {
+fn log_missing_overlays(error: &ProcessError) {
     let error = error as &dyn Error;
-    tracing::debug!(error, "An overlay cannot be had; files are copied.");
+    tracing::debug!(error, "Overlays are not available; files are copied.");
 }

@@ -1,6 +1,6 @@
-use super::snapshot::{Place, Stay};
-use super::take::make_empty;
-use crate::off_thread::off_thread;
+use super::snapshot::{Destination, Lifetime};
+use super::tree_copy::make_empty;
+use crate::panics::off_thread;
 use executor_core::{BuildError, Cancellation, Retryability};
 use fail_point::fail_point;
 use git::{Git, GitDir, GitError};
@@ -14,38 +14,38 @@ use tokio::sync::{Mutex, OnceCell, Semaphore};
 
 /// The commit that is checked out in a working tree, for which each job gets a Git worktree.
 ///
-/// Jobs see what is committed and nothing else. They share refs and objects with the user's
-/// repository: a job can commit to it.
+/// Jobs see only committed files. They share refs and objects with the user's repository: a job can commit
+/// to it.
 #[derive(Debug)]
 pub struct Worktree {
     root: PathBuf,
     state: OnceCell<State>,
-    /// More at a time than there are processors only wait for each other.
+    /// Limits the concurrent checkouts to the number of processors.
     slots: Semaphore,
-    turn: Turn,
+    registry_lock: RegistryLock,
 }
 
-/// Whose turn it is to change what the repository knows of its worktrees: git reads all of it each time,
-/// and fails when it finds another one half made.
-type Turn = Arc<Mutex<()>>;
+/// Serializes changes of the repository's registry of worktrees: git reads all of it each time, and fails on
+/// an incomplete entry.
+type RegistryLock = Arc<Mutex<()>>;
 
-/// What there was when the first job asked.
+/// The state of the repository when the first job started.
 #[derive(Debug)]
 struct State {
     commit: String,
-    /// Where the repository keeps what it knows of its worktrees.
+    /// The directory in which the repository registers its worktrees.
     registry: PathBuf,
     is_dirty: bool,
 }
 
-/// Why a job could not get a worktree.
+/// The error of creating a worktree for a job.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorktreeError {
     /// There is no repository.
-    #[error("{} is no git repository", root.display())]
+    #[error("{} is not a git repository", root.display())]
     NoRepository {
-        /// Where it was looked for.
+        /// The directory.
         root: PathBuf,
     },
     /// Git failed.
@@ -53,47 +53,47 @@ pub enum WorktreeError {
     Git {
         /// What was attempted.
         action: &'static str,
-        /// What git said.
+        /// Git's error.
         #[source]
         source: GitError,
     },
-    /// The job's directory could not be made ready.
-    #[error("make {}", path.display())]
+    /// The job's directory could not be created.
+    #[error("create directory {}", path.display())]
     Target {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The journal could not be written.
-    #[error("note the worktree")]
+    #[error("record the worktree")]
     Journal(#[source] ProcessError),
-    /// The job was stopped meanwhile.
+    /// The job was stopped.
     #[error("stopped")]
     Stopped,
 }
 
-/// A worktree that a repository knows of.
+/// A registered worktree.
 #[derive(Debug)]
 pub(crate) struct Checkout {
-    /// Where it does.
+    /// Its directory in the registry.
     entry: PathBuf,
     supervisor: Supervisor,
-    turn: Turn,
-    /// What is to be said about it.
+    registry_lock: RegistryLock,
+    /// Warnings for the job's log.
     pub(crate) warnings: Vec<String>,
     pub(crate) commit: String,
 }
 
 impl Worktree {
-    /// Returns the source of worktrees of the repository whose working tree is `root`.
+    /// Returns a source of worktrees of the repository at `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         Self {
             root: root.into(),
             state: OnceCell::new(),
             slots: Semaphore::new(processors),
-            turn: Turn::default(),
+            registry_lock: RegistryLock::default(),
         }
     }
 
@@ -102,65 +102,76 @@ impl Worktree {
         &self.root
     }
 
-    /// Removes what is empty now, at the end of the run.
+    /// Removes the empty registry, at the end of the run.
     pub async fn discard(&self) {
         if let Some(state) = self.state.get() {
             let registry = state.registry.clone();
-            // Git itself removes it when the last worktree goes.
+            // Git does the same when it removes the last worktree.
             let _ = off_thread(move || fs::remove_dir(registry)).await;
         }
     }
 
-    /// Makes a worktree in a job's directory.
+    /// Creates a worktree in a job's directory.
     ///
     /// # Cancellation
     ///
-    /// Stops git, and leaves nothing.
-    pub(crate) async fn bring(&self, place: &Place<'_>) -> Result<Checkout, WorktreeError> {
-        let state = self.state.get_or_try_init(|| self.look(place)).await?;
-        // Closed by nobody, so this always gets one.
+    /// Stops git, and leaves nothing behind.
+    pub(crate) async fn fill(
+        &self,
+        destination: &Destination<'_>,
+    ) -> Result<Checkout, WorktreeError> {
+        let state = self
+            .state
+            .get_or_try_init(|| self.inspect(destination))
+            .await?;
+        // The semaphore is never closed, so this always succeeds.
         let _slot = self.slots.acquire().await;
-        // A name that nobody else has: git would number the names of directories, which cannot be
-        // told before, and what is made must be noted before.
-        let parent = place.project.parent().unwrap_or(place.builds);
-        let passing = place.supervisor.temp_dir(parent, "runwright-");
-        let passing = passing.map_err(WorktreeError::Journal)?;
-        let name = passing.path().file_name().unwrap_or_default().to_owned();
+        // A unique name, because the entry must be in the journal before git creates it, and git appends
+        // unpredictable numbers to names that exist.
+        let parent = destination.project.parent().unwrap_or(destination.builds);
+        let staging = destination.supervisor.temp_dir(parent, "runwright-");
+        let staging = staging.map_err(WorktreeError::Journal)?;
+        let name = staging.path().file_name().unwrap_or_default().to_owned();
         let checkout = Checkout {
             entry: state.registry.join(&name),
-            supervisor: place.supervisor.clone(),
-            turn: Arc::clone(&self.turn),
+            supervisor: destination.supervisor.clone(),
+            registry_lock: Arc::clone(&self.registry_lock),
             warnings: self.warnings(state),
             commit: state.commit.clone(),
         };
-        if let (Some(journal), Stay::Job) = (place.supervisor.journal(), place.stay) {
+        if let (Some(journal), Lifetime::Job) =
+            (destination.supervisor.journal(), destination.lifetime)
+        {
             let noted = journal.record_dir(&checkout.entry);
             noted.map_err(WorktreeError::Journal)?;
         }
-        let made = self.check_out(state, passing.path(), place).await;
+        let made = self.check_out(state, staging.path(), destination).await;
         match made {
             Ok(()) => Ok(checkout),
             Err(error) => {
                 if let Err(left) = checkout.remove().await {
                     let left = &left as &dyn std::error::Error;
-                    tracing::warn!(error = left, "A worktree stays known to its repository.");
+                    tracing::warn!(
+                        error = left,
+                        "A worktree remains registered in its repository."
+                    );
                 }
                 Err(error)
             }
         }
     }
 
-    async fn look(&self, place: &Place<'_>) -> Result<State, WorktreeError> {
+    async fn inspect(&self, destination: &Destination<'_>) -> Result<State, WorktreeError> {
         let Some(git_dir) = GitDir::at(&self.root) else {
             return Err(WorktreeError::NoRepository {
                 root: self.root.clone(),
             });
         };
-        let git = WorktreeGit { place };
+        let git = WorktreeGit { destination };
         let args = ["rev-parse", "--verify", "HEAD^{commit}"];
         let commit = git.run("find the commit", &self.root, &args).await?;
         let args = ["status", "--porcelain", "-z"];
-        let status = git.run("look for changes", &self.root, &args).await?;
+        let status = git.run("find changes", &self.root, &args).await?;
         let common = fs::canonicalize(&git_dir.common).unwrap_or(git_dir.common);
         Ok(State {
             commit: String::from_utf8_lossy(&commit).trim().to_owned(),
@@ -179,15 +190,15 @@ impl Worktree {
         warning.into_iter().collect()
     }
 
-    /// Makes the worktree at `passing`, moves it to the job's directory, and fills it there: one
-    /// with submodules cannot be moved once it is filled.
+    /// Creates the worktree at `staging`, moves it to the job's directory and checks out the files there:
+    /// a worktree with submodules cannot be moved after the checkout.
     async fn check_out(
         &self,
         state: &State,
-        passing: &Path,
-        place: &Place<'_>,
+        staging: &Path,
+        destination: &Destination<'_>,
     ) -> Result<(), WorktreeError> {
-        let project = place.project;
+        let project = destination.project;
         let emptied = {
             let project = project.to_owned();
             off_thread(move || make_empty(&project).and_then(|()| fs::remove_dir(&project)))
@@ -197,8 +208,8 @@ impl Worktree {
             source,
         };
         emptied.await.flatten().map_err(target)?;
-        let [from, to] = [passing, project].map(|path| path.to_str().unwrap_or_default());
-        let git = WorktreeGit { place };
+        let [from, to] = [staging, project].map(|path| path.to_str().unwrap_or_default());
+        let git = WorktreeGit { destination };
         let add = [
             "worktree",
             "add",
@@ -208,11 +219,11 @@ impl Worktree {
             from,
             &state.commit,
         ];
-        let turn = self.turn.lock().await;
+        let guard = self.registry_lock.lock().await;
         git.run("add a worktree", &self.root, &add).await?;
         let move_ = ["worktree", "move", from, to];
         git.run("move the worktree", &self.root, &move_).await?;
-        drop(turn);
+        drop(guard);
         let fill = ["reset", "--quiet", "--hard"];
         git.run("check out the files", project, &fill)
             .await
@@ -221,24 +232,25 @@ impl Worktree {
 }
 
 impl Checkout {
-    /// Makes the repository forget it. The files are removed with the job's directory.
+    /// Removes the registration. The files are removed with the job's directory.
     pub(crate) async fn remove(self) -> Result<(), BuildError> {
         let entry = self.entry.clone();
-        let _turn = self.turn.lock().await;
+        let _guard = self.registry_lock.lock().await;
         let removed = off_thread(move || {
             fail_point!("job_runner::worktree::forget", process::remove_tree(&entry))
         });
         let removed = removed.await.flatten();
-        removed.map_err(|source| BuildError::system("runner", "forget the worktree", source))?;
+        removed
+            .map_err(|source| BuildError::system("runner", "unregister the worktree", source))?;
         let forget = |journal: &process::Journal| journal.forget_dir(&self.entry);
         let forgotten = self.supervisor.journal().map_or(Ok(()), forget);
-        forgotten.map_err(|source| BuildError::system("runner", "forget the worktree", source))
+        forgotten.map_err(|source| BuildError::system("runner", "unregister the worktree", source))
     }
 }
 
 /// Git, for one job.
 struct WorktreeGit<'g> {
-    place: &'g Place<'g>,
+    destination: &'g Destination<'g>,
 }
 
 impl WorktreeGit<'_> {
@@ -248,11 +260,11 @@ impl WorktreeGit<'_> {
         directory: &Path,
         args: &[&str],
     ) -> Result<Vec<u8>, WorktreeError> {
-        let Place {
+        let Destination {
             processes,
             cancellation,
             ..
-        } = self.place;
+        } = self.destination;
         let done = Git::local(processes, directory)
             .output(args, *cancellation)
             .await;
@@ -264,14 +276,14 @@ impl WorktreeGit<'_> {
 }
 
 impl WorktreeError {
-    /// Says what it means for the job that was to get its files.
+    /// Returns the error of the job that needed the files.
     pub(crate) fn into_build_error(self, cancellation: &Cancellation) -> BuildError {
         if matches!(self, Self::Stopped) {
             return BuildError::stopped("runner", cancellation);
         }
         BuildError::System {
             backend: "runner",
-            message: "make a worktree".to_owned(),
+            message: "create a worktree".to_owned(),
             source: Some(self.into()),
             retry: Retryability::Temporary,
         }

@@ -1,45 +1,47 @@
-//! Files of a job whose environment this host reaches by streams alone: they are brought to a directory of
-//! this host, and from there to the environment, and back.
+//! Files of a job whose environment this host reaches only through streams.
+//!
+//! They are collected in a directory of this host and sent to the environment, and back.
 
-mod beginnings;
-mod of_job;
 mod pack;
-mod pipe;
+mod pattern_roots;
+mod transfer;
 
-use crate::off_thread::off_thread;
+use crate::panics::off_thread;
 use archive::{Limits, LinkTargets};
 use executor_core::ability::FileTransfer;
 use executor_core::{BuildDirs, BuildError, Cancellation, Retryability};
 use fail_point::fail_point;
 use process::{Supervisor, TempDir};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::net::unix::pipe::{Receiver, Sender};
 
-use beginnings::beginnings;
-pub(crate) use of_job::staged;
+use pattern_roots::pattern_roots;
+pub(crate) use transfer::redirect_to_staging;
 
-/// The directory of this host, and the way to the environment.
+/// A directory of this host, and the file transfer to the environment.
 #[derive(Debug)]
 pub(crate) struct Staging {
     transfer: Arc<dyn FileTransfer>,
     directory: TempDir,
-    /// The job's directory there.
+    /// The job's directory in the environment.
     inside: String,
 }
 
 impl Staging {
-    /// Makes the directory below `parent`.
-    pub(crate) fn make(
+    /// Creates the directory below `parent`.
+    pub(crate) fn create(
         transfer: Arc<dyn FileTransfer>,
         inside: &BuildDirs,
         parent: &Path,
         supervisor: &Supervisor,
     ) -> Result<Self, BuildError> {
         let directory = supervisor.temp_dir(parent, "staging-");
-        let directory = directory
-            .map_err(|source| BuildError::system("runner", "make room for files", source))?;
+        let directory = directory.map_err(|source| {
+            BuildError::system("runner", "create a directory for files", source)
+        })?;
         Ok(Self {
             transfer,
             directory,
@@ -63,7 +65,7 @@ impl Staging {
         self.directory.path().join("project")
     }
 
-    /// Sends all that was brought to the environment, and forgets it here.
+    /// Sends all staged files to the environment, and removes them here.
     ///
     /// # Cancellation
     ///
@@ -73,7 +75,7 @@ impl Staging {
         if is_empty(&project) {
             return Ok(());
         }
-        let (reader, writer) = pipe::to_async().map_err(|error| failed("send files", error))?;
+        let (reader, writer) = pipe_to_async().map_err(|error| failed("send files", error))?;
         let packing = {
             let (project, stop) = (project.clone(), cancellation.clone());
             off_thread(move || pack::pack(&project, writer, &stop))
@@ -82,7 +84,7 @@ impl Staging {
             .transfer
             .put(&self.inside, Box::new(reader), cancellation);
         let (packed, put) = tokio::join!(packing, put);
-        // When the environment refuses, the stream is cut, which is no news then.
+        // When the environment refuses, the stream breaks; its error is the one to report.
         put?;
         cancellation.check()?;
         fail_point!("job_runner::staging::send", packed.flatten())
@@ -93,7 +95,7 @@ impl Staging {
             .map_err(|error| failed("send files", error))
     }
 
-    /// Brings what is at `paths` of the job's directory, in the place of all that is here.
+    /// Fetches `paths` of the job's directory, in place of all staged files.
     ///
     /// # Cancellation
     ///
@@ -111,7 +113,7 @@ impl Staging {
         let failed = |error| failed("fetch files", error);
         emptied.await.flatten().map_err(failed)?;
         let mut stream = self.transfer.get(&self.inside, paths, cancellation).await?;
-        let (reader, mut writer) = pipe::from_async().map_err(failed)?;
+        let (reader, mut writer) = pipe_from_async().map_err(failed)?;
         let unpacking = {
             let stop = cancellation.clone();
             off_thread(move || {
@@ -127,13 +129,13 @@ impl Staging {
                 copied = tokio::io::copy(&mut stream, &mut writer) => copied.map(drop),
                 _ = cancellation.canceled() => Ok(()),
             }
-            // The writer goes here, which ends the archive for whoever unpacks it.
+            // Dropping the writer ends the archive.
         };
         let (unpacked, copied) = tokio::join!(unpacking, copying);
         cancellation.check()?;
         let unpacked = unpacked.map_err(failed)?;
         match (copied, unpacked) {
-            // Whoever unpacks and finds something wrong reads no further, which breaks the pipe.
+            // An error of unpacking breaks the pipe.
             (Err(error), _) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(error)),
             (_, Err(error)) => Err(failed(io::Error::other(error))),
             (_, Ok(())) => Ok(()),
@@ -160,10 +162,22 @@ fn is_empty(directory: &Path) -> bool {
     fs::read_dir(directory).map_or(true, |mut it| it.next().is_none())
 }
 
-/// Removes all that is in a directory.
+/// Removes all entries of a directory.
 fn empty(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         process::remove_tree(&entry?.path())?;
     }
     Ok(())
+}
+
+/// Returns a stream and the file into which a thread writes its content. When the stream is dropped, writes fail.
+fn pipe_to_async() -> io::Result<(Receiver, File)> {
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    Ok((Receiver::from_owned_fd(read)?, File::from(write)))
+}
+
+/// Returns a file that a thread reads, and the sender of its content. When the sender is dropped, the file ends.
+fn pipe_from_async() -> io::Result<(File, Sender)> {
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    Ok((File::from(read), Sender::from_owned_fd(write)?))
 }

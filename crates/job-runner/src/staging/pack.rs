@@ -5,13 +5,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
 
-/// Where a repository says whose objects it borrows.
+/// The file that names the borrowed objects of a repository.
 const ALTERNATES: &str = ".git/objects/info/alternates";
 
-/// Writes all that is below `project` as a tar archive; blocks.
+/// Writes all files below `project` as a tar archive; blocks.
 ///
-/// A repository that borrows objects gets them: what it borrows them from is not where the archive goes.
-/// The files belong to nobody in particular, and keep their modes and times.
+/// A repository gets the objects that it borrows, because their source does not exist where the archive is unpacked.
+/// The files have no owner, but keep their modes and times.
 pub(super) fn pack(project: &Path, output: File, cancellation: &Cancellation) -> io::Result<()> {
     let mut packer = Packer {
         archive: Builder::new(BufWriter::with_capacity(1 << 16, output)),
@@ -27,7 +27,7 @@ struct Packer<'c> {
 }
 
 impl Packer<'_> {
-    /// Packs what is in `directory` of this host as what is in `name`.
+    /// Packs the entries of `directory` on this host under `name`.
     fn directory(&mut self, directory: &Path, name: &Path) -> io::Result<()> {
         let mut entries: Vec<PathBuf> = Vec::new();
         for entry in fs::read_dir(directory)? {
@@ -76,7 +76,7 @@ impl Packer<'_> {
         Ok(())
     }
 
-    /// Packs the objects that are borrowed as if they were in the repository at `name`.
+    /// Packs borrowed objects as if they were in the repository at `name`.
     fn borrowed(&mut self, objects: &Path, alternates: &str, name: &Path) -> io::Result<()> {
         for line in alternates.lines().filter(|line| !line.starts_with('#')) {
             let from = objects.join(line);

@@ -7,10 +7,10 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// How long an id is that comes from SHA-256.
+/// The length of an id from SHA-256.
 const LONG: usize = 64;
 
-/// Returns the id that Git gives the content of a file or link, as long as `like`.
+/// Returns the id that Git gives to the content of a file or link, with the length `like`.
 pub(crate) fn id_of(path: &Path, kind: Kind, like: usize) -> io::Result<String> {
     if like == LONG {
         id(path, kind, Sha256::new())

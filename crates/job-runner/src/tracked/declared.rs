@@ -1,15 +1,15 @@
 use crate::artifacts::Pattern;
 use std::path::Path;
 
-/// What a job says that it changes.
+/// The files that a job declares to change.
 #[derive(Debug, Default)]
 pub(crate) struct Declared {
     patterns: Vec<Pattern>,
 }
 
 impl Declared {
-    /// Reads patterns of a job whose scripts call their directory `project`. One that is none means nothing; whoever uses
-    /// it complains.
+    /// Reads the patterns of a job whose scripts call their directory `project`. Invalid patterns are ignored; their users
+    /// report them.
     pub(crate) fn new(project: &Path, patterns: &[String]) -> Self {
         let patterns = patterns.iter();
         let patterns = patterns.filter_map(|text| Pattern::parse(project, text).ok());
@@ -18,7 +18,7 @@ impl Declared {
         }
     }
 
-    /// Returns whether a file is among it: itself, or with a directory above it.
+    /// Returns whether a file or a directory above it is declared.
     pub(crate) fn covers(&self, path: &Path) -> bool {
         let means = |path: &Path| self.patterns.iter().any(|it| it.matches(path));
         !self.patterns.is_empty() && path.ancestors().any(means)

@@ -2,11 +2,11 @@ use super::state::State;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Knows which directories of a tree lie beyond a link, where Git sees nothing.
+/// Knows which directories are below a symbolic link, where Git sees no files.
 #[derive(Debug)]
 pub(crate) struct Links<'p> {
     project: &'p Path,
-    /// Whether it is so, for each directory that was asked for.
+    /// The directories checked so far, and whether they are below a link.
     known: HashMap<&'p Path, bool>,
 }
 
@@ -18,7 +18,7 @@ impl<'p> Links<'p> {
         }
     }
 
-    /// Returns what Git would see at a path; nothing when it lies beyond a link.
+    /// Returns the state of a path as Git sees it; `None` when it is below a link.
     pub(crate) fn state(&mut self, file: &'p Path) -> Option<State> {
         let is_beyond = file.parent().is_some_and(|above| self.are_above(above));
         (!is_beyond).then(|| State::of(&self.project.join(file)))?
@@ -30,7 +30,7 @@ impl<'p> Links<'p> {
             return known;
         }
         let Some(above) = directory.parent() else {
-            // The project itself may be one.
+            // The project itself may be a link.
             return false;
         };
         let is_beyond = self.are_above(above) || self.project.join(directory).is_symlink();

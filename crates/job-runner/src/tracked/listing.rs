@@ -4,22 +4,21 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A file that Git tracks.
+/// A tracked file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tracked {
     pub(crate) path: PathBuf,
-    /// The id of its content in the index; none where that says nothing about the file: while a merge is
-    /// unresolved, and where Git was told not to look at it.
+    /// The id of its content in the index; `None` during an unresolved merge and where Git assumes the file unchanged.
     pub(crate) id: Option<String>,
 }
 
-/// Reads what `git ls-files -v --stage -z` says. Submodules are no files.
+/// Reads the output of `git ls-files -v --stage -z`, without submodules.
 pub(crate) fn parse(listing: &[u8]) -> Vec<Tracked> {
     let entries = listing.split(|byte| *byte == 0).filter_map(entry);
     let mut files: Vec<Tracked> = Vec::new();
     for tracked in entries {
         match files.last_mut() {
-            // One for each side of a merge.
+            // An unresolved merge lists a file once for each side.
             Some(last) if last.path == tracked.path => last.id = None,
             _ => files.push(tracked),
         }
@@ -35,18 +34,17 @@ fn entry(entry: &[u8]) -> Option<Tracked> {
     let is_file = mode != "160000" && !path.is_empty();
     is_file.then(|| Tracked {
         path: Path::new(OsStr::from_bytes(path)).to_owned(),
-        id: (stage == "0" && !is_overlooked(tag)).then(|| id.to_owned()),
+        id: (stage == "0" && !is_assumed_unchanged(tag)).then(|| id.to_owned()),
     })
 }
 
-/// Returns whether Git takes a file for unchanged without a look: one of `update-index
-/// --assume-unchanged` or `--skip-worktree`.
-fn is_overlooked(tag: &str) -> bool {
+/// Returns whether Git assumes a file unchanged, after `update-index --assume-unchanged` or `--skip-worktree`.
+fn is_assumed_unchanged(tag: &str) -> bool {
     tag == "S" || tag.starts_with(|letter: char| letter.is_ascii_lowercase())
 }
 
-/// Returns the places of those files in a list that are named in a listing of `git ls-files -z`.
-pub(crate) fn places(files: &[Tracked], listing: &[u8]) -> Vec<usize> {
+/// Returns the indexes of the files that a listing of `git ls-files -z` names.
+pub(crate) fn indexes(files: &[Tracked], listing: &[u8]) -> Vec<usize> {
     if listing.is_empty() {
         return Vec::new();
     }
@@ -82,7 +80,7 @@ mod tests {
             (b"skipped", None),
         ];
         assert_eq!(found, expect);
-        assert_eq!(places(&files, b"both\0link\0gone\0both\0"), [1, 2]);
-        assert_eq!(places(&files, b""), [0; 0]);
+        assert_eq!(indexes(&files, b"both\0link\0gone\0both\0"), [1, 2]);
+        assert_eq!(indexes(&files, b""), [0; 0]);
     }
 }

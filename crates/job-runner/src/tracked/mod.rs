@@ -1,43 +1,41 @@
-//! Which files that Git tracks a job has changed without saying so. See `docs/design/comfort.md`.
+//! Detects changes of tracked files that a job did not declare. See `docs/design/comfort.md`.
 
-mod before;
+mod baseline;
 mod blob;
-mod company;
+mod check;
 mod declared;
 mod links;
 mod listing;
-mod look;
+mod occupancy;
 mod state;
 
-use before::Before;
-use company::{Company, Guest};
+use baseline::Baseline;
 use declared::Declared;
-
+use occupancy::{Occupancy, Occupant};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Asks for a warning when a job changes files that Git tracks and did not say so.
+/// The settings of the warning about undeclared changes of tracked files.
 #[derive(Debug, Clone)]
 pub struct WatchChanges {
     may_change: Arc<dyn MayChange>,
-    company: Arc<Company>,
+    occupancy: Arc<Occupancy>,
 }
 
 impl WatchChanges {
-    /// Asks for it; `may_change` knows what jobs may change besides their artifacts and caches.
+    /// Returns settings in which `may_change` knows the files that jobs may change besides their artifacts and caches.
     ///
-    /// Runners whose jobs work in one directory are to have clones of one of these.
+    /// Runners whose jobs share one directory must use clones of one value.
     pub fn new(may_change: Arc<dyn MayChange>) -> Self {
         Self {
             may_change,
-            company: Arc::default(),
+            occupancy: Arc::default(),
         }
     }
 }
 
 /// Knows which tracked files jobs may change.
 pub trait MayChange: Debug + Send + Sync {
-    /// Returns the patterns of the files that the job of this name may change, like those of
-    /// `artifacts:paths`.
+    /// Returns the patterns of files that a job may change, as in `artifacts:paths`.
     fn may_change(&self, job: &str) -> Vec<String>;
 }

@@ -3,16 +3,16 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What is at a path, as far as it can be told without reading it.
+/// The state of a path from its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) kind: Kind,
     pub(crate) size: u64,
-    /// Where and when it was written: equal as long as nobody has touched it.
-    pub(crate) touch: Touch,
+    /// The metadata that differs after each write.
+    pub(crate) stamp: Stamp,
 }
 
-/// What kind of thing it is, in Git's eyes.
+/// The kind of an entry, as Git distinguishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     File { is_executable: bool },
@@ -22,24 +22,24 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Touch {
+pub(crate) struct Stamp {
     inode: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
 impl State {
-    /// Looks at a path; nothing when nothing is there.
+    /// Reads the state of a path; `None` when it does not exist.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let metadata = match fs::symlink_metadata(path) {
             Ok(metadata) => metadata,
             Err(error) if is_absence(&error) => return None,
-            // Nobody can say what is there, which is another state than any other.
+            // An unreadable state, which differs from all others.
             Err(_) => {
                 return Some(Self {
                     kind: Kind::Other,
                     size: 0,
-                    touch: Touch {
+                    stamp: Stamp {
                         inode: 0,
                         modified: (0, 0),
                         changed: (0, 0),
@@ -62,7 +62,7 @@ impl State {
         Some(Self {
             kind,
             size: metadata.len(),
-            touch: Touch {
+            stamp: Stamp {
                 inode: metadata.ino(),
                 modified: (metadata.mtime(), metadata.mtime_nsec()),
                 changed: (metadata.ctime(), metadata.ctime_nsec()),

@@ -38,7 +38,7 @@ fn after(id: u64) -> Dependency {
 }
 
 #[tokio::test]
-async fn a_dependent_job_finds_what_was_kept() {
+async fn dependent_job_gets_artifacts() {
     let (_root, store, bench) = bench();
     let job = JobBuilder::new(1)
         .variable(JobVariable::public("OUT", "dist"))
@@ -117,7 +117,7 @@ async fn times_and_modes_are_kept() {
 }
 
 #[tokio::test]
-async fn artifacts_are_kept_when_they_say_so() {
+async fn artifacts_when_selects_the_result() {
     let (_root, store, bench) = bench();
     let when = |when, name: &str| Artifact {
         when,
@@ -149,7 +149,7 @@ async fn artifacts_are_kept_when_they_say_so() {
 }
 
 #[tokio::test]
-async fn a_misspelt_exclude_pattern_publishes_nothing() {
+async fn invalid_exclude_pattern_publishes_nothing() {
     let (_root, store, bench) = bench();
     let job = |id, end: &str| {
         JobBuilder::new(id)
@@ -184,7 +184,7 @@ async fn a_misspelt_exclude_pattern_publishes_nothing() {
 }
 
 #[tokio::test]
-async fn a_pattern_names_the_path_of_a_file_variable_and_not_its_content() {
+async fn pattern_expands_a_file_variable_to_its_path() {
     let (_root, store, bench) = bench();
     let job = JobBuilder::new(1)
         .variable(JobVariable::file("NAME", "secret.key"))
@@ -196,7 +196,7 @@ async fn a_pattern_names_the_path_of_a_file_variable_and_not_its_content() {
 }
 
 #[tokio::test]
-async fn a_new_attempt_replaces_what_the_old_one_left() {
+async fn new_attempt_replaces_artifacts() {
     let (_root, store, bench) = bench();
     for file in ["old", "new"] {
         let script = format!("echo x > {file}");
@@ -212,7 +212,7 @@ async fn a_new_attempt_replaces_what_the_old_one_left() {
 }
 
 #[tokio::test]
-async fn what_a_failed_attempt_kept_does_not_survive_the_next() {
+async fn next_attempt_discards_artifacts_of_a_failed_one() {
     let (_root, store, bench) = bench();
     for (end, expect) in [("false", vec!["trace"]), ("true", vec![])] {
         let job = JobBuilder::new(1).script(["echo x > trace", end]);
@@ -228,7 +228,7 @@ async fn what_a_failed_attempt_kept_does_not_survive_the_next() {
 }
 
 #[tokio::test]
-async fn a_job_whose_inputs_are_gone_fails_and_says_so() {
+async fn job_with_missing_inputs_fails() {
     let (root, store, bench) = bench();
     let build = |id| {
         let job = JobBuilder::new(id).script(["echo x > file"]);
@@ -275,7 +275,7 @@ async fn a_job_whose_inputs_are_gone_fails_and_says_so() {
 }
 
 #[tokio::test]
-async fn nothing_leaves_the_project_directory() {
+async fn artifacts_stay_in_the_project_directory() {
     let (root, store, bench) = bench();
     let outside = root.path().join("outside");
     std::fs::create_dir(&outside).expect("made");

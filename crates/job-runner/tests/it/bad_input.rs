@@ -22,7 +22,7 @@ fn expect(bench: &Bench, outcome: &JobOutcome, reason: FailureReason, said: &str
 }
 
 #[tokio::test]
-async fn variables_no_process_can_have() {
+async fn variables_that_no_process_can_have() {
     let check = async |variable: JobVariable, said: &str| {
         let root = tempfile::tempdir().expect("a directory");
         let bench = Bench::shell(root.path(), BuildRunnerOptions::default());
@@ -36,9 +36,9 @@ async fn variables_no_process_can_have() {
         assert_eq!(files_below(root.path()), Vec::<PathBuf>::new());
         assert!(!root.path().join("builds/0").exists(), "{:?}", root.path());
     };
-    check(JobVariable::public("A=B", "x"), "holds an equals sign").await;
-    check(JobVariable::public("A\nB", "x"), "holds a newline").await;
-    check(JobVariable::public("A\0B", "x"), "holds a NUL").await;
+    check(JobVariable::public("A=B", "x"), "contains an equals sign").await;
+    check(JobVariable::public("A\nB", "x"), "contains a newline").await;
+    check(JobVariable::public("A\0B", "x"), "contains a NUL").await;
     check(JobVariable::public("", "x"), "is empty").await;
     check(
         JobVariable::file("../../x", "x"),
@@ -53,7 +53,7 @@ async fn variables_no_process_can_have() {
 }
 
 #[tokio::test]
-async fn a_shell_that_does_not_exist() {
+async fn missing_shell() {
     let root = tempfile::tempdir().expect("a directory");
     let mut bench = Bench::shell(root.path(), BuildRunnerOptions::default());
     bench.config.shell = Some(ShellDialect::Pwsh);
@@ -68,7 +68,7 @@ async fn a_shell_that_does_not_exist() {
 }
 
 #[tokio::test]
-async fn a_builds_directory_that_cannot_be_written() {
+async fn unwritable_builds_directory() {
     let root = tempfile::tempdir().expect("a directory");
     // A file in its place refuses everybody, root too.
     std::fs::write(root.path().join("builds"), "").expect("written");
@@ -84,7 +84,7 @@ async fn a_builds_directory_that_cannot_be_written() {
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_kept() {
+async fn unwritable_log() {
     let check = async |arrange: fn(PathBuf)| {
         let root = tempfile::tempdir().expect("a directory");
         arrange(root.path().join("logs"));
@@ -109,7 +109,7 @@ async fn a_log_that_cannot_be_kept() {
 }
 
 #[tokio::test]
-async fn an_address_that_nothing_understands_does_not_show_its_password() {
+async fn invalid_address_does_not_show_its_password() {
     for secret in ["hunter2-of-ftp", "a%2Flone%2Ftoken"] {
         let root = tempfile::tempdir().expect("a directory");
         let bench = Bench::shell(root.path(), BuildRunnerOptions::default());
@@ -128,7 +128,7 @@ async fn an_address_that_nothing_understands_does_not_show_its_password() {
 }
 
 #[tokio::test]
-async fn a_working_tree_that_vanishes() {
+async fn vanished_working_tree() {
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
@@ -148,7 +148,7 @@ async fn a_working_tree_that_vanishes() {
 }
 
 #[tokio::test]
-async fn a_working_tree_in_place_is_never_made_anew() {
+async fn working_tree_in_place_is_never_created() {
     let outer = tempfile::tempdir().expect("a directory");
     let tree = outer.path().join("user/tree");
     std::fs::create_dir_all(&tree).expect("made");
@@ -174,7 +174,7 @@ async fn a_working_tree_in_place_is_never_made_anew() {
 }
 
 #[tokio::test]
-async fn a_tree_that_was_never_there() {
+async fn missing_working_tree() {
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
         sources: snapshot_of(&root.path().join("nowhere"), root.path()),
@@ -191,7 +191,7 @@ async fn a_tree_that_was_never_there() {
 }
 
 #[tokio::test]
-async fn jobs_that_ask_for_what_there_is_not_yet() {
+async fn unsupported_features() {
     let check = async |change: fn(&mut Job), said: &str| {
         let root = tempfile::tempdir().expect("a directory");
         let bench = Bench::shell(root.path(), BuildRunnerOptions::default());
@@ -219,7 +219,7 @@ fn executor_core_value() -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn names_that_would_lead_out_of_the_builds_directory() {
+async fn names_that_lead_out_of_the_builds_directory() {
     let check = async |change: fn(&mut Job)| {
         let root = tempfile::tempdir().expect("a directory");
         let options = BuildRunnerOptions {
@@ -268,7 +268,7 @@ impl Drop for SmallDisk {
 }
 
 #[tokio::test]
-async fn a_full_disk() {
+async fn full_disk() {
     let repository = Repository::new();
     repository.write("big", &"x".repeat(1 << 20));
     let root = tempfile::tempdir().expect("a directory");
@@ -293,7 +293,7 @@ async fn a_full_disk() {
 }
 
 #[tokio::test]
-async fn a_full_disk_for_the_snapshot() {
+async fn full_disk_for_the_snapshot() {
     let repository = Repository::new();
     repository.write("big", &"x".repeat(1 << 20));
     let root = tempfile::tempdir().expect("a directory");
@@ -320,7 +320,7 @@ async fn a_full_disk_for_the_snapshot() {
 }
 
 #[tokio::test]
-async fn a_full_disk_for_artifacts() {
+async fn full_disk_for_artifacts() {
     let root = tempfile::tempdir().expect("a directory");
     let Some(_disk) = SmallDisk::mount(root.path().join("artifacts")) else {
         executor_testkit::not_tested("a full disk for artifacts", "mounting one needs root");
@@ -356,7 +356,7 @@ async fn a_full_disk_for_artifacts() {
 }
 
 #[tokio::test]
-async fn a_snapshot_for_an_executor_that_is_elsewhere() {
+async fn snapshot_for_a_remote_executor() {
     let provider = executor_testkit::ScriptedProvider::new();
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {

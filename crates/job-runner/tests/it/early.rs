@@ -113,7 +113,7 @@ fn in_order(log: &str, texts: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_copy_is_made_meanwhile_and_told_of_in_its_turn() {
+async fn copy_during_prepare_is_logged_in_its_stage() {
     let scene = Scene::new();
     scene.prepares(Directive::succeed());
     let project = scene.project();
@@ -148,7 +148,7 @@ async fn a_copy_is_made_meanwhile_and_told_of_in_its_turn() {
 }
 
 #[tokio::test]
-async fn what_git_says_meanwhile_waits_for_its_turn() {
+async fn output_of_git_during_prepare_is_held() {
     let scene = Scene::new();
     scene.prepares(Directive::succeed());
     let bench = scene.bench(Sources::Git(LocalRepositories::Allowed));
@@ -169,7 +169,7 @@ async fn what_git_says_meanwhile_waits_for_its_turn() {
 }
 
 #[tokio::test]
-async fn an_environment_that_cannot_be_had_is_the_error_and_nothing_is_left() {
+async fn failed_prepare_leaves_no_sources() {
     let check = async |scene: &Scene, sources: Sources, job: Job, file: &str| {
         scene.prepares(Directive::fail(Failure::permanent("no such image")));
         let bench = scene.bench(sources);
@@ -199,7 +199,7 @@ async fn an_environment_that_cannot_be_had_is_the_error_and_nothing_is_left() {
 }
 
 #[tokio::test]
-async fn a_stop_meanwhile_leaves_nothing() {
+async fn cancel_during_prepare_leaves_no_sources() {
     let scene = Scene::new();
     scene.prepares(Directive::succeed());
     let bench = scene.bench(scene.snapshot());
@@ -217,7 +217,7 @@ async fn a_stop_meanwhile_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn files_that_are_not_where_the_environment_looks_are_removed_and_come_in_their_turn() {
+async fn sources_in_another_directory_are_fetched_again() {
     let scene = Scene::new();
     scene.prepares(Directive::succeed());
     let elsewhere = scene.root.path().join("elsewhere");
@@ -237,7 +237,7 @@ async fn files_that_are_not_where_the_environment_looks_are_removed_and_come_in_
 }
 
 #[tokio::test]
-async fn variables_of_the_environment_may_change_what_is_brought() {
+async fn variables_of_the_environment_may_change_the_sources() {
     let scene = Scene::new();
     scene.prepares(Directive::succeed());
     let strategy = JobVariable::public("GIT_STRATEGY", "none");
@@ -257,7 +257,7 @@ async fn variables_of_the_environment_may_change_what_is_brought() {
 }
 
 #[tokio::test]
-async fn nobody_asks_where_files_will_be_that_a_script_comes_before_or_that_do_not_come() {
+async fn no_early_sources_before_a_script_or_without_sources() {
     let check = async |sources: &dyn Fn(&Scene) -> Sources, before: &str, expect: bool| {
         let scene = Scene::new();
         let mut bench = scene.bench(sources(&scene));
@@ -273,7 +273,7 @@ async fn nobody_asks_where_files_will_be_that_a_script_comes_before_or_that_do_n
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_meanwhile_was_the_first_try_of_the_stage() {
+async fn early_failure_is_the_first_attempt_of_the_stage() {
     let scene = Scene::new();
     let nowhere = scene.root.path().join("nowhere");
     let bench = scene.bench(Sources::Worktree(Arc::new(Worktree::new(nowhere))));

@@ -60,7 +60,7 @@ async fn fetch_reuses_the_tree_and_cleans_it() {
 }
 
 #[tokio::test]
-async fn strategies_bring_what_they_say() {
+async fn strategies_fill_the_tree() {
     let repository = Repository::new();
     let sha = repository.git(&["rev-parse", "HEAD"]);
     let root = tempfile::tempdir().expect("a directory");
@@ -87,7 +87,7 @@ async fn strategies_bring_what_they_say() {
 }
 
 #[tokio::test]
-async fn depth_and_submodules_are_obeyed() {
+async fn depth_and_submodules_are_respected() {
     let module = Repository::new();
     module.write("inside.txt", "from the module");
     module.commit("module");
@@ -119,7 +119,7 @@ async fn depth_and_submodules_are_obeyed() {
 }
 
 #[tokio::test]
-async fn hooks_an_earlier_job_left_do_not_run() {
+async fn hooks_of_an_earlier_job_do_not_run() {
     let repository = Repository::new();
     let sha = repository.git(&["rev-parse", "HEAD"]);
     let root = tempfile::tempdir().expect("a directory");
@@ -144,7 +144,7 @@ async fn hooks_an_earlier_job_left_do_not_run() {
 }
 
 #[tokio::test]
-async fn a_commit_that_is_not_there_fails_the_job_for_what_it_is() {
+async fn missing_commit_is_named() {
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");
     let bench = bench(root.path());
@@ -179,7 +179,7 @@ async fn local_repositories_are_refused_unless_allowed() {
 }
 
 #[tokio::test]
-async fn hooks_of_the_job_run_around_the_sources() {
+async fn job_hooks_run_before_and_after_the_sources() {
     use executor_core::job::{Hook, HookName};
     let repository = Repository::new();
     let sha = repository.git(&["rev-parse", "HEAD"]);
@@ -208,7 +208,7 @@ async fn hooks_of_the_job_run_around_the_sources() {
 }
 
 #[tokio::test]
-async fn on_failure_artifacts_are_kept_when_the_sources_cannot_be_brought() {
+async fn on_failure_artifacts_are_saved_without_sources() {
     use executor_core::job::{Artifact, ArtifactWhen, Hook, HookName};
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");
@@ -243,7 +243,7 @@ async fn on_failure_artifacts_are_kept_when_the_sources_cannot_be_brought() {
 }
 
 #[tokio::test]
-async fn files_kept_in_lfs_come_along() {
+async fn lfs_files_are_fetched() {
     let repository = Repository::new();
     if !crate::support::succeeds("git", &["lfs", "version"]) {
         executor_testkit::not_tested("sources with Git LFS", "git-lfs is missing");

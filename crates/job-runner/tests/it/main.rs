@@ -1,20 +1,19 @@
 //! Jobs from their first stage to their last.
 
-mod support;
-
 mod artifacts;
 mod bad_input;
 mod cache;
+mod cancel;
 mod early;
-mod elsewhere;
 mod git;
-mod handover;
-mod life;
-mod means;
+mod inputs;
 mod mounted;
+mod remote;
 mod reports;
 mod shell;
 mod snapshot;
-mod stopping;
-mod time;
-mod visits;
+mod snapshot_methods;
+mod stages;
+mod support;
+mod timeouts;
+mod visitor;

@@ -4,7 +4,7 @@ use crate::support::{Bench, Repository, artifacts_below, files_below, kept, moun
 use executor_core::job::{Artifact, Cache};
 use executor_core::{BuildStage, FailureReason, JobState, ShellDialect};
 use executor_testkit::{Directive, JobBuilder, ScriptedProvider};
-use job_runner::{BuildRunnerOptions, LocalCaches, Snapshot, SnapshotMeans, Sources};
+use job_runner::{BuildRunnerOptions, LocalCaches, Snapshot, SnapshotMethod, Sources};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn provider(root: &Path) -> ScriptedProvider {
 }
 
 #[tokio::test]
-async fn the_runner_uses_one_name_and_scripts_the_other() {
+async fn runner_and_scripts_use_different_paths() {
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");
     let store = artifacts_below(root.path());
@@ -100,16 +100,16 @@ async fn the_runner_uses_one_name_and_scripts_the_other() {
 }
 
 #[tokio::test]
-async fn nothing_is_mounted_that_a_container_would_not_see() {
+async fn nothing_is_mounted_for_a_container() {
     let repository = Repository::new();
     for number in 0..200 {
         repository.write(&format!("many/{number}"), "x");
     }
     let root = tempfile::tempdir().expect("a directory");
-    let check = async |means: SnapshotMeans| {
+    let check = async |means: SnapshotMethod| {
         let provider = provider(root.path());
         let snapshot = Snapshot::new(repository.path(), root.path().join("snapshots"));
-        let sources = Sources::Snapshot(Arc::new(snapshot.with_means(means)));
+        let sources = Sources::Snapshot(Arc::new(snapshot.with_method(means)));
         let options = BuildRunnerOptions {
             sources,
             ..BuildRunnerOptions::default()
@@ -118,10 +118,10 @@ async fn nothing_is_mounted_that_a_container_would_not_see() {
         let outcome = bench.run(JobBuilder::new(1).script(["true"]).build()).await;
         (outcome, bench.log())
     };
-    let (outcome, log) = check(SnapshotMeans::Auto).await;
+    let (outcome, log) = check(SnapshotMethod::Auto).await;
     assert_eq!(outcome.state, JobState::Success, "{log}");
     assert!(log.contains("Copied 202 files"), "{log}");
-    let (outcome, log) = check(SnapshotMeans::Overlay).await;
+    let (outcome, log) = check(SnapshotMethod::Overlay).await;
     let reason = FailureReason::RunnerConfigurationError;
     assert_eq!(outcome.failure_reason(), Some(reason), "{log}");
     assert!(log.contains("cannot see an overlay"), "{log}");

@@ -47,7 +47,7 @@ async fn run(script: &[&str], reports: Vec<Artifact>) -> Run {
 }
 
 #[tokio::test]
-async fn variables_tests_and_kept_files_travel_with_the_outcome() {
+async fn outcome_has_variables_tests_and_artifacts() {
     let run = run(
         &[
             "echo 'VERSION=1' > a.env; echo 'URL = https://x/$CI_JOB_ID' > b.env; echo 'VERSION=2' >> b.env",
@@ -85,7 +85,7 @@ async fn variables_tests_and_kept_files_travel_with_the_outcome() {
 }
 
 #[tokio::test]
-async fn a_refused_dotenv_report_fails_the_job_and_is_not_kept() {
+async fn invalid_dotenv_report_fails_the_job_and_is_not_saved() {
     let refused = |words: &str| format!("Job failed: the dotenv report is refused: {words}");
     for (script, words) in [
         (
@@ -114,7 +114,7 @@ async fn a_refused_dotenv_report_fails_the_job_and_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_job_that_failed_anyway_says_that_its_report_is_refused() {
+async fn failed_job_logs_its_invalid_report() {
     let script = ["echo nonsense > a.env; exit 7"];
     let run = run(&script, vec![report("dotenv", &["a.env"])]).await;
     let log = run.bench.log();
@@ -126,7 +126,7 @@ async fn a_job_that_failed_anyway_says_that_its_report_is_refused() {
 }
 
 #[tokio::test]
-async fn no_dotenv_report_is_no_failure_and_any_name_is_taken() {
+async fn missing_dotenv_report_is_not_a_failure() {
     let run = run(&["true"], vec![report("dotenv", &["a.env"])]).await;
     assert_eq!(run.outcome.state, JobState::Success, "{}", run.bench.log());
     let script = ["echo CI_JOB_TOKEN=x > a.env"];
@@ -136,7 +136,7 @@ async fn no_dotenv_report_is_no_failure_and_any_name_is_taken() {
 }
 
 #[tokio::test]
-async fn a_junit_report_that_cannot_be_read_is_a_warning() {
+async fn unreadable_junit_report_is_a_warning() {
     let run = run(
         &[
             "printf '<testsuite>\\n<testcase>' > bad.xml",
@@ -148,7 +148,7 @@ async fn a_junit_report_that_cannot_be_read_is_a_warning() {
     let log = run.bench.log();
     assert_eq!(run.outcome.state, JobState::Success, "{log}");
     assert!(
-        log.contains("junit report bad.xml is not read: line 2"),
+        log.contains("junit report bad.xml is ignored: line 2"),
         "{log}"
     );
     assert_eq!(
@@ -159,7 +159,7 @@ async fn a_junit_report_that_cannot_be_read_is_a_warning() {
 }
 
 #[tokio::test]
-async fn a_secret_in_a_failed_test_is_hidden() {
+async fn secrets_in_failed_tests_are_masked() {
     let run = run(
         &[
             "pad=$(printf 'x%.0s' $(seq 2040))",

@@ -40,7 +40,7 @@ async fn exit_codes_become_results() {
 }
 
 #[tokio::test]
-async fn a_job_sees_its_variables_and_directories() {
+async fn job_gets_variables_and_directories() {
     let (root, bench) = bench();
     let job = JobBuilder::new(1)
         .variable(JobVariable::public("GREETING", "hello $WHO"))
@@ -76,7 +76,7 @@ async fn a_job_sees_its_variables_and_directories() {
 }
 
 #[tokio::test]
-async fn secrets_are_masked_however_they_are_written() {
+async fn secrets_are_masked_in_all_encodings() {
     let (_root, bench) = bench();
     let job = JobBuilder::new(1)
         .variable(JobVariable::masked("PASSWORD", "correct-horse-battery"))
@@ -104,7 +104,7 @@ async fn secrets_are_masked_however_they_are_written() {
 }
 
 #[tokio::test]
-async fn later_stages_get_what_a_script_exports_through_a_file() {
+async fn later_stages_get_variables_from_the_export_file() {
     let (_root, bench) = bench();
     let job = JobBuilder::new(1)
         .script([
@@ -126,7 +126,7 @@ async fn later_stages_get_what_a_script_exports_through_a_file() {
 }
 
 #[tokio::test]
-async fn a_cancel_ends_everything_the_script_started() {
+async fn cancel_ends_all_processes_of_the_script() {
     let (root, bench) = bench();
     let pids = root.path().join("pids");
     let job = JobBuilder::new(1)
@@ -161,7 +161,7 @@ async fn a_cancel_ends_everything_the_script_started() {
 }
 
 #[tokio::test]
-async fn the_whole_log_is_kept_while_the_shown_one_is_cut() {
+async fn spool_is_complete_when_the_shown_log_is_cut() {
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
         spool_dir: Some(root.path().join("logs")),
@@ -188,7 +188,7 @@ async fn the_whole_log_is_kept_while_the_shown_one_is_cut() {
 }
 
 #[tokio::test]
-async fn a_flood_past_the_limit_is_told_of_once_and_drained() {
+async fn output_past_the_limit_is_drained_with_one_warning() {
     let root = tempfile::tempdir().expect("a directory");
     let mut bench = Bench::shell(root.path(), BuildRunnerOptions::default());
     // The limit falls into the middle of a letter, wherever the letters begin.
@@ -213,7 +213,7 @@ async fn a_flood_past_the_limit_is_told_of_once_and_drained() {
 }
 
 #[tokio::test]
-async fn the_last_words_of_a_stage_come_before_the_next() {
+async fn last_line_of_a_stage_precedes_the_next_stage() {
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
         spool_dir: Some(root.path().join("logs")),
@@ -238,7 +238,7 @@ async fn the_last_words_of_a_stage_come_before_the_next() {
 }
 
 #[tokio::test]
-async fn an_observer_learns_of_stages_in_order() {
+async fn observer_gets_stages_in_order() {
     let (_root, bench) = bench();
     let job = JobBuilder::new(1)
         .script(["true"])

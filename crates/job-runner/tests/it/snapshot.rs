@@ -14,7 +14,7 @@ fn options(repository: &Repository, root: &Path) -> BuildRunnerOptions {
 }
 
 #[tokio::test]
-async fn a_job_sees_the_tree_as_it_is_and_cannot_change_it() {
+async fn job_gets_the_tree_and_cannot_change_it() {
     let repository = Repository::new();
     repository.write("tracked.txt", "old");
     repository.write("gone.txt", "x");
@@ -61,7 +61,7 @@ async fn a_job_sees_the_tree_as_it_is_and_cannot_change_it() {
 }
 
 #[tokio::test]
-async fn links_modes_submodules_and_worktrees_come_along() {
+async fn links_modes_submodules_and_worktrees_are_copied() {
     let module = Repository::new();
     let repository = Repository::new();
     repository.git(&[
@@ -115,7 +115,7 @@ async fn links_modes_submodules_and_worktrees_come_along() {
 }
 
 #[tokio::test]
-async fn a_submodule_is_a_repository_in_the_copy_too() {
+async fn submodule_is_a_repository_in_the_copy() {
     let module = Repository::new();
     let repository = Repository::new();
     let address = module.path().to_str().expect("text");
@@ -150,7 +150,7 @@ async fn a_submodule_is_a_repository_in_the_copy_too() {
 }
 
 #[tokio::test]
-async fn refs_that_only_git_can_read_are_told_of() {
+async fn unknown_ref_format_is_a_warning() {
     let repository = Repository::new();
     if !succeeds(
         "git",
@@ -171,14 +171,14 @@ async fn refs_that_only_git_can_read_are_told_of() {
     let outcome = bench.run(job.build()).await;
     assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
     assert!(
-        bench.log().contains("is no git repository"),
+        bench.log().contains("is not a git repository"),
         "{}",
         bench.log()
     );
 }
 
 #[tokio::test]
-async fn jobs_of_a_run_share_one_listing_and_run_side_by_side() {
+async fn concurrent_jobs_share_one_listing() {
     let repository = Repository::new();
     for number in 0..300 {
         repository.write(&format!("many/{}/{number}", number % 7), "x");
@@ -203,7 +203,7 @@ async fn jobs_of_a_run_share_one_listing_and_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn a_directory_without_git_is_copied_whole() {
+async fn directory_without_git_is_copied_completely() {
     let tree = tempfile::tempdir().expect("a directory");
     std::fs::create_dir_all(tree.path().join("a/.hg")).expect("made");
     std::fs::write(tree.path().join("a/file"), "x").expect("written");
@@ -220,7 +220,7 @@ async fn a_directory_without_git_is_copied_whole() {
 }
 
 #[tokio::test]
-async fn builds_below_the_tree_are_not_copied_into_themselves() {
+async fn builds_inside_the_tree_are_not_copied() {
     let repository = Repository::new();
     let bench = Bench::shell(repository.path(), options(&repository, repository.path()));
     std::fs::create_dir_all(repository.path().join("builds/old")).expect("made");
@@ -233,7 +233,7 @@ async fn builds_below_the_tree_are_not_copied_into_themselves() {
 }
 
 #[tokio::test]
-async fn a_job_in_place_changes_the_tree_and_leaves_nothing_of_ours() {
+async fn job_in_place_changes_the_tree_and_leaves_no_other_files() {
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");
     let in_place = BuildRunnerOptions {
@@ -272,7 +272,7 @@ async fn builds_are_kept_on_request() {
 }
 
 #[tokio::test]
-async fn the_journal_knows_a_build_as_long_as_it_is_there() {
+async fn journal_has_a_build_as_long_as_it_exists() {
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");
     let state = root.path().join("state");

@@ -83,7 +83,7 @@ impl JobRunner for ReuseRunner {
         if outcome.state == JobState::Success
             && !outcome.trace.truncated
             && !cancellation.is_canceled()
-            && self.snapshot().is_some_and(Snapshot::is_as_told)
+            && self.snapshot().is_some_and(Snapshot::matches_contents)
         {
             self.keep(key, job, attempt, outcome.clone()).await;
         }

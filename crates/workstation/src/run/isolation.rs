@@ -2,7 +2,7 @@
 
 use crate::history::state::ProjectState;
 use crate::project::local_project::LocalProject;
-use job_runner::{Snapshot, SnapshotMeans, SnapshotUsers, Sources, Worktree};
+use job_runner::{Snapshot, SnapshotMethod, SnapshotUsers, Sources, Worktree};
 use pipeline::Plan;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub enum Isolation {
     /// Each job begins with the working tree as it was when the first job asked, ignored files left
     /// out, and keeps its changes to itself.
-    Snapshot(SnapshotMeans),
+    Snapshot(SnapshotMethod),
     /// Each job has a Git worktree of the commit that is checked out. It sees nothing that is not
     /// committed, and shares branches and commits with the user's repository.
     Worktree,
@@ -21,7 +21,7 @@ pub enum Isolation {
 
 impl Default for Isolation {
     fn default() -> Self {
-        Self::Snapshot(SnapshotMeans::default())
+        Self::Snapshot(SnapshotMethod::default())
     }
 }
 
@@ -38,7 +38,7 @@ impl Prepared {
         let root = project.root();
         match isolation {
             Isolation::Snapshot(means) => {
-                let snapshot = Snapshot::new(root, state.snapshots()).with_means(means);
+                let snapshot = Snapshot::new(root, state.snapshots()).with_method(means);
                 Self::Snapshot(Box::new(snapshot))
             }
             Isolation::Worktree => Self::Worktree(Worktree::new(root)),

@@ -71,7 +71,7 @@ pub(crate) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
             terminals: parts.terminals.clone(),
             watch_changes: parts.watch_changes.clone(),
             notes: parts.notes.clone().filter(|_| !parts.is_session),
-            left: parts.left.clone(),
+            resumed: parts.left.clone(),
             ..BuildRunnerOptions::default()
         },
         parts.supervisor.clone(),

@@ -1,16 +1,15 @@
 use super::caches::LocalCaches;
-use super::listed::{LocalCacheEntry, RemovedCache};
+use super::list::{LocalCacheEntry, RemovedCache};
 
 impl LocalCaches {
-    /// Removes what was used longest ago until all caches together are within the budget. What is
-    /// read or written just now stays.
+    /// Removes the least recently used caches until all are within the budget. Caches in use are kept.
     pub(super) fn keep_within_budget(&self) {
         let entries = match self.entries() {
             Ok(entries) => entries,
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "Nobody knows how large the caches are."
+                    "The size of the caches is unknown."
                 );
                 return;
             }
@@ -18,7 +17,7 @@ impl LocalCaches {
         let remove = |entry: &LocalCacheEntry| match self.remove(&entry.id) {
             Ok(removed) => removed,
             Err(error) => {
-                tracing::debug!(key = entry.key, %error, "An old cache stays.");
+                tracing::debug!(key = entry.key, %error, "An old cache could not be removed.");
                 RemovedCache::InUse
             }
         };
@@ -26,7 +25,7 @@ impl LocalCaches {
     }
 }
 
-/// Lets entries go from the first on until those that are left fit into `budget`.
+/// Calls `remove` for entries from the first on until the rest fits into `budget`.
 fn spend(
     entries: &[LocalCacheEntry],
     budget: u64,

@@ -1,34 +1,34 @@
-use super::place::Place;
+use super::layout::Layout;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Keeps caches as archives below one directory of this host, for all projects of a user.
 ///
-/// Several processes may use the same directory at once. Whoever is killed while he writes leaves
-/// what was kept before, and something in `tmp/` that the next one removes.
+/// Several processes may use the directory at once. A process that is killed while it writes leaves the
+/// previous cache and some files in `tmp/`, which the next process removes.
 #[derive(Debug, Clone)]
 pub struct LocalCaches {
-    place: Place,
+    layout: Layout,
     scope: String,
     budget: u64,
     patience: Duration,
 }
 
 impl LocalCaches {
-    /// How much room all caches together may take, if nobody says otherwise.
+    /// The default budget of all caches together.
     pub const DEFAULT_BUDGET: u64 = 10_000_000_000;
 
-    /// Names the directory of all caches; it is made when the first one comes.
+    /// Sets the directory of all caches, which is created with the first cache.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self {
-            place: Place::new(directory.into()),
+            layout: Layout::new(directory.into()),
             scope: String::new(),
             budget: Self::DEFAULT_BUDGET,
             patience: Duration::from_mins(1),
         }
     }
 
-    /// Returns the caches of one project, whose keys are its own: `name` tells it from all others.
+    /// Returns the caches of one project with keys of their own; `name` must be unique.
     #[must_use]
     pub fn of_project(&self, name: impl Into<String>) -> Self {
         Self {
@@ -37,30 +37,30 @@ impl LocalCaches {
         }
     }
 
-    /// Says how many bytes all archives together may have. What was used longest ago goes first.
+    /// Sets the budget of all archives together in bytes. The least recently used are removed first.
     #[must_use]
     pub fn budget(mut self, bytes: u64) -> Self {
         self.budget = bytes;
         self
     }
 
-    /// Says how long a job waits for others that are busy with the same cache. Default: a minute.
+    /// Sets how long a job waits for others that use the same cache. Default: a minute.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    pub(super) fn place(&self) -> &Place {
-        &self.place
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
     }
 
-    /// Returns whose caches these are.
+    /// Returns the name of the project.
     pub(super) fn scope(&self) -> &str {
         &self.scope
     }
 
-    /// Returns how many bytes all archives together may have.
+    /// Returns the budget of all archives together in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.budget
     }

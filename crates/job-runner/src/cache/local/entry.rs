@@ -1,5 +1,5 @@
 use super::super::CacheError;
-use super::place::file_error;
+use super::layout::file_error;
 use crate::plain_file;
 use fail_point::fail_point;
 use serde::{Deserialize, Serialize};
@@ -9,38 +9,38 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What is known of a kept cache, in a file beside its archive.
+/// The metadata of a cache, in a file beside its archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
-    /// The key, without what nobody may read.
+    /// The key, with secrets masked.
     pub(super) key: String,
-    /// Whose it is.
+    /// The project of the cache.
     pub(super) scope: String,
-    /// The kind of the archive.
+    /// The archive format.
     pub(super) format: String,
-    /// How many files, links and directories it names.
+    /// The number of files, links and directories.
     pub(super) files: usize,
-    /// How large the archive is.
+    /// The size of the archive in bytes.
     pub(super) size: u64,
     /// The BLAKE3 digest of the archive.
     pub(super) digest: String,
-    /// The paths of the files, in short.
+    /// The digest of the paths of the files.
     pub(super) names: String,
-    /// What the files looked like as they were packed.
+    /// The fingerprint of the files when they were packed.
     pub(super) look: String,
 }
 
-/// How many bytes are read of what is known of a cache; a key may be long, and is written here alone.
+/// The largest size of the metadata file; only the key may be long.
 const LONGEST: u64 = 16 << 20;
 
-/// A directory with a cache in it.
+/// A directory with a cache.
 #[derive(Debug, Clone)]
 pub(super) struct EntryDir {
     pub(super) path: PathBuf,
 }
 
 impl EntryDir {
-    /// Returns the file with the files.
+    /// Returns the path of the archive.
     pub(super) fn archive(&self) -> PathBuf {
         self.path.join("archive")
     }
@@ -49,11 +49,11 @@ impl EntryDir {
         self.path.join("entry.json")
     }
 
-    /// Reads what is known of the cache.
+    /// Reads the metadata of the cache.
     ///
     /// # Errors
     ///
-    /// [`CacheError::Damaged`] when it does not fit its archive.
+    /// [`CacheError::Damaged`] when it does not match its archive.
     pub(super) fn read(&self) -> Result<Entry, CacheError> {
         let damaged = |what: &str| CacheError::Damaged {
             what: what.to_owned(),
@@ -62,29 +62,29 @@ impl EntryDir {
         let text = match plain_file::read(&path, LONGEST) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(damaged("what is known of it is not there"));
+                return Err(damaged("its metadata is missing"));
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                return Err(damaged("what is known of it is in no plain file"));
+                return Err(damaged("its metadata is not a regular file"));
             }
             Err(error) => return Err(file_error("read", &path)(error)),
         };
-        let entry: Entry = serde_json::from_slice(&text)
-            .map_err(|_| damaged("what is known of it cannot be read"))?;
+        let entry: Entry =
+            serde_json::from_slice(&text).map_err(|_| damaged("its metadata is invalid"))?;
         match self.archive_size() {
             Some(size) if size == entry.size => Ok(entry),
             Some(_) => Err(damaged("its archive has another size")),
-            None => Err(damaged("its archive is not there")),
+            None => Err(damaged("its archive is missing")),
         }
     }
 
-    /// Returns how large the archive is; `None` without one.
+    /// Returns the size of the archive; `None` without one.
     pub(super) fn archive_size(&self) -> Option<u64> {
         let metadata = fs::symlink_metadata(self.archive()).ok()?;
         metadata.is_file().then_some(metadata.len())
     }
 
-    /// Writes what is known of the cache.
+    /// Writes the metadata of the cache.
     pub(super) fn write(&self, entry: &Entry) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(entry)?;
         let mut options = OpenOptions::new();
@@ -92,12 +92,12 @@ impl EntryDir {
         options.open(self.metadata())?.write_all(&text)
     }
 
-    /// Returns when somebody used it last; `None` when nobody can know.
+    /// Returns when the cache was used last; `None` when that is unknown.
     pub(super) fn used(&self) -> Option<SystemTime> {
         fs::metadata(self.metadata()).ok()?.modified().ok()
     }
 
-    /// Says that it was used just now.
+    /// Marks the cache as used now.
     pub(super) fn touch(&self) -> io::Result<()> {
         fail_point!(
             "job_runner::cache::touch",

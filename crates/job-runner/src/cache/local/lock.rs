@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A lock on a file or a directory; given back when dropped, and when its process dies.
+/// A lock on a file or directory, released when this is dropped or the process dies.
 #[derive(Debug)]
 pub(super) struct PathLock {
     file: File,
@@ -12,33 +12,33 @@ pub(super) struct PathLock {
 
 impl Drop for PathLock {
     fn drop(&mut self) {
-        // A child that is being made has the file too, and would keep the lock for a moment.
+        // A child between fork and exec has a copy of the file, and would keep the lock for a moment.
         let _ = self.file.unlock();
     }
 }
 
-/// How a lock is wanted.
+/// The kind of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// Together with others.
+    /// Shared with others.
     Shared,
-    /// Alone.
+    /// Exclusive.
     Alone,
 }
 
-/// What became of the wish for a lock.
+/// The result of an attempt to lock.
 #[derive(Debug)]
 pub(super) enum Locked {
-    /// It is held.
+    /// The lock is held.
     Held(PathLock),
-    /// Others hold it.
+    /// Another process holds it.
     Busy,
-    /// What was to be locked is not there, or has just gone.
+    /// The file or directory does not exist, or was removed just now.
     Gone,
 }
 
 impl PathLock {
-    /// Tries to lock the file of a lock, which is made if only its directory is there.
+    /// Tries to lock a file, which is created if its directory exists.
     pub(super) fn of_file(path: &Path) -> io::Result<Locked> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -47,14 +47,14 @@ impl PathLock {
         Self::of_opened(opened, path, Hold::Alone)
     }
 
-    /// Tries to lock a directory that is there.
+    /// Tries to lock an existing directory.
     pub(super) fn of_directory(path: &Path, hold: Hold) -> io::Result<Locked> {
         Self::of_opened(File::open(path), path, hold)
     }
 
-    /// Goes on alone, where nobody else shares it.
+    /// Turns a shared lock into an exclusive one, if no other process shares it.
     ///
-    /// It is not given back for that: another would take it meanwhile.
+    /// The lock is not released in between, so no other process can take it.
     pub(super) fn alone(self, path: &Path) -> io::Result<Locked> {
         self.locked(path, Hold::Alone)
     }
@@ -67,7 +67,7 @@ impl PathLock {
         }
     }
 
-    /// Locks what is open, if it still is what is there.
+    /// Locks the open file, and checks that it is still at `path`.
     fn locked(self, path: &Path, hold: Hold) -> io::Result<Locked> {
         let locked = match hold {
             Hold::Shared => self.file.try_lock_shared(),
@@ -78,7 +78,7 @@ impl PathLock {
             Err(TryLockError::WouldBlock) => return Ok(Locked::Busy),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Whoever held it before may have moved away or removed what is locked now.
+        // The previous holder may have moved or removed the file that is locked now.
         let opened = self.file.metadata()?;
         match fs::symlink_metadata(path) {
             Ok(there) if (there.dev(), there.ino()) == (opened.dev(), opened.ino()) => {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shares_it_with_nobody_goes_on_alone_whoever_has_a_copy_of_the_file() {
+    fn sole_holder_becomes_exclusive_despite_a_copy_of_the_file() {
         let root = tempfile::tempdir().expect("a directory");
         let shared = || match PathLock::of_directory(root.path(), Hold::Shared) {
             Ok(Locked::Held(lock)) => lock,

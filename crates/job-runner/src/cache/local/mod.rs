@@ -3,14 +3,14 @@
 mod budget;
 mod caches;
 mod entry;
-mod listed;
+mod layout;
+mod list;
 mod lock;
-mod place;
-mod port;
 mod remove;
 mod restore;
 mod save;
+mod store;
 mod temporary;
 
 pub use caches::LocalCaches;
-pub use listed::{LocalCacheEntry, RemovedCache};
+pub use list::{LocalCacheEntry, RemovedCache};

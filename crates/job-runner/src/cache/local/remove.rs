@@ -1,17 +1,16 @@
 use super::super::CacheError;
 use super::caches::LocalCaches;
 use super::entry::EntryDir;
-use super::listed::RemovedCache;
+use super::layout::{KeyDir, file_error};
+use super::list::RemovedCache;
 use super::lock::{Hold, Locked, PathLock};
-use super::place::{KeyPlace, file_error};
 use super::temporary::{self, Temporary};
 use fail_point::fail_point;
 use std::fs;
 use std::io;
 
 impl LocalCaches {
-    /// Removes a cache by the id that [`entries`](Self::entries) tells. One that a job reads or writes
-    /// stays.
+    /// Removes a cache by its id in [`entries`](Self::entries). A cache in use is kept.
     ///
     /// # Errors
     ///
@@ -21,21 +20,21 @@ impl LocalCaches {
         if !is_digest {
             return Ok(RemovedCache::Gone);
         }
-        self.remove_key(&self.place().of_digest(id))
+        self.remove_key(&self.layout().of_digest(id))
     }
 
-    /// Returns whether something is being written or removed, or was when a process was killed.
+    /// Returns whether a cache is being written or removed, or was when a process was killed.
     pub fn has_leftovers(&self) -> bool {
-        let found = fs::read_dir(self.place().temporary());
+        let found = fs::read_dir(self.layout().temporary());
         found.is_ok_and(|mut found| found.next().is_some())
     }
 
-    /// Removes what killed processes have left half written or half removed.
+    /// Removes incomplete caches of killed processes.
     pub fn sweep(&self) {
-        temporary::sweep(self.place());
-        let found = fs::read_dir(self.place().keys()).into_iter().flatten();
+        temporary::sweep(self.layout());
+        let found = fs::read_dir(self.layout().keys()).into_iter().flatten();
         let ids = found.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        for key in ids.map(|id| self.place().of_digest(&id)) {
+        for key in ids.map(|id| self.layout().of_digest(&id)) {
             let is_empty = key.generations().is_ok_and(|found| found.is_empty());
             if is_empty && let Ok(Locked::Held(_lock)) = PathLock::of_file(&key.lock()) {
                 Self::forget_if_empty(&key);
@@ -43,9 +42,9 @@ impl LocalCaches {
         }
     }
 
-    fn remove_key(&self, key: &KeyPlace) -> Result<RemovedCache, CacheError> {
+    fn remove_key(&self, key: &KeyDir) -> Result<RemovedCache, CacheError> {
         let lock = key.lock();
-        // A lock is made with the first cache of a key, so what has none has been removed.
+        // The lock file is created with the first cache of a key.
         let locked = if lock.exists() {
             PathLock::of_file(&lock).map_err(file_error("lock", &lock))?
         } else {
@@ -67,10 +66,10 @@ impl LocalCaches {
             }
         }
         let mut freed = 0;
-        // The one that counts goes last: a reader never finds an old one in its place.
+        // The current generation goes last: a reader must not find an old one instead.
         for (path, lock) in readable.into_iter().rev() {
             let size = EntryDir { path: path.clone() }.archive_size();
-            drop(Temporary::take(self.place(), &path, lock)?);
+            drop(Temporary::take(self.layout(), &path, lock)?);
             freed += size.unwrap_or(0);
         }
         let forgotten = forget(key);
@@ -79,27 +78,27 @@ impl LocalCaches {
         Ok(RemovedCache::Freed(freed))
     }
 
-    /// Removes a key under which nothing is kept after all. Whoever calls holds its lock.
-    pub(super) fn forget_if_empty(key: &KeyPlace) {
+    /// Removes a key without generations. The caller holds its lock.
+    pub(super) fn forget_if_empty(key: &KeyDir) {
         let is_empty = key.generations().is_ok_and(|found| found.is_empty());
         if is_empty && let Err(error) = forget(key) {
-            tracing::debug!(%error, "A key without a cache stays.");
+            tracing::debug!(%error, "An empty key could not be removed.");
         }
     }
 
-    /// Removes a generation that was replaced, unless somebody reads it.
-    pub(super) fn remove_generation(&self, key: &KeyPlace, number: u64) -> Result<(), CacheError> {
+    /// Removes a replaced generation, unless it is being read.
+    pub(super) fn remove_generation(&self, key: &KeyDir, number: u64) -> Result<(), CacheError> {
         let path = key.generation(number);
         let locked = PathLock::of_directory(&path, Hold::Alone);
         if let Locked::Held(lock) = locked.map_err(file_error("lock", &path))? {
-            drop(Temporary::take(self.place(), &path, lock)?);
+            drop(Temporary::take(self.layout(), &path, lock)?);
         }
         Ok(())
     }
 }
 
-/// Removes the directory of a key that has no generation any more.
-fn forget(key: &KeyPlace) -> io::Result<()> {
+/// Removes the directory of a key without generations.
+fn forget(key: &KeyDir) -> io::Result<()> {
     fail_point!(
         "job_runner::cache::remove_key",
         fs::remove_file(key.lock()).and_then(|()| fs::remove_dir(&key.directory))

@@ -1,26 +1,26 @@
 use super::super::{CacheError, RestoredCache};
 use super::caches::LocalCaches;
 use super::entry::{EntryDir, digest};
+use super::layout::{KeyDir, file_error};
 use super::lock::{Hold, Locked, PathLock};
-use super::place::{KeyPlace, file_error};
 use super::temporary::Temporary;
 use archive::{ArchiveError, Limits, LinkTargets};
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use std::path::Path;
 
-/// What a look at the newest generation of a key found.
+/// The newest generation of a key.
 #[derive(Debug)]
 pub(super) enum Newest {
     /// There is none.
     Absent,
-    /// It is just being published or taken away.
+    /// It is being published or removed.
     Changing,
-    /// It is held, so that it stays.
+    /// It is locked against removal.
     Held(Held),
 }
 
-/// A cache that stays where it is while this is there.
+/// A cache that is locked against removal.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) directory: EntryDir,
@@ -28,8 +28,8 @@ pub(super) struct Held {
 }
 
 impl Newest {
-    /// Looks once.
-    pub(super) fn of(key: &KeyPlace) -> Result<Self, CacheError> {
+    /// Tries once to lock the newest generation.
+    pub(super) fn of(key: &KeyDir) -> Result<Self, CacheError> {
         let Some(&number) = key.generations()?.first() else {
             return Ok(Self::Absent);
         };
@@ -46,7 +46,7 @@ impl Newest {
 }
 
 impl LocalCaches {
-    /// Unpacks a cache that is held. A damaged one is taken away.
+    /// Unpacks a locked cache. A damaged one is removed.
     pub(super) fn unpack(
         &self,
         held: Held,
@@ -57,9 +57,9 @@ impl LocalCaches {
         if let Err(CacheError::Damaged { .. }) = unpacked {
             let path = &held.directory.path;
             let locked = held.lock.alone(path).map_err(file_error("lock", path))?;
-            // Another may have found the same, or may be reading it and find the same.
+            // Another reader may have found the same damage, or be about to.
             if let Locked::Held(lock) = locked {
-                drop(Temporary::take(self.place(), path, lock)?);
+                drop(Temporary::take(self.layout(), path, lock)?);
             }
         }
         unpacked
@@ -73,10 +73,10 @@ fn unpack(
 ) -> Result<RestoredCache, CacheError> {
     let entry = directory.read()?;
     let archive = directory.archive();
-    // Before any of its files is there: nobody wants half of a cache.
+    // Checked before any file is written, so that no partial cache is restored.
     let found = digest(&archive).map_err(file_error("read", &archive))?;
     if found != entry.digest {
-        let what = "its archive has another content".to_owned();
+        let what = "its archive has another digest".to_owned();
         return Err(CacheError::Damaged { what });
     }
     let unpacked = fail_point!(
@@ -84,7 +84,7 @@ fn unpack(
         archive::unpack(&archive, into, &limits(), cancellation)
     );
     unpacked.map_err(|source| not_unpacked(source, cancellation))?;
-    // Who cannot say that he used it has used it all the same.
+    // The restore succeeded even if the time of use cannot be set.
     let _ = directory.touch();
     Ok(RestoredCache {
         files: entry.files,
@@ -103,8 +103,8 @@ fn not_unpacked(source: ArchiveError, cancellation: &Cancellation) -> CacheError
     }
 }
 
-/// Returns what an archive may hold: whatever was packed here. Jobs alone use it, and could make any
-/// link and fill the disk themselves; and zeroes are packed so well that no ratio is a sign of harm.
+/// Returns the limits for unpacking. Only jobs use a cache, and could create any link and fill the disk themselves.
+/// Zeros compress so well that no ratio is suspicious.
 fn limits() -> Limits {
     Limits {
         entries: u64::MAX,

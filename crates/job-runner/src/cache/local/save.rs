@@ -1,8 +1,8 @@
-use super::super::look::{look, names};
+use super::super::fingerprint::{fingerprint, names_digest};
 use super::super::{CacheError, CacheFiles, CacheKey, SavedCache};
 use super::caches::LocalCaches;
 use super::entry::{Entry, EntryDir, digest};
-use super::place::{KeyPlace, file_error};
+use super::layout::{KeyDir, file_error};
 use super::restore::Newest;
 use super::temporary::{self, Temporary};
 use archive::{Packing, Skipped};
@@ -10,22 +10,23 @@ use executor_core::Cancellation;
 use fail_point::fail_point;
 
 impl LocalCaches {
-    /// Packs files and puts them in the place of what was kept. Whoever calls holds the key's lock.
+    /// Packs files and replaces the cache. The caller holds the key's lock.
     pub(super) fn pack(
         &self,
-        place: &KeyPlace,
+        layout: &KeyDir,
         key: &CacheKey,
         files: &CacheFiles,
         cancellation: &Cancellation,
     ) -> Result<SavedCache, CacheError> {
-        temporary::sweep(self.place());
-        let looks = look(&files.project, &files.paths);
-        let looks = looks.map_err(file_error("look at the files in", &files.project))?;
-        let names = names(&files.paths);
-        if is_up_to_date(place, files, &looks, &names)? {
+        temporary::sweep(self.layout());
+        let fingerprint = fingerprint(&files.project, &files.paths);
+        let fingerprint =
+            fingerprint.map_err(file_error("inspect the files in", &files.project))?;
+        let names = names_digest(&files.paths);
+        if is_up_to_date(layout, files, &fingerprint, &names)? {
             return Ok(SavedCache::UpToDate);
         }
-        let temporary = Temporary::make(self.place())?;
+        let temporary = Temporary::make(self.layout())?;
         let directory = EntryDir {
             path: temporary.path().to_owned(),
         };
@@ -67,17 +68,17 @@ impl LocalCaches {
             size,
             digest: digest(&archive).map_err(file_error("read", &archive))?,
             names,
-            look: looks,
+            look: fingerprint,
         };
         let written = fail_point!("job_runner::cache::write_entry", directory.write(&entry));
-        written.map_err(file_error("describe", &archive))?;
-        let older = place.generations()?;
+        written.map_err(file_error("write the metadata of", &archive))?;
+        let older = layout.generations()?;
         let number = older.first().map_or(1, |newest| newest.saturating_add(1));
-        temporary.publish(&place.generation(number))?;
+        temporary.publish(&layout.generation(number))?;
         for number in older {
-            // One that is still read, or cannot be removed now, goes with the next that is written.
-            if let Err(error) = self.remove_generation(place, number) {
-                tracing::debug!(key = key.shown(), %error, "An old cache stays for now.");
+            // An older generation that is still being read, or cannot be removed now, is removed with the next save.
+            if let Err(error) = self.remove_generation(layout, number) {
+                tracing::debug!(key = key.shown(), %error, "An old cache could not be removed yet.");
             }
         }
         Ok(SavedCache::Created {
@@ -87,21 +88,21 @@ impl LocalCaches {
     }
 }
 
-/// Returns whether the files are kept already, and says then that they are used.
+/// Returns whether the cache already has these files, and then marks it as used.
 fn is_up_to_date(
-    place: &KeyPlace,
+    layout: &KeyDir,
     files: &CacheFiles,
-    look: &str,
+    fingerprint: &str,
     names: &str,
 ) -> Result<bool, CacheError> {
-    let Newest::Held(held) = Newest::of(place)? else {
+    let Newest::Held(held) = Newest::of(layout)? else {
         return Ok(false);
     };
-    // What is damaged is replaced.
+    // A damaged cache is replaced.
     let Ok(entry) = held.directory.read() else {
         return Ok(false);
     };
-    let is_same = entry.look == look && entry.names == names;
+    let is_same = entry.look == fingerprint && entry.names == names;
     if is_same || files.are_as_restored {
         let _ = held.directory.touch();
         return Ok(true);
@@ -110,6 +111,6 @@ fn is_up_to_date(
 }
 
 fn skipped(skipped: &[Skipped]) -> Vec<String> {
-    let told = |it: &Skipped| format!("{} {}", it.path.display(), it.why);
-    skipped.iter().map(told).collect()
+    let line = |it: &Skipped| format!("{} {}", it.path.display(), it.why);
+    skipped.iter().map(line).collect()
 }

@@ -1,26 +1,26 @@
 use super::super::CacheError;
+use super::layout::{Layout, file_error};
 use super::lock::{Hold, Locked, PathLock};
-use super::place::{Place, file_error};
 use fail_point::fail_point;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A directory for what is not yet a cache, or no more. It is removed when it is dropped, and if its
-/// process is killed by the next that looks.
+/// A directory for a cache that is being written or removed. It is removed when this is dropped, or by the next
+/// process if this one is killed.
 #[derive(Debug)]
 pub(super) struct Temporary {
     path: PathBuf,
-    /// Tells the others that somebody lives in it.
+    /// Shows other processes that the directory is in use.
     _lock: PathLock,
 }
 
 impl Temporary {
-    /// Makes a new one.
-    pub(super) fn make(place: &Place) -> Result<Self, CacheError> {
-        place.make()?;
-        let parent = place.temporary();
+    /// Creates a new directory.
+    pub(super) fn make(layout: &Layout) -> Result<Self, CacheError> {
+        layout.make()?;
+        let parent = layout.temporary();
         loop {
             let path = new_name(&parent);
             match fail_point!("job_runner::cache::make_temp", fs::create_dir(&path)) {
@@ -28,7 +28,7 @@ impl Temporary {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(file_error("make", &path)(error)),
             }
-            // Until it is locked it looks like a dead one's, so it may have been removed.
+            // Until it is locked, another process may take it for a leftover and remove it.
             let locked = PathLock::of_directory(&path, Hold::Alone);
             if let Locked::Held(lock) = locked.map_err(file_error("lock", &path))? {
                 return Ok(Self { path, _lock: lock });
@@ -36,12 +36,12 @@ impl Temporary {
         }
     }
 
-    /// Takes in a directory from another place, which is locked.
-    pub(super) fn take(place: &Place, from: &Path, lock: PathLock) -> Result<Self, CacheError> {
-        place.make()?;
-        let path = new_name(&place.temporary());
+    /// Moves a locked directory here.
+    pub(super) fn take(layout: &Layout, from: &Path, lock: PathLock) -> Result<Self, CacheError> {
+        layout.make()?;
+        let path = new_name(&layout.temporary());
         let moved = fail_point!("job_runner::cache::take_away", fs::rename(from, &path));
-        moved.map_err(file_error("take away", from))?;
+        moved.map_err(file_error("move", from))?;
         Ok(Self { path, _lock: lock })
     }
 
@@ -49,10 +49,10 @@ impl Temporary {
         &self.path
     }
 
-    /// Puts the directory where others look for it.
+    /// Moves the directory to its final path.
     pub(super) fn publish(self, target: &Path) -> Result<(), CacheError> {
         let moved = fail_point!("job_runner::cache::publish", fs::rename(&self.path, target));
-        // With the lock still held: nothing is at the old place any more when this is dropped.
+        // With the lock still held: the old path no longer exists when it is dropped.
         moved.map_err(file_error("publish", target))
     }
 }
@@ -65,14 +65,14 @@ impl Drop for Temporary {
         );
         if let Err(error) = removed {
             let path = self.path.display();
-            tracing::debug!(%path, %error, "Something of a cache stays for the next to remove.");
+            tracing::debug!(%path, %error, "An incomplete cache remains; the next run removes it.");
         }
     }
 }
 
-/// Removes what dead processes left.
-pub(super) fn sweep(place: &Place) {
-    let Ok(found) = fs::read_dir(place.temporary()) else {
+/// Removes the leftovers of dead processes.
+pub(super) fn sweep(layout: &Layout) {
+    let Ok(found) = fs::read_dir(layout.temporary()) else {
         return;
     };
     for path in found.filter_map(|entry| Some(entry.ok()?.path())) {
@@ -82,7 +82,7 @@ pub(super) fn sweep(place: &Place) {
     }
 }
 
-/// Returns a name that no other process uses, and this one uses once.
+/// Returns a name that is unique among processes and within this one.
 fn new_name(parent: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

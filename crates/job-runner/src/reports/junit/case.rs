@@ -1,9 +1,9 @@
 use executor_core::FailedTest;
 
-/// How much of a failed test's words is read; there are tests that print megabytes.
+/// The largest size of a failed test's text; some tests print megabytes.
 const LONGEST_TEXT: usize = 64 << 10;
 
-/// How a test ended, the weakest first: a case with several of them ended as the strongest says.
+/// The result of a test, in ascending order: the strongest one of a case counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum End {
     #[default]
@@ -13,7 +13,7 @@ pub(super) enum End {
     Failed,
 }
 
-/// A test case while it is read.
+/// A test case that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Case {
     pub(super) suite: String,
@@ -23,14 +23,14 @@ pub(super) struct Case {
     pub(super) line: Option<String>,
     pub(super) seconds: f64,
     end: End,
-    /// The attribute `message` of what decided the end.
+    /// The attribute `message` of the deciding element.
     message: String,
-    /// Its text.
+    /// The text of the deciding element.
     text: String,
 }
 
 impl Case {
-    /// Takes note of an end; returns whether its text is wanted.
+    /// Adds a result; returns whether its text is wanted.
     pub(super) fn ended(&mut self, end: End, message: String) -> bool {
         if end <= self.end {
             return false;
@@ -45,7 +45,7 @@ impl Case {
         self.end
     }
 
-    /// Adds text of what decided the end.
+    /// Adds text of the deciding element.
     pub(super) fn add_text(&mut self, text: &str) {
         let room = LONGEST_TEXT.saturating_sub(self.text.len());
         self.text.push_str(&text[..text.floor_char_boundary(room)]);
@@ -60,7 +60,7 @@ impl Case {
             _ => file,
         });
         let (message, text) = (self.message.trim(), self.text.trim());
-        // Many tools repeat the message where the text begins.
+        // Many tools start the text with the message.
         let message = match (message.is_empty(), text.is_empty()) {
             (true, _) => text.to_owned(),
             (_, true) => message.to_owned(),

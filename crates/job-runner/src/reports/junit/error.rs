@@ -1,18 +1,18 @@
 use std::fmt;
 
-/// Why a file is no JUnit report.
+/// The error of a file that is not a JUnit report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JunitError {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
 }
 
 impl JunitError {
-    /// Returns an error at a place of `text`, by its offset.
+    /// Returns an error at an offset of `text`.
     pub(super) fn at(text: &str, offset: u64, message: impl fmt::Display) -> Self {
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let before = &text[..text.floor_char_boundary(offset)];

@@ -1,8 +1,7 @@
-//! Test reports in JUnit's XML, as the usual tools write it.
+//! Test reports in JUnit's XML, as common tools write it.
 //!
-//! The shape is what GitLab takes: any depth of `testsuites` and `testsuite`, in them `testcase`,
-//! which failed with a `failure`, broke down with an `error`, or was not run with `skipped`.
-//! Totals come from the cases alone: the numbers in a suite's attributes are often wrong.
+//! GitLab accepts any depth of `testsuites` and `testsuite`, with `testcase` elements, which may have a `failure`,
+//! `error` or `skipped`. Totals come from the cases alone, because the attributes of suites are often wrong.
 
 mod case;
 mod error;

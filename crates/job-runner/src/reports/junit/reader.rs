@@ -6,19 +6,19 @@ use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-/// How deep elements may stand in one another.
+/// The deepest nesting of elements.
 const DEEPEST: usize = 200;
-/// How long a name may be; what is longer is cut.
+/// The longest name; longer ones are cut.
 const LONGEST_NAME: usize = 1 << 10;
 
 /// Reads a JUnit report.
 ///
-/// All tests are counted; of very many that failed the first are kept. Nothing is fetched and no
-/// entity but XML's own five is known, so a report can neither blow up nor look into files.
+/// All tests are counted; only the first failed ones are listed. Nothing is fetched, and only XML's five entities are
+/// known, so a report can neither grow nor read files.
 ///
 /// # Errors
 ///
-/// When it is no XML, has a document type definition, or is XML of another kind.
+/// When it is not XML, has a document type definition, or is XML of another kind.
 pub fn read_junit(text: &str) -> Result<TestTotals, JunitError> {
     let mut report = Report::default();
     let mut reader = Reader::from_str(text);
@@ -38,17 +38,17 @@ pub fn read_junit(text: &str) -> Result<TestTotals, JunitError> {
     }
 }
 
-/// What an open element is for us.
+/// The meaning of an open element.
 #[derive(Debug)]
 enum Element {
     Suite(Suite),
     Case(Box<Case>),
-    /// The `failure` or `error` that decides how its case ended.
+    /// The `failure` or `error` that decides the result of its case.
     Reason,
     Other,
 }
 
-/// The suite that cases belong to.
+/// The suite of cases.
 #[derive(Debug, Clone, Default)]
 struct Suite {
     name: String,
@@ -133,7 +133,7 @@ impl Report {
         Ok(())
     }
 
-    /// Returns a suite: what it does not say itself, the one around it may.
+    /// Returns a suite, which inherits missing attributes from the suite around it.
     fn suite(&self, start: &BytesStart<'_>) -> Result<Suite, String> {
         let outer = match self.open.last() {
             Some(Element::Suite(suite)) => suite.clone(),
@@ -168,7 +168,7 @@ impl Report {
         }
     }
 
-    /// Adds to the words of a case when its reason is open, at any depth.
+    /// Adds text to a case inside its deciding element, at any depth.
     fn text(&mut self, text: &str) {
         let mut inner = self.open.iter_mut().rev();
         let is_reason = inner
@@ -203,7 +203,7 @@ fn attribute(start: &BytesStart<'_>, name: &str) -> Result<Option<String>, Strin
         let key = attribute.key.local_name();
         let key: &str = key.as_ref();
         if key == name {
-            // Not normalised: line ends in a message are worth more than what XML makes of them.
+            // Not normalized: line ends in a message are worth keeping.
             let value = unescape(&attribute.value).map_err(|error| error.to_string())?;
             return Ok(Some(value.into_owned()));
         }
@@ -226,7 +226,7 @@ fn short(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_NAME)]
 }
 
-/// Returns a time; some tools write `1,234.5`, and some what is no number.
+/// Returns a time; some tools write `1,234.5`, and some write no number.
 fn seconds(time: &str) -> f64 {
     let time = time.trim().replace(',', "").parse::<f64>();
     time.ok()

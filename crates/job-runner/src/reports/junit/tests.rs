@@ -33,7 +33,7 @@ fn check_refused(text: &str, expect: &str) {
 }
 
 #[test]
-fn reports_of_the_usual_tools_are_read() {
+fn reads_reports_of_common_tools() {
     // pytest
     check(
         r#"<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" errors="0"
@@ -108,7 +108,7 @@ Failed asserting that 0 is 1.</failure></testcase></testsuite></testsuite><testc
 }
 
 #[test]
-fn times_are_added_and_what_is_none_is_not() {
+fn valid_times_are_added() {
     let totals = read(
         r#"<testsuite><testcase time="1.5"/><testcase time="1,000"/><testcase time="x"/><testcase time="-3"/><testcase time="inf"/><testcase/></testsuite>"#,
     );
@@ -117,7 +117,7 @@ fn times_are_added_and_what_is_none_is_not() {
 }
 
 #[test]
-fn a_case_ends_as_the_strongest_word_says() {
+fn strongest_result_of_a_case_counts() {
     let case = |inner: &str| {
         format!("<testsuite name=\"s\"><testcase name=\"c\">{inner}</testcase></testsuite>")
     };
@@ -137,7 +137,7 @@ fn a_case_ends_as_the_strongest_word_says() {
 }
 
 #[test]
-fn what_is_no_report_is_refused_with_its_place() {
+fn invalid_report_is_refused_with_its_location() {
     check_refused("", "line 1, column 1: there is no element");
     check_refused("<testsuite>\n  <testcase></testsuite>", "line 2");
     check_refused(

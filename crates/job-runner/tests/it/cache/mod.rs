@@ -1,8 +1,8 @@
 //! Caches between jobs and between runs.
 
+mod failures;
+mod jobs;
 mod store;
-mod trouble;
-mod ways;
 
 use crate::support::Bench;
 use executor_core::job::{ArtifactWhen, Cache, Job};

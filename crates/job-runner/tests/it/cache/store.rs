@@ -51,7 +51,7 @@ async fn save(caches: &LocalCaches, name: &str, text: &str) -> Result<SavedCache
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn readers_and_writers_of_one_key_never_see_half() {
+async fn concurrent_readers_never_get_a_partial_cache() {
     let root = tempfile::tempdir().expect("a directory");
     let caches = LocalCaches::at(root.path()).of_project("p");
     save(&caches, "k", "text 0").await.expect("saved");
@@ -103,7 +103,7 @@ async fn readers_and_writers_of_one_key_never_see_half() {
 }
 
 #[tokio::test]
-async fn projects_have_their_own_caches() {
+async fn projects_have_separate_caches() {
     let root = tempfile::tempdir().expect("a directory");
     let all = LocalCaches::at(root.path());
     let (one, two) = (all.of_project("one"), all.of_project("two"));
@@ -118,7 +118,7 @@ async fn projects_have_their_own_caches() {
 }
 
 #[tokio::test]
-async fn what_a_killed_writer_left_goes_with_the_next() {
+async fn leftovers_of_a_killed_writer_are_removed() {
     let root = tempfile::tempdir().expect("a directory");
     let caches = LocalCaches::at(root.path()).of_project("p");
     save(&caches, "k", "old").await.expect("saved");
@@ -187,7 +187,7 @@ async fn caches_are_listed_and_removed_unless_in_use() {
 }
 
 #[tokio::test]
-async fn a_stopped_writer_changes_nothing() {
+async fn stopped_save_changes_nothing() {
     let root = tempfile::tempdir().expect("a directory");
     let caches = LocalCaches::at(root.path()).of_project("p");
     let stopped = Cancellation::new();

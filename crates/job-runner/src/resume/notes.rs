@@ -1,0 +1,184 @@
+use super::note::JobNote;
+use executor_core::JobId;
+use fail_point::fail_point;
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::HashMap;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The notes of the jobs of one run, one file for each. Clones share them.
+#[derive(Debug, Clone)]
+pub struct JobNotes(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    directory: PathBuf,
+    /// The number of jobs that need a builds directory to survive a crash.
+    needed: Mutex<HashMap<PathBuf, usize>>,
+}
+
+impl JobNotes {
+    /// Returns the notes in a directory, which need not exist.
+    pub fn at(directory: PathBuf) -> Self {
+        Self(Arc::new(Shared {
+            directory,
+            needed: Mutex::default(),
+        }))
+    }
+
+    /// Reads the notes of an earlier process. Unreadable notes are ignored.
+    pub fn read(&self) -> Vec<JobNote> {
+        let entries = fs::read_dir(&self.0.directory).into_iter().flatten();
+        let texts = entries.flatten().filter_map(|it| fs::read(it.path()).ok());
+        let notes = texts.filter_map(|text| serde_json::from_slice::<JobNote>(&text).ok());
+        notes.collect()
+    }
+
+    /// Removes the notes of all jobs that are not in `wanted`.
+    ///
+    /// # Errors
+    ///
+    /// When a note cannot be removed.
+    pub fn retain(&self, wanted: &[JobNote]) -> io::Result<()> {
+        let entries = fs::read_dir(&self.0.directory).into_iter().flatten();
+        let wanted: Vec<PathBuf> = wanted.iter().map(|it| self.file(it.job)).collect();
+        for entry in entries.flatten() {
+            if !wanted.contains(&entry.path()) {
+                remove_file(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the note of a job, in place of its previous one.
+    pub(super) fn write(&self, note: &JobNote) -> io::Result<()> {
+        let text = serde_json::to_vec(note)?;
+        let file = self.file(note.job);
+        let partial = file.with_extension("partial");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let write = || -> io::Result<()> {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true).mode(0o700);
+            builder.create(&self.0.directory)?;
+            options.open(&partial)?.write_all(&text)
+        };
+        fail_point!("job_runner::notes::write", write())?;
+        fail_point!("job_runner::notes::publish", fs::rename(&partial, &file))
+    }
+
+    /// Removes the note of a job.
+    pub(super) fn remove(&self, job: JobId) -> io::Result<()> {
+        remove_file(&self.file(job))
+    }
+
+    fn file(&self, job: JobId) -> PathBuf {
+        self.0.directory.join(format!("job-{job}.json"))
+    }
+
+    /// Counts a job that needs this directory, and calls `first` for the first one.
+    pub(super) fn need<E>(
+        &self,
+        builds: &Path,
+        first: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut needed = self.needed();
+        let count = needed.entry(builds.to_owned()).or_default();
+        if *count == 0 {
+            first()?;
+        }
+        *count += 1;
+        Ok(())
+    }
+
+    /// Counts a job that no longer needs this directory, and calls `last` for the last one.
+    pub(super) fn release<E>(
+        &self,
+        builds: &Path,
+        last: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut needed = self.needed();
+        let count = needed.entry(builds.to_owned()).or_default();
+        *count = count.saturating_sub(1);
+        if *count == 0 { last() } else { Ok(()) }
+    }
+
+    fn needed(&self) -> MutexGuard<'_, HashMap<PathBuf, usize>> {
+        self.0.needed.lock()
+    }
+}
+
+fn remove_file(file: &Path) -> io::Result<()> {
+    match fail_point!("job_runner::notes::remove", fs::remove_file(file)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resume::note::{Slot, Stream};
+    use executor_core::ability::ResumeHandle;
+    use executor_core::{JobSlot, TraceStream};
+
+    fn note(job: u64, bytes: u64) -> JobNote {
+        JobNote {
+            job: JobId(job),
+            attempt: 1,
+            handle: ResumeHandle::default(),
+            log: "log".into(),
+            log_bytes: bytes,
+            open: vec![Stream::from(TraceStream::STDERR)],
+            headed: vec!["step_script".to_owned()],
+            slot: Slot::from(JobSlot::default()),
+            builds: None,
+        }
+    }
+
+    #[test]
+    fn the_last_note_of_a_job_is_read_until_it_is_forgotten() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let notes = JobNotes::at(directory.path().join("notes"));
+        assert_eq!(notes.read(), []);
+        for bytes in [1, 2] {
+            notes.write(&note(7, bytes)).expect("written");
+        }
+        notes.write(&note(8, 3)).expect("written");
+        let torn = directory.path().join("notes/job-9.json");
+        fs::write(torn, b"{\"job\": 9").expect("written");
+        let again = JobNotes::at(directory.path().join("notes"));
+        let mut found = again.read();
+        found.sort_by_key(|it| it.job.0);
+        assert_eq!(found, [note(7, 2), note(8, 3)]);
+        again.retain(&[note(8, 3)]).expect("removed");
+        assert_eq!(notes.read(), [note(8, 3)]);
+        notes.remove(JobId(8)).expect("removed");
+        notes.remove(JobId(8)).expect("already removed");
+        assert_eq!(
+            fs::read_dir(directory.path().join("notes"))
+                .expect("there")
+                .count(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_directory_is_needed_from_the_first_job_to_the_last() {
+        let notes = JobNotes::at("notes".into());
+        let calls = Mutex::new(Vec::new());
+        let call = |what| {
+            calls.lock().push(what);
+            Ok::<_, ()>(())
+        };
+        let builds = Path::new("builds");
+        notes.need(builds, || call("first")).expect("noted");
+        notes.need(builds, || call("again")).expect("noted");
+        notes.release(builds, || call("not yet")).expect("noted");
+        notes.release(builds, || call("last")).expect("noted");
+        assert_eq!(*calls.lock(), ["first", "last"]);
+    }
+}

@@ -1,0 +1,119 @@
+use crate::sources::{
+    Checkout, Destination, GitSources, Inputs, Lifetime, NativeGit, SnapshotCopy, Sources,
+};
+use crate::tool::Tools;
+use executor_core::job::Job;
+use executor_core::variable::{JobVariable, JobVariables};
+use executor_core::{BuildDirs, BuildError, Cancellation, JobTrace, StageVariables};
+use shells::GitPlan;
+use shells::git::{GitDefaults, GitSettings, GitStrategy};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Fills a job's directory on this host.
+#[derive(Debug)]
+pub(crate) struct SourceFiller {
+    pub(crate) sources: Sources,
+    /// The directories on this host.
+    pub(crate) dirs: BuildDirs,
+    /// Whether the job sees later mounts there.
+    pub(crate) sees_mounts: bool,
+    pub(crate) lifetime: Lifetime,
+    pub(crate) tools: Arc<Tools>,
+    pub(crate) plan: GitPlan,
+    /// User name and password for the remote.
+    pub(crate) credentials: Vec<JobVariable>,
+    pub(crate) variables: Arc<StageVariables>,
+}
+
+/// The way in which a job's directory was filled.
+#[derive(Debug)]
+pub(crate) enum Filled {
+    /// By git, which logged its steps.
+    Fetched,
+    /// From a working tree.
+    Copied(SnapshotCopy),
+    /// With a worktree of a repository.
+    CheckedOut(Checkout),
+}
+
+impl SourceFiller {
+    /// Fills the directory.
+    ///
+    /// # Cancellation
+    ///
+    /// Stops soon with [`BuildError::Canceled`].
+    pub(crate) async fn fill(
+        &self,
+        inputs: &Inputs,
+        trace: &dyn JobTrace,
+        cancellation: &Cancellation,
+    ) -> Result<Filled, BuildError> {
+        match &self.sources {
+            Sources::Git(_) => {
+                self.apply_plan(&self.plan, trace, cancellation).await?;
+                Ok(Filled::Fetched)
+            }
+            Sources::Snapshot(snapshot) => {
+                let copy = snapshot.fill(&self.destination(cancellation), inputs).await;
+                let copy = copy.map_err(|error| error.into_build_error(cancellation))?;
+                Ok(Filled::Copied(copy))
+            }
+            Sources::Worktree(worktree) => {
+                let checkout = worktree.fill(&self.destination(cancellation)).await;
+                let checkout = checkout.map_err(|error| error.into_build_error(cancellation))?;
+                Ok(Filled::CheckedOut(checkout))
+            }
+            Sources::InPlace(_) | Sources::None => Ok(Filled::Fetched),
+        }
+    }
+
+    /// Runs a git plan in the directory.
+    pub(crate) async fn apply_plan(
+        &self,
+        plan: &GitPlan,
+        trace: &dyn JobTrace,
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        let native = NativeGit {
+            plan,
+            project: Path::new(&self.dirs.project_dir),
+            credentials: &self.credentials,
+            variables: &self.variables,
+            processes: self.tools.processes(),
+            trace,
+            cancellation,
+        };
+        native.run().await
+    }
+
+    fn destination<'p>(&'p self, cancellation: &'p Cancellation) -> Destination<'p> {
+        Destination {
+            project: Path::new(&self.dirs.project_dir),
+            builds: Path::new(&self.dirs.builds_dir),
+            lifetime: self.lifetime,
+            sees_mounts: self.sees_mounts,
+            supervisor: self.tools.supervisor(),
+            processes: self.tools.processes(),
+            cancellation,
+        }
+    }
+}
+
+/// Returns whether the job gets any sources; `GIT_STRATEGY` may be `none`.
+pub(crate) fn has_sources(
+    sources: &Sources,
+    git: Option<&GitSources>,
+    job: &Job,
+    expanded: &JobVariables,
+) -> bool {
+    match sources {
+        Sources::Git(_) => git.is_some_and(|git| !git.plan.steps.is_empty()),
+        Sources::Snapshot(_) | Sources::Worktree(_) => {
+            let defaults = GitDefaults::of_job(job);
+            let (settings, _) = GitSettings::from_variables(expanded, defaults);
+            !matches!(settings.strategy, GitStrategy::None | GitStrategy::Empty)
+        }
+        Sources::InPlace(_) | Sources::None => false,
+    }
+}

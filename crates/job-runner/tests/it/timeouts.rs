@@ -1,0 +1,261 @@
+//! Timeouts and tries, on a clock that does not take its time.
+
+use crate::support::{Bench, job, local_workspace, with_git};
+use executor_core::job::{Artifact, ArtifactWhen};
+use executor_core::{BuildError, BuildStage, FailureReason, JobState, JobVariable};
+use executor_testkit::{Directive, Failure, Moment, ScriptedProvider};
+use job_runner::BuildRunnerOptions;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+#[tokio::test(start_paused = true)]
+async fn job_timeout_reserves_time_for_later_stages() {
+    let root = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir_all(root.path().join("builds/project")).expect("made");
+    std::fs::write(root.path().join("builds/project/core.log"), "x").expect("written");
+    let store = crate::support::artifacts_below(root.path());
+    let options = BuildRunnerOptions {
+        artifacts: Some(Arc::new(store.clone())),
+        ..BuildRunnerOptions::default()
+    };
+    let provider = ScriptedProvider::new();
+    provider.set_workspace(local_workspace(root.path()));
+    provider.on(
+        BuildStage::script(),
+        Directive::hang().termination(Duration::from_hours(1)),
+    );
+    provider.on(
+        BuildStage::AfterScript,
+        Directive::succeed().delay(Duration::from_secs(20)),
+    );
+    let bench = Bench::scripted(&provider, options);
+    let artifact = Artifact {
+        paths: vec!["core.log".to_owned()],
+        when: ArtifactWhen::OnFailure,
+        ..Artifact::default()
+    };
+    let job = job()
+        .timeout(600)
+        .with(|job| job.artifacts.push(artifact))
+        .build();
+    let begun = Instant::now();
+    let outcome = bench.run(job).await;
+    assert_eq!(
+        outcome.failure_reason(),
+        Some(FailureReason::JobExecutionTimeout)
+    );
+    let limit = Duration::from_mins(10);
+    assert!(begun.elapsed() <= limit, "{:?}", begun.elapsed());
+    assert!(matches!(
+        outcome.error.as_deref(),
+        Some(BuildError::Timeout { phase: "execution", limit: it }) if *it == limit
+    ));
+    let stages: Vec<_> = outcome
+        .stages
+        .iter()
+        .map(|it| (it.stage.to_string(), it.succeeded))
+        .collect();
+    let expect = [
+        ("prepare_script", true),
+        ("step_script", false),
+        ("after_script", true),
+        ("upload_artifacts_on_failure", true),
+        ("cleanup_file_variables", true),
+    ];
+    assert_eq!(stages, expect.map(|(name, ok)| (name.to_owned(), ok)));
+    assert_eq!(crate::support::kept(&store, 7, "archive"), ["core.log"]);
+    let after = provider.commands().pop().expect("after_script ran");
+    assert_eq!(after.variables.get("CI_JOB_STATUS"), Some("timedout"));
+    provider.assert_obeyed();
+}
+
+#[tokio::test(start_paused = true)]
+async fn job_without_later_stages_has_its_whole_timeout() {
+    let provider = ScriptedProvider::new();
+    provider.on(
+        BuildStage::script(),
+        Directive::succeed().delay(Duration::from_secs(599)),
+    );
+    let bench = Bench::scripted(&provider, BuildRunnerOptions::default());
+    let job = job().timeout(600).with(|job| job.steps.truncate(1)).build();
+    assert_eq!(
+        bench.run(job).await.state,
+        JobState::Success,
+        "{}",
+        bench.log()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_script_runs_after_script_timeout() {
+    let provider = ScriptedProvider::new();
+    provider.on(BuildStage::script(), Directive::hang());
+    let bench = Bench::scripted(&provider, with_git());
+    let job = job()
+        .variable(JobVariable::public("RUNNER_SCRIPT_TIMEOUT", "1m"))
+        .build();
+    let begun = Instant::now();
+    let outcome = bench.run(job).await;
+    assert_eq!(begun.elapsed(), Duration::from_mins(1));
+    assert!(matches!(
+        outcome.error.as_deref(),
+        Some(BuildError::Timeout {
+            phase: "script",
+            ..
+        })
+    ));
+    assert!(provider.stages().contains(&"after_script".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn step_timeout_ends_the_step() {
+    let provider = ScriptedProvider::new();
+    provider.on(BuildStage::script(), Directive::hang());
+    let bench = Bench::scripted(&provider, with_git());
+    let outcome = bench
+        .run(job().with(|job| job.steps[0].timeout = 30).build())
+        .await;
+    assert!(matches!(
+        outcome.error.as_deref(),
+        Some(BuildError::Timeout { phase: "step", .. })
+    ));
+    assert!(provider.stages().contains(&"after_script".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_script_has_its_own_timeout() {
+    let provider = ScriptedProvider::new();
+    provider.on(BuildStage::AfterScript, Directive::hang());
+    let bench = Bench::scripted(&provider, with_git());
+    let begun = Instant::now();
+    let outcome = bench.run(job().build()).await;
+    assert_eq!(begun.elapsed(), Duration::from_mins(5));
+    assert_eq!(outcome.state, JobState::Success);
+    assert!(
+        bench.log().contains("after_script took longer"),
+        "{}",
+        bench.log()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn prepare_and_get_sources_have_their_own_timeouts() {
+    let check = async |moment: Moment, phase: &str, stages: &[&str]| {
+        let provider = ScriptedProvider::new();
+        provider.on(moment, Directive::hang());
+        let mut bench = Bench::scripted(&provider, with_git());
+        bench.config.prepare_timeout = Some(Duration::from_secs(40));
+        bench.config.get_sources_timeout = Some(Duration::from_secs(50));
+        let outcome = bench.run(job().build()).await;
+        assert_eq!(
+            outcome.failure_reason(),
+            Some(FailureReason::JobExecutionTimeout)
+        );
+        let error = outcome.error.expect("it failed").to_string();
+        assert!(error.starts_with(phase), "{error}");
+        assert_eq!(provider.stages(), stages);
+        provider.assert_obeyed();
+    };
+    check(Moment::Prepare, "prepare took", &[]).await;
+    let stages = ["prepare_script", "get_sources"];
+    check(BuildStage::GetSources.into(), "get_sources took", &stages).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn sources_are_retried_in_a_clean_tree() {
+    let provider = ScriptedProvider::new();
+    provider.on(BuildStage::GetSources, Directive::exit(128).times(2));
+    let bench = Bench::scripted(&provider, with_git());
+    let job = job()
+        .variable(JobVariable::public("GET_SOURCES_ATTEMPTS", "3"))
+        .build();
+    let begun = Instant::now();
+    let outcome = bench.run(job).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    assert_eq!(begun.elapsed(), Duration::from_secs(5 + 10));
+    assert_eq!(
+        provider.stages()[1..6],
+        [
+            "get_sources",
+            "clear_worktree",
+            "get_sources",
+            "get_sources",
+            "step_script"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_sources_no_script_runs() {
+    let provider = ScriptedProvider::new();
+    provider.on(BuildStage::GetSources, Directive::exit(128));
+    let bench = Bench::scripted(&provider, with_git());
+    let outcome = bench.run(job().build()).await;
+    assert_eq!(
+        outcome.failure_reason(),
+        Some(FailureReason::RunnerSystemFailure)
+    );
+    assert_eq!(
+        provider.stages(),
+        ["prepare_script", "get_sources", "cleanup_file_variables"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_out_of_range_are_warnings() {
+    let provider = ScriptedProvider::new();
+    provider.on(
+        BuildStage::GetSources,
+        Directive::fail(Failure::temporary("connection reset")),
+    );
+    let bench = Bench::scripted(&provider, with_git());
+    let job = job()
+        .variable(JobVariable::public("GET_SOURCES_ATTEMPTS", "99"))
+        .build();
+    let outcome = bench.run(job).await;
+    assert_eq!(outcome.state, JobState::Failed);
+    let tries = provider
+        .stages()
+        .iter()
+        .filter(|it| *it == "get_sources")
+        .count();
+    assert_eq!(tries, 10);
+    assert!(
+        bench.log().contains("GET_SOURCES_ATTEMPTS is 99"),
+        "{}",
+        bench.log()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn hanging_cleanup_is_abandoned() {
+    let provider = ScriptedProvider::new();
+    provider.on(Moment::Cleanup, Directive::hang());
+    let bench = Bench::scripted(&provider, BuildRunnerOptions::default());
+    let outcome = bench.run(job().build()).await;
+    assert_eq!(outcome.state, JobState::Success);
+    assert!(
+        bench.log().contains("cleanup took longer"),
+        "{}",
+        bench.log()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn step_is_retried_after_environment_failure_on_request() {
+    let check = async |attempts: &str, runs: usize, state: JobState| {
+        let provider = ScriptedProvider::new();
+        let broken = Directive::fail(Failure::temporary("the container vanished"));
+        provider.on(BuildStage::script(), broken.times(1));
+        let bench = Bench::scripted(&provider, BuildRunnerOptions::default());
+        let variable = JobVariable::public("EXECUTOR_JOB_SECTION_ATTEMPTS", attempts);
+        let outcome = bench.run(job().variable(variable).build()).await;
+        assert_eq!(outcome.state, state, "{attempts} attempts: {}", bench.log());
+        let stages = provider.stages();
+        let ran = stages.iter().filter(|name| *name == "step_script").count();
+        assert_eq!(ran, runs, "{attempts} attempts");
+    };
+    check("1", 1, JobState::Failed).await;
+    check("2", 2, JobState::Success).await;
+}
