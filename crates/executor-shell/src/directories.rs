@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn builds_are_where_the_runner_wants_them_or_may_have_them() {
+    fn builds_directory_is_configured_or_chosen() {
         let check =
             |builds: Option<&str>, host: Option<&str>, expect: (Option<&str>, Option<&str>)| {
                 let mut config = RunnerConfig::new("r", "shell");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_paths_start_where_the_runner_does() {
+    fn relative_paths_start_at_the_working_directory() {
         let here = std::env::current_dir().unwrap();
         let path = absolute_path("builds directory", "builds/x").unwrap();
         assert_eq!(Path::new(&path), here.join("builds/x"));

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_name_another_place_are_not_inherited() {
+    fn variables_that_point_elsewhere_are_not_inherited() {
         let names = [
             "PATH",
             "CI",
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_jobs_variables_come_last() {
+    fn job_variables_come_last() {
         let runner =
             [("A", "runner"), ("B", "runner")].map(|(name, value)| (name.into(), value.into()));
         let runner = RunnerEnvironment::select(&InheritEnvironment::All, runner.into_iter());

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_setting_is_told_from_a_bad_moment() {
+    fn configuration_errors_are_permanent() {
         let directory = |kind| ShellError::Directory {
             what: "builds directory",
             path: "/b".into(),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_cannot_start_now_may_start_later() {
+    fn temporary_spawn_errors_are_retried() {
         let source = io::Error::from(io::ErrorKind::WouldBlock);
         let spawn = ProcessError::Spawn {
             program: "bash".to_owned(),

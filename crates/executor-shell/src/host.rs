@@ -108,7 +108,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn sh_is_the_default_only_where_there_is_no_bash() {
+    fn sh_is_the_default_only_without_bash() {
         let check = |names: &[&str], expect| {
             let directory = tempfile::tempdir().unwrap();
             for name in names {

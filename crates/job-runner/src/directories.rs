@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_remove_empty_parents_go_with_the_build() {
+    fn only_empty_parents_are_removed() {
         let root = tempfile::tempdir().expect("a directory");
         let builds = root.path().join("builds");
         let project = builds.join("a/b/c/project");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_goes_alone_or_with_its_remove_empty_parents() {
+    fn project_is_removed_with_or_without_its_parents() {
         let root = tempfile::tempdir().expect("a directory");
         let builds = root.path().join("builds");
         let there = builds.join("a/b/project");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_the_place_of_a_parent_goes_and_what_it_leads_to_stays() {
+    fn link_among_the_parents_is_removed_but_not_followed() {
         let root = tempfile::tempdir().expect("a directory");
         let (builds, theirs) = (root.path().join("builds"), root.path().join("theirs"));
         fs::create_dir_all(builds.join("a")).expect("made");

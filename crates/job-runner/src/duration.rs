@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn other_text_is_refused() {
         for text in [
             "",
             "10",

@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_was_removal_warnings_some_are_named() {
+    fn removal_warnings_list_some_files() {
         let warnings = |count: usize| {
             let paths: Vec<_> = (0..count)
                 .map(|it| PathBuf::from(format!("f{it}")))

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_files_are_read_and_never_more_than_asked_for() {
+    fn only_regular_files_are_read_up_to_the_limit() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name| directory.path().join(name);
         std::fs::write(path("file"), "content").expect("written");

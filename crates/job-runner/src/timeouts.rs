@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_timeout_is_ignored_with_a_warning() {
+    fn invalid_timeout_is_ignored_with_a_warning() {
         let check = |value, expect: Option<u64>, warned| {
             let (timeouts, warnings) = read("RUNNER_SCRIPT_TIMEOUT", value);
             assert_eq!(timeouts.script, expect.map(Duration::from_secs), "{value}");

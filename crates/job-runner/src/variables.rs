@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_knows_which_of_its_variables_are_masked() {
+    fn stage_lists_its_masked_variables() {
         let job = job_with(vec![
             JobVariable::masked("TOKEN", "tiger"),
             JobVariable::public("PLAIN", "$TOKEN"),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_job_wins_over_the_runner_but_not_over_its_directories() {
+    fn job_overrides_the_runner_except_its_directories() {
         let job = job_with(vec![
             JobVariable::public("FROM_CONFIG", "job"),
             JobVariable::public("CI_PROJECT_DIR", "/elsewhere"),
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn names_no_process_can_have_are_refused() {
+    fn invalid_names_are_refused() {
         let check = |variable: JobVariable| {
             let error = variables_of(&job_with(vec![variable])).expect_err("refused");
             assert!(matches!(error, BuildError::Config { .. }), "{error}");
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn files_travel_beside_the_environment_and_are_referred_to_by_path() {
+    fn file_variables_are_referred_to_by_path() {
         let job = job_with(vec![
             JobVariable::file("KEY", "secret $A"),
             JobVariable::public("A", "1"),
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn no_content_of_a_file_gets_into_a_text() {
+    fn file_content_is_never_expanded() {
         let variables: JobVariables = [
             JobVariable::file("KEY", "secret"),
             JobVariable::public("A", "1"),
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_explodes_is_named_and_not_built() {
+    fn exploding_value_is_refused() {
         let mut variables = vec![JobVariable::public("V0", "x".repeat(64))];
         variables.push(JobVariable::public(
             "BOMB",
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_too_long_for_a_process_is_refused_with_a_hint() {
+    fn too_long_value_is_refused_with_a_hint() {
         let longest = MAX_ENVIRONMENT_ENTRY - "BIG".len() - 2;
         let of_length = |length| {
             let job = job_with(vec![JobVariable::public("BIG", "x".repeat(length))]);

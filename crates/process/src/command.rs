@@ -298,14 +298,14 @@ mod tests {
     }
 
     #[test]
-    fn marker_of_an_outer_job_is_handed_on() {
+    fn marker_of_an_outer_job_is_inherited() {
         assert_eq!(nested(None, "b.1.1"), "b.1.1");
         assert_eq!(nested(Some(OsStr::new("a.1.2")), "b.1.1"), "a.1.2/b.1.1");
         assert_eq!(nested(Some(OsStr::new("a\tx")), "b.1.1"), "b.1.1");
     }
 
     #[test]
-    fn names_that_no_environment_can_hold_are_refused() {
+    fn invalid_variable_names_are_refused() {
         for name in ["", "A=B", "A\0B"] {
             let error = Command::new("/bin/true")
                 .env(name, "1")

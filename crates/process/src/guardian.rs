@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_that_cannot_be_read_is_left_to_the_next_start() {
+    fn unreadable_journal_is_left_to_the_next_start() {
         for (ended, is_left) in [(0, false), (1, true)] {
             let work = tempfile::tempdir().unwrap();
             let (journal, dir) = (work.path().join("journal"), work.path().join("dir"));

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_read_in_order_and_taken_back() {
+    fn records_are_read_in_order_without_revoked_ones() {
         check("", &[]);
         check(
             "dir\t/tmp/a\ncontainer\tc1\n",
@@ -351,13 +351,13 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_last_line_is_left_out() {
+    fn incomplete_last_line_is_ignored() {
         check("dir\t/tmp/a\ndir\t/tmp", &[Record::Dir("/tmp/a".into())]);
         check("dir\t/tmp/a\ndir", &[Record::Dir("/tmp/a".into())]);
     }
 
     #[test]
-    fn what_would_delete_too_much_is_left_out() {
+    fn dangerous_paths_are_ignored() {
         for value in ["/", "/tmp", "tmp/a", "/tmp/../etc/x", ""] {
             check(&format!("dir\t{value}\n"), &[]);
             check(&format!("mount\t{value}\n"), &[]);
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn record_that_no_line_can_hold_is_refused() {
+    fn unwritable_record_is_refused() {
         let state = tempfile::tempdir().unwrap();
         let journal = Journal::create(state.path(), "run").unwrap();
         for (kind, value) in [

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart_and_must_fit() {
+    fn names_are_escaped_and_must_fit() {
         let check = |lower: &[&Path], expect: &str| {
             let layers = Layers {
                 lower,

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn off_the_thread_as_much_is_removed() {
+    async fn removal_off_the_thread_is_complete() {
         let root = tempfile::tempdir().unwrap();
         let (kept, full) = (root.path().join("kept"), root.path().join("full"));
         fs::create_dir(&kept).unwrap();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_are_given_back_all_the_way_down() {
+    fn unwritable_directories_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let deep = directory.path().join("a/b/c");
         fs::create_dir_all(&deep).unwrap();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_deeper_than_open_files_are_removed() {
+    fn trees_deeper_than_the_file_limit_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("deep");
         fs::create_dir(&root).unwrap();

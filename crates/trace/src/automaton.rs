@@ -333,14 +333,14 @@ mod tests {
     }
 
     #[test]
-    fn longest_secret_that_ends_at_a_place_is_reported() {
+    fn longest_secret_at_an_end_is_reported() {
         let automaton = automaton(&["b", "ab", "xyz"], &[]);
         assert_eq!(secret(&automaton, "ab"), 2);
         assert_eq!(secret(&automaton, "cb"), 1);
     }
 
     #[test]
-    fn secret_within_the_beginning_of_another_is_found_behind_a_fork() {
+    fn secret_inside_the_prefix_of_another_is_found() {
         let automaton = automaton(&["abcx", "abdy", "abez", "d"], &[]);
         assert_eq!(secret(&automaton, "abd"), 1);
         assert_eq!(automaton.hold(walk(&automaton, "abd")), 3);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_are_never_held() {
+    fn markers_are_never_held_back() {
         let automaton = automaton(&["pat"], &["glpat-"]);
         assert_eq!(automaton.hold(walk(&automaton, "gl")), 0);
         assert_eq!(automaton.hold(walk(&automaton, "glp")), 1);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_are_taken_off_wherever_they_are_cut() {
+    fn line_ends_are_removed_at_every_split() {
         let text = b"one\r\ntwo\n\nfo\rur\r\n";
         let expect = ["one", "two", "", "fo\rur"];
         for split in 0..=text.len() {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn long_line_comes_in_pieces_at_code_points() {
+    fn long_line_is_split_at_code_points() {
         let text = format!("a{}\nend\n", "€".repeat(50_000));
         for size in [1000, 65_536, 200_000] {
             let pieces: Vec<&[u8]> = text.as_bytes().chunks(size).collect();

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn full_disk_is_reported_once_and_the_log_goes_on() {
+    fn full_disk_is_reported_once_and_the_log_continues() {
         let recorder = Recorder::default();
         let mut output = Output::new(Box::new(recorder.clone()));
         output.spool = Some(SpoolWriter::new(Spool::on_full_disk()));

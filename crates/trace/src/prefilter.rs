@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn case_is_ignored_where_asked() {
+    fn case_is_ignored_on_request() {
         let prefilter = Prefilter::new([(&b"?rss_token="[..], Case::Ignored)].into_iter());
         let text = format!("{}?rSS_toKEN=x{}", ".".repeat(40), ".".repeat(40));
         assert!(prefilter.candidate(text.as_bytes(), 0) <= 40);

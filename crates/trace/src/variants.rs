@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn secret_at_the_end_of_base64_is_hidden_to_the_last_character() {
+    fn secret_at_the_end_of_base64_is_masked_completely() {
         // "user:hunter2hunter" is what basic authentication encodes.
         let encoded = STANDARD_NO_PAD.encode("user:hunter2hunter");
         let forms = derived(b"hunter2hunter");
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn only_telling_lines_stand_alone() {
+    fn only_long_lines_are_masked_alone() {
         assert!(has("first line\nhunter2\nthird", "hunter2"));
         assert!(has("first line\n  p@ss!\r\nthird", "p@ss!"));
         assert!(!has("first line\nab\nthird line", "ab"));
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn short_secrets_are_hidden_in_base64_at_every_alignment() {
+    fn short_secrets_are_masked_in_base64_at_every_alignment() {
         for secret in ["p@ss", "ab\"cd", "secret", "hunter2"] {
             let forms = derived(secret.as_bytes());
             for before in 0..3 {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn least_parts_of_base64_are_left_out() {
+    fn shortest_parts_of_base64_are_left_out() {
         assert!(derived(b"ab").is_empty());
         assert!(derived(b"abcd").iter().all(|form| form.len() >= MIN_BASE64));
         assert!(derived(b"abcde").iter().all(|form| form.len() >= 6));

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_mean_what_they_mean_to_gitlabs_runner() {
+    fn patterns_match_as_in_gitlab_runner() {
         let deep = ["dist/deep/y.js", "dist/deep/y.map"];
         // All below a directory is the directory too.
         check(&["dist/empty/**"], &[], &["dist/empty"]);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_content_is_told_of_and_nobody_waits_for_it() {
+    fn files_without_content_are_skipped_with_a_warning() {
         let project = project();
         let at = |name: &str| project.path().join(name);
         let mode = rustix::fs::Mode::RWXU;
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_end_to_the_number_of_files() {
+    fn number_of_files_is_limited() {
         let project = project();
         let mut found = Found::with_limit(2);
         let all = take_whole(project.path(), Path::new(""), &mut found);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outside_of_the_project_is_taken() {
+    fn files_outside_of_the_project_are_not_taken() {
         let outside = tempfile::tempdir().expect("a directory");
         fs::write(outside.path().join("secret"), "x").expect("written");
         let project = project();
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exclude_pattern_that_cannot_be_used_is_an_error() {
+    fn invalid_exclude_pattern_is_an_error() {
         let project = project();
         for exclude in ["**/*.{map", "[a", "../secret"] {
             let (all, exclude) = (["**/*".to_owned()], [exclude.to_owned()]);
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn absolute_patterns_below_the_project_are_fine() {
+    fn absolute_patterns_below_the_project_match() {
         let project = project();
         let pattern = project
             .path()

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_that_are_a_whole_name_stand_for_any_directories() {
+    fn double_stars_match_any_directories() {
         check("**", &["a", "a/b"], &[]);
         check("**/a", &["a", "b/a", "b/c/a"], &["ba", "a/b"]);
         check("a/**", &["a", "a/b", "a/b/c"], &["ab", "b/a"]);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_told() {
+    fn invalid_patterns_are_named() {
         for (pattern, reason) in [
             ("[a", "a bracket is not closed"),
             ("[]", "the brackets are empty"),

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_no_paths() {
+    fn archive_names_are_not_paths() {
         let check = |name: &str, expect: &str| {
             assert_eq!(archive_name(name, "archive"), expect, "{name:?}");
         };
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn expiry_is_in_gitlabs_words() {
+    fn expiry_is_read_as_gitlab_does() {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().expect("a time");
         let check = |expire_in: &str, expect: Option<&str>| {
             let at = expires_at(expire_in, now).map(|at| at.to_string());
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_list_is_refused() {
+    fn invalid_list_is_refused() {
         let path = Path::new("5.json");
         let written = Manifest::new(JobId(5));
         let read = Manifest::parse(path, &written.to_json()).expect("read");
@@ -186,7 +186,7 @@ mod tests {
         for text in ["", "[]", r#"{"version":2,"job":5,"artifacts":[]}"#] {
             let error = Manifest::parse(path, text.as_bytes()).expect_err("refused");
             assert!(
-                error.to_string().starts_with("5.json is no list"),
+                error.to_string().starts_with("5.json is not a list"),
                 "{error}"
             );
         }

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_come_in_order() {
+    fn keys_are_in_order() {
         check(&cache("k", &["f", "g"]), "all", &["k", "f", "g", "all"], "");
         check(&cache("", &[]), "", &["job/main"], "");
         check(&cache("k", &["..", "g"]), "", &["k", "g"], "");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_falls_back_to_what_is_protected() {
+    fn fallback_is_never_protected() {
         for key in [
             "x-protected",
             "x-protected ",
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_without_paths_is_none() {
+    fn cache_without_paths_is_ignored() {
         let without = Cache::default();
         assert_eq!(keys(&without, "f"), (Vec::new(), Vec::new()));
         let untracked = Cache {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_keys_are_known_however_they_are_written() {
+    fn protected_keys_are_detected_in_all_spellings() {
         for (text, expect) in [
             ("x-protected", true),
             ("x-protected ", true),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_key_its_beginning_is_shown() {
+    fn long_keys_are_shortened() {
         let long = "\u{fc}".repeat(300);
         let key = CacheKey::new(&long).expect("a key");
         let expect = format!("{}...", "\u{fc}".repeat(200));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_a_key_is_not_shown() {
+    fn secrets_in_a_key_are_not_shown() {
         let key = CacheKey::new("a-hunter2").expect("a key");
         let key = key.shown_as("a-[MASKED]");
         assert!(!format!("{key:?}").contains("hunter2"));

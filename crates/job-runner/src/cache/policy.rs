@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn policies_say_which_way() {
+    fn policies_are_read() {
         let check = |text, pulls, pushes, is_known| {
             let (policy, warning) = Policy::read(text);
             let found = (policy.pulls(), policy.pushes(), warning.is_none());

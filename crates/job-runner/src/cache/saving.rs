@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_leaves_time_for_artifacts() {
+    fn cache_leaves_time_for_artifacts() {
         let check = |left, timeout, follow, expect| {
             let share = share(
                 Duration::from_secs(left),

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_say_how_caches_are_packed() {
+    fn variables_select_format_and_level() {
         check(&[], Format::Zip, Level::Default, 10, 0);
         let all = [
             ("CACHE_COMPRESSION_FORMAT", "tarzstd"),

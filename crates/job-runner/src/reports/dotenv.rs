@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_names_and_values_and_nothing_else() {
+    fn lines_are_names_and_values() {
         check("", &[]);
         check("A=1", &[("A", "1")]);
         check("A=1\nB=2\n", &[("A", "1"), ("B", "2")]);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gitlab_refuses_is_refused_in_its_words() {
+    fn refusals_have_gitlabs_messages() {
         let key = "Validation failed: Key can contain only letters, digits and '_'.";
         let of_line = |words: &str, line: usize| format!("{words} (build.env, line {line})");
         check_refused("A", &of_line("Invalid Format", 1));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_those_of_all_files_together() {
+    fn limits_apply_to_all_files_together() {
         let lines = |count: usize| -> String {
             let lines = (0..count).map(|number| format!("V{number}=x\n"));
             lines.collect::<Vec<_>>().concat()

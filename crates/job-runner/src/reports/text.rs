@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_read_in_the_encoding_that_they_name() {
+    fn text_is_decoded_by_its_byte_order_mark() {
         let check = |bytes: &[u8], expect: &str| assert_eq!(decode(bytes), expect, "{bytes:x?}");
         check(b"A=1", "A=1");
         check(b"\xef\xbb\xbfA=1", "A=1");
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn an_xml_file_may_name_an_older_encoding() {
+    fn xml_may_declare_an_older_encoding() {
         let check =
             |bytes: &[u8], expect: &str| assert_eq!(decode_xml(bytes), expect, "{bytes:x?}");
         let head = "<?xml version='1.0' encoding='ISO-8859-1'?>";

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_note_of_a_job_is_read_until_it_is_forgotten() {
+    fn last_note_is_read_until_it_is_removed() {
         let directory = tempfile::tempdir().expect("a directory");
         let notes = JobNotes::at(directory.path().join("notes"));
         assert_eq!(notes.read(), []);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_needed_from_the_first_job_to_the_last() {
+    fn directory_is_recorded_from_the_first_job_to_the_last() {
         let notes = JobNotes::at("notes".into());
         let calls = Mutex::new(Vec::new());
         let call = |what| {

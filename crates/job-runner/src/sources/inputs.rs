@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_hide_other_kinds_of_things_is_no_layer() {
+    fn tree_that_hides_other_kinds_is_not_a_layer() {
         check(&[], 0);
         check(&[&["src/made", "dist/a", "README"]], 1);
         check(&[&["dist/a"], &["dist/a", "dist/b"]], 2);

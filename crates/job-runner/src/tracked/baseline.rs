@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn content_mode_and_existence_count_and_nothing_else() {
+    fn only_content_mode_and_existence_count() {
         let write = |path: &Path, text: &str| fs::write(path, text).expect("written");
         check("", |_| (), &[]);
         check("", |path| write(&path.join("a"), "content\n"), &[]);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_beyond_a_link_before_is_no_news() {
+    fn file_below_a_link_is_not_a_change() {
         let (project, listing) = tree(&["dir/c"]);
         let path = project.path();
         fs::rename(path.join("dir"), path.join("moved")).expect("renamed");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_as_committed_is_compared_with_what_it_was() {
+    fn uncommitted_changes_are_the_baseline() {
         let write = |path: &Path, text: &str| fs::write(path, text).expect("written");
         check("a b", |path| write(&path.join("a"), "CONTENT\n"), &[]);
         check("a b", |path| write(&path.join("a"), "content\n"), &["a"]);

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_those_of_git() {
+    fn ids_equal_those_of_git() {
         let directory = tempfile::tempdir().expect("a directory");
         let [file, link] = ["file", "link"].map(|name| directory.path().join(name));
         fs::write(&file, "hello\n").expect("written");

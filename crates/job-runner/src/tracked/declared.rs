@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_all_that_is_below_it() {
+    fn directory_covers_all_files_below_it() {
         let check = |patterns: &[&str], path: &str, expect| {
             let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
             let declared = Declared::new(Path::new("/builds/p"), &patterns);

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_may_hold_anything_and_submodules_are_no_files() {
+    fn any_name_is_parsed_and_submodules_are_skipped() {
         let listing = b"H 100644 aa 0\ta\tb\nc\0H 160000 bb 0\tsub\0H 120000 cc 0\tlink\0\
                         M 100644 d1 1\tboth\0M 100644 d2 2\tboth\0H 100755 ee 0\t\xff\0nonsense\0\
                         h 100644 f1 0\tassumed\0S 100644 f2 0\tskipped\0";

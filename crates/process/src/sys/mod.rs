@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_being_written_is_tried_again() {
+    fn program_being_written_is_retried() {
         assert_eq!(busy(0).0.unwrap(), 1);
         assert_eq!(busy(2).0.unwrap(), 3);
         let (result, started) = busy(100);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn other_errors_are_told_at_once() {
+    fn other_errors_are_returned_at_once() {
         let mut started = 0;
         let start = || {
             started += 1;

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_until_the_rest_fits() {
+    fn oldest_are_removed_until_the_rest_fits() {
         check(&[5, 5, 5], 15, &[], &[]);
         check(&[5, 5, 5], 14, &[], &["a"]);
         check(&[1, 9, 5], 5, &[], &["a", "b"]);

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_is_held_by_one_or_shared() {
+    fn lock_is_exclusive_or_shared() {
         let root = tempfile::tempdir().expect("a directory");
         let file = root.path().join("lock");
         let first = PathLock::of_file(&file).expect("locked");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_given_back_whoever_has_a_copy_of_the_file() {
+    fn lock_is_released_despite_a_copy_of_the_file() {
         let root = tempfile::tempdir().expect("a directory");
         let file = root.path().join("lock");
         let Ok(Locked::Held(lock)) = PathLock::of_file(&file) else {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_cannot_be_locked() {
+    fn missing_path_cannot_be_locked() {
         let root = tempfile::tempdir().expect("a directory");
         let gone = root.path().join("gone");
         let locked = PathLock::of_directory(&gone, Hold::Shared).expect("asked");
