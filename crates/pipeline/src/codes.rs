@@ -1,26 +1,25 @@
-/// What a code of a [`Diagnostic`](super::Diagnostic) stands for.
+/// The meaning of a code of a [`Diagnostic`](super::Diagnostic).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeInfo {
     /// The code, for example `unknown-keyword`.
     pub code: &'static str,
-    /// What it means, in one sentence without a final dot.
+    /// The meaning, in one sentence without a final dot.
     pub meaning: &'static str,
 }
 
-/// All codes, in alphabetical order. A code that is given anywhere has a line here, and one in the
-/// guide.
+/// All codes, in alphabetical order. Every code in use is listed here and in the guide.
 pub const CODES: &[CodeInfo] = &[
     info(
         "alias-bomb",
-        "aliases of YAML would unfold to more values than a pipeline may have",
+        "YAML aliases would expand to more values than a pipeline may have",
     ),
     info(
         "anchor-cycle",
-        "an alias of YAML stands inside the value that it names",
+        "a YAML alias refers to a value that contains it",
     ),
     info(
         "child-too-deep",
-        "a child pipeline starts pipelines deeper than GitLab lets them nest",
+        "child pipelines are nested deeper than GitLab allows",
     ),
     info(
         "dependency-not-needed",
@@ -28,15 +27,15 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info(
         "doubtful-release",
-        "a `release` has a value that GitLab accepts and that does not do what it seems to",
+        "a `release` has a value that GitLab accepts but that does not do what it suggests",
     ),
     info(
         "duplicate-input",
-        "an input is declared twice, in the file and in one that its header includes",
+        "an input is declared both in the file and in a file that its header includes",
     ),
     info(
         "duplicate-key",
-        "a key is given twice in one mapping; the last one counts",
+        "a mapping has the same key twice; the last one counts",
     ),
     info("duplicate-need", "`needs` names the same job twice"),
     info(
@@ -45,99 +44,99 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info("empty-file", "the file has no content"),
     info("exclusive-keywords", "two keywords exclude each other"),
-    info("extends-cycle", "jobs extend each other in a circle"),
+    info("extends-cycle", "jobs extend each other in a cycle"),
     info(
         "extends-too-deep",
         "a chain of `extends` is longer than GitLab allows",
     ),
     info(
         "extends-too-large",
-        "jobs take over more values by `extends` than a pipeline may have",
+        "jobs inherit more values through `extends` than a pipeline may have",
     ),
-    info("file-too-large", "the file has more bytes than are read"),
+    info("file-too-large", "the file exceeds the size limit"),
     info(
         "gitlab-limit",
-        "the file is larger or deeper than a GitLab with default settings reads",
+        "the file is larger or deeper than a GitLab with default settings accepts",
     ),
     info(
         "hidden-job",
-        "the name of a job begins with `./` or `../`, so it is hidden, perhaps unawares",
+        "the name of a job begins with `./` or `../`, so the job is hidden, perhaps by accident",
     ),
     info(
         "include-artifact",
-        "a file of a job is included where only a child pipeline may include one",
+        "an artifact is included outside of a child pipeline",
     ),
     info(
         "include-component",
-        "a component is included in a dialect that has none",
+        "a component is included in a dialect without components",
     ),
     info(
         "include-denied",
-        "an included file may not be read by whoever asks, or its server may not be asked",
+        "access to an included file is denied, or its server may not be contacted",
     ),
     info(
         "include-extension",
-        "an included file is named neither `.yml` nor `.yaml`",
+        "the name of an included file ends in neither `.yml` nor `.yaml`",
     ),
     info(
         "include-integrity",
-        "an included file is not the one that its digest names",
+        "an included file does not match its digest",
     ),
-    info("include-left-out", "an include is left out by the dialect"),
+    info("include-left-out", "the dialect skips an include"),
     info(
         "include-missing",
-        "an included file, its project or its commit is not there",
+        "an included file, its project or its commit does not exist",
     ),
     info(
         "include-no-project",
-        "a local file is included from a file that is in no project",
+        "a local file is included from a file that belongs to no project",
     ),
     info(
         "include-not-fetched",
-        "an include is not fetched: offline, locked, or of a kind that cannot be had here",
+        "an include is not fetched: offline, locked, or of a kind that is not supported",
     ),
     info(
         "include-outside",
-        "the path of an included file leads out of the project",
+        "the path of an included file points outside the project",
     ),
     info(
         "include-undecided",
-        "a condition of an include has no answer",
+        "a condition of an include cannot be evaluated",
     ),
     info("include-unreadable", "an included file cannot be read"),
     info(
         "includes-too-large",
-        "the included files hold more values than a pipeline may have",
+        "the included files have more values than a pipeline may have",
     ),
     info(
         "inputs-without-header",
-        "inputs were given to a file that declares none with `spec:inputs`",
+        "inputs are passed to a file without `spec:inputs`",
     ),
     info(
         "interpolation-limit",
-        "`$[[ ]]` would replace more than GitLab allows",
+        "the file has more `$[[ ]]` interpolations than GitLab allows",
     ),
-    info("invalid-base", "`extends` names something that is no job"),
+    info("invalid-base", "`extends` names an entry that is not a job"),
     info(
         "invalid-dotenv",
-        "a line of a file with variables is no assignment",
+        "a line of a file with variables is not an assignment",
     ),
     info(
         "invalid-expression",
-        "an expression of `rules:if`, or of another place that takes one, cannot be read",
+        "an expression, such as that of `rules:if`, is invalid",
     ),
     info(
         "invalid-file",
-        "the file is no mapping of jobs and keywords",
+        "the file is not a mapping of jobs and keywords",
     ),
-    info("invalid-include", "an `include` cannot be read"),
+    info("invalid-include", "an `include` is invalid"),
     info(
         "invalid-input",
-        "an input does not fit its declaration, or the declaration is no declaration",
+        "an input does not match its declaration, or the declaration is invalid",
     ),
     info(
         "invalid-interpolation",
-        "what stands in `$[[ ]]` cannot be read",
+        "the content of `$[[ ]]` is invalid",
     ),
     info(
         "invalid-job-name",
@@ -145,121 +144,121 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info(
         "invalid-key",
-        "a key of a mapping is no text, number or truth value",
+        "a key of a mapping is not a string, number or boolean",
     ),
     info(
         "invalid-on-stop",
         "`environment:on_stop` names a job that cannot stop the environment",
     ),
-    info("invalid-pattern", "a regular expression cannot be read"),
+    info("invalid-pattern", "a regular expression is invalid"),
     info(
         "invalid-reference",
         "`!reference` is not followed by a list of keys",
     ),
     info(
         "invalid-step",
-        "a step of `run` has an expression or a reference that cannot be read",
+        "a step of `run` has an invalid expression or reference",
     ),
-    info("invalid-value", "a keyword has a value that it cannot have"),
+    info("invalid-value", "a keyword has an invalid value"),
     info(
         "invalid-variable",
-        "a variable in a file of yours cannot be read",
+        "a variable in one of your files is invalid",
     ),
     info(
         "invalid-variable-name",
-        "a variable has a name that no process can have in its environment",
+        "a variable has a name that cannot be an environment variable",
     ),
     info("later-stage", "a job needs a job of a later stage"),
     info(
         "mask-refused",
         "a variable cannot be masked as GitLab masks variables",
     ),
-    info("missing-input", "an input without default was not given"),
+    info("missing-input", "an input without a default has no value"),
     info("missing-script", "a job has no commands"),
     info(
         "more-documents",
-        "the file has more documents of YAML than are read",
+        "the file has more YAML documents than are read",
     ),
-    info("needs-cycle", "jobs need each other in a circle"),
-    info("nested-too-deep", "values are nested deeper than is read"),
+    info("needs-cycle", "jobs need each other in a cycle"),
+    info("nested-too-deep", "values are nested too deep"),
     info("no-jobs", "the file has no visible job"),
     info(
         "not-local",
-        "a keyword is not honoured by a local run, or means something else there",
+        "a local run ignores a keyword or treats it differently",
     ),
-    info("nul-character", "the file holds a NUL character"),
+    info("nul-character", "the file contains a NUL character"),
     info(
         "reference-cycle",
-        "references of `!reference` lead in a circle",
+        "`!reference` tags refer to each other in a cycle",
     ),
     info("reserved-name", "a job has the name of a keyword"),
     info(
         "server-error",
-        "GitLab, which was asked to read the file, says that it is wrong",
+        "the GitLab that read the file reported an error",
     ),
     info(
         "server-warning",
-        "GitLab, which was asked to read the file, has doubts about it",
+        "the GitLab that read the file reported a warning",
     ),
     info(
         "too-many-includes",
         "the pipeline includes more files than GitLab allows",
     ),
-    info("too-many-inputs", "a pipeline is given too many inputs"),
-    info("too-many-jobs", "the pipeline has more jobs than are made"),
-    info("too-many-needs", "a job needs more jobs than GitLab allows"),
     info(
-        "unknown-alias",
-        "an alias of YAML names no anchor before it",
+        "too-many-inputs",
+        "too many inputs are passed to a pipeline",
     ),
-    info("unknown-base", "`extends` names a job that is not there"),
+    info("too-many-jobs", "the pipeline has too many jobs"),
+    info("too-many-needs", "a job needs more jobs than GitLab allows"),
+    info("unknown-alias", "a YAML alias has no anchor before it"),
+    info("unknown-base", "`extends` names a job that does not exist"),
     info(
         "unknown-dependency",
-        "`dependencies` names a job that is not there",
+        "`dependencies` names a job that does not exist",
     ),
     info(
         "unknown-input",
-        "an input was given that the file does not declare",
+        "an input is passed that the file does not declare",
     ),
-    info("unknown-keyword", "a keyword is not known where it stands"),
+    info("unknown-keyword", "a keyword is unknown or misplaced"),
     info(
         "unknown-matrix-name",
         "`needs:parallel:matrix` names a variable that the matrix does not have",
     ),
-    info("unknown-need", "`needs` names a job that is not there"),
+    info("unknown-need", "`needs` names a job that does not exist"),
     info(
         "unknown-reference",
-        "`!reference` names keys that are not there",
+        "`!reference` names keys that do not exist",
     ),
     info(
         "unknown-section",
-        "a file of yours has a section that means nothing",
+        "one of your files has an unknown section",
     ),
     info(
         "unknown-stage",
         "a job has a stage that is not among the `stages`",
     ),
-    info("unknown-tag", "a tag of YAML is not known, and is left out"),
+    info("unknown-tag", "a YAML tag is unknown and ignored"),
     info(
         "unreadable-file",
-        "the file is not there, or cannot be read",
+        "the file does not exist or cannot be read",
     ),
     info(
         "yaml-class",
-        "a tag of YAML asks for an object of a class, which GitLab refuses",
+        "a YAML tag asks for an object of a Ruby class, which GitLab refuses",
     ),
     info(
         "yaml-date",
         "a value is a date, which GitLab refuses unless it is quoted",
     ),
-    info("yaml-syntax", "the text is no YAML"),
+    info("yaml-syntax", "the text is not valid YAML"),
 ];
 
 const fn info(code: &'static str, meaning: &'static str) -> CodeInfo {
     CodeInfo { code, meaning }
 }
 
-/// Returns what a code stands for.
+/// Returns the meaning of a code.
 pub fn code_info(code: &str) -> Option<&'static CodeInfo> {
     let found = CODES.binary_search_by(|info| info.code.cmp(code));
     found.ok().map(|at| &CODES[at])

@@ -1,6 +1,6 @@
 //! Turns a `.gitlab-ci.yml` into a plan of jobs.
 //!
-//! Reading is a straight line, and every step returns a value of its own type:
+//! The steps run in one direction, and each returns its own type:
 //!
 //! ```text
 //! text -> Pipeline (+ Diagnostics) -> ResolvedPipeline -> Creation -> Plan
@@ -29,12 +29,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A newcomer needs three types: [`ResolvedPipeline`] is the meaning of a file, a [`Creation`] its jobs
-//! in one situation (a branch, a tag, a merge request), and a [`Plan`] the jobs that will run. The crate
-//! `scheduler` runs a plan; `pipeline-insight` answers questions about one.
+//! Start with three types: [`ResolvedPipeline`] is the meaning of a file, [`Creation`] the jobs it
+//! has in one situation (a branch, a tag, a merge request), and [`Plan`] the jobs that will run.
+//! The crate `scheduler` runs a plan; `pipeline-insight` answers questions about one.
 //!
 //! The crate reads no files and starts no process: the caller passes texts and facts about the
-//! repository. `docs/design/language.md` gives the reasons for these steps.
+//! repository. `docs/design/language.md` explains the design.
 
 pub mod config;
 pub mod context;

@@ -6,9 +6,9 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use yaml::Limits;
 
-/// Everything besides its text that decides what a pipeline file means.
+/// Everything besides the text that determines what a pipeline file means.
 ///
-/// The default knows no other files, no inputs and no variables.
+/// The default has no other files, no inputs and no variables.
 ///
 /// # Examples
 ///
@@ -24,42 +24,42 @@ use yaml::Limits;
 /// ```
 #[derive(Debug, Clone)]
 pub struct LoadOptions<'a> {
-    /// What the texts may cost.
+    /// Limits on the size and depth of the texts.
     pub limits: Limits,
-    /// Whose reading is meant.
+    /// The tool whose reading is followed.
     pub dialect: Dialect,
     /// The inputs given to the pipeline (`spec:inputs`).
     pub inputs: IndexMap<String, Value>,
-    /// The variables that are known before there is a pipeline: predefined ones, those of the
-    /// project and those given to the pipeline, but none from the file. Includes, their rules and
-    /// `expand_vars` see these alone.
+    /// The variables known before the pipeline exists: predefined ones, those of the project and
+    /// those passed to the pipeline, but none from the file. Includes, their rules and
+    /// `expand_vars` see no others.
     pub variables: JobVariables,
     /// Where included files come from.
     pub includes: &'a dyn IncludeSource,
-    /// Whether the rules of includes decide.
+    /// Whether the rules of includes are evaluated.
     pub include_rules: IncludeRules,
-    /// What rules of includes ask about files.
+    /// Answers the conditions on files in rules of includes.
     pub repository: &'a dyn Repository,
-    /// Files that are merged over the pipeline file once their includes are read, later ones over
-    /// earlier ones. Inputs are not given to them.
+    /// Files merged over the pipeline file after their own includes are read, later ones over
+    /// earlier ones. They receive no inputs.
     pub overlays: &'a [Overlay],
 }
 
-/// What the rules of includes are good for.
+/// How the rules of includes are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum IncludeRules {
-    /// They decide which files are included.
+    /// They are evaluated.
     #[default]
-    Decide,
-    /// They are passed over, so that all files are read that any situation may need. What becomes of
-    /// that is no pipeline.
-    PassOver,
+    Evaluate,
+    /// They are ignored, so that every file that any situation may need is read. The result is not
+    /// a usable pipeline.
+    Ignore,
 }
 
-/// A pipeline file that is merged over another one.
+/// A pipeline file merged over another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlay {
-    /// Its path relative to the project, and what messages call it.
+    /// Its path relative to the project; messages call it so.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -73,7 +73,7 @@ impl Default for LoadOptions<'_> {
             inputs: IndexMap::new(),
             variables: JobVariables::default(),
             includes: &NoIncludes,
-            include_rules: IncludeRules::Decide,
+            include_rules: IncludeRules::Evaluate,
             repository: &NoRepository,
             overlays: &[],
         }

@@ -1,15 +1,14 @@
-//! Where every value of a composed pipeline was written.
+//! Maps each value of a composed pipeline to the file and key it was written in.
 //!
-//! Nodes keep their spans through includes, inputs, `extends` and references, so a span is all that
-//! is needed: a file's top-level keys, sorted by where they start, tell what a span was written
-//! under, and each file knows the include that brought it in.
+//! Nodes keep their spans through includes, inputs, `extends` and references, so a span is enough:
+//! each file has its top-level keys sorted by offset, and the include that added it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use yaml::Node;
 use yaml::source::{FileId, SourceMap, Span};
 
-/// Tells of each [`Span`] of a pipeline where it stands.
+/// The files of a pipeline with their top-level keys, to find the [`Origin`] of a [`Span`].
 #[derive(Debug, Clone, Default)]
 pub struct Origins {
     files: HashMap<FileId, File>,
@@ -18,9 +17,9 @@ pub struct Origins {
 #[derive(Debug, Clone)]
 struct File {
     name: Arc<str>,
-    /// The include that brought the file in; absent for the pipeline's own file.
+    /// The include that added the file; absent for the pipeline's own file.
     included_at: Option<Span>,
-    /// The top-level keys with their offsets, in the order of the text.
+    /// The top-level keys with their offsets, in text order.
     keys: Vec<(u32, Arc<str>)>,
 }
 
@@ -33,13 +32,13 @@ pub struct Origin<'o> {
     pub line: u32,
     /// The column, in characters from 1.
     pub column: u32,
-    /// The top-level key it stands under: a job, a hidden job, `default`, `variables` and so on;
-    /// absent for the file as a whole.
+    /// The top-level key above it: a job, a hidden job, `default`, `variables` and so on; absent
+    /// for the file as a whole.
     pub key: Option<&'o str>,
 }
 
 impl Origins {
-    /// Adds a file with its content, as it was before anything was merged into it.
+    /// Adds a file with its content before anything is merged into it.
     pub(crate) fn add(&mut self, id: FileId, content: &Node, sources: &SourceMap) {
         let source = sources.file(id);
         let entries = content.as_mapping().into_iter().flatten();
@@ -56,12 +55,12 @@ impl Origins {
         self.files.insert(id, file);
     }
 
-    /// Adds the files of another tree that is merged into this one.
+    /// Adds the files of a tree that is merged into this one.
     pub(crate) fn extend(&mut self, others: Self) {
         self.files.extend(others.files);
     }
 
-    /// Returns where a span stands; nothing for a span that is not of this pipeline.
+    /// Returns the origin of a span; nothing for a span of another pipeline.
     pub fn of(&self, span: Span) -> Option<Origin<'_>> {
         let file = self.files.get(&span.file)?;
         let behind = file.keys.partition_point(|&(start, _)| start <= span.start);
@@ -74,8 +73,8 @@ impl Origins {
         })
     }
 
-    /// Returns the includes that brought in the file of a span, the nearest first; none when it is
-    /// the pipeline's own file.
+    /// Returns the chain of includes that added a span's file, the nearest first; none for the
+    /// pipeline's own file.
     pub fn includes(&self, span: Span) -> impl Iterator<Item = Span> + '_ {
         let of = |file: FileId| self.files.get(&file).and_then(|file| file.included_at);
         std::iter::successors(of(span.file), move |at| of(at.file))
@@ -86,7 +85,7 @@ impl Origins {
 mod tests {
     use super::*;
 
-    /// Returns the only span of `text` in the file, as a value there would have it.
+    /// Returns the span of the first occurrence of `text` in the file.
     fn span(id: FileId, sources: &SourceMap, text: &str) -> Span {
         let whole = sources.file(id).text();
         let start = whole.find(text).unwrap();
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_stands_under_the_key_before_it() {
+    fn the_origin_names_the_last_key_before_a_span() {
         let mut diagnostics = crate::Diagnostics::default();
         let text = "# first\n.a:\n  image: x\njob: {script: [b, c]}\n";
         let id = diagnostics.sources_mut().add("ci.yml", text);

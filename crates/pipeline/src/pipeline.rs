@@ -8,41 +8,41 @@ use yaml::Node;
 use yaml::diagnostic::{Checked, Diagnostics};
 use yaml::source::SourceMap;
 
-/// A pipeline file that was read: every keyword with its place, nothing inherited yet.
+/// A pipeline file after reading: every keyword with its location, nothing inherited yet.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     pub(crate) config: Config,
     pub(crate) tree: Arc<Node>,
     pub(crate) origins: Arc<Origins>,
-    /// What a server says of needs; absent for files that were read here.
+    /// The needs a server reported; absent for files merged locally.
     pub(crate) needs: Option<ServerNeeds>,
-    /// How many pipelines are above it.
+    /// The number of ancestor pipelines.
     pub(crate) depth: usize,
 }
 
 impl Pipeline {
-    /// Reads a pipeline file on its own; `name` is what messages call it.
+    /// Reads a pipeline file that includes no others; messages call it `name`.
     pub fn from_text(name: &str, text: &str) -> Checked<Self> {
         Self::load(name, text, &LoadOptions::default())
     }
 
-    /// Reads a pipeline file with all that belongs to it; `name` is its path relative to the
-    /// project, and what messages call it.
+    /// Reads a pipeline file with its includes and overlays; messages call it `name`, its path
+    /// relative to the project.
     ///
-    /// All mistakes are reported at once, as far as one does not hide another: a text that is no
-    /// YAML has no keywords, and an `extends` that leads nowhere leaves nothing to check.
+    /// Reports all mistakes at once, except those that another mistake hides: invalid YAML has no
+    /// keywords, and a job whose `extends` is unknown cannot be checked.
     pub fn load(name: &str, text: &str, options: &LoadOptions<'_>) -> Checked<Self> {
         let mut diagnostics = Diagnostics::default();
         let value = read(name, text, options, &mut diagnostics);
         Checked { value, diagnostics }
     }
 
-    /// Reads what a server made of a pipeline file, in the place of the file itself; `name` and
-    /// `text` are what the server was asked about.
+    /// Reads the configuration that a server merged from a pipeline file; `name` and `text` are
+    /// those of the file that was sent to the server.
     ///
-    /// Includes, inputs, `extends` and references are the server's: what it left of them is not
-    /// followed here. Overlays are merged over it, and may extend what is in it. Where the server
-    /// says so, jobs have the needs that it gave them.
+    /// The server has resolved includes, inputs, `extends` and references; any that remain are not
+    /// followed here. Overlays are merged over the result and may extend its entries. Where the
+    /// server reports needs of a job, they replace those of the file.
     pub fn from_merged(
         name: &str,
         text: &str,
@@ -54,12 +54,12 @@ impl Pipeline {
         Checked { value, diagnostics }
     }
 
-    /// Reads the child pipeline that a job of this one triggers from files of the project
-    /// (`trigger:include`); `job` is its name in the file, and `sources` are the texts of this
-    /// pipeline, of its [`Diagnostics`]. Returns nothing when the job triggers none.
+    /// Reads the child pipeline that the trigger job `job` of the file starts (`trigger:include`);
+    /// `sources` are the texts in this pipeline's [`Diagnostics`]. Returns nothing when the job
+    /// starts no child pipeline.
     ///
-    /// What it includes is all it has: it takes no inputs and overlays from the options, and nothing
-    /// from this pipeline. Its files may be what jobs of this one left
+    /// The child consists of its includes alone: it takes neither inputs nor overlays from the
+    /// options, and nothing from this pipeline. Its files may be artifacts of this pipeline's jobs
     /// ([`IncludeLocation::Artifact`](crate::include::IncludeLocation::Artifact)).
     pub fn child(
         &self,
@@ -75,7 +75,7 @@ impl Pipeline {
         Some(Checked { value, diagnostics })
     }
 
-    /// Returns how many pipelines are above this one: none for that of a project's own file.
+    /// Returns the number of ancestor pipelines: 0 for the pipeline of a project's own file.
     pub fn depth(&self) -> usize {
         self.depth
     }
@@ -85,28 +85,28 @@ impl Pipeline {
         &self.config
     }
 
-    /// Returns the whole tree, with everything merged, extended and referred to.
+    /// Returns the whole tree, with includes, `extends` and references resolved.
     pub fn tree(&self) -> &Arc<Node> {
         &self.tree
     }
 
-    /// Returns what tells where each value of the tree was written.
+    /// Returns the origins of the tree's values.
     pub fn origins(&self) -> &Arc<Origins> {
         &self.origins
     }
 
-    /// Applies defaults and variables, unfolds `parallel` and checks all names.
+    /// Applies defaults and variables, expands `parallel` and checks all names.
     pub fn resolve(&self, diagnostics: &mut Diagnostics) -> ResolvedPipeline {
         let mut resolved = resolve::resolve(&self.config, diagnostics);
         if let Some(needs) = &self.needs {
-            needs.give(&mut resolved, &self.tree);
+            needs.apply(&mut resolved, &self.tree);
         }
         resolved
     }
 }
 
 impl ResolvedPipeline {
-    /// Reads and resolves a pipeline file; `name` is what messages call it.
+    /// Reads and resolves a pipeline file; messages call it `name`.
     pub fn from_text(name: &str, text: &str) -> Checked<Self> {
         Pipeline::from_text(name, text)
             .and_then(|pipeline, diagnostics| Some(pipeline.resolve(diagnostics)))
@@ -119,7 +119,7 @@ mod tests {
     use crate::Overlay;
 
     #[test]
-    fn an_overlay_is_merged_over_what_the_file_includes() {
+    fn an_overlay_is_merged_over_included_files() {
         let overlays = [Overlay {
             name: "local.yml".to_owned(),
             text: "build: {script: local, tags: null}\nmine: {script: x}\n".to_owned(),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_overlay_hides_no_mistake_of_the_file() {
+    fn a_broken_overlay_hides_no_mistakes_of_the_file() {
         let overlays = [Overlay {
             name: "local.yml".to_owned(),
             text: "build: [\n".to_owned(),

@@ -1,4 +1,4 @@
-//! From texts to a [`Pipeline`], step by step, as far as their errors let it.
+//! Reads texts into a [`Pipeline`].
 
 use crate::compose::{compose, merge};
 use crate::config;
@@ -12,10 +12,10 @@ use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use yaml::source::FileId;
 use yaml::{Node, load};
 
-/// How deep pipelines may start others: a child, and its child.
+/// The deepest level of child pipelines: a child, and its child.
 const DEEPEST_CHILD: usize = 2;
 
-/// Reads a pipeline file with all that belongs to it.
+/// Reads a pipeline file with its includes and overlays.
 pub(crate) fn read(
     name: &str,
     text: &str,
@@ -30,7 +30,7 @@ pub(crate) fn read(
     finish(tree, None, options, diagnostics)
 }
 
-/// Reads the child pipeline that `include` of a trigger means.
+/// Reads the child pipeline from `include` of a trigger.
 pub(crate) fn read_child(
     parent: &Pipeline,
     include: &Arc<Node>,
@@ -41,7 +41,7 @@ pub(crate) fn read_child(
     if depth > DEEPEST_CHILD {
         let message = format!("child pipelines are nested more than {DEEPEST_CHILD} levels deep");
         let error = Diagnostic::error("child-too-deep", message).at(include.span);
-        let help = "let the jobs of this pipeline do it, or the pipeline above start it";
+        let help = "move its jobs into this pipeline, or start it from the parent pipeline";
         diagnostics.push(error.with_help(help.to_owned()));
         return None;
     }
@@ -51,13 +51,13 @@ pub(crate) fn read_child(
         ..options.clone()
     };
     let mut tree = include::read_child(include, &options, diagnostics);
-    // What includes its files is in those of the pipeline above.
+    // The includes of the child's files stand in files of the parent.
     tree.origins.extend((*parent.origins).clone());
     let child = finish(tree, None, &options, diagnostics)?;
     Some(Pipeline { depth, ..child })
 }
 
-/// Reads what a server made of a file.
+/// Reads the configuration that a server merged from a file.
 pub(crate) fn read_merged(
     name: &str,
     text: &str,
@@ -84,7 +84,7 @@ pub(crate) fn read_merged(
     pipeline
 }
 
-/// Reads what a server merged.
+/// Reads the merged text itself.
 fn finish_merged(
     merged: Option<FileId>,
     reading: &ServerReading<'_>,
@@ -92,8 +92,8 @@ fn finish_merged(
     diagnostics: &mut Diagnostics,
 ) -> Option<Pipeline> {
     let Some(merged) = merged else {
-        let message = format!("{} does not say what the file means", reading.server);
-        let help = "without `--prefer-api` the file is read here";
+        let message = format!("{} returned no merged configuration", reading.server);
+        let help = "omit `--prefer-api` to read the file locally";
         let error = Diagnostic::error("server-error", message);
         diagnostics.push(error.with_help(help.to_owned()));
         return None;
@@ -105,22 +105,22 @@ fn finish_merged(
     Some(pipeline)
 }
 
-/// Adds a text, unless it is too long.
+/// Adds a text to the sources, unless it is too long.
 fn add(name: &str, text: &str, most: usize, diagnostics: &mut Diagnostics) -> Option<FileId> {
     if text.len() > most {
-        // Who reads a file need not read more of it than is needed to know.
-        let message = format!("{name} has more than {most} bytes, and no more are read");
+        // The caller may have read only as much of the file as exceeds the limit.
+        let message = format!("{name} is larger than the limit of {most} bytes");
         diagnostics.push(Diagnostic::error("file-too-large", message));
         return None;
     }
     Some(diagnostics.sources_mut().add(name, text))
 }
 
-/// Merges the overlays over a file and reads its keywords; `settled` is a file whose `extends` were
-/// applied already.
+/// Merges the overlays over a file and reads its keywords; `extended` is a file whose `extends` are
+/// already applied.
 fn finish(
     tree: Tree,
-    settled: Option<FileId>,
+    extended: Option<FileId>,
     options: &LoadOptions<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Pipeline> {
@@ -131,15 +131,15 @@ fn finish(
     let mut keys_left = u32::MAX;
     for overlay in options.overlays {
         let Some(over) = read_overlay(overlay, options, diagnostics) else {
-            // What it lacks need not keep the mistakes of the other files from being shown.
+            // Mistakes of the other files are still reported.
             diagnostics.lack(Lacks::Files);
             continue;
         };
         root = merge(root, &over.root, &mut keys_left)?;
         origins.extend(over.origins);
     }
-    let tree = compose(&root, settled, &options.limits, diagnostics);
-    // What was merged into other values is as large as what came of it, and has had its day.
+    let tree = compose(&root, extended, &options.limits, diagnostics);
+    // The uncomposed tree can be as large as the composed one: free it before reading on.
     drop(root);
     let config = config::read(&tree, diagnostics)?;
     Some(Pipeline {
@@ -151,7 +151,7 @@ fn finish(
     })
 }
 
-/// Reads a file that is merged over the pipeline's, with what it includes.
+/// Reads an overlay with its includes.
 fn read_overlay(
     overlay: &Overlay,
     options: &LoadOptions<'_>,

@@ -1,4 +1,4 @@
-//! What rules and includes ask about the files of a repository.
+//! The repository as rules and includes see it.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use thiserror::Error;
 
 /// A repository as the rules of a pipeline see it.
 ///
-/// Nothing here is asked unless a rule needs it, so that an implementation can look things up when
-/// the first question comes; it keeps what it found, because many jobs ask the same.
+/// Methods are called only when a rule needs the answer, so an implementation can be lazy. It
+/// should cache its answers, because many jobs ask the same question.
 pub trait Repository: Debug + Send + Sync {
-    /// Returns the paths that the pipeline's commits changed; `None` when nobody can know, which
-    /// lets every `changes` hold.
+    /// Returns the paths that the pipeline's commits changed; `None` when they are unknown, in
+    /// which case every `changes` matches.
     ///
     /// # Errors
     ///
     /// When the repository cannot be read.
     fn changed_files(&self) -> Result<Option<Paths>, RepositoryError>;
 
-    /// Returns the paths that changed since the pipeline's commit left `reference`
-    /// (`changes:compare_to`).
+    /// Returns the paths that changed between the merge base with `reference` and the pipeline's
+    /// commit (`changes:compare_to`).
     ///
     /// # Errors
     ///
@@ -37,10 +37,10 @@ pub trait Repository: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the project or the commit is not there, or cannot be reached.
+    /// When the project or the commit does not exist, or cannot be reached.
     fn files_of(&self, project: &str, reference: Option<&str>) -> Result<Paths, RepositoryError>;
 
-    /// Returns the id of the file at `path`, as Git names its content; `None` when there is none.
+    /// Returns git's blob id of the file at `path`; `None` when there is no such file.
     ///
     /// # Errors
     ///
@@ -58,21 +58,21 @@ pub trait Repository: Debug + Send + Sync {
 /// Paths relative to the top of a repository, with `/` between their parts.
 pub type Paths = Arc<[String]>;
 
-/// Why a repository gave no answer.
+/// An error of a [`Repository`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RepositoryError {
     /// There is no such branch, tag or commit.
     #[error("there is no branch, tag or commit `{0}`")]
     UnknownReference(String),
-    /// There is no such project, or it cannot be reached from here.
-    #[error("the project `{0}` is not there, or cannot be reached")]
+    /// There is no such project, or it cannot be reached.
+    #[error("the project `{0}` does not exist or cannot be reached")]
     UnknownProject(String),
     /// The repository could not be read.
     #[error("{0}")]
     Unreadable(String),
 }
 
-/// A repository of which nothing is known: it has no files, and nobody knows what changed.
+/// A repository without files whose changes are unknown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoRepository;
 
@@ -102,21 +102,20 @@ impl Repository for NoRepository {
     }
 }
 
-/// A repository of which everything is known beforehand. The default knows of no file and of no
-/// changes.
+/// A repository with fixed answers. The default has no files and unknown changes.
 #[derive(Debug, Clone, Default)]
 pub struct KnownRepository {
     /// The changed paths; `None` when unknown.
     pub changed: Option<Paths>,
     /// All paths.
     pub files: Paths,
-    /// The changed paths by what they are compared to.
+    /// The changed paths, by the reference they are compared to.
     pub changed_since: Vec<(String, Paths)>,
     /// The paths of other projects.
     pub projects: Vec<(String, Paths)>,
-    /// The ids of the files' contents by path.
+    /// The blob ids of the files, by path.
     pub blob_ids: Vec<(String, String)>,
-    /// The ids of the last commits by path.
+    /// The ids of the last commits, by path.
     pub last_commits: Vec<(String, String)>,
 }
 

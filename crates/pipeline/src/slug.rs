@@ -1,10 +1,10 @@
-//! Names that are safe in addresses and paths.
+//! Names that are safe in URLs and paths.
 
-/// The longest a slug may be.
+/// The maximum length of a slug.
 const LONGEST: usize = 63;
 
-/// Returns `text` as GitLab makes a slug of it: lower case, everything but letters and digits as
-/// `-`, at most 63 characters, no `-` at the ends.
+/// Returns GitLab's slug of `text`: lower case, everything but letters and digits as `-`, at most
+/// 63 characters, no `-` at the ends.
 ///
 /// # Examples
 ///
@@ -21,8 +21,8 @@ pub fn slug(text: &str) -> String {
     cut.trim_matches('-').to_owned()
 }
 
-/// Returns a name for files and directories that is safe and belongs to `text` alone: the slug,
-/// with a checksum where that lost something.
+/// Returns a safe file name that is unique to `text`: the slug, with a checksum if the slug differs
+/// from the text.
 pub(crate) fn path_slug(text: &str) -> String {
     let slug = slug(text);
     if slug == text {
@@ -32,7 +32,7 @@ pub(crate) fn path_slug(text: &str) -> String {
     format!("{name}-{:08x}", checksum(text))
 }
 
-/// FNV-1a: the same in every run, which the standard library's hashes are not.
+/// FNV-1a: stable across runs, unlike the standard library's hashes.
 fn checksum(text: &str) -> u32 {
     let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     text.bytes().fold(0x811c_9dc5, step)
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn path_slugs_are_safe_and_tell_names_apart() {
+    fn path_slugs_are_safe_and_unique() {
         assert_eq!(path_slug("build"), "build");
         let names = [
             "../../x", "x", "X", "..", "/", "a b", "a-b", "é", "🦀", ".hidden",

@@ -67,7 +67,7 @@ fn check_text(file: FileId, text: &str) -> Result<(), Stop> {
         return Ok(());
     };
     let error = match text[offset..].chars().next() {
-        Some('\0') => Diagnostic::error("nul-character", "the file holds a NUL character"),
+        Some('\0') => Diagnostic::error("nul-character", "the file contains a NUL character"),
         Some('\u{feff}') => {
             let message = "invalid YAML: a byte order mark begins a line inside the text";
             let help = "take it out; were two files joined here?".to_owned();

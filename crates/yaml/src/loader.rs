@@ -267,7 +267,7 @@ fn scalar_kind<'t>(
 /// Neither a script nor a variable, a path or an argument can hold this character, so that a job
 /// that has it could only fail.
 fn nul_character(span: Span) -> Diagnostic {
-    let message = "the text holds a NUL character, which no process can be given";
+    let message = "the text contains a NUL character, which no process can be given";
     Diagnostic::error("nul-character", message).at(span)
 }
 

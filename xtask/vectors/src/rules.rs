@@ -5,7 +5,7 @@ use super::variables::VariablesInput;
 use executor_core::variable::JobVariables;
 use pipeline::ResolvedPipeline;
 use pipeline::context::{Kept, sort_and_expand};
-use pipeline::rules::{FileAnswers, Rule, RuleContext, first_match};
+use pipeline::rules::{FileConditions, Rule, RuleContext, first_match};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use yaml::diagnostic::Severity;
@@ -44,7 +44,7 @@ pub(super) fn result(input: &Input) -> Value {
     let context = RuleContext {
         variables: &variables,
         expanded: &expanded,
-        files: &FileAnswers::new(&repository),
+        files: &FileConditions::new(&repository),
     };
     match first_match(rules, &context) {
         Ok(found) => outcome(found.and_then(|at| rules.get(at)), &input.default_when),

@@ -88,12 +88,12 @@ fn tell_of_ignored(provider: &dyn ExecutorProvider, plan: &Plan) -> Result<(), F
         .features(&mut features)
         .map_err(Failure::environment)?;
     for found in check_plan(plan) {
-        let is_given = match found.finding.keyword {
+        let is_given = match found.deviation.keyword {
             "image" => features.image,
             "services" => features.services,
             _ => false,
         };
-        if found.finding.class == Class::Warning && !is_given {
+        if found.deviation.class == Class::Warning && !is_given {
             error_line(&strip_controls(&format!("warning: {found}")));
         }
     }

@@ -21,7 +21,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let creation = &situated.creation;
     let mut jobs = present(creation);
     if args.all {
-        let places = creation.stage_places();
+        let places = creation.stage_indices();
         jobs = creation.jobs.iter().collect();
         jobs.sort_by_key(|job| places.get(&*job.definition.stage));
     }

@@ -214,7 +214,7 @@ pub(super) fn jobs<'h>(
         .map(|job| NamedJob::new(&job.name, &job.matrix))
         .collect();
     match selector::find(text, &named) {
-        Ok(meant) => Ok(meant.places.into_iter().map(|at| planned[at]).collect()),
+        Ok(selected) => Ok(selected.indices.into_iter().map(|at| planned[at]).collect()),
         // That a name is not there is told with what there is.
         Err(NoMatch::Job { .. } | NoMatch::Glob { .. }) => {
             job(run, history, text).map(|job| vec![job])

@@ -70,8 +70,8 @@ impl Situated {
         let creation = &self.creation;
         let named: Vec<_> = creation.jobs.iter().map(CreatedJob::named).collect();
         match selector::find(name, &named) {
-            Ok(meant) => {
-                let places = meant.places.into_iter();
+            Ok(selected) => {
+                let places = selected.indices.into_iter();
                 return Ok(places.map(|at| &creation.jobs[at]).collect());
             }
             Err(NoMatch::Job { .. }) => {}

@@ -58,7 +58,7 @@ fn commits_staged_unstaged_and_new_files_count() {
     // A commit.
     project.write("docs/a", "committed");
     project.commit();
-    let docs = "docs build `docs/a` fits `docs/*`";
+    let docs = "docs build `docs/a` matches `docs/*`";
     check(&project, &["--changed"], &[docs, &lint("docs/a")]);
     check(&project, &["--changed=HEAD"], &[]);
     // A new file that nobody ignores.
@@ -66,7 +66,7 @@ fn commits_staged_unstaged_and_new_files_count() {
     project.write("src/new.tmp", "");
     check(&project, &["--changed=HEAD"], &[]);
     project.write("src/deep/new.c", "");
-    let app = "app build `src/deep/new.c` fits `src/**/*`";
+    let app = "app build `src/deep/new.c` matches `src/**/*`";
     let behind = "check test behind `app`; needs app";
     let expect = [app, behind, &lint("src/deep/new.c")];
     check(&project, &["--changed=HEAD"], &expect);
@@ -75,7 +75,7 @@ fn commits_staged_unstaged_and_new_files_count() {
     project.write("check", "x");
     project.git(&["add", "check"]);
     fs::remove_file(project.dir().join("check")).unwrap();
-    let staged = "check test `check` fits `check`; needs app";
+    let staged = "check test `check` matches `check`; needs app";
     check(&project, &["--changed=HEAD"], &[staged, &lint("check")]);
 }
 
@@ -84,8 +84,8 @@ fn of_a_renamed_file_both_names_count_and_of_a_removed_one_its_own() {
     let project = project();
     project.git(&["mv", "docs/a", "check"]);
     let lint = "lint test `check` changed, and nothing says what it reads; needs nothing";
-    let docs = "docs build `docs/a` fits `docs/*`";
-    let renamed = "check test `check` fits `check`; needs app";
+    let docs = "docs build `docs/a` matches `docs/*`";
+    let renamed = "check test `check` matches `check`; needs app";
     check(&project, &["--changed"], &[docs, renamed, lint]);
     project.git(&["reset", "-q", "--hard"]);
     fs::remove_file(project.dir().join("docs/a")).unwrap();
@@ -190,7 +190,7 @@ fn a_submodule_counts_as_a_folder() {
     project.git(&["commit", "-q", "-m", "with a submodule"]);
     fs::remove_dir_all(project.dir().join("docs-of")).unwrap();
     project.write("src/lib/more", "");
-    let app = "app build `src/lib/` fits `src/**/*`";
+    let app = "app build `src/lib/` matches `src/**/*`";
     let behind = "check test behind `app`; needs app";
     let lint = "lint test `src/lib/` changed, and nothing says what it reads; needs nothing";
     check(&project, &["--changed=HEAD"], &[app, behind, lint]);
@@ -243,9 +243,9 @@ fn what_is_declared_in_the_settings_wins() {
     project.write("docs/a", "x");
     check(&project, &["--changed=HEAD"], &[]);
     project.write("src/b.c", "x");
-    let app = "app build `src/b.c` fits `src/**/*`";
+    let app = "app build `src/b.c` matches `src/**/*`";
     let behind = "check test behind `app`; needs app";
-    let lint = "lint test `src/b.c` fits `src`; needs nothing";
+    let lint = "lint test `src/b.c` matches `src`; needs nothing";
     check(&project, &["--changed=HEAD"], &[app, behind, lint]);
 }
 
@@ -264,7 +264,7 @@ fn a_plan_and_json_tell_why_too() {
     insta::assert_snapshot!(shown.stdout, @r"
     branch topic (push): 2 of 4 jobs
     stage build
-      docs  on_success  `docs/a` fits `docs/*`
+      docs  on_success  `docs/a` matches `docs/*`
     stage test
       lint  on_success  needs nothing; `docs/a` changed, and nothing says what it reads
     not touched

@@ -87,7 +87,7 @@ fn a_selector_that_means_nothing_is_refused_with_what_there_is() {
         assert!(done.stderr.contains(expect), "{words:?}: {}", done.stderr);
     };
     check(&["run", "lnit"], "did you mean `lint`?");
-    check(&["run", "zzz*"], "no job fits `zzz*`");
+    check(&["run", "zzz*"], "no job matches `zzz*`");
     check(&["run", "--skip", "lnit"], "did you mean `lint`?");
     check(&["plan", "lnit"], "did you mean `lint`?");
     let known = "there is OS=debian|alpine, ARCH=arm|amd64";

@@ -172,7 +172,7 @@ fn a_job_that_is_left_out_is_explained_too() {
         &["test 1/2", "--branch", "feature", "--changes", "a"],
     );
     assert!(
-        text.contains("not in the pipeline: none of its rules holds"),
+        text.contains("not in the pipeline: none of its rules matches"),
         "{text}"
     );
 }

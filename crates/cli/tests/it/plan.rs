@@ -60,7 +60,7 @@ fn the_table_shows_the_jobs_of_a_situation() {
     stage ship
       ship   manual      may fail; environment production; rule 2: if $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
     left out
-      docs: none of its rules holds
+      docs: none of its rules matches
     "#);
 }
 
@@ -194,9 +194,9 @@ fn all_jobs_are_listed_with_what_leaves_them_out() {
         .stdout;
     insta::assert_snapshot!(listed, @r#"
     build  build
-    docs   test   left out: none of its rules holds
+    docs   test   left out: none of its rules matches
     te"st  test   needs build
-    last   test   Last; left out: its rule 1 holds and says `never`
+    last   test   Last; left out: its rule 1 matches with `when: never`
     ship   ship   manual; may fail
     "#);
     let all = json(&project, &["list", "--all", "--json"], 0);

@@ -19,7 +19,7 @@ impl Finder {
         address: &str,
         from: &FileHome,
     ) -> Result<IncludedFile, IncludeError> {
-        if *from == FileHome::Nowhere {
+        if *from == FileHome::NoProject {
             return Err(failed(
                 IncludeFailure::Invalid,
                 "a file that is in no project includes no components",

@@ -25,7 +25,7 @@ impl Finder {
         Ok(IncludedFile {
             name,
             text: decoded(&body)?.into(),
-            home: FileHome::Nowhere,
+            home: FileHome::NoProject,
             component: Vec::new(),
         })
     }

@@ -23,7 +23,7 @@ impl Finder {
         Ok(IncludedFile {
             name,
             text: text.ok_or_else(|| self.no_template())?.into(),
-            home: FileHome::Nowhere,
+            home: FileHome::NoProject,
             component: Vec::new(),
         })
     }

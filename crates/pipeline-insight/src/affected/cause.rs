@@ -45,7 +45,7 @@ impl fmt::Display for Cause {
         match self {
             Self::UnknownChanges => f.write_str("what changed is unknown"),
             Self::PipelineFile { path } => write!(f, "`{path}` is part of the pipeline"),
-            Self::Input { path, pattern } => write!(f, "`{path}` fits `{pattern}`"),
+            Self::Input { path, pattern } => write!(f, "`{path}` matches `{pattern}`"),
             Self::UnknownInputs { path } => {
                 write!(f, "`{path}` changed, and nothing says what it reads")
             }

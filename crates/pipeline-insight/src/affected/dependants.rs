@@ -18,7 +18,7 @@ impl Dependants {
     pub(super) fn of(creation: &Creation, jobs: &[&CreatedJob]) -> Self {
         let names = jobs.iter().enumerate();
         let names: HashMap<&str, usize> = names.map(|(at, job)| (job.name(), at)).collect();
-        let places = creation.stage_places();
+        let places = creation.stage_indices();
         let stage = |job: &&CreatedJob| places.get(&*job.definition.stage).copied().unwrap_or(0);
         let stages: Vec<usize> = jobs.iter().map(stage).collect();
         let mut by_name = vec![Vec::new(); jobs.len()];

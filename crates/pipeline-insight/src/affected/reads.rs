@@ -57,7 +57,7 @@ impl Reads {
         if let Some(expression) = &changes.regexp {
             return Self::Expression(Arc::clone(expression));
         }
-        let sight = layers.of_job(
+        let job_layers = layers.of_job(
             &job.resolved.definition,
             &job.resolved.inherited_variables,
             None,
@@ -66,7 +66,7 @@ impl Reads {
             if !written.contains(['$', '%']) {
                 return Some(written.clone());
             }
-            let values = sight.values_of(written).ok()?;
+            let values = job_layers.values_of(written).ok()?;
             Some(expand_existing(written, |name| values.get(name)).into_owned())
         };
         let patterns = changes.paths.iter().map(|written| {

@@ -49,10 +49,13 @@ fn a_job_is_touched_by_what_it_reads_and_by_what_is_behind_it() {
         THREE,
         &["src/a/b.c"],
         inputs,
-        &["build: `src/a/b.c` fits `src/**`", "test: behind `build`"],
+        &[
+            "build: `src/a/b.c` matches `src/**`",
+            "test: behind `build`",
+        ],
     );
     // Nothing comes to later stages from a job without artifacts.
-    check(THREE, &["a.c"], inputs, &["lint: `a.c` fits `*.c`"]);
+    check(THREE, &["a.c"], inputs, &["lint: `a.c` matches `*.c`"]);
     check(THREE, &["README.md"], inputs, &[]);
     check(THREE, &[], &[], &[]);
 }
@@ -96,14 +99,14 @@ only: {script: x, only: {changes: [docs/**/*]}}
         RULES,
         &["src/a.c"],
         &[],
-        &["globs: `src/a.c` fits `$DIR/*.c`"],
+        &["globs: `src/a.c` matches `$DIR/*.c`"],
     );
-    check(RULES, &["b.h"], &[], &["pattern: `b.h` fits `/\\.h$/`"]);
+    check(RULES, &["b.h"], &[], &["pattern: `b.h` matches `/\\.h$/`"]);
     check(
         RULES,
         &["docs/a/b"],
         &[],
-        &["only: `docs/a/b` fits `docs/**/*`"],
+        &["only: `docs/a/b` matches `docs/**/*`"],
     );
     // What is declared wins.
     check(RULES, &["src/a.c"], &[("globs", &["lib/**"])], &[]);
@@ -130,14 +133,14 @@ last: {stage: three, script: x}
         GRAPH,
         &["a"],
         &declared,
-        &["a: `a` fits `a`", "needs: behind `a`"],
+        &["a: `a` matches `a`", "needs: behind `a`"],
     );
     check(
         GRAPH,
         &["b"],
         &declared,
         &[
-            "b: `b` fits `b`",
+            "b: `b` matches `b`",
             "unfetched: behind `b`",
             "names: behind `b`",
             "last: behind `b`",
@@ -158,8 +161,8 @@ other: {trigger: group/project, rules: [{changes: [src/**/*]}]}
         &["src/a"],
         &[],
         &[
-            "child: `src/a` fits `src/**/*`",
-            "other: `src/a` fits `src/**/*`",
+            "child: `src/a` matches `src/**/*`",
+            "other: `src/a` matches `src/**/*`",
         ],
     );
 }

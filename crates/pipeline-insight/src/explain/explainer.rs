@@ -75,7 +75,7 @@ impl<'a> Explainer<'a> {
         );
         let layers = Layers::new(self.context, &self.predefined, global, of_rule);
         let known = self.known_layers();
-        let sight = Creation::sight(created, &known);
+        let job_layers = Creation::job_layers(created, &known);
         let inherited: &Inherited = &created.resolved.inherited_variables;
         let before_rules = layers.of_job(&created.resolved.definition, inherited, None);
         let none = pipeline::config::Variables::new();
@@ -95,11 +95,11 @@ impl<'a> Explainer<'a> {
             rules: self.rules(created.resolved.rules.entries(), &before_rules),
             only: self.policy(created, "only", &before_rules),
             except: self.policy(created, "except", &before_rules),
-            fields: fields::of(tree, job, created.held_rule()),
+            fields: fields::of(tree, job, created.matching_rule()),
             variables: variables::of(
                 self.written(Some((job, created))),
-                &sight,
-                &self.predefined_of_job(created, &sight),
+                &job_layers,
+                &self.predefined_of_job(created, &job_layers),
             ),
             needs: definition.needs.as_ref().map(|needs| {
                 let needs = needs.iter().map(|need| ExplainedNeed {
@@ -118,23 +118,24 @@ impl<'a> Explainer<'a> {
     pub fn variables(&self, created: &CreatedJob) -> Option<ExplainedVariables> {
         let job = *self.jobs.get(&*created.resolved.name_in_file)?;
         let known = self.known_layers();
-        let sight = Creation::sight(created, &known);
-        let of_job = self.predefined_of_job(created, &sight);
+        let job_layers = Creation::job_layers(created, &known);
+        let of_job = self.predefined_of_job(created, &job_layers);
         let written = self.written(Some((job, created)));
-        let mut variables = variables::of(written, &sight, &of_job);
+        let mut variables = variables::of(written, &job_layers, &of_job);
         variables.sort_by_key(|variable| variable.source.rank());
         Some(ExplainedVariables {
             job: Some(created.name().to_owned()),
             variables,
-            left_out: variables::left_out(self.context, sight.environment().as_deref()),
+            left_out: variables::left_out(self.context, job_layers.environment().as_deref()),
         })
     }
 
     /// Explains the variables that all jobs share.
     pub fn shared_variables(&self) -> ExplainedVariables {
         let known = self.known_layers();
-        let sight = known.of_pipeline();
-        let mut variables = variables::of(self.written(None), &sight, &JobVariables::default());
+        let job_layers = known.of_pipeline();
+        let mut variables =
+            variables::of(self.written(None), &job_layers, &JobVariables::default());
         variables.sort_by_key(|variable| variable.source.rank());
         ExplainedVariables {
             job: None,
@@ -178,7 +179,7 @@ impl<'a> Explainer<'a> {
         }
         match (created.rule, &created.resolved.rules) {
             (Some(at), _) => format!("its rule {} holds", at + 1),
-            (None, RulesKeyword::Given(_)) => "none of its rules holds".to_owned(),
+            (None, RulesKeyword::Given(_)) => "none of its rules matches".to_owned(),
             (None, _) => {
                 let resolved = &created.resolved;
                 let is_given = |keyword| self.given(&resolved.name_in_file, keyword).is_some();
@@ -246,16 +247,17 @@ impl<'a> Explainer<'a> {
     }
 
     /// Returns the predefined variables of a job alone; one that is not in the pipeline has no id.
-    fn predefined_of_job(&self, created: &CreatedJob, sight: &JobLayers<'_>) -> JobVariables {
+    fn predefined_of_job(&self, created: &CreatedJob, job_layers: &JobLayers<'_>) -> JobVariables {
         let definition = &created.definition;
         let plan = self.plan.as_ref();
         let id = plan.and_then(|plan| Some(plan.jobs()[plan.position(created.name())?].id));
         let is_hidden = |name: &str| {
             let environment = definition.environment.as_ref();
-            OF_NAME.contains(&name) && environment.is_some_and(|it| sight.names_secret(&it.name))
+            OF_NAME.contains(&name)
+                && environment.is_some_and(|it| job_layers.names_secret(&it.name))
         };
         let first = JobId(self.context.first_job_id);
-        let all = predefined_of_job(definition, id.unwrap_or(first), self.context, sight);
+        let all = predefined_of_job(definition, id.unwrap_or(first), self.context, job_layers);
         let all = all
             .iter()
             .filter(|variable| id.is_some() || !OF_ID.contains(&&*variable.key));

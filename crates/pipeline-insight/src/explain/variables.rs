@@ -41,7 +41,7 @@ pub(super) fn left_out(
     let explained = context.given.iter().filter_map(|given| {
         let reason = if given.is_protected && !context.commit.is_protected {
             LeftOutReason::Protected
-        } else if given.fit(environment).is_none() {
+        } else if given.scope_match(environment).is_none() {
             LeftOutReason::Scope
         } else {
             return None;
@@ -151,7 +151,7 @@ fn source(written: Written<'_>, found: &LayeredVariable<'_>) -> VariableSource {
         Layer::Rule => {
             let job = written.job.and_then(|(job, _)| tree.root.get(&job.name));
             let rules = job.and_then(|job| job.get("rules"));
-            let rule = written.job.and_then(|(_, created)| created.held_rule());
+            let rule = written.job.and_then(|(_, created)| created.matching_rule());
             let span = rule.map_or(written.span(), |rule| rule.span);
             let place = tree.place_in_rule(rules.map(|rules| &**rules), span, name);
             VariableSource::Rule { place }

@@ -6,21 +6,20 @@ use yaml::source::{FileId, Span};
 use yaml::suggest::did_you_mean;
 use yaml::{Entry, Kind, Limits, Mapping, Node};
 
-/// How many bases may stand in one chain below a job.
+/// The maximum length of a chain of bases.
 const LONGEST_CHAIN: usize = 11;
 
-/// How many mistyped names are given advice: each is compared with all names there are, and nobody
-/// reads that much.
+/// How many mistyped names get a suggestion, which takes a comparison with every name of the file.
 const MOST_ADVICE: usize = 50;
 
-/// Applies `extends` of every entry of the file. An entry with a mistake in it stays as it is.
+/// Applies `extends` of every entry of the file. An entry whose `extends` is wrong stays unchanged.
 pub(super) fn apply(
     root: &Arc<Node>,
-    settled: Option<FileId>,
+    server_file: Option<FileId>,
     limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Arc<Node> {
-    let uses_extends = |entry: &Entry| bases(&entry.value, settled).is_some();
+    let uses_extends = |entry: &Entry| bases(&entry.value, server_file).is_some();
     let Some(entries) = root.as_mapping() else {
         return Arc::clone(root);
     };
@@ -29,7 +28,7 @@ pub(super) fn apply(
     }
     let mut extender = Extender {
         entries,
-        settled,
+        server_file,
         diagnostics,
         done: HashMap::new(),
         open: Vec::new(),
@@ -51,29 +50,29 @@ pub(super) fn apply(
 
 struct Extender<'e> {
     entries: &'e Mapping,
-    settled: Option<FileId>,
+    server_file: Option<FileId>,
     diagnostics: &'e mut Diagnostics,
-    /// What was extended already; `None` for entries with a mistake.
+    /// The extended entries; `None` for those with a mistake.
     done: HashMap<Arc<str>, Option<Extended>>,
-    /// The entries being extended now, outermost first.
+    /// The entries being extended, outermost first.
     open: Vec<Arc<str>>,
-    /// How many more keys may be copied from bases; `None` when that was too much already.
+    /// How many more keys may be copied from bases; `None` once the limit was exceeded.
     keys_left: Option<u32>,
-    /// For how many more mistyped names a nearest one is looked for among all there are.
+    /// How many more mistyped names get a suggestion.
     advice_left: usize,
 }
 
 #[derive(Clone)]
 struct Extended {
     node: Arc<Node>,
-    /// The longest chain of bases below.
+    /// The length of its longest chain of bases.
     chain: usize,
 }
 
 impl Extender<'_> {
-    /// Returns an entry with its bases below it; `None` after a mistake, which is reported once.
+    /// Returns an entry merged over its bases; `None` after a mistake, which is reported once.
     fn extended(&mut self, name: &Arc<str>, value: &Arc<Node>) -> Option<Extended> {
-        let Some(bases) = bases(value, self.settled) else {
+        let Some(bases) = bases(value, self.server_file) else {
             let node = Arc::clone(value);
             return Some(Extended { node, chain: 0 });
         };
@@ -125,7 +124,8 @@ impl Extender<'_> {
                 None => unknown.push((base, item.span)),
             }
         }
-        // A base may be in a file that could not be read; those that are known count all the same.
+        // An unknown base may be in a file that could not be read; the known ones are still
+        // applied.
         if unknown.is_empty() || self.diagnostics.lacks() == Lacks::Files {
             return Some(names);
         }
@@ -137,7 +137,7 @@ impl Extender<'_> {
         let help = self.advice_left.checked_sub(1).and_then(|left| {
             self.advice_left = left;
             if unknown[0].0.starts_with("!reference ") {
-                let help = "`extends` comes before references: name the base itself";
+                let help = "`extends` is applied before references: name the base itself";
                 return Some(help.to_owned());
             }
             let known = self.entries.keys().map(AsRef::as_ref);
@@ -161,7 +161,7 @@ impl Extender<'_> {
             self.report(Diagnostic::error("extends-cycle", message).at(node.span));
             return None;
         }
-        // The check comes before the descent, so that a long chain cannot exhaust the stack.
+        // Check before the recursion, so that a long chain cannot exhaust the stack.
         if self.open.len() > LONGEST_CHAIN + 1 {
             self.refuse_depth(name, node);
             return None;
@@ -171,7 +171,7 @@ impl Extender<'_> {
         if entry.value.as_mapping().is_none() {
             let message = format!("{name}: the base `{base}` of `extends` is not a hash");
             let error = Diagnostic::error("invalid-base", message).at(node.span);
-            self.report(error.with_related(entry.value.span, "this is no hash"));
+            self.report(error.with_related(entry.value.span, "this is not a hash"));
             return None;
         }
         self.extended(base, &entry.value)
@@ -199,13 +199,13 @@ impl Extender<'_> {
     }
 }
 
-/// Returns what an entry extends, unless that was done already.
-fn bases(value: &Node, settled: Option<FileId>) -> Option<&Arc<Node>> {
+/// Returns the `extends` of an entry, unless the server applied it.
+fn bases(value: &Node, server_file: Option<FileId>) -> Option<&Arc<Node>> {
     let bases = value.get("extends")?;
-    (settled != Some(bases.span.file)).then_some(bases)
+    (server_file != Some(bases.span.file)).then_some(bases)
 }
 
-/// Returns a name under `extends`, or what stands there instead.
+/// Returns an item of `extends` as text, whether or not it is a name.
 fn base_text(node: &Node) -> String {
     if let Kind::Reference(path) = &node.kind {
         return format!("!reference [{}]", path.join(", "));
@@ -220,7 +220,7 @@ mod tests {
     use std::fmt::Write as _;
 
     #[test]
-    fn mappings_unite_and_all_else_is_replaced() {
+    fn mappings_are_merged_and_other_values_replaced() {
         let bases = ".a: {v: {x: 1, y: 1}, l: [1], n: 1}\n.b: {v: {x: 2}, retry: {max: 2}}\n";
         check(
             &format!("{bases}j: {{extends: [.a, .b], v: {{z: 3}}, l: [9], n: null, retry: 1}}"),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_are_followed_up_to_eleven_bases() {
+    fn chains_may_have_eleven_bases() {
         // R-GLCI-154
         let chain = |bases: usize| {
             (1..=bases).fold(".l0: {image: i}\n".to_owned(), |text, level| {
@@ -247,7 +247,7 @@ mod tests {
             &serde_json::json!({"image": "i", "extends": ".l10"}),
         );
         check_refused(&job(11), &["extends-too-deep"]);
-        // A chain of 50,000 bases is refused where it gets too long, and not followed further.
+        // A chain of 50,000 bases is refused at the limit and not followed further.
         check_refused(&job(50_000), &["extends-too-deep"]);
     }
 
@@ -274,7 +274,7 @@ mod tests {
         2 | j: {extends: !reference [.b, k], script: x}
           |              ^^^^^^^^^^^^^^^^^^
           |
-          = help: `extends` comes before references: name the base itself
+          = help: `extends` is applied before references: name the base itself
         ");
         let (_, diagnostics) = compose_text(".setup: {}\nj: {extends: [.stup], script: x}\n");
         insta::assert_snapshot!(diagnostics, @r"

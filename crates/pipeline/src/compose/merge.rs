@@ -2,10 +2,10 @@ use std::sync::Arc;
 use yaml::source::clamp;
 use yaml::{Entry, Kind, Mapping, Node};
 
-/// Puts `over` on top of `base`: mappings are united key by key, all else is replaced.
+/// Merges `over` into `base`: mappings key by key; other values are replaced.
 ///
-/// A mapping of `base` that nobody else holds is changed where it is; a shared one is copied. The
-/// keys looked at and copied are taken from `keys_left`; nothing is returned when those run out.
+/// A mapping of `base` without other owners is changed in place; a shared one is copied. The keys
+/// visited and copied are subtracted from `keys_left`; nothing is returned when those run out.
 pub(crate) fn merge(
     mut base: Arc<Node>,
     over: &Arc<Node>,
@@ -37,7 +37,7 @@ pub(crate) fn merge(
     Some(Arc::new(Node::new(Kind::Mapping(below), over.span)))
 }
 
-/// Takes the entries out of a mapping, or copies them when others hold it too.
+/// Takes the entries out of a mapping, or copies them when the mapping is shared.
 fn take_mapping(node: &mut Arc<Node>, keys_left: &mut u32) -> Option<Mapping> {
     if let Some(own) = Arc::get_mut(node) {
         let Kind::Mapping(entries) = &mut own.kind else {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn mappings_are_united_and_all_else_is_replaced() {
+    fn mappings_are_merged_and_other_values_replaced() {
         check(
             "{v: {x: 1, y: 1}, l: [1, 2], n: 1, retry: {max: 2}}",
             "{v: {x: 2, z: 2}, l: [3], n: null, retry: 1}",
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_side_is_changed_while_somebody_else_holds_it() {
+    fn shared_nodes_are_not_changed() {
         // R-PIPE-09
         let (base, over) = (load_text("{v: {x: 1}}"), load_text("{v: {y: 2}, w: 3}"));
         let before = (base.to_json(), over.to_json());
@@ -89,12 +89,12 @@ mod tests {
     }
 
     #[test]
-    fn what_merging_costs_is_bounded() {
+    fn the_cost_of_merging_is_bounded() {
         let (base, over) = (load_text("{a: 1, b: 1, c: 1}"), load_text("{d: 1, e: 1}"));
         assert!(merge(Arc::clone(&base), &over, &mut 5).is_some());
         assert!(merge(Arc::clone(&base), &over, &mut 4).is_none());
         let mut keys_left = 2;
         assert!(merge(load_text("{a: 1}"), &over, &mut keys_left).is_some());
-        assert_eq!(keys_left, 0, "a base of one's own costs nothing");
+        assert_eq!(keys_left, 0, "an unshared base costs nothing");
     }
 }

@@ -1,9 +1,9 @@
-//! What happens to the tree of a pipeline before its keywords are looked at: `extends`, then
-//! `!reference`. (Inputs and `include` come before them.)
+//! Resolves `extends` and then `!reference` in the tree of a pipeline, before its keywords are
+//! read. (Inputs and `include` come before.)
 //!
-//! Both go on after a mistake, so that all mistakes are shown at once: a job whose base is not there
-//! stays as it is written, and a reference that leads nowhere is left out. What the job lacks then
-//! is not reported again.
+//! Both continue after a mistake, so that all mistakes are shown at once: a job with an unknown
+//! base stays as written, and an unresolved reference is removed. Keywords that are missing as a
+//! consequence are not reported.
 
 mod extends;
 mod merge;
@@ -16,15 +16,15 @@ use yaml::diagnostic::Diagnostics;
 use yaml::source::FileId;
 use yaml::{Limits, Node};
 
-/// Applies everything that composes a file out of its own parts; `root` is a mapping. What the file
-/// `settled` says under `extends` was applied already, and is left as it is.
+/// Applies `extends` and references; `root` is a mapping. The `extends` of `server_file`, which a
+/// server merged, is already applied and is ignored.
 pub(crate) fn compose(
     root: &Arc<Node>,
-    settled: Option<FileId>,
+    server_file: Option<FileId>,
     limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Arc<Node> {
-    let extended = extends::apply(root, settled, limits, diagnostics);
+    let extended = extends::apply(root, server_file, limits, diagnostics);
     reference::apply(&extended, limits, diagnostics)
 }
 
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(&value.to_json(), expect, "composing {text:?}");
     }
 
-    /// Checks the mistakes of a text by their codes.
+    /// Checks the codes of a text's errors.
     pub(super) fn check_refused(text: &str, codes: &[&str]) {
         let (_, diagnostics) = compose_text(text);
         let found: Vec<&str> = diagnostics.errors().map(|error| error.code).collect();

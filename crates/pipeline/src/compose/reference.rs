@@ -5,11 +5,11 @@ use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 use yaml::{Entry, Kind, Limits, Mapping, Node};
 
-/// How many mistyped paths are given advice.
+/// How many mistyped paths get a suggestion.
 const MOST_ADVICE: usize = 50;
 
-/// Replaces every `!reference` by the value it names. One that leads nowhere is left out, and so is
-/// what consists of such ones alone.
+/// Replaces every `!reference` by the value it names. An unresolved one is removed, and so is a
+/// collection of nothing else.
 pub(super) fn apply(root: &Arc<Node>, limits: &Limits, diagnostics: &mut Diagnostics) -> Arc<Node> {
     if !root.has_references() {
         return Arc::clone(root);
@@ -31,13 +31,13 @@ struct Resolver<'r> {
     root: &'r Arc<Node>,
     limits: &'r Limits,
     diagnostics: &'r mut Diagnostics,
-    /// What paths stand for; `None` after a mistake.
+    /// The resolved paths; `None` after a mistake.
     done: HashMap<Vec<Arc<str>>, Option<Arc<Node>>>,
-    /// The references being resolved now, outermost first.
+    /// The references being resolved, outermost first.
     open: Vec<Vec<Arc<str>>>,
-    /// Whether so much was resolved that nothing more is.
+    /// Whether the limit was exceeded, after which nothing more is resolved.
     is_too_large: bool,
-    /// For how many more mistyped keys a nearest one is looked for among all there are.
+    /// How many more mistyped keys get a suggestion.
     advice_left: usize,
 }
 
@@ -84,15 +84,15 @@ impl<'r> Resolver<'r> {
         self.bounded(Node::new(kind, node.span))
     }
 
-    /// Returns a node that was put together, unless it is too deep or too large.
+    /// Returns a resolved collection, unless it is too deep or too large.
     fn bounded(&mut self, node: Node) -> Option<Arc<Node>> {
         if node.depth() > self.limits.depth {
             self.refuse_depth(node.span);
         } else if node.weight() > self.limits.nodes {
-            // Everything around it is too large as well, which needs no saying.
+            // Everything that contains it is too large as well; report it once.
             if !self.is_too_large {
                 self.is_too_large = true;
-                let message = "the references here stand for too many values".to_owned();
+                let message = "the references here expand to too many values".to_owned();
                 self.report("alias-bomb", message, node.span);
             }
         } else {
@@ -101,7 +101,7 @@ impl<'r> Resolver<'r> {
         None
     }
 
-    /// Returns what a path stands for; `None` after a mistake, which is reported once.
+    /// Returns the value at a path; `None` after a mistake, which is reported once.
     fn reference(&mut self, path: &[Arc<str>], span: Span, depth: u16) -> Option<Arc<Node>> {
         if self.is_too_large {
             return None;
@@ -110,9 +110,9 @@ impl<'r> Resolver<'r> {
             return done.clone();
         }
         if let Some(at) = self.open.iter().position(|open| open == path) {
-            let circle = self.open[at..].iter().map(Vec::as_slice).chain([path]);
-            let circle: Vec<String> = circle.map(shown).collect();
-            let message = format!("!reference has a circular chain: {}", circle.join(" -> "));
+            let cycle = self.open[at..].iter().map(Vec::as_slice).chain([path]);
+            let cycle: Vec<String> = cycle.map(shown).collect();
+            let message = format!("!reference has a circular chain: {}", cycle.join(" -> "));
             self.report("reference-cycle", message, span);
             return None;
         }
@@ -127,7 +127,7 @@ impl<'r> Resolver<'r> {
         resolved
     }
 
-    /// Follows a path through mappings; a null or false at its end counts as nothing.
+    /// Follows a path through mappings; null or false at its end counts as missing.
     fn target(&mut self, path: &[Arc<str>], span: Span) -> Option<&'r Arc<Node>> {
         let mut node = self.root;
         for (at, key) in path.iter().enumerate() {
@@ -154,7 +154,7 @@ impl<'r> Resolver<'r> {
         Some(node)
     }
 
-    /// Returns whether an entry may lack what its bases have, which was reported.
+    /// Returns whether an entry may lack keys because its bases were not applied.
     fn is_partial(&self, name: &str) -> bool {
         let extends = self.root.get(name).and_then(|entry| entry.get("extends"));
         extends.is_some() && self.diagnostics.lacks() != Lacks::Nothing
@@ -168,7 +168,10 @@ impl<'r> Resolver<'r> {
     }
 
     fn refuse_depth(&mut self, span: Span) {
-        let message = format!("references lead deeper than {} levels", self.limits.depth);
+        let message = format!(
+            "references are nested deeper than {} levels",
+            self.limits.depth
+        );
         self.report("nested-too-deep", message, span);
     }
 
@@ -179,7 +182,7 @@ impl<'r> Resolver<'r> {
     }
 }
 
-/// Returns what may have been meant by a key that `node`, which is at `before`, does not have.
+/// Returns a suggestion for a key that `node`, which is at `before`, does not have.
 fn missing_key(node: &Node, before: &[Arc<str>], key: &str) -> Option<String> {
     const MOST_SHOWN: usize = 10;
     let Some(entries) = node.as_mapping() else {
@@ -206,7 +209,7 @@ mod tests {
     use std::fmt::Write as _;
 
     #[test]
-    fn references_stand_for_values_and_keep_their_nesting() {
+    fn references_are_replaced_and_keep_their_nesting() {
         let setup = ".s: {script: [a, b], image: {name: i}}\n";
         check(
             &format!(
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn references_that_lead_nowhere_are_refused() {
+    fn unresolved_references_are_refused() {
         check_refused(
             "j: {script: !reference [.s, script]}",
             &["unknown-reference"],

@@ -52,7 +52,7 @@ const ACCESS: [(&str, &str); 4] = [
     ("all", "all"),
 ];
 
-/// How long `expose_as` may be.
+/// The maximum length of `expose_as`.
 const LONGEST_LABEL: usize = 100;
 
 /// Reads `artifacts`.
@@ -106,10 +106,10 @@ fn read_expiry(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
 fn read_label(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     let label = reader.string(field)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let fits = label.chars().count() <= LONGEST_LABEL
+    let is_valid = label.chars().count() <= LONGEST_LABEL
         && label.starts_with(is_word)
         && label.chars().all(|c| is_word(c) || c == ' ' || c == '-');
-    if !fits {
+    if !is_valid {
         let words = "should be at most 100 letters, digits, `_`, `-` or spaces";
         reader.refuse(field, words);
         return None;
@@ -121,7 +121,7 @@ fn read_reports(reader: &mut Reader<'_>, field: Field<'_>) -> Reports {
     let mut reports = Reports::new();
     reader.attributes(field, &REPORTS, |reader, key, field| {
         let report = match key {
-            // It has keys of its own; its place among the others is kept.
+            // Its keys are checked below; its position among the others is kept here.
             "coverage_report" => Some(field.node.to_json()),
             _ => reader.string_or_strings(field).map(Into::into),
         };

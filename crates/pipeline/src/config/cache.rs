@@ -4,9 +4,9 @@ use super::when::read_upload;
 use executor_core::job::{ArtifactWhen, CacheDefinition, CacheKeyDefinition};
 use yaml::suggest::did_you_mean;
 
-/// How many caches a job may have.
+/// The maximum number of caches of a job.
 const MOST_CACHES: usize = 4;
-/// How many fallback keys a cache may have.
+/// The maximum number of fallback keys of a cache.
 const MOST_FALLBACKS: usize = 5;
 
 const KEYS: [&str; 7] = [
@@ -77,7 +77,7 @@ fn read_one(reader: &mut Reader<'_>, field: Field<'_>) -> Option<CacheDefinition
 
 fn read_policy(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     let policy = reader.string(field)?;
-    // GitLab looks for these words anywhere in the text.
+    // GitLab accepts any text that contains one of these.
     if !["pull", "push", "$"]
         .iter()
         .any(|word| policy.contains(word))

@@ -1,10 +1,10 @@
-//! `cache:key`: a text, or files whose content makes the key.
+//! `cache:key`: a text, or files whose content determines the key.
 
 use super::reader::{Field, Reader};
 use executor_core::job::{CacheKeyDefinition, CacheKeyFiles};
 use yaml::Kind;
 
-/// How many files may make a key.
+/// The maximum number of files of a key.
 const MOST_FILES: usize = 2;
 
 /// Reads `cache:key`.
@@ -20,12 +20,12 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<CacheKey
     }
 }
 
-/// Reads a text that may be the name of a directory.
+/// Reads a text that is safe as the name of a directory.
 fn read_text(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     let text = reader.string(field)?;
     let plain = text.to_ascii_lowercase().replace("%2e", ".");
     if plain.contains('/') || plain.contains("%2f") {
-        let help = "a variable that may hold one has a `_SLUG` form, as `$CI_COMMIT_REF_SLUG`";
+        let help = "use a variable without slashes, such as `$CI_COMMIT_REF_SLUG`";
         let words = "cannot contain the \"/\" character";
         reader.refuse_with_help(field, words, Some(help.to_owned()));
         return None;
@@ -64,7 +64,7 @@ fn read_list(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
         return None;
     }
     if files.len() > MOST_FILES {
-        let help = "a `*` in a name stands for any number of files".to_owned();
+        let help = "a `*` in a name matches any number of files".to_owned();
         let words = format!("has too many items (maximum is {MOST_FILES})");
         reader.refuse_with_help(field, words, Some(help));
         return None;

@@ -2,10 +2,10 @@
 
 use super::reader::{Field, Reader, Spanned};
 
-/// How many files a child pipeline may be made of.
+/// The maximum number of files of a child pipeline.
 const MOST_FILES: usize = 3;
 
-/// The keys that say where a file is.
+/// The keys that locate a file.
 const SOURCES: [&str; 6] = [
     "local",
     "project",
@@ -49,7 +49,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Span
     Some(generators)
 }
 
-/// Reads one file; returns the job that makes it, if one does.
+/// Reads one file; returns the job that generates it, if there is one.
 fn read_file(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Spanned<String>> {
     if field.node.as_str().is_some() && !field.node.is_blank() {
         return None;
@@ -78,7 +78,7 @@ fn read_file(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Spanned<String
     job
 }
 
-/// Checks that there is one source, with what it needs; returns nothing when there is not.
+/// Checks that there is exactly one source, with the keys it needs.
 fn check_parts(reader: &mut Reader<'_>, field: Field<'_>) -> Option<()> {
     let has = |key: &&str| field.node.get(key).is_some_and(|node| !node.is_null());
     let sources: Vec<&str> = SOURCES.into_iter().filter(|key| has(key)).collect();

@@ -1,29 +1,30 @@
-//! What each top-level key of a file is: a keyword, a hidden entry, a job of some kind.
+//! Classifies the top-level keys of a file: keyword, hidden entry, or job of some kind.
 
 use super::JobKind;
 use super::keywords::GLOBAL;
 use yaml::diagnostic::Lacks;
 use yaml::{Entry, Node};
 
-/// What a top-level key is.
+/// The class of a top-level key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TopLevel {
     /// A keyword of the file.
     Keyword,
-    /// Something others may extend or refer to.
+    /// An entry that jobs may extend or refer to.
     Hidden,
     /// A job.
     Job(JobKind),
-    /// A job that does nothing.
+    /// An entry with nothing to run.
     Unclear,
 }
 
-/// The keywords of the file that are jobs when their value looks like one.
+/// The keywords of the file that count as jobs when their value looks like one.
 const POSSIBLE_JOBS: [&str; 2] = ["default", "workflow"];
 
-/// Returns what a top-level key is.
+/// Returns the class of a top-level key.
 ///
-/// What does nothing is a job all the same when its commands may be in what could not be read.
+/// An entry with nothing to run still counts as a job when its commands may be in a part that could
+/// not be read.
 pub(super) fn classify(name: &str, entry: &Entry, lacks: Lacks) -> TopLevel {
     let kind = match job_kind(&entry.value) {
         Some(JobKind::Trigger) if entry.value.get("trigger").is_none() => {

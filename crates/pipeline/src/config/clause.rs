@@ -8,12 +8,12 @@ use std::sync::Arc;
 use yaml::Kind;
 use yaml::diagnostic::Diagnostic;
 
-/// How many globs a condition may have.
+/// The maximum number of globs of a condition.
 const MOST_GLOBS: usize = 50;
-/// How long a regular expression for paths may be, in characters.
+/// The maximum length of a regular expression for paths, in characters.
 const LONGEST_REGEXP: usize = 255;
 
-/// Reads `changes`: globs, or a mapping that says with what is compared.
+/// Reads `changes`: globs, or a mapping that may also name the reference to compare with.
 pub(super) fn read_changes(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Changes> {
     let mut changes = Changes {
         span: field.node.span,
@@ -43,7 +43,7 @@ pub(super) fn read_changes(reader: &mut Reader<'_>, field: Field<'_>) -> Option<
     Some(changes)
 }
 
-/// Reads `exists`: globs, or a mapping that says in which project.
+/// Reads `exists`: globs, or a mapping that may also name a project.
 pub(super) fn read_exists(
     reader: &mut Reader<'_>,
     field: Field<'_>,
@@ -88,7 +88,7 @@ fn has(field: Field<'_>, key: &str) -> bool {
     field.node.get(key).is_some_and(|node| !node.is_null())
 }
 
-/// Checks that there is exactly one of globs and a regular expression.
+/// Checks that there are either globs or a regular expression.
 fn check_parts(reader: &mut Reader<'_>, field: Field<'_>) {
     match (has(field, "paths"), has(field, "regexp")) {
         (false, false) => {
@@ -130,9 +130,9 @@ fn read_regexp(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Arc<Pattern>
                 "{} is not a regular expression: {error}",
                 field.path.subject()
             );
-            let finding = Diagnostic::error("invalid-pattern", message).at(field.node.span);
+            let diagnostic = Diagnostic::error("invalid-pattern", message).at(field.node.span);
             let help = error.help.map(str::to_owned);
-            reader.diagnostics.push(finding.with_help(help));
+            reader.diagnostics.push(diagnostic.with_help(help));
             None
         }
     }

@@ -21,8 +21,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> 
     }
 }
 
-/// Checks that `start_in` is there when a job is delayed, and only then; `field` is the mapping
-/// that has or lacks it.
+/// Checks that the mapping `field` has `start_in` if and only if the job is delayed.
 pub(super) fn check(reader: &mut Reader<'_>, field: Field<'_>, is_delayed: bool) {
     let given = field.node.get("start_in").filter(|node| !node.is_null());
     match given {

@@ -1,4 +1,4 @@
-//! `environment`: a name alone, or a mapping that says more.
+//! `environment`: a name, or a mapping.
 
 use super::reader::{Field, Reader};
 use executor_core::job::{
@@ -11,9 +11,9 @@ use yaml::source::Span;
 /// `environment` of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// What it says.
+    /// The settings.
     pub definition: EnvironmentDefinition,
-    /// Where the name of the job that stops it stands.
+    /// The location of the name of the job that stops it.
     pub on_stop_span: Option<Span>,
 }
 
@@ -43,7 +43,7 @@ const TIERS: [(&str, DeploymentTier); 5] = [
     ("other", DeploymentTier::Other),
 ];
 
-/// How long an address may be.
+/// The maximum length of a URL, in characters.
 const LONGEST_URL: usize = 255;
 
 /// Reads `environment`.
@@ -97,8 +97,8 @@ fn check_name(reader: &mut Reader<'_>, field: Field<'_>, name: &str) {
         reader.refuse(field, "can't be blank");
         return;
     }
-    let fits = |c: char| c.is_ascii_alphanumeric() || "_/${}. -".contains(c);
-    if let Some(odd) = name.chars().find(|&c| !fits(c)) {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_/${}. -".contains(c);
+    if let Some(odd) = name.chars().find(|&c| !is_allowed(c)) {
         let words = "can contain only letters, digits, '-', '_', '/', '$', '{', '}', '.' and \
                      spaces, and cannot start or end with '/'";
         let help = format!("remove `{}`", odd.escape_debug());
@@ -136,9 +136,9 @@ fn read_cluster(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Environment
         "managed_resources" => cluster.managed_resources = Some(read_resources(reader, field)),
         _ => cluster.dashboard = Some(read_dashboard(reader, field)),
     });
-    let in_need = ["dashboard", "flux_resource_path", "managed_resources"];
-    let needs_agent = |key: &&str| field.node.get(key).is_some_and(|value| !value.is_null());
-    if let Some(key) = in_need.into_iter().find(needs_agent) {
+    let dependent = ["dashboard", "flux_resource_path", "managed_resources"];
+    let is_given = |key: &&str| field.node.get(key).is_some_and(|value| !value.is_null());
+    if let Some(key) = dependent.into_iter().find(is_given) {
         let has_agent = field
             .node
             .get("agent")

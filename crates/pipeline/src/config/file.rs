@@ -14,13 +14,13 @@ use yaml::{Entry, Mapping, Node};
 pub struct Config {
     /// The stages in order, `.pre` and `.post` included.
     pub stages: Vec<String>,
-    /// Whether the stages are those of the file; they are not when what it gives cannot be read.
+    /// Whether the stages are those of the file; false when its `stages` are invalid.
     pub stages_are_known: bool,
     /// The global variables.
     pub variables: Variables,
-    /// What jobs take when they say nothing themselves.
+    /// The keywords that jobs inherit.
     pub default: Inheritable,
-    /// When there is a pipeline, and what it is called.
+    /// Conditions on the pipeline, and its name.
     pub workflow: Workflow,
     /// The jobs in the order of the file, without hidden ones.
     pub jobs: Vec<Job>,
@@ -28,7 +28,7 @@ pub struct Config {
 
 /// Reads the keywords of a composed file.
 ///
-/// Returns nothing when the file is no mapping; other errors leave out what they are about.
+/// Returns nothing when the file is not a mapping; entries with other errors are left out.
 pub(crate) fn read(root: &Node, diagnostics: &mut Diagnostics) -> Option<Config> {
     let entries = root.as_mapping()?;
     let mut reader = Reader::new(diagnostics);
@@ -52,7 +52,7 @@ pub(crate) fn read(root: &Node, diagnostics: &mut Diagnostics) -> Option<Config>
     })
 }
 
-/// Reads a top-level keyword; `None` when it is not given.
+/// Reads a top-level keyword; `None` when it is absent.
 fn read_global<T>(
     reader: &mut Reader<'_>,
     entries: &Mapping,
@@ -65,7 +65,7 @@ fn read_global<T>(
     Some(read(reader, Field { node, path: &path }))
 }
 
-/// Reads `default` and the old top-level keywords that mean the same.
+/// Reads `default` and the old top-level keywords with the same meaning.
 fn read_default(reader: &mut Reader<'_>, entries: &Mapping) -> Inheritable {
     let mut default = Inheritable::default();
     let given = entries.get("default").filter(|entry| !is_job(entry));
@@ -77,7 +77,7 @@ fn read_default(reader: &mut Reader<'_>, entries: &Mapping) -> Inheritable {
         });
     }
     for name in LEGACY_DEFAULTS {
-        // Somebody meant a job; that has an error of its own.
+        // It is meant as a job, which is reported elsewhere.
         if entries.get(name).is_some_and(is_job) {
             continue;
         }
@@ -124,7 +124,7 @@ fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job
     jobs
 }
 
-/// Returns whether an entry does something, so that it is meant as a job.
+/// Returns whether an entry has something to run, so that it is meant as a job.
 fn is_job(entry: &Entry) -> bool {
     job_kind(&entry.value).is_some()
 }
@@ -163,7 +163,7 @@ fn refuse_job(reader: &mut Reader<'_>, name: &str, entry: &Entry) {
     });
     if let Some((key, misspelt)) = misspelt_script {
         let help = format!(
-            "`{}` is no keyword; did you mean `script`?",
+            "`{}` is not a keyword; did you mean `script`?",
             key.escape_debug()
         );
         let error = Diagnostic::error("missing-script", message).at(misspelt.key_span);

@@ -1,4 +1,4 @@
-//! `image`: a name alone, or a mapping that says more.
+//! `image`: a name, or a mapping.
 
 use super::image_options;
 use super::reader::{Field, Reader};
@@ -31,7 +31,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Image> {
     reader.require(field, &["name"]).then_some(image)
 }
 
-/// Reads the name of an image that stands alone.
+/// Reads an image given by its name alone.
 pub(super) fn read_name(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     if field.node.as_str().is_some() {
         return reader.text(field);

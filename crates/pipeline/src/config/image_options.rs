@@ -4,9 +4,9 @@ use super::reader::{Field, Reader};
 use serde_json::Value;
 use yaml::Kind;
 
-/// How long the name of a platform may be.
+/// The maximum length of a platform's name.
 const LONGEST_PLATFORM: usize = 64;
-/// How long the name of a user may be.
+/// The maximum length of a user's name.
 const LONGEST_USER: usize = 255;
 
 /// Reads `docker`: the platform and the user.

@@ -2,7 +2,7 @@ use super::inheritable::DEFAULT_KEYS;
 use super::reader::{Field, Reader};
 use yaml::Kind;
 
-/// What of one kind a job inherits.
+/// The subset of keywords or variables that a job inherits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Inherited {
     /// Everything.

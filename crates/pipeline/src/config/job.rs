@@ -1,23 +1,21 @@
 use super::needs::NeedEntry;
 use super::reader::Spanned;
 use super::variables::Variables;
-use super::{
-    AllowFailure, Environment, Inherit, Inheritable, Parallel, PolicyKeyword, RulesKeyword, Trigger,
-};
+use super::{Environment, Inherit, Inheritable, Parallel, PolicyKeyword, RulesKeyword, Trigger};
 use executor_core::job::{
     JobInputDefinitions, PagesDefinition, ReleaseDefinition, RunStep, Secrets, When,
 };
 use std::sync::Arc;
 use yaml::source::Span;
 
-/// A job as the file has it, `extends` applied; `None` means not given.
+/// A job as in the file, with `extends` applied; `None` means absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
     /// Its name.
     pub name: Arc<str>,
-    /// What it does its work with.
+    /// What it runs.
     pub kind: JobKind,
-    /// Where its name stands.
+    /// The location of its name.
     pub span: Span,
     /// Its stage.
     pub stage: Option<Spanned<String>>,
@@ -25,15 +23,15 @@ pub struct Job {
     pub script: Option<Vec<String>>,
     /// The pipeline it starts.
     pub trigger: Option<Box<Trigger>>,
-    /// The rules of which the first that holds decides.
+    /// The rules; the first that matches decides.
     pub rules: RulesKeyword,
     /// In which pipelines it is.
     pub only: Option<Box<PolicyKeyword>>,
     /// In which pipelines it is not.
     pub except: Option<Box<PolicyKeyword>>,
-    /// The keywords it could have taken from `default`.
+    /// The keywords it can inherit from `default`.
     pub inheritable: Inheritable,
-    /// What it takes from `default` and the global variables.
+    /// What it inherits from `default` and the global variables.
     pub inherit: Inherit,
     /// Its own variables.
     pub variables: Variables,
@@ -47,15 +45,24 @@ pub struct Job {
     pub needs: Option<Vec<Spanned<NeedEntry>>>,
     /// The jobs whose artifacts it fetches.
     pub dependencies: Option<Vec<Spanned<String>>>,
-    /// How it becomes several jobs.
+    /// How it expands to several jobs.
     pub parallel: Option<Parallel>,
-    /// What is asked before a manual job starts.
+    /// The question before a manual job starts.
     pub manual_confirmation: Option<String>,
-    /// Keywords that decide nothing about the pipeline.
+    /// Keywords without effect on the pipeline's structure.
     pub kept: Kept,
 }
 
-/// What a job does its work with.
+/// Whether a failed job lets the pipeline pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AllowFailure {
+    /// Always or never.
+    Flag(bool),
+    /// Only after one of these exit codes.
+    ExitCodes(Vec<i32>),
+}
+
+/// What a job runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum JobKind {
     /// The commands of `script`.
@@ -67,7 +74,7 @@ pub enum JobKind {
     Trigger,
 }
 
-/// Keywords that decide nothing about the pipeline; values are boxed, as they are rare.
+/// Keywords without effect on the pipeline's structure; values are boxed, as they are rare.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Kept {
     /// The pattern that finds the coverage in the log, without its slashes.
@@ -78,7 +85,7 @@ pub struct Kept {
     pub inputs: Option<Box<JobInputDefinitions>>,
     /// The pages.
     pub pages: Option<Box<PagesDefinition>>,
-    /// The directory of the pages, in its old place.
+    /// The directory of the pages, by the old keyword.
     pub publish: Option<String>,
     /// The release.
     pub release: Option<Box<ReleaseDefinition>>,
@@ -91,7 +98,7 @@ pub struct Kept {
 }
 
 impl Job {
-    /// Returns a job that says nothing yet.
+    /// Returns a job without keywords.
     pub(super) fn new(name: &str, kind: JobKind, span: Span) -> Self {
         Self {
             name: name.into(),
@@ -117,7 +124,7 @@ impl Job {
         }
     }
 
-    /// Returns whether the job publishes pages: `pages` says so, or its name.
+    /// Returns whether the job publishes pages, because of `pages` or of its name.
     pub fn publishes_pages(&self) -> bool {
         match self.kept.pages.as_deref() {
             Some(pages) => pages.is_enabled(),

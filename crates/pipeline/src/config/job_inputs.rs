@@ -1,11 +1,11 @@
-//! `inputs` of a job: values that whoever starts it may choose.
+//! `inputs` of a job: values that the user may choose when starting it.
 
 use super::reader::{Field, Reader};
 use crate::inputs::read_job_input;
 use executor_core::job::{JobInputDefinition, JobInputDefinitions};
 use yaml::Node;
 
-/// How many inputs a job may have.
+/// The maximum number of inputs of a job.
 const MOST_INPUTS: usize = 50;
 
 /// Reads `inputs`.

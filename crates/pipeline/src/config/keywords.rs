@@ -66,7 +66,7 @@ pub(super) const JOB: [&str; 39] = [
     "when",
 ];
 
-/// Returns where a keyword belongs that stands among others, which are `known` there.
+/// Returns where a misplaced keyword belongs; `known` are the keywords allowed where it stands.
 pub(super) fn misplaced(key: &str, known: &[&str]) -> Option<String> {
     let among = |key: &str| known.contains(&key);
     let (in_trigger, in_rule) = (among("trigger") && !among("script"), among("if"));
@@ -75,18 +75,18 @@ pub(super) fn misplaced(key: &str, known: &[&str]) -> Option<String> {
     let in_workflow = among("name") && among("auto_cancel");
     let somewhere = in_job || in_rule || in_default || in_workflow;
     Some(match key {
-        "type" if in_job => "`type` is called `stage` now".to_owned(),
+        "type" if in_job => "`type` is now called `stage`".to_owned(),
         "cobertura" if among("coverage_report") => {
             "write `coverage_report: {coverage_format: cobertura, path: ...}`".to_owned()
         }
         "inputs" if among("include") && among("forward") => {
-            "give inputs to the file: `include: [{local: ..., inputs: ...}]`".to_owned()
+            "pass inputs to the file: `include: [{local: ..., inputs: ...}]`".to_owned()
         }
         "if" | "changes" | "exists" if somewhere => {
             format!("`{key}` belongs to an entry of `rules:`")
         }
         "variables" if in_default => {
-            "variables of all jobs stand at the top level of the file".to_owned()
+            "variables of all jobs belong to the top level of the file".to_owned()
         }
         "default" | "include" | "stages" | "workflow" if somewhere => {
             format!("`{key}` belongs to the top level of the file")

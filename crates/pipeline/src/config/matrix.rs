@@ -1,17 +1,17 @@
 use super::reader::{Field, Reader};
 use super::variables::is_matrix_value;
 
-/// How many jobs one may become.
+/// The maximum number of jobs that one job may expand to.
 pub(super) const MOST_JOBS: usize = 200;
 
-/// The combinations of `parallel:matrix`, each as names and values in the order of the file.
+/// The combinations of `parallel:matrix`, each as names and values in file order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Matrix {
     /// The combinations.
     pub combinations: Vec<Vec<(String, String)>>,
 }
 
-/// Reads a mapping that has `matrix` and nothing else.
+/// Reads a mapping whose only key is `matrix`.
 pub(super) fn read_in_hash(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Matrix> {
     let mut matrix = None;
     reader.entries(field, &["matrix"], |reader, _, field| {
@@ -93,7 +93,7 @@ fn read_values(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<(String,
 /// Returns every combination of the values of one entry; the last name varies fastest.
 fn combinations(values: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
     let mut combinations = vec![Vec::new()];
-    // An empty list leaves nothing, wherever it stands: no product may grow before it.
+    // An empty list makes the product empty; return early so that no intermediate product grows.
     if values.iter().any(|(_, values)| values.is_empty()) {
         return Vec::new();
     }

@@ -1,28 +1,21 @@
-//! The keywords of a pipeline file, each read into a type of its own; one noun a file.
+//! The keywords of a pipeline file, each read into its own type.
 //!
-//! Reading goes on after an error, so that all mistakes of a file are shown at once.
+//! Reading continues after an error, so that all mistakes of a file are shown at once.
 //!
-//! `file` goes through the top-level keys, `classify` says what each is, and `read_job` reads a job:
-//! which keywords its kind may have, each of them, and how they go together. A mistake is told where
-//! it is, under GitLab's name of the place, and nothing is told that only follows from another. What
-//! needs other jobs to be judged (stages, needs, dependencies) is left to `resolve`.
+//! `file` reads the top-level keys, which `classify` sorts into keywords and jobs; `read_job` reads
+//! a job's keywords and checks how they combine. An error has the location of the mistake and
+//! GitLab's path to it, and consequences of another error are not reported. Checks that involve
+//! other jobs (stages, needs, dependencies) are in `resolve`.
 
-mod allow_failure;
 mod artifacts;
-mod auto_cancel;
 mod cache;
 mod cache_key;
 mod child;
 mod classify;
 mod clause;
-mod coverage;
-mod dast;
 mod delay;
 mod environment;
 mod file;
-mod hooks;
-mod id_tokens;
-mod identity;
 mod image;
 mod image_options;
 mod inherit;
@@ -32,7 +25,6 @@ mod job_inputs;
 mod keywords;
 mod matrix;
 mod needs;
-mod pages;
 mod parallel;
 mod path;
 mod policy;
@@ -48,20 +40,17 @@ mod secret_store;
 mod secrets;
 mod services;
 mod stages;
-mod tags;
-mod timeout;
 mod trigger;
 mod variables;
 mod when;
 mod workflow;
 
-pub use allow_failure::AllowFailure;
 pub use environment::Environment;
 pub use executor_core::parse_duration;
 pub use file::Config;
 pub use inherit::{Inherit, Inherited};
 pub use inheritable::Inheritable;
-pub use job::{Job, JobKind, Kept};
+pub use job::{AllowFailure, Job, JobKind, Kept};
 pub use matrix::Matrix;
 pub use needs::{JobNeed, NeedEntry};
 pub use parallel::Parallel;

@@ -4,9 +4,9 @@ use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
 use yaml::Node;
 
-/// How many needs may point to other pipelines, and how many to other projects.
+/// The maximum number of needs in other pipelines, and of those in other projects.
 const MOST_CROSS_NEEDS: usize = 5;
-/// How long the name of a needed job may be, in characters.
+/// The maximum length of a needed job's name, in characters.
 const LONGEST_NAME: usize = 255;
 
 /// One entry of `needs`.
@@ -14,22 +14,22 @@ const LONGEST_NAME: usize = 255;
 pub enum NeedEntry {
     /// A job of this pipeline.
     Job(JobNeed),
-    /// A job elsewhere.
+    /// A job of another pipeline or project.
     Cross(CrossNeed),
     /// The pipeline of another project, whose status a trigger job mirrors.
     Mirror(String),
 }
 
-/// A need of a job of this pipeline, by the name it has in the file or by that of one instance.
+/// A need of a job of this pipeline, by its name in the file or by that of one instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobNeed {
     /// The need.
     pub need: Need,
-    /// The instances that are meant; absent means all of them.
+    /// The needed instances; absent means all of them.
     pub matrix: Option<Matrix>,
 }
 
-/// Where needs are given, which decides what they may point to.
+/// The owner of `needs`, which decides what they may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NeedPlace {
     Job,
@@ -38,7 +38,7 @@ pub(super) enum NeedPlace {
 }
 
 impl NeedEntry {
-    /// Returns the word GitLab has for the kind.
+    /// Returns GitLab's name of the kind.
     fn kind_name(&self) -> &'static str {
         match self {
             Self::Job(_) => "job",
@@ -73,7 +73,7 @@ pub(super) fn read(
     };
     let path = field.path.child("need");
     let mut needs = Vec::with_capacity(items.len());
-    // Real files have empty items, and GitLab takes them as nothing.
+    // Real files have empty items, which GitLab ignores.
     for node in items.into_iter().filter(|node| !node.is_null()) {
         let item = Field { node, path: &path };
         let Some(value) = read_entry(reader, item) else {
@@ -92,7 +92,7 @@ pub(super) fn read(
     Some(needs)
 }
 
-/// Reads `needs` of a rule, which may name jobs of this pipeline only.
+/// Reads `needs` of a rule, which may only name jobs of this pipeline.
 pub(super) fn read_in_rule(
     reader: &mut Reader<'_>,
     field: Field<'_>,
@@ -181,10 +181,10 @@ fn read_name(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     Some(name)
 }
 
-/// Reads which instances of a job are needed.
+/// Reads the needed instances of a job.
 fn read_instances(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Matrix> {
     if field.node.as_mapping().is_none() {
-        let words = "cannot be a number here: it chooses instances with `matrix`";
+        let words = "cannot be a number here: select instances with `matrix`";
         reader.refuse(field, words);
         return None;
     }

@@ -2,10 +2,10 @@ use super::matrix::{self, MOST_JOBS, Matrix};
 use super::reader::{Field, Reader, quotes_help};
 use yaml::Kind;
 
-/// `parallel`: how one job becomes several.
+/// `parallel`: how one job expands to several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parallel {
-    /// So many equal ones.
+    /// This many equal ones.
     Count(u32),
     /// One for each combination of values.
     Matrix(Matrix),
@@ -36,7 +36,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Parallel
     }
 }
 
-/// Reads `parallel` of a trigger job, which can be no number.
+/// Reads `parallel` of a trigger job, which cannot be a number.
 pub(super) fn read_of_trigger(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Parallel> {
     match field.node.kind {
         Kind::Mapping(_) => read(reader, field),

@@ -1,10 +1,10 @@
 use std::fmt;
 
-/// Where a keyword stands, in GitLab's notation: `jobs:build:artifacts`, in small letters.
+/// The path of a keyword in GitLab's notation, in lower case: `jobs:build:artifacts`.
 ///
-/// GitLab checks some keywords on their own and others, the attributes, with the one they belong to:
-/// it says "jobs:build:artifacts:reports config should be a hash", but "jobs:build:artifacts name
-/// should be a string".
+/// GitLab validates some keywords on their own and others, the attributes, as part of their parent:
+/// it reports "jobs:build:artifacts:reports config should be a hash", but "jobs:build:artifacts
+/// name should be a string".
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -12,17 +12,17 @@ pub(crate) struct Path<'a> {
     part: Part,
 }
 
-/// How GitLab checks a keyword.
+/// How GitLab validates a keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// On its own.
     Entry,
-    /// With the keyword it belongs to.
+    /// As part of its parent.
     Attribute,
 }
 
 impl<'a> Path<'a> {
-    /// Returns the path of a keyword of the top level.
+    /// Returns the path of a top-level keyword.
     pub(crate) fn top(name: &'a str) -> Self {
         Self {
             parent: None,
@@ -48,7 +48,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Returns the path of a keyword below this one, which GitLab checks in this way.
+    /// Returns the path of a keyword below this one that GitLab validates as `part`.
     pub(super) fn part(&'a self, name: &'a str, part: Part) -> Self {
         Self {
             part,
@@ -56,17 +56,17 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Returns the path this one is below.
+    /// Returns the parent's path.
     pub(super) fn parent(&self) -> Option<&'a Self> {
         self.parent
     }
 
-    /// Returns the path of another keyword beside this one.
+    /// Returns the path of another keyword of the same parent.
     pub(crate) fn sibling(&self, name: &'a str) -> Self {
         Self { name, ..*self }
     }
 
-    /// Returns what a message about the keyword starts with.
+    /// Returns the start of a message about the keyword.
     pub(crate) fn subject(&self) -> impl fmt::Display {
         let word = match self.part {
             Part::Entry => " config",

@@ -11,11 +11,11 @@ use yaml::{Kind, Node};
 /// `only` or `except` of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyKeyword {
-    /// Where it stands.
+    /// The location of the value.
     pub span: Span,
-    /// What it says.
+    /// The conditions.
     pub policy: Policy,
-    /// The same as it was written, a list as `refs`.
+    /// The value as written; a list becomes `refs`.
     pub written: Value,
 }
 
@@ -95,9 +95,9 @@ fn read_refs(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<RefPattern
                 "{} should be an array of strings or regular expressions: {error}",
                 field.path.subject()
             );
-            let finding = Diagnostic::error("invalid-pattern", message).at(node.span);
+            let diagnostic = Diagnostic::error("invalid-pattern", message).at(node.span);
             let help = error.help.map(str::to_owned);
-            reader.diagnostics.push(finding.with_help(help));
+            reader.diagnostics.push(diagnostic.with_help(help));
             continue;
         }
         refs.push(ref_pattern(text));

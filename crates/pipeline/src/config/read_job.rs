@@ -1,20 +1,22 @@
-//! Reads a job: which keywords it may have, each of them, and how they go together.
+//! Reads a job: its keywords, and how they may be combined.
 
 use super::needs::{self, NeedPlace};
 use super::path::Path;
-use super::reader::{Field, Reader, Spanned};
+use super::reader::{Field, Reader, Spanned, quotes_help};
 use super::rules::{RulePlace, RulesKeyword, read_rules};
 use super::script::read_script;
 use super::variables::{self, Place};
 use super::{AllowFailure, Job, JobKind, keywords};
-use super::{allow_failure, delay, inherit, parallel, policy, trigger, when};
-use super::{coverage, dast, environment, job_inputs, pages, release, run, secrets};
-use executor_core::job::{PagesDefinition, When};
+use super::{delay, environment, inherit, job_inputs, parallel, policy, release, run};
+use super::{secrets, trigger, when};
+use crate::pattern::Pattern;
+use executor_core::job::{PagesDefinition, PagesSettings, When};
+use executor_core::parse_duration;
 use yaml::diagnostic::Diagnostic;
 use yaml::suggest::did_you_mean;
-use yaml::{Entry, Mapping};
+use yaml::{Entry, Kind, Mapping};
 
-/// How long a job's name may be, in characters.
+/// The maximum length of a job's name, in characters.
 const LONGEST_NAME: usize = 255;
 
 /// The keywords of a trigger job.
@@ -36,7 +38,7 @@ const TRIGGER_KEYS: [&str; 15] = [
     "interruptible",
 ];
 
-/// The keywords that GitLab checks with the job and not on their own.
+/// The keywords that GitLab validates as part of the job.
 const ATTRIBUTES: [&str; 7] = [
     "dependencies",
     "extends",
@@ -47,10 +49,10 @@ const ATTRIBUTES: [&str; 7] = [
     "when",
 ];
 
-/// The keywords that go not with `rules`.
+/// The keywords that cannot be combined with `rules`.
 const NOT_WITH_RULES: [&str; 3] = ["only", "except", "start_in"];
 
-/// The pairs of keywords of which a job has only one.
+/// The pairs of keywords that exclude each other.
 const EXCLUSIVE: [(&str, &str); 5] = [
     ("script", "run"),
     ("before_script", "run"),
@@ -102,8 +104,8 @@ pub(super) fn read(
 
 /// Returns the keywords a job may have.
 ///
-/// Whoever wrote a job with `needs` and without `trigger` has most often forgotten `script`: that is
-/// said once, and not that all other keywords are unknown.
+/// A job with `needs` and without `trigger` most likely lacks `script`. It may have all keywords
+/// here, so that only the missing script is reported.
 fn known_keys(kind: JobKind, entries: &Mapping) -> &'static [&'static str] {
     if kind == JobKind::Trigger && entries.contains_key("trigger") {
         &TRIGGER_KEYS
@@ -122,7 +124,7 @@ fn read_key(job: &mut Job, reader: &mut Reader<'_>, key: &str, field: Field<'_>)
         }
         "script" => job.script = read_script(reader, field),
         "trigger" if is_trigger => job.trigger = trigger::read(reader, field).map(Box::new),
-        // With a script it is refused as a whole.
+        // `check_exclusions` refuses it beside a script.
         "trigger" => {}
         "rules" => job.rules = read_rules(reader, field, RulePlace::Job),
         "only" => job.only = policy::read(reader, field).map(Box::new),
@@ -138,7 +140,7 @@ fn read_key(job: &mut Job, reader: &mut Reader<'_>, key: &str, field: Field<'_>)
         "allow_failure" if is_trigger => {
             job.allow_failure = reader.boolean(field).map(AllowFailure::Flag);
         }
-        "allow_failure" => job.allow_failure = allow_failure::read(reader, field),
+        "allow_failure" => job.allow_failure = read_allow_failure(reader, field),
         "needs" => {
             let place = if is_trigger {
                 NeedPlace::Trigger
@@ -155,15 +157,15 @@ fn read_key(job: &mut Job, reader: &mut Reader<'_>, key: &str, field: Field<'_>)
     }
 }
 
-/// Reads the keywords that decide nothing about the pipeline.
+/// Reads the keywords without effect on the pipeline's structure.
 fn read_kept(job: &mut Job, reader: &mut Reader<'_>, key: &str, field: Field<'_>) {
     let kept = &mut job.kept;
     match key {
-        "coverage" => kept.coverage = coverage::read(reader, field),
-        "dast_configuration" => dast::check(reader, field),
+        "coverage" => kept.coverage = read_coverage(reader, field),
+        "dast_configuration" => check_dast(reader, field),
         "environment" => kept.environment = environment::read(reader, field).map(Box::new),
         "inputs" => kept.inputs = job_inputs::read(reader, field).map(Box::new),
-        "pages" => kept.pages = pages::read(reader, field).map(Box::new),
+        "pages" => kept.pages = read_pages(reader, field).map(Box::new),
         "publish" => kept.publish = reader.string(field),
         "release" => kept.release = release::read(reader, field).map(Box::new),
         "resource_group" => kept.resource_group = reader.string(field),
@@ -181,7 +183,7 @@ fn check_name(reader: &mut Reader<'_>, name: &str, entry: &Entry, field: Field<'
     } else if name.chars().count() > LONGEST_NAME {
         "name is too long (maximum is 255 characters)"
     } else if name.contains(['\n', '\r', '\0']) {
-        "name holds a line break or NUL"
+        "name contains a line break or NUL"
     } else {
         return;
     };
@@ -196,14 +198,16 @@ fn is_given(entries: &Mapping, key: &str) -> bool {
     entries.get(key).is_some_and(|entry| !entry.value.is_null())
 }
 
-/// Refuses keywords that cannot stand beside others.
+/// Refuses keywords that cannot be combined.
 fn check_exclusions(reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping) {
     for (one, other) in EXCLUSIVE {
         if entries.contains_key(one) && entries.contains_key(other) {
             let words = format!("these keys cannot be used together: {one}, {other}");
             let help = match other {
                 "run" => "a job runs the commands of `script` or the steps of `run`; keep one",
-                _ => "a job runs something itself or starts another pipeline; make two jobs of it",
+                _ => {
+                    "a job either runs commands or starts another pipeline; split it into two jobs"
+                }
             };
             reader.refuse_part_with_help(field, other, words, Some(help));
         }
@@ -215,15 +219,15 @@ fn check_exclusions(reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping
         {
             let words = format!("key may not be used with `rules`: {key}");
             let help = match key {
-                "start_in" => "say it in the entries of `rules` that have `when: delayed`",
-                _ => "say it with `rules: [{if: ...}]` alone",
+                "start_in" => "move it to the entries of `rules` that have `when: delayed`",
+                _ => "express it with `rules: [{if: ...}]` instead",
             };
             reader.refuse_part_with_help(field, key, words, Some(help));
         }
     }
 }
 
-/// Checks what one keyword cannot tell alone.
+/// Checks combinations of keywords after all are read.
 fn check(job: &Job, reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping) {
     for key in ["script", "run"] {
         let empty = entries.get(key).filter(|entry| entry.value.is_null());
@@ -232,7 +236,7 @@ fn check(job: &Job, reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping
         }
     }
     let when_is_known = job.when.is_some() || !is_given(entries, "when");
-    // Beside rules, `start_in` was refused already.
+    // `check_exclusions` refuses `start_in` beside rules.
     if job.kind != JobKind::Trigger && when_is_known && !is_given(entries, "rules") {
         delay::check(reader, field, job.when == Some(When::Delayed));
     }
@@ -253,12 +257,11 @@ fn check(job: &Job, reader: &mut Reader<'_>, field: Field<'_>, entries: &Mapping
     }
 }
 
-/// Reports a job with `needs` or an empty `trigger` that does nothing.
+/// Reports a job with `needs` or an empty `trigger` that runs nothing.
 fn refuse_without_work(job: &Job, reader: &mut Reader<'_>, field: Field<'_>) {
-    // What is wrong with the needs was said, and may be all that is wrong.
     let misspelt = field.node.as_mapping().into_iter().flatten();
     let mut misspelt = misspelt.filter(|(key, _)| !keywords::JOB.contains(&key.as_ref()));
-    // What is unknown has an advice already.
+    // The diagnostic of the unknown keyword suggests `script` already.
     if misspelt.any(|(key, _)| did_you_mean(key, ["script"]).is_some()) {
         return;
     }
@@ -266,6 +269,7 @@ fn refuse_without_work(job: &Job, reader: &mut Reader<'_>, field: Field<'_>) {
         .node
         .get("needs")
         .is_some_and(|needs| !needs.is_null());
+    // The needs have errors, which may be the only mistake.
     if has_needs && job.needs.is_none() {
         return;
     }
@@ -277,4 +281,85 @@ fn refuse_without_work(job: &Job, reader: &mut Reader<'_>, field: Field<'_>) {
                 `needs:pipeline` to mirror one";
     let error = Diagnostic::error("missing-script", message).at(job.span);
     reader.diagnostics.push(error.with_help(help.to_owned()));
+}
+
+/// Reads `allow_failure`.
+fn read_allow_failure(reader: &mut Reader<'_>, field: Field<'_>) -> Option<AllowFailure> {
+    match field.node.kind {
+        Kind::Bool(flag) => Some(AllowFailure::Flag(flag)),
+        Kind::Mapping(_) => {
+            let mut exit_codes = None;
+            reader.entries(field, &["exit_codes"], |reader, _, field| {
+                exit_codes = reader.integers(field);
+            });
+            exit_codes.map(AllowFailure::ExitCodes)
+        }
+        _ => {
+            let words = "should be a hash or a boolean value";
+            reader.refuse_with_help(field, words, quotes_help(field.node));
+            None
+        }
+    }
+}
+
+/// Reads `coverage`: the pattern that finds the coverage in the log, without its slashes.
+fn read_coverage(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
+    let text = reader.string(field)?;
+    let within = |text: &str| -> Option<String> {
+        let pattern = text.strip_prefix('/')?.strip_suffix('/')?;
+        (!pattern.is_empty()).then(|| pattern.to_owned())
+    };
+    let Some(pattern) = within(&text) else {
+        let help = format!("write `/{}/`", text.trim_matches('/'));
+        let words = "must be a regular expression between slashes";
+        reader.refuse_with_help(field, words, Some(help));
+        return None;
+    };
+    if let Err(error) = Pattern::new(&pattern, "") {
+        let words = "must be a regular expression of RE2";
+        reader.refuse_with_help(field, words, Some(error.to_string()));
+        return None;
+    }
+    Some(pattern)
+}
+
+/// Checks `dast_configuration`: the profiles that GitLab's template for DAST reads.
+fn check_dast(reader: &mut Reader<'_>, field: Field<'_>) {
+    let known = ["site_profile", "scanner_profile"];
+    reader.attributes(field, &known, |reader, _, field| {
+        reader.string(field);
+    });
+}
+
+/// Reads `pages`.
+fn read_pages(reader: &mut Reader<'_>, field: Field<'_>) -> Option<PagesDefinition> {
+    match field.node.kind {
+        Kind::Bool(flag) => Some(PagesDefinition::Flag(flag)),
+        Kind::Mapping(_) => {
+            let mut settings = PagesSettings::default();
+            let known = ["path_prefix", "expire_in", "publish"];
+            reader.attributes(field, &known, |reader, key, field| match key {
+                "path_prefix" => settings.path_prefix = reader.string(field),
+                "expire_in" => settings.expire_in = read_pages_expiry(reader, field),
+                _ => settings.publish = reader.string(field),
+            });
+            Some(PagesDefinition::Settings(settings))
+        }
+        _ => {
+            let words = "should be a hash or a boolean value";
+            reader.refuse_with_help(field, words, quotes_help(field.node));
+            None
+        }
+    }
+}
+
+fn read_pages_expiry(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
+    let text = reader.string(field)?;
+    let is_valid = text == "never" || text.starts_with('$') || parse_duration(&text).is_some();
+    if !is_valid {
+        let help = "write for example `1 week`, `never` or a variable".to_owned();
+        reader.refuse_with_help(field, "should be a duration", Some(help));
+        return None;
+    }
+    Some(text)
 }

@@ -10,39 +10,39 @@ use yaml::source::{Span, clamp};
 use yaml::suggest::did_you_mean;
 use yaml::{Kind, Mapping, Node};
 
-/// How deep lists may be nested where a keyword flattens them.
+/// The maximum nesting of lists where a keyword flattens them.
 pub(crate) const DEEPEST_LIST: usize = 10;
 
-/// How many unknown keys of one mapping are named and pointed at.
+/// How many unknown keys of one mapping are reported.
 const MOST_UNKNOWN: usize = 10;
 
-/// How many keys are listed when an unknown one is like none of them.
+/// The maximum number of known keys for which an error lists them all.
 const MOST_LISTED: usize = 30;
 
-/// A value with its place.
+/// A value with its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// The place.
+    /// The location.
     pub span: Span,
 }
 
-/// The value of a keyword and where it stands.
+/// The value of a keyword and its path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<'a> {
     pub(crate) node: &'a Node,
     pub(crate) path: &'a Path<'a>,
 }
 
-/// Reads values and reports those that do not fit.
+/// Reads values and reports invalid ones.
 #[derive(Debug)]
 pub(crate) struct Reader<'d> {
     pub(crate) diagnostics: &'d mut Diagnostics,
-    /// The conditions on variables that were read already.
+    /// The parsed conditions on variables.
     pub(crate) expressions: Expressions,
-    /// The lists of rules that were read already, by the node in memory: jobs that extend the same
-    /// one share it, and so do its mistakes, which are told once.
+    /// The parsed lists of rules, by the URL of their node: jobs that extend the same job share
+    /// the node, and its mistakes are reported once.
     pub(super) rules: HashMap<(*const Node, RulePlace), RulesKeyword>,
 }
 
@@ -56,12 +56,13 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Reports that a value does not fit; `words` go on after "jobs:build:script config".
+    /// Reports an invalid value; `words` continue a message that starts with "jobs:build:script
+    /// config".
     pub(crate) fn refuse(&mut self, field: Field<'_>, words: impl fmt::Display) {
         self.refuse_with_help(field, words, None);
     }
 
-    /// Reports that a value does not fit, and what its author can do.
+    /// Reports an invalid value, with help.
     pub(crate) fn refuse_with_help(
         &mut self,
         field: Field<'_>,
@@ -73,12 +74,12 @@ impl<'d> Reader<'d> {
         self.diagnostics.push(error.with_help(help));
     }
 
-    /// Reports that a mapping does not fit because of what it has under `key`.
+    /// Reports a mapping that is invalid because of its entry `key`.
     pub(crate) fn refuse_part(&mut self, field: Field<'_>, key: &str, words: impl fmt::Display) {
         self.refuse_part_with_help(field, key, words, None);
     }
 
-    /// Reports the same, and what its author can do.
+    /// Reports a mapping that is invalid because of its entry `key`, with help.
     pub(super) fn refuse_part_with_help(
         &mut self,
         field: Field<'_>,
@@ -94,7 +95,8 @@ impl<'d> Reader<'d> {
             .push(error.with_help(help.map(ToOwned::to_owned)));
     }
 
-    /// Returns the place of a part of a text, as far as the text stands in the file as it is.
+    /// Returns the location of a part of a text; that of the whole node unless the text stands
+    /// verbatim on one line of the file.
     pub(crate) fn part_of(&self, node: &Node, text: &str, part: &Range<usize>) -> Span {
         let whole = node.span;
         let source = self.diagnostics.sources().file(whole.file).text();
@@ -116,7 +118,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Visits the known keys that have a value, and reports the others in one error.
+    /// Visits the known keys that have a value, and reports unknown keys in one error.
     pub(crate) fn entries(
         &mut self,
         field: Field<'_>,
@@ -126,7 +128,7 @@ impl<'d> Reader<'d> {
         self.visit(field, known, Part::Entry, visit);
     }
 
-    /// Visits the known keys as [`entries`](Self::entries) does; messages call them attributes.
+    /// Visits the known keys as [`entries`](Self::entries) does, as attributes of the mapping.
     pub(crate) fn attributes(
         &mut self,
         field: Field<'_>,
@@ -136,7 +138,7 @@ impl<'d> Reader<'d> {
         self.visit(field, known, Part::Attribute, visit);
     }
 
-    /// Visits one key, if it has a value, of a mapping whose other keys are attributes.
+    /// Visits one key of a mapping, if it has a value.
     pub(crate) fn entry(
         &mut self,
         field: Field<'_>,
@@ -150,7 +152,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Visits all keys of a mapping whose keys are names, also those without a value.
+    /// Visits all keys of a mapping whose keys are names, including those without a value.
     pub(crate) fn each(
         &mut self,
         field: Field<'_>,
@@ -188,7 +190,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Reports the keys that are not `known` in one error, which points at each.
+    /// Reports the keys that are not `known` in one error with all their locations.
     pub(crate) fn check_keys(&mut self, field: Field<'_>, entries: &Mapping, known: &[&str]) {
         let is_unknown = |(key, _): &(&str, Span)| !known.contains(key);
         let keys = entries
@@ -210,7 +212,7 @@ impl<'d> Reader<'d> {
         );
         let mut error = Diagnostic::error("unknown-keyword", message).at(*first);
         for (_, span) in others {
-            error = error.with_related(*span, "unknown, too");
+            error = error.with_related(*span, "also unknown");
         }
         let few = known.len() <= MOST_LISTED;
         let help = advice(shown, known);
@@ -218,15 +220,14 @@ impl<'d> Reader<'d> {
         self.diagnostics.push(error.with_help(help));
     }
 
-    /// Reports the keys of a mapping that are needed and not there, in one error; returns whether
-    /// there are none.
+    /// Reports missing keys of a mapping in one error; returns whether all are present.
     pub(crate) fn require(&mut self, field: Field<'_>, needed: &[&str]) -> bool {
         let is_missing = |key: &&str| field.node.get(key).is_none_or(|value| value.is_null());
         let mut missing: Vec<&str> = needed.iter().copied().filter(is_missing).collect();
         if missing.is_empty() {
             return true;
         }
-        // What is only mistyped is told as an unknown key.
+        // A mistyped key is reported as an unknown one.
         missing.retain(|key| !is_mistyped(field.node, key, needed));
         if missing.is_empty() {
             return false;
@@ -237,7 +238,7 @@ impl<'d> Reader<'d> {
         false
     }
 
-    /// Reports keys of a mapping of which only one may be there.
+    /// Reports keys of a mapping that exclude each other.
     pub(crate) fn exclude(&mut self, field: Field<'_>, keys: &[&str]) {
         let is_given = |key: &&str| field.node.get(key).is_some_and(|value| !value.is_null());
         let given: Vec<&str> = keys.iter().copied().filter(is_given).collect();
@@ -248,7 +249,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Reads a string that says something.
+    /// Reads a string that is not blank.
     pub(crate) fn text(&mut self, field: Field<'_>) -> Option<String> {
         let text = self.string(field)?;
         if text.trim().is_empty() {
@@ -288,8 +289,8 @@ impl<'d> Reader<'d> {
         self.strings_or(field, "should be an array of strings")
     }
 
-    /// Reads a flat list of strings, and says `words` of what is none: of the item that does not
-    /// fit, if it is one.
+    /// Reads a flat list of strings; reports anything else with `words`, at the wrong item if there
+    /// is one.
     pub(crate) fn strings_or(&mut self, field: Field<'_>, words: &str) -> Option<Vec<String>> {
         let Some(items) = field.node.as_sequence() else {
             self.refuse_with_help(field, words, list_help(field.node));
@@ -336,7 +337,7 @@ impl<'d> Reader<'d> {
         found.map(|(_, value)| *value)
     }
 
-    /// Reads one whole number or a list of them.
+    /// Reads an integer or a list of integers.
     pub(crate) fn integers(&mut self, field: Field<'_>) -> Option<Vec<i32>> {
         let one = std::slice::from_ref(field.node);
         let number = |node: &Node| match node.kind {
@@ -374,32 +375,32 @@ fn flatten<'n>(node: &'n Node, depth: usize, items: &mut Vec<&'n Node>) -> bool 
     depth < DEEPEST_LIST && list.iter().all(|item| flatten(item, depth + 1, items))
 }
 
-/// Returns how a value that is no string would be one.
+/// Returns help for a value that should be a string.
 pub(crate) fn string_help(node: &Node) -> Option<String> {
     match node.kind {
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) => {
             let text = node.to_scalar_text()?;
             Some(format!("put quotes around it: `\"{text}\"`"))
         }
-        Kind::Mapping(_) => Some("put quotes around a text that holds `: `".to_owned()),
+        Kind::Mapping(_) => Some("put quotes around a text that contains `: `".to_owned()),
         Kind::Sequence(_) => Some("nested lists are not flattened here".to_owned()),
         _ => None,
     }
 }
 
-/// Returns how a string that should be a number or a truth value would be one.
+/// Returns help for a string that should be a number or a boolean.
 pub(super) fn quotes_help(node: &Node) -> Option<String> {
     let text = node.as_str()?;
     let is_quoted = matches!(text, "true" | "false" | "yes" | "no") || text.parse::<i64>().is_ok();
     is_quoted.then(|| "remove the quotes".to_owned())
 }
 
-/// Returns how a string that should be a list would be one.
+/// Returns help for a string that should be a list.
 pub(super) fn list_help(node: &Node) -> Option<String> {
     node.as_str().map(|text| format!("write `[{text}]`"))
 }
 
-/// Returns where unknown keys belong, or which known ones are like them; for several, each in a line.
+/// Returns where unknown keys belong, or similar known ones; one line for each key.
 fn advice(unknown: &[(&str, Span)], known: &[&str]) -> Option<String> {
     let of_key = |key: &str| {
         let place = misplaced(key, known);
@@ -421,13 +422,13 @@ fn advice(unknown: &[(&str, Span)], known: &[&str]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Returns whether a mapping has a key that is like the one that it needs.
+/// Returns whether a mapping has an unknown key similar to a needed one.
 fn is_mistyped(node: &Node, key: &str, needed: &[&str]) -> bool {
     let mut keys = node.as_mapping().into_iter().flatten().map(|(key, _)| key);
     keys.any(|given| !needed.contains(&given.as_ref()) && did_you_mean(given, [key]).is_some())
 }
 
-/// Returns keys in a sentence: `` `a`, `b` ``.
+/// Returns keys as a list: `` `a:`, `b:` ``.
 fn quoted(keys: &[&str]) -> String {
     let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}:`")).collect();
     quoted.join(", ")

@@ -1,4 +1,4 @@
-//! `release`: what a job publishes when its script succeeded.
+//! `release`: what a job publishes after its script succeeded.
 
 use super::reader::{Field, Reader};
 use executor_core::job::{OneOrMany, ReleaseAssets, ReleaseDefinition};
@@ -40,7 +40,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<ReleaseD
     Some(release)
 }
 
-/// Reads a string or a list of strings, and keeps which of them it was.
+/// Reads a string or a list of strings, keeping the distinction.
 pub(super) fn read_one_or_many(reader: &mut Reader<'_>, field: Field<'_>) -> Option<OneOrMany> {
     if let Some(text) = field.node.as_str() {
         return Some(OneOrMany::One(text.to_owned()));
@@ -52,14 +52,14 @@ pub(super) fn read_one_or_many(reader: &mut Reader<'_>, field: Field<'_>) -> Opt
 fn read_ref(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     let name = reader.string(field)?;
     if !is_ref(&name) {
-        let help = "a branch, a tag, a commit or a variable that holds one".to_owned();
+        let help = "name a branch, a tag or a commit, or a variable with one".to_owned();
         reader.refuse_with_help(field, "must be a valid ref", Some(help));
         return None;
     }
     Some(name)
 }
 
-/// Returns whether Git would take `name` for a branch or a tag.
+/// Returns whether git accepts `name` as a branch or a tag.
 fn is_ref(name: &str) -> bool {
     let odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let part = |part: &str| {
@@ -75,7 +75,7 @@ fn read_time(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     let is_instant = text.parse::<jiff::Timestamp>().is_ok();
     let is_time = text.parse::<jiff::civil::DateTime>().is_ok();
     if !is_instant && !is_time {
-        let help = "write it as ISO 8601 has it: `2030-01-31T08:00:00Z`".to_owned();
+        let help = "write it in ISO 8601: `2030-01-31T08:00:00Z`".to_owned();
         reader.refuse_with_help(field, "must be a valid datetime", Some(help));
         return None;
     }
@@ -88,8 +88,8 @@ fn read_assets(reader: &mut Reader<'_>, field: Field<'_>) -> Option<ReleaseAsset
     let mut assets = ReleaseAssets::default();
     reader.attributes(field, &["links"], |reader, _, field| {
         let items = field.node.as_sequence().unwrap_or_default();
-        let fits = items.iter().all(|item| item.as_mapping().is_some());
-        if items.is_empty() || !fits {
+        let are_mappings = items.iter().all(|item| item.as_mapping().is_some());
+        if items.is_empty() || !are_mappings {
             reader.refuse(field, "should be an array of hashes");
             return;
         }
@@ -101,34 +101,34 @@ fn read_assets(reader: &mut Reader<'_>, field: Field<'_>) -> Option<ReleaseAsset
     Some(assets)
 }
 
-/// Warns of a link that GitLab takes here and refuses when it makes the release.
+/// Warns of a link that GitLab accepts here and refuses when it creates the release.
 fn check_link(reader: &mut Reader<'_>, field: Field<'_>) {
-    let mut doubts = Vec::new();
+    let mut problems = Vec::new();
     for key in ["name", "url"] {
         let text = field.node.get(key).and_then(|value| value.as_str());
         if text.is_none_or(|text| text.trim().is_empty()) {
-            doubts.push((field.node.span, format!("has no `{key}`"), None));
+            problems.push((field.node.span, format!("has no `{key}`"), None));
         }
     }
     for (key, entry) in field.node.as_mapping().into_iter().flatten() {
         if !LINK_KEYS.contains(&key.as_ref()) {
             let words = format!("has the unknown key `{key}`");
-            doubts.push((entry.key_span, words, did_you_mean(key, LINK_KEYS)));
+            problems.push((entry.key_span, words, did_you_mean(key, LINK_KEYS)));
         }
     }
     if let Some(kind) = field.node.get("link_type") {
         let text = kind.as_str().unwrap_or_default();
         if !LINK_TYPES.contains(&text) {
             let words = format!(
-                "has none of these as `link_type`: {}",
+                "needs a `link_type` that is one of: {}",
                 LINK_TYPES.join(", ")
             );
-            doubts.push((kind.span, words, did_you_mean(text, LINK_TYPES)));
+            problems.push((kind.span, words, did_you_mean(text, LINK_TYPES)));
         }
     }
-    for (span, words, help) in doubts {
+    for (span, words, help) in problems {
         let message = format!(
-            "{}: the link {words}, so the release cannot be made",
+            "{}: the link {words}, so the release cannot be created",
             field.path
         );
         let warning = Diagnostic::warning("doubtful-release", message).at(span);
@@ -141,7 +141,7 @@ mod tests {
     use super::is_ref;
 
     #[test]
-    fn refs_are_what_git_takes_for_one() {
+    fn refs_follow_the_rules_of_git() {
         for name in [
             "main",
             "$CI_COMMIT_SHA",

@@ -4,10 +4,10 @@ use executor_core::job::RetryDefinition;
 use yaml::Kind;
 use yaml::suggest::did_you_mean;
 
-/// How often a job may be tried again.
+/// The maximum number of retries.
 const MOST_RETRIES: i128 = 2;
 
-/// Why a job failed, in the words of `retry:when`; `always` stands for all of them.
+/// The failure reasons of `retry:when`; `always` matches all of them.
 pub const FAILURE_REASONS: [&str; 51] = [
     "always",
     "unknown_failure",
@@ -62,7 +62,7 @@ pub const FAILURE_REASONS: [&str; 51] = [
     "server_timeout_canceling",
 ];
 
-/// Reads `retry`; GitLab names no job in its errors, so neither does the path here.
+/// Reads `retry`; GitLab's errors do not name the job, so neither does the path here.
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<RetryDefinition> {
     let path = Path::top("retry");
     let field = Field {
@@ -102,7 +102,7 @@ fn read_max(reader: &mut Reader<'_>, field: Field<'_>) -> Option<u32> {
     };
     let max = max.value();
     if !(0..=MOST_RETRIES).contains(&max) {
-        let help = format!("GitLab tries a job again at most {MOST_RETRIES} times");
+        let help = format!("GitLab retries a job at most {MOST_RETRIES} times");
         let words = format!("must be between 0 and {MOST_RETRIES}");
         reader.refuse_with_help(field, words, Some(help));
         return None;

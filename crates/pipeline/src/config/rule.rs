@@ -1,9 +1,9 @@
 use super::reader::{Field, Reader, Spanned};
 use super::rules::RulePlace;
 use super::variables::{self, Place};
-use super::{auto_cancel, clause, delay, needs};
+use super::{clause, delay, needs};
 use crate::expression::Expression;
-use crate::rules::Rule;
+use crate::rules::{AutoCancel, OnJobFailure, OnNewCommit, Rule};
 use executor_core::job::When;
 use std::sync::Arc;
 use yaml::diagnostic::Diagnostic;
@@ -17,6 +17,13 @@ const JOB_WHEN: [(&str, When); 6] = [
     ("delayed", When::Delayed),
 ];
 const PIPELINE_WHEN: [(&str, When); 2] = [("always", When::Always), ("never", When::Never)];
+const ON_NEW_COMMIT: [(&str, OnNewCommit); 3] = [
+    ("conservative", OnNewCommit::Conservative),
+    ("interruptible", OnNewCommit::Interruptible),
+    ("none", OnNewCommit::None),
+];
+const ON_JOB_FAILURE: [(&str, OnJobFailure); 2] =
+    [("none", OnJobFailure::None), ("all", OnJobFailure::All)];
 
 impl RulePlace {
     fn keys(self) -> &'static [&'static str] {
@@ -81,7 +88,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>, place: RulePlace) 
     Some(rule)
 }
 
-/// Reads the keys that GitLab checks on their own.
+/// Reads the keys that GitLab validates on their own.
 fn read_parts(rule: &mut Rule, reader: &mut Reader<'_>, field: Field<'_>, place: RulePlace) {
     let parts = ["changes", "exists", "variables", "needs", "auto_cancel"];
     for key in parts.into_iter().filter(|key| place.keys().contains(key)) {
@@ -93,7 +100,7 @@ fn read_parts(rule: &mut Rule, reader: &mut Reader<'_>, field: Field<'_>, place:
                 rule.variables = variables.unwrap_or_default();
             }
             "needs" => rule.needs = needs::read_in_rule(reader, field),
-            _ => rule.auto_cancel = auto_cancel::read(reader, field),
+            _ => rule.auto_cancel = read_auto_cancel(reader, field),
         });
     }
 }
@@ -113,9 +120,21 @@ pub(super) fn read_condition(
             let words = "has invalid expression syntax";
             let message = format!("{} {words}: {}", field.path.subject(), error.message);
             let span = reader.part_of(field.node, &text, &error.range);
-            let finding = Diagnostic::error("invalid-expression", message).at(span);
-            reader.diagnostics.push(finding.with_help(error.help));
+            let diagnostic = Diagnostic::error("invalid-expression", message).at(span);
+            reader.diagnostics.push(diagnostic.with_help(error.help));
             None
         }
     }
+}
+
+/// Reads `auto_cancel` of the workflow or of one of its rules.
+pub(super) fn read_auto_cancel(reader: &mut Reader<'_>, field: Field<'_>) -> Option<AutoCancel> {
+    reader.mapping(field)?;
+    let mut auto_cancel = AutoCancel::default();
+    let known = ["on_new_commit", "on_job_failure"];
+    reader.attributes(field, &known, |reader, key, field| match key {
+        "on_new_commit" => auto_cancel.on_new_commit = reader.one_of(field, &ON_NEW_COMMIT),
+        _ => auto_cancel.on_job_failure = reader.one_of(field, &ON_JOB_FAILURE),
+    });
+    Some(auto_cancel)
 }

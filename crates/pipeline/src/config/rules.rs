@@ -6,21 +6,21 @@ use yaml::Kind;
 
 /// `rules` of a job or of `workflow`.
 ///
-/// The three differ: without the keyword a job has the default `only`, with an empty one it has
+/// The first two differ: without the keyword a job has the default `only`; with an empty one it has
 /// neither that nor rules, and is always in the pipeline.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum RulesKeyword {
-    /// The keyword is not there.
+    /// The keyword is absent.
     #[default]
     Absent,
-    /// The keyword is there without a value.
+    /// The keyword has no value.
     Null,
-    /// The entries in their order, nested lists flattened.
+    /// The entries in order, nested lists flattened.
     Given(Arc<[Rule]>),
 }
 
 impl RulesKeyword {
-    /// Returns whether the keyword is there, with or without a value.
+    /// Returns whether the keyword is present, with or without a value.
     pub fn is_given(&self) -> bool {
         !matches!(self, Self::Absent)
     }
@@ -34,7 +34,7 @@ impl RulesKeyword {
     }
 }
 
-/// What a list of rules belongs to, which decides what its entries may say.
+/// The owner of a list of rules, which decides which keys its entries may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RulePlace {
     /// A job.
@@ -45,7 +45,7 @@ pub enum RulePlace {
     Include,
 }
 
-/// Reads `rules`; what does not fit is reported and left out.
+/// Reads `rules`; invalid entries are reported and left out.
 pub(crate) fn read_rules(
     reader: &mut Reader<'_>,
     field: Field<'_>,

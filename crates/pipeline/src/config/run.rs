@@ -1,4 +1,4 @@
-//! `run`: the steps of a job that has no script.
+//! `run`: the steps of a job without a script.
 
 use super::reader::{Field, Reader};
 use executor_core::job::{GitStep, OciStep, RunStep, StepReference};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use yaml::Kind;
 
 const KEYS: [&str; 6] = ["name", "script", "step", "func", "inputs", "env"];
-/// What a step does; each has one of them.
+/// The kinds of steps; a step has exactly one of these keys.
 const KINDS: [&str; 3] = ["script", "step", "func"];
 
 /// Reads `run`.
@@ -48,7 +48,7 @@ fn read_step(reader: &mut Reader<'_>, field: Field<'_>) -> Option<RunStep> {
         reader.refuse_with_help(field, "needs `script`, `step` or `func`", Some(help));
     }
     if is_given("script") && is_given("inputs") {
-        let help = "a script has no inputs; give it variables with `env:`".to_owned();
+        let help = "a script has no inputs; pass variables with `env:`".to_owned();
         let words = "these keys cannot be used together: script, inputs";
         reader.refuse_with_help(field, words, Some(help));
     }
@@ -59,7 +59,7 @@ fn read_name(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     let name = reader.text(field)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(is_word) {
-        let words = "should start with a letter or '_' and go on with letters, digits and '_'";
+        let words = "should start with a letter or '_', followed by letters, digits and '_'";
         let fixed: String = name
             .chars()
             .map(|c| if is_word(c) { c } else { '_' })

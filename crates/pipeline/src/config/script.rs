@@ -1,6 +1,6 @@
 use super::reader::{DEEPEST_LIST, Field, Reader, string_help};
 
-/// Reads commands: a string, or lists of strings that are flattened.
+/// Reads commands: a string, or nested lists of strings.
 pub(super) fn read_commands(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
     let items = reader.flattened(field)?;
     let texts: Option<Vec<String>> = items
@@ -21,7 +21,7 @@ pub(super) fn read_commands(reader: &mut Reader<'_>, field: Field<'_>) -> Option
     texts
 }
 
-/// Reads the commands a job cannot do without.
+/// Reads the commands of `script`, which cannot be blank.
 pub(super) fn read_script(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
     if field.node.is_blank() {
         reader.refuse(field, "can't be blank");

@@ -1,4 +1,4 @@
-//! The stores of `secrets`: what names a place in each.
+//! The stores of `secrets`, and how each addresses a secret.
 
 use super::reader::{Field, Reader};
 use super::secrets::read_version;
@@ -36,10 +36,10 @@ const AKEYLESS: [&str; 15] = [
     "gateway_ca_certificate",
 ];
 
-/// The engine that a place in Vault is in when it names none.
+/// The default engine of a Vault address.
 const VAULT_ENGINE: &str = "kv-v2";
 
-/// Reads the place in one of the [`STORES`].
+/// Reads the URL of a secret in one of the [`STORES`].
 pub(super) fn read_store(
     reader: &mut Reader<'_>,
     store: &str,
@@ -88,8 +88,8 @@ fn read_vault(reader: &mut Reader<'_>, field: Field<'_>) -> Option<VaultSecret> 
 }
 
 fn vault_from_text(text: &str) -> VaultSecret {
-    let (place, engine) = text.rsplit_once('@').unwrap_or((text, VAULT_ENGINE));
-    let (path, field) = place.rsplit_once('/').unwrap_or(("", place));
+    let (address, engine) = text.rsplit_once('@').unwrap_or((text, VAULT_ENGINE));
+    let (path, field) = address.rsplit_once('/').unwrap_or(("", address));
     VaultSecret {
         engine: VaultEngine {
             name: VAULT_ENGINE.to_owned(),
@@ -130,7 +130,7 @@ fn read_gcp(reader: &mut Reader<'_>, field: Field<'_>) -> Option<GcpSecret> {
     Some(secret)
 }
 
-/// Reads `id#field`, or the same and more as a mapping.
+/// Reads `id#field`, or a mapping.
 fn read_aws(reader: &mut Reader<'_>, field: Field<'_>) -> Option<AwsSecret> {
     const KEYS: [&str; 7] = [
         "secret_id",
@@ -192,8 +192,11 @@ fn read_gitlab(reader: &mut Reader<'_>, field: Field<'_>) -> Option<GitlabSecret
         let text = reader.text(field);
         match key {
             "name" => {
-                let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                if text.as_ref().is_some_and(|name| !name.chars().all(fits)) {
+                let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                if text
+                    .as_ref()
+                    .is_some_and(|name| !name.chars().all(is_allowed))
+                {
                     reader.refuse(field, "can contain only letters, digits and '_'");
                 }
                 secret.name = text.unwrap_or_default();
@@ -209,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_in_vault_may_be_one_text() {
+    fn a_vault_address_may_be_one_string() {
         let secret = vault_from_text("production/db/password@ops");
         assert_eq!(secret.engine.path, "ops");
         assert_eq!(

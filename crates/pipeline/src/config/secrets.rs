@@ -1,4 +1,4 @@
-//! `secrets`: names of variables, each with one store and a place there.
+//! `secrets`: names of variables, each with a store and an address in it.
 
 use super::reader::{Field, Reader};
 use super::secret_store::{STORES, read_store};
@@ -40,18 +40,18 @@ fn read_one(reader: &mut Reader<'_>, field: Field<'_>) -> Option<SecretDefinitio
     if store == "gcp_secret_manager" && given("token").is_none() {
         reader.require(field, &["token"]);
     }
-    let mut place = None;
+    let mut address = None;
     reader.entry(field, store, |reader, field| {
-        place = read_store(reader, store, field);
+        address = read_store(reader, store, field);
     });
     Some(SecretDefinition {
-        store: place?,
+        store: address?,
         file,
         token,
     })
 }
 
-/// Reads a text that some write as a number.
+/// Reads a version, which may be a number.
 pub(super) fn read_version(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
     match field.node.kind {
         Kind::Int(number) => Some(number.to_string()),

@@ -1,4 +1,4 @@
-//! `services`: a list of names of images, or of mappings that say more.
+//! `services`: a list of image names or mappings.
 
 use super::image::{read_name, read_pull_policy};
 use super::image_options;

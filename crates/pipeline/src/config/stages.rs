@@ -6,19 +6,19 @@ pub const FIRST_STAGE: &str = ".pre";
 /// The stage after all others.
 pub const LAST_STAGE: &str = ".post";
 
-/// The stages of a file that names none, without the two edges.
+/// The stages of a file without `stages`, except for the two edges.
 const DEFAULT_STAGES: [&str; 3] = ["build", "test", "deploy"];
 
-/// Reads `stages`, with the two edges around them.
+/// Reads `stages` and adds the two edges, `.pre` and `.post`.
 ///
-/// An empty list stays empty, and an edge in a nested list stays where it is: GitLab looks for
+/// An empty list stays empty, and an edge in a nested list stays in its position: GitLab removes
 /// edges before it flattens.
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
     let Some(items) = field.node.as_sequence() else {
         reader.refuse(field, "should be an array of strings");
         return None;
     };
-    // How deep lists are counts from the outermost one.
+    // The depth counts from the outermost list.
     reader.flattened(field)?;
     let edges = [FIRST_STAGE, LAST_STAGE];
     let is_edge = |item: &Node| item.as_str().is_some_and(|name| edges.contains(&name));
@@ -41,7 +41,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Stri
     Some(with_edges(names))
 }
 
-/// Returns the stages of a file that names none.
+/// Returns the stages of a file without `stages`.
 pub(super) fn default_stages() -> Vec<String> {
     with_edges(DEFAULT_STAGES.map(str::to_owned).to_vec())
 }

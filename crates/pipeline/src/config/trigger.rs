@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 pub struct Trigger {
     /// Where that pipeline is.
     pub target: TriggerTarget,
-    /// How its result becomes that of the job; absent means that starting it is enough.
+    /// How its result determines that of the job; absent means that the job succeeds once it is
+    /// started.
     pub strategy: Option<Strategy>,
-    /// Which variables it gets.
+    /// The variables passed to it.
     pub forward: Forward,
-    /// The keyword as it was written, a plain project as `{project}`.
+    /// The keyword as written; a plain project becomes `{project}`.
     pub written: Value,
 }
 
@@ -27,24 +28,24 @@ pub enum TriggerTarget {
     },
     /// In this project, from files.
     Child {
-        /// The jobs whose artifacts hold such a file, each with the place that names it.
+        /// The jobs whose artifacts contain such a file, each with the location of its name.
         generators: Vec<Spanned<String>>,
     },
 }
 
-/// How the result of a triggered pipeline becomes that of the job.
+/// How the result of a triggered pipeline determines that of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strategy {
     /// The job waits and succeeds or fails like the pipeline.
     Depend,
-    /// The job always has the very status of the pipeline.
+    /// The job mirrors the status of the pipeline at all times.
     Mirror,
 }
 
-/// Which variables a triggered pipeline gets.
+/// The variables passed to a triggered pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Forward {
-    /// Those that the file gives the job.
+    /// Those the file defines for the job.
     pub yaml_variables: bool,
     /// Those that this pipeline was started with.
     pub pipeline_variables: bool,
@@ -153,7 +154,7 @@ fn read_child(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Trigger> {
     Some(common.trigger(field, TriggerTarget::Child { generators }))
 }
 
-/// What both kinds of triggers have.
+/// The keywords of both kinds of triggers.
 #[derive(Default)]
 struct Common {
     strategy: Option<Strategy>,

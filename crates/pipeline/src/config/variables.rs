@@ -5,10 +5,10 @@ use yaml::Kind;
 use yaml::diagnostic::Diagnostic;
 use yaml::source::Span;
 
-/// Variables by name, in the order of the file.
+/// Variables by name, in file order.
 pub type Variables = IndexMap<String, VariableDefinition>;
 
-/// Where variables are defined; the top level says more about each.
+/// Where variables are defined; the top level allows more keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Global,
@@ -96,40 +96,40 @@ fn scalar(field: Field<'_>) -> Option<String> {
     field.node.to_scalar_text()
 }
 
-/// Warns of a name no process could get: GitLab takes any, and no job can have it.
+/// Warns of a name that cannot be an environment variable, although GitLab accepts it.
 fn check_name(reader: &mut Reader<'_>, name: &str, span: Span) {
     if let Some(words) = variable_name_problem(name) {
-        let message = format!("the variable name {name:?} {words}, so no job can have it");
+        let message = format!("the variable name {name:?} {words}, so it cannot be set in any job");
         let warning = Diagnostic::warning("invalid-variable-name", message).at(span);
         reader.diagnostics.push(warning);
     }
 }
 
-/// Returns what is wrong with a variable's name, as the end of a sentence.
+/// Returns the problem with a variable's name, as the end of a sentence.
 ///
 /// # Examples
 ///
 /// ```
 /// use pipeline::config::variable_name_problem;
 ///
-/// assert_eq!(variable_name_problem("A=B"), Some("holds `=`"));
+/// assert_eq!(variable_name_problem("A=B"), Some("contains `=`"));
 /// assert_eq!(variable_name_problem("LD_PRELOAD"), None);
 /// ```
 pub fn variable_name_problem(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("is empty")
     } else if name.contains('=') {
-        Some("holds `=`")
+        Some("contains `=`")
     } else if name.contains('\0') {
-        Some("holds a NUL character")
+        Some("contains a NUL character")
     } else if name.contains(['\n', '\r']) {
-        Some("holds a line break")
+        Some("contains a line break")
     } else {
         None
     }
 }
 
-/// Returns whether a node could be the value of a matrix variable: text or a whole number.
+/// Returns whether a node can be the value of a matrix variable: a string or an integer.
 pub(super) fn is_matrix_value(kind: &Kind) -> bool {
     matches!(kind, Kind::String(_) | Kind::Int(_))
 }

@@ -14,7 +14,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<When> {
     reader.one_of(field, &words)
 }
 
-/// Refuses the word that means something only in rules; returns nothing when it did.
+/// Refuses `never`, which only rules may have; returns nothing in that case.
 fn refuse_never(reader: &mut Reader<'_>, field: Field<'_>) -> Option<()> {
     if field.node.as_str() != Some("never") {
         return Some(());

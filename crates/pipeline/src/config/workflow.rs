@@ -1,17 +1,17 @@
-use super::auto_cancel;
 use super::reader::{Field, Reader, Spanned};
+use super::rule::read_auto_cancel;
 use super::rules::{RulePlace, RulesKeyword, read_rules};
 use crate::rules::AutoCancel;
 
-/// How long the name of a pipeline may be, in characters.
+/// The maximum length of a pipeline's name, in characters.
 const LONGEST_NAME: usize = 255;
 
-/// `workflow`: when there is a pipeline, what it is called and what cancels it.
+/// `workflow`: conditions on the pipeline, its name and its cancellation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Workflow {
-    /// The pipeline's name, without blanks around it; variables in it are not replaced yet.
+    /// The pipeline's name, trimmed; its variables are not expanded yet.
     pub name: Option<Spanned<String>>,
-    /// The rules of which the first that holds decides.
+    /// The rules; the first that matches decides.
     pub rules: RulesKeyword,
     /// What is cancelled, and when.
     pub auto_cancel: AutoCancel,
@@ -33,7 +33,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Workflow {
         workflow.rules = read_rules(reader, field, RulePlace::Workflow);
     });
     reader.entry(field, "auto_cancel", |reader, field| {
-        workflow.auto_cancel = auto_cancel::read(reader, field).unwrap_or_default();
+        workflow.auto_cancel = read_auto_cancel(reader, field).unwrap_or_default();
     });
     workflow
 }

@@ -19,9 +19,9 @@ pub struct Commit {
     pub message: String,
     /// The author, as `Name <address>`.
     pub author: String,
-    /// The login name of who pushed it; empty when unknown.
+    /// The login name of the user who pushed it; empty when unknown.
     pub user_login: String,
-    /// When it was committed, in ISO 8601.
+    /// The commit time, in ISO 8601.
     pub timestamp: String,
 }
 
@@ -31,7 +31,8 @@ impl Commit {
         self.message.lines().next().unwrap_or_default()
     }
 
-    /// Returns the message without its first line; all of it when that is too long for a title.
+    /// Returns the message without its first line; the whole message when that line is too long for
+    /// a title.
     pub fn description(&self) -> &str {
         const LONGEST_TITLE: usize = 100;
         if self.title().chars().count() >= LONGEST_TITLE {
@@ -55,7 +56,7 @@ impl Commit {
         self.sha.get(..8).unwrap_or(&self.sha)
     }
 
-    /// Returns whether the message asks for no jobs (`[ci skip]`, `[skip-ci]` and the like).
+    /// Returns whether the message asks to run no jobs (`[ci skip]`, `[skip-ci]` and the like).
     pub fn skips_ci(&self) -> bool {
         let message = self.message.to_ascii_lowercase();
         let mut marks = message.split('[').skip(1);
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_can_ask_for_no_jobs() {
+    fn a_message_can_ask_to_run_no_jobs() {
         let check = |message: &str, expect: bool| {
             let commit = Commit {
                 message: message.to_owned(),

@@ -4,21 +4,21 @@ use executor_core::job::{DeploymentTier, EnvironmentAction, EnvironmentDefinitio
 use executor_core::variable::JobVariable;
 use sha2::{Digest, Sha256};
 
-/// The environment of a job, as far as its variables tell of it.
+/// The environment of a job, as the source of its variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobEnvironment {
-    /// Its name, with all variables in it replaced.
+    /// Its expanded name.
     pub name: String,
-    /// Its address as the file has it.
+    /// Its URL as written in the file.
     pub url: Option<String>,
-    /// What the job does to it (`start`, `stop`, ...).
+    /// The job's action on it (`start`, `stop`, ...).
     pub action: EnvironmentAction,
     /// Its tier.
     pub tier: DeploymentTier,
 }
 
 impl JobEnvironment {
-    /// Returns the environment of a definition, whose name is `name` with all variables replaced.
+    /// Returns the environment of a definition with the expanded name `name`.
     pub fn new(definition: &EnvironmentDefinition, name: String) -> Self {
         let tier = definition.deployment_tier;
         Self {
@@ -29,7 +29,7 @@ impl JobEnvironment {
         }
     }
 
-    /// Adds the variables that tell of it.
+    /// Adds the variables of the environment.
     pub(super) fn add(&self, values: &mut Values) {
         values.add(Phase::Pipeline, "CI_ENVIRONMENT_NAME", self.name.as_str());
         let slug = environment_slug(&self.name);
@@ -44,15 +44,14 @@ impl JobEnvironment {
     }
 }
 
-/// The longest slug of an environment.
+/// The maximum length of an environment's slug.
 const LONGEST: usize = 24;
-/// How much of the name a slug with a checksum keeps.
+/// The length of the name's part in a slug with a checksum.
 const KEPT: usize = 17;
-/// How many characters its checksum has.
+/// The length of the checksum.
 const SUFFIX: u32 = 6;
 
-/// The tiers an environment's name can speak of, with the words that do so, in the order in which
-/// they are looked for.
+/// The tiers with the words in environment names that imply them, in the order of the search.
 const TIERS: [(DeploymentTier, &[&str]); 4] = [
     (DeploymentTier::Development, &["dev", "review", "trunk"]),
     (
@@ -68,7 +67,7 @@ const TIERS: [(DeploymentTier, &[&str]); 4] = [
     (DeploymentTier::Production, &["prd", "prod", "live"]),
 ];
 
-/// Returns the tier that an environment's name speaks of; another one when of none.
+/// Returns the tier that an environment's name implies, or `other`.
 ///
 /// # Examples
 ///
@@ -86,8 +85,8 @@ pub fn environment_tier(name: &str) -> DeploymentTier {
     found.map_or(DeploymentTier::Other, |(tier, _)| *tier)
 }
 
-/// Returns the short name of an environment, which fits in addresses: at most 24 characters, and a
-/// checksum where the name lost something.
+/// Returns the slug of an environment's name for URLs: at most 24 characters, with a checksum if it
+/// differs from the name.
 ///
 /// # Examples
 ///
@@ -119,7 +118,7 @@ pub fn environment_slug(name: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-/// Returns the last digits of the name's SHA-256 as a number to the base 36.
+/// Returns the last digits of the name's SHA-256 in base 36.
 fn suffix(name: &str) -> String {
     let modulus = 36_u64.pow(SUFFIX);
     let step = |rest: u64, byte: &u8| (rest * 256 + u64::from(*byte)) % modulus;
@@ -138,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slugs_are_short_and_tell_names_apart() {
+    fn slugs_are_short_and_unique() {
         let check = |name: &str, start: &str, length: usize| {
             let slug = environment_slug(name);
             assert!(slug.starts_with(start), "{name} has the slug {slug}");
@@ -157,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slugs_checksum_is_the_end_of_the_names_hash_to_the_base_36() {
-        // Taken from `printf %s NAME | sha256sum`, turned to the base 36 by hand.
+    fn the_checksum_of_a_slug_is_the_end_of_the_hash_in_base_36() {
+        // From `printf %s NAME | sha256sum`, converted to base 36.
         assert_eq!(suffix("review/x"), "n5c54v");
         assert_eq!(suffix("Staging"), "p75vhx");
     }
 
     #[test]
-    fn a_name_speaks_of_a_tier() {
+    fn a_name_implies_a_tier() {
         let check =
             |name: &str, tier: &str| assert_eq!(environment_tier(name).word(), tier, "of {name}");
         check("dev", "development");

@@ -4,26 +4,26 @@ use executor_core::variable::{JobVariable, LONGEST_VALUE};
 use std::collections::HashMap;
 use thiserror::Error;
 
-/// How long all values of a job together may become: far above what a process can be given, and no
-/// harm to the runner.
+/// The maximum total length of a job's values: far above what a process can receive, and harmless
+/// for the runner.
 const LONGEST_VALUES: usize = 16 * LONGEST_VALUE;
 
-/// Why the references among variables cannot be replaced.
+/// Why the references among variables cannot be expanded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ExpandError {
     /// They refer to each other.
-    #[error("the variables refer to each other in a circle: {}", .0.join(" -> "))]
-    Circle(Vec<String>),
-    /// One becomes far too long.
-    #[error("the value of the variable {0} becomes longer than 1 MiB")]
+    #[error("the variables refer to each other in a cycle: {}", .0.join(" -> "))]
+    Cycle(Vec<String>),
+    /// A value becomes too long.
+    #[error("the value of the variable {0} expands to more than 1 MiB")]
     TooLong(String),
-    /// Each is short enough, but all of them together are not.
-    #[error("the values of the variables become longer than 16 MiB in total")]
+    /// The values become too long in total.
+    #[error("the values of the variables expand to more than 16 MiB in total")]
     AllTooLong,
 }
 
-/// Which references among variables are replaced. The default replaces all of them, and those to
-/// unknown variables by nothing: so GitLab does for the texts it needs itself.
+/// The references that an expansion keeps. The default keeps none, and makes unknown variables
+/// empty, as in the texts that GitLab expands itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Kept {
     /// Whether references to unknown variables stay.
@@ -35,8 +35,8 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What stays in the variables of a job for its runner, which knows more: it has the paths of
-    /// files, and takes the text of raw variables as it is.
+    /// The references kept in the variables sent to a runner, which knows the paths of files and
+    /// does not expand raw variables.
     pub const FOR_RUNNER: Self = Self {
         undefined: true,
         files: true,
@@ -48,18 +48,18 @@ impl Kept {
     }
 }
 
-/// Replaces references among variables, however deep, as GitLab does before it sends a job.
+/// Expands references among variables recursively, as GitLab does before it sends a job.
 ///
-/// `$$` and `%%` stay, raw variables are not touched, and a reference of a variable to itself goes
-/// away; `kept` says what else stays.
+/// `$$`, `%%` and raw variables stay unchanged, and a reference of a variable to itself is removed;
+/// `kept` lists the other references to keep.
 ///
-/// The grammar is that of GitLab's server; [`executor_core::variable`] has the runner's, which comes
-/// after it, and says why there are two.
+/// The grammar is that of GitLab's server; [`executor_core::variable`] has the runner's, which is
+/// applied later, and explains why there are two.
 ///
 /// # Errors
 ///
-/// When two or more variables refer to each other in a circle, or what references are replaced by
-/// makes one value longer than 1 MiB or all of them longer than 16 MiB.
+/// When two or more variables refer to each other in a cycle, or a value expands to more than 1
+/// MiB, or all values to more than 16 MiB.
 pub fn sort_and_expand(
     variables: Vec<JobVariable>,
     kept: Kept,
@@ -75,10 +75,10 @@ pub fn sort_and_expand(
                 .collect()
         })
         .collect();
-    let order = graph::order(&edges).map_err(|circle| {
-        let first = circle.first().copied();
-        let names = circle.into_iter().chain(first);
-        ExpandError::Circle(names.map(|index| variables[index].key.clone()).collect())
+    let order = graph::order(&edges).map_err(|cycle| {
+        let first = cycle.first().copied();
+        let names = cycle.into_iter().chain(first);
+        ExpandError::Cycle(names.map(|index| variables[index].key.clone()).collect())
     })?;
 
     let mut total = 0;
@@ -95,7 +95,7 @@ pub fn sort_and_expand(
             Part::Reference { text, .. } => match found.next().copied().flatten() {
                 Some(index) if index == own => {}
                 Some(index) if !kept.keeps(&expanded[index]) => {
-                    // What is too long already is refused below; it need not grow further.
+                    // A value that is too long is refused below and need not grow further.
                     if value.len() <= LONGEST_VALUE {
                         value.push_str(&expanded[index].value);
                     }
@@ -116,12 +116,12 @@ pub fn sort_and_expand(
     Ok(expanded)
 }
 
-/// Returns whether the value may hold references that are replaced.
+/// Returns whether the value may contain references to expand.
 pub(crate) fn has_references(variable: &JobVariable) -> bool {
     !variable.raw && !variable.file && variable.value.contains(['$', '%'])
 }
 
-/// Returns for each variable what its references name, in order; `None` for unknown names.
+/// Returns the targets of each variable's references, in order; `None` for unknown names.
 fn references(variables: &[JobVariable]) -> Vec<Vec<Option<usize>>> {
     let indices = variables.iter().enumerate();
     let indices: HashMap<&str, usize> =
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_followed_whatever_the_order() {
+    fn references_are_expanded_in_any_order() {
         let values = expand(&[
             ("A", "<$B>"),
             ("B", "${C}%C%"),
@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn doubled_signs_and_odd_texts_stay() {
+    fn escapes_and_malformed_references_stay() {
         let values = expand(&[("A", "$$B %% ${B $1 $ 5% %B"), ("B", "b")]);
         assert_eq!(values.unwrap()[0], "$$B %% ${B $1 $ 5% %B");
         assert_eq!(expand(&[("A", "ü$Bé$"), ("B", "b")]).unwrap()[0], "übé$");
     }
 
     #[test]
-    fn raw_and_file_variables_are_left_alone() {
+    fn raw_and_file_variables_are_not_expanded() {
         let raw = JobVariable {
             raw: true,
             ..JobVariable::public("R", "$A")
@@ -199,11 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn circles_and_explosions_are_refused() {
-        let circle = expand(&[("A", "$B"), ("B", "$A")]).unwrap_err();
+    fn cycles_and_exponential_growth_are_refused() {
+        let cycle = expand(&[("A", "$B"), ("B", "$A")]).unwrap_err();
         assert_eq!(
-            circle.to_string(),
-            "the variables refer to each other in a circle: A -> B -> A"
+            cycle.to_string(),
+            "the variables refer to each other in a cycle: A -> B -> A"
         );
         let bomb: Vec<(String, String)> = (0..40)
             .map(|level| (format!("V{level}"), format!("$V{0}$V{0}", level + 1)))
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn many_long_values_are_refused_together() {
+    fn the_total_length_of_values_is_limited() {
         let long = "x".repeat(LONGEST_VALUE - 1);
         let copies = |count| {
             let names = (0..count).map(|copy| JobVariable::public(format!("V{copy}"), "$LONG"));

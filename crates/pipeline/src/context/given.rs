@@ -7,49 +7,48 @@ use std::fmt;
 pub struct GivenVariable {
     /// The variable.
     pub variable: JobVariable,
-    /// Where it belongs, which decides what it wins over.
+    /// Its level, which determines its precedence.
     pub level: Level,
-    /// The environments whose jobs get it; `*` stands for any text.
+    /// The environments whose jobs receive it; `*` matches any text.
     pub scope: String,
-    /// Whether only pipelines of protected branches and tags get it.
+    /// Whether only pipelines of protected branches and tags receive it.
     pub is_protected: bool,
-    /// Where it was given.
+    /// Its origin.
     pub source: GivenSource,
 }
 
-/// Where a given variable belongs; later levels win over earlier ones, and all of them over the
-/// pipeline file.
+/// The level of a variable; later levels override earlier ones, and all of them the pipeline file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// The whole server; also what a user gives for all projects.
+    /// The whole server; also variables that a user sets for all projects.
     Instance,
     /// The group of the project.
     Group,
     /// The project; also secrets.
     Project,
-    /// This pipeline alone.
+    /// This pipeline only.
     Pipeline,
 }
 
-/// Where a variable was given.
+/// The origin of a variable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenSource {
-    /// By an option of the command line.
+    /// An option of the command line.
     Option(String),
-    /// By a line of a file.
+    /// A line of a file.
     File {
-        /// The file, as its user knows it.
+        /// The file, as the user knows it.
         path: String,
         /// The line, from 1.
         line: u32,
     },
-    /// In a GitLab's settings.
+    /// The settings of a GitLab.
     Server {
-        /// The GitLab's address.
+        /// The URL of the GitLab.
         server: String,
-        /// The project or group there, by its full path; absent for the server itself.
+        /// The full path of the project or group there; absent for the server itself.
         path: Option<String>,
     },
 }
@@ -58,7 +57,7 @@ pub enum GivenSource {
 const EVERYWHERE: &str = "*";
 
 impl GivenVariable {
-    /// Returns a variable of this level for all jobs, which the command's `option` gave.
+    /// Returns a variable of this level for all jobs, set by a command-line option.
     pub fn of_option(option: impl Into<String>, level: Level, variable: JobVariable) -> Self {
         Self {
             variable,
@@ -69,18 +68,18 @@ impl GivenVariable {
         }
     }
 
-    /// Returns a variable that `--variable` gave.
+    /// Returns a variable set by `--variable`.
     pub fn of_pipeline(variable: JobVariable) -> Self {
         Self::of_option("--variable", Level::Pipeline, variable)
     }
 
-    /// Returns a variable that `--secret` gave.
+    /// Returns a variable set by `--secret`.
     pub fn of_secret(variable: JobVariable) -> Self {
         Self::of_option("--secret", Level::Project, variable)
     }
 
-    /// Returns how near to the project it is kept: a GitLab's inner groups are nearer than those
-    /// around them, and the user is nearest.
+    /// Returns how close its origin is to the project: inner groups of a GitLab are closer than
+    /// outer ones, and the user is closest.
     pub(super) fn nearness(&self) -> usize {
         match &self.source {
             GivenSource::Server { path, .. } => {
@@ -91,11 +90,11 @@ impl GivenVariable {
         }
     }
 
-    /// Returns how well its scope fits the environment of a job: absent when it does not, and higher
-    /// for a scope that says more.
+    /// Returns how specifically its scope matches the environment of a job: absent when it does not
+    /// match, and higher for a more specific scope.
     ///
-    /// Without an environment only variables for all jobs fit.
-    pub fn fit(&self, environment: Option<&str>) -> Option<usize> {
+    /// Without an environment only the scope of all jobs matches.
+    pub fn scope_match(&self, environment: Option<&str>) -> Option<usize> {
         if self.scope == EVERYWHERE {
             return Some(0);
         }
@@ -103,8 +102,8 @@ impl GivenVariable {
         if self.scope == environment {
             return Some(usize::MAX);
         }
-        let fits = fits_scope(&self.scope, environment);
-        fits.then(|| {
+        let is_match = matches_scope(&self.scope, environment);
+        is_match.then(|| {
             self.scope
                 .bytes()
                 .filter(|&byte| byte != b'*')
@@ -114,9 +113,9 @@ impl GivenVariable {
     }
 }
 
-/// Returns whether `text` is `scope` with any texts for its stars: so scopes name environments, and
-/// GitLab's protected branches and tags are named.
-pub fn fits_scope(scope: &str, text: &str) -> bool {
+/// Returns whether `text` matches `scope`, in which `*` matches any text. Scopes of environments
+/// and the names of protected branches and tags are matched this way.
+pub fn matches_scope(scope: &str, text: &str) -> bool {
     let mut parts = scope.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else {
@@ -155,14 +154,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scopes_fit_environments() {
+    fn scopes_match_environments() {
         let check = |scope: &str, environment: Option<&str>, expect: Option<usize>| {
             let given = GivenVariable {
                 scope: scope.to_owned(),
                 ..GivenVariable::of_secret(JobVariable::public("A", "a"))
             };
             assert_eq!(
-                given.fit(environment),
+                given.scope_match(environment),
                 expect,
                 "{scope} and {environment:?}"
             );

@@ -10,31 +10,31 @@ pub struct MergeRequest {
     pub iid: u64,
     /// Its title.
     pub title: String,
-    /// What it is about.
+    /// Its description.
     pub description: String,
-    /// Whether it is not to be merged yet.
+    /// Whether it is a draft.
     pub is_draft: bool,
     /// Its labels.
     pub labels: Vec<String>,
-    /// The login names of those who work on it.
+    /// The login names of its assignees.
     pub assignees: Vec<String>,
     /// Its milestone.
     pub milestone: Option<String>,
-    /// Whether it is approved; absent when nobody was asked.
+    /// Whether it is approved; absent when unknown.
     pub is_approved: Option<bool>,
-    /// Whether its commits become one.
+    /// Whether its commits are squashed.
     pub squashes: bool,
-    /// What was put together for the pipeline.
+    /// The commit the pipeline runs for.
     pub event: MergeRequestEvent,
-    /// The id of the version of its changes.
+    /// The id of the diff version.
     pub diff_id: u64,
-    /// The commit its changes start at.
+    /// The base commit of its diff.
     pub diff_base_sha: String,
-    /// The branch its changes come from.
+    /// The source branch.
     pub source: MergeRequestBranch,
-    /// The branch its changes go to.
+    /// The target branch.
     pub target: MergeRequestBranch,
-    /// The project its changes come from; absent means the pipeline's.
+    /// The source project; absent means the pipeline's.
     pub source_project: Option<Project>,
 }
 
@@ -43,21 +43,21 @@ pub struct MergeRequest {
 pub struct MergeRequestBranch {
     /// The branch.
     pub name: String,
-    /// The commit it points at.
+    /// Its commit.
     pub sha: String,
     /// Whether it is protected.
     pub is_protected: bool,
 }
 
-/// What a merge request's pipeline runs for (`CI_MERGE_REQUEST_EVENT_TYPE`).
+/// The kind of a merge request's pipeline (`CI_MERGE_REQUEST_EVENT_TYPE`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum MergeRequestEvent {
-    /// The source branch as it is.
+    /// It runs for the source branch.
     #[default]
     Detached,
-    /// The source branch merged into the target branch.
+    /// It runs for the source branch merged into the target branch.
     MergedResult,
-    /// The same, with what is to be merged before it.
+    /// The same, after the merge requests ahead in the merge train.
     MergeTrain,
 }
 
@@ -87,7 +87,7 @@ impl MergeRequest {
         }
     }
 
-    /// Returns the full name of what the pipeline runs for.
+    /// Returns the full name of the ref that the pipeline runs for.
     pub fn ref_path(&self) -> String {
         let end = match self.event {
             MergeRequestEvent::Detached => "head",

@@ -1,71 +1,70 @@
 use super::{
-    Chat, Commit, ExternalPullRequest, GivenVariable, MergeRequest, Project, Relative, Trigger,
-    Upstream,
+    AncestorPipeline, Chat, Commit, ExternalPullRequest, GivenVariable, MergeRequest, Project,
+    Trigger, Upstream,
 };
 use executor_core::job::{GitInfo, PipelineId, RefType};
 use jiff::Timestamp;
 use std::fmt;
 use std::time::Duration;
 
-/// Everything outside the pipeline file that its jobs can see, as plain data.
+/// All data from outside the pipeline file that its jobs can see.
 ///
-/// The caller finds it out; nothing here looks at a repository, the clock or the environment.
+/// The caller provides it; nothing here reads a repository, the clock or the process environment.
 #[derive(Debug, Clone)]
 pub struct PipelineContext {
     /// The pipeline's id.
     pub id: PipelineId,
     /// The pipeline's number within its project.
     pub iid: u64,
-    /// What started the pipeline, in GitLab's words; default `push`.
+    /// GitLab's name of the event that started the pipeline; default `push`.
     pub source: String,
-    /// When the pipeline was created.
+    /// The creation time of the pipeline.
     pub created_at: Timestamp,
-    /// Where the pipeline file is, relative to the project.
+    /// The path of the pipeline file, relative to the project.
     pub config_path: String,
     /// The project.
     pub project: Project,
     /// The commit.
     pub commit: Commit,
-    /// The merge request it runs for. Its commit and branch are in `commit` all the same.
+    /// The merge request it runs for; `commit` has its commit and branch as well.
     pub merge_request: Option<MergeRequest>,
     /// The pull request on another server it runs for.
     pub external_pull_request: Option<ExternalPullRequest>,
-    /// What the schedule that started it is for.
+    /// The description of the schedule that started it.
     pub schedule_description: Option<String>,
-    /// The call that started it.
+    /// The trigger call that started it.
     pub trigger: Option<Trigger>,
     /// The job that started it.
     pub upstream: Option<Upstream>,
-    /// The pipelines above it, if it is a child pipeline.
-    pub relatives: Vec<Relative>,
+    /// Its ancestor pipelines, if it is a child pipeline.
+    pub ancestors: Vec<AncestorPipeline>,
     /// The chat command that started it.
     pub chat: Option<Chat>,
-    /// Whether a Kubernetes cluster belongs to the project (`only: {kubernetes: active}`).
+    /// Whether the project has a Kubernetes cluster (`only: {kubernetes: active}`).
     pub kubernetes_active: bool,
-    /// Whether nothing is to be deployed now.
+    /// Whether a deploy freeze is in effect.
     pub deploy_freeze: bool,
-    /// The GitLab the pipeline believes to run on.
+    /// The URL of the GitLab that jobs see as their server.
     pub server_url: String,
-    /// The server's container registry; absent means `registry.` before the server's host.
+    /// The server's container registry; absent means the server's host with the prefix `registry.`.
     pub registry: Option<String>,
-    /// Where the server shows pages; absent means `pages.` before the server's host.
+    /// The domain of the server's pages; absent means the server's host with the prefix `pages.`.
     pub pages_domain: Option<String>,
-    /// Who started the pipeline.
+    /// The user who started the pipeline.
     pub user: User,
-    /// Where job sources come from. Its ref, commit and so on are taken from `commit`.
+    /// The repository of the sources; its ref and commit are taken from `commit`.
     pub git: GitInfo,
-    /// The variables from outside the file, in any order of their levels; within a level, later
-    /// ones win.
+    /// The variables from outside the file, levels in any order; within a level, later ones win.
     pub given: Vec<GivenVariable>,
-    /// How many jobs one job may need; default 50, as in GitLab.
+    /// The maximum number of needs of a job; default 50, as in GitLab.
     pub most_needs: usize,
-    /// The id of the first job; others follow.
+    /// The id of the first job; the others are consecutive.
     pub first_job_id: u64,
-    /// The longest a job without `timeout` may take; default one hour, as in GitLab.
+    /// The timeout of jobs without `timeout`; default one hour, as in GitLab.
     pub job_timeout: Duration,
 }
 
-/// Who started a pipeline.
+/// The user who started a pipeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct User {
     /// The user's id.
@@ -78,7 +77,7 @@ pub struct User {
     pub email: String,
 }
 
-/// What a pipeline runs for.
+/// The kind of ref a pipeline runs for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefKind {
     /// A branch.
@@ -99,11 +98,11 @@ impl fmt::Display for RefKind {
     }
 }
 
-/// What starts the pipeline of a merge request.
+/// The source of the pipeline of a merge request.
 const MERGE_REQUEST_SOURCE: &str = "merge_request_event";
 
-/// The sources of pipelines that a person or another system asked for, whatever the commit says.
-const ASKED_FOR: [&str; 7] = [
+/// The sources of explicitly requested pipelines, which `[ci skip]` does not affect.
+const EXPLICIT_SOURCES: [&str; 7] = [
     "api",
     MERGE_REQUEST_SOURCE,
     "parent_pipeline",
@@ -113,10 +112,10 @@ const ASKED_FOR: [&str; 7] = [
     "web",
 ];
 
-/// The longest a job may take when nothing else is said.
+/// The default timeout of jobs.
 const DEFAULT_JOB_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// How many jobs one job may need when nothing else is said.
+/// The default maximum number of needs of a job.
 const MOST_NEEDS: usize = 50;
 
 impl Default for PipelineContext {
@@ -134,7 +133,7 @@ impl Default for PipelineContext {
             schedule_description: None,
             trigger: None,
             upstream: None,
-            relatives: Vec::new(),
+            ancestors: Vec::new(),
             chat: None,
             kubernetes_active: false,
             deploy_freeze: false,
@@ -152,8 +151,8 @@ impl Default for PipelineContext {
 }
 
 impl PipelineContext {
-    /// Returns what the pipeline runs for. A merge request of which nothing is known but that it is
-    /// one counts too.
+    /// Returns the kind of ref the pipeline runs for. The source alone can identify a merge
+    /// request, without further data about it.
     pub fn ref_kind(&self) -> RefKind {
         if self.merge_request.is_some() || self.source == MERGE_REQUEST_SOURCE {
             return RefKind::MergeRequest;
@@ -164,25 +163,25 @@ impl PipelineContext {
         }
     }
 
-    /// Returns whether the commit's message asks for a pipeline of which no job runs (`[ci skip]`),
-    /// and nobody asked for the pipeline itself.
+    /// Returns whether the commit message asks to run no jobs (`[ci skip]`) and the pipeline was
+    /// not explicitly requested.
     pub fn is_skipped(&self) -> bool {
-        let is_asked_for = ASKED_FOR.contains(&self.source.as_str());
-        !is_asked_for && self.ref_kind() != RefKind::MergeRequest && self.commit.skips_ci()
+        let is_explicit = EXPLICIT_SOURCES.contains(&self.source.as_str());
+        !is_explicit && self.ref_kind() != RefKind::MergeRequest && self.commit.skips_ci()
     }
 
-    /// Returns the full name of what the pipeline runs for.
+    /// Returns the full name of the ref that the pipeline runs for.
     pub fn ref_path(&self) -> String {
         let merge_request = self.merge_request.as_ref();
         merge_request.map_or_else(|| self.commit.ref_path(), MergeRequest::ref_path)
     }
 
-    /// Returns the address of the project.
+    /// Returns the URL of the project.
     pub fn project_url(&self) -> String {
         self.url_of(&self.project)
     }
 
-    /// Returns the address of a project of the same server.
+    /// Returns the URL of a project on the same server.
     pub(super) fn url_of(&self, project: &Project) -> String {
         let server = self.server_url.trim_end_matches('/');
         format!("{server}/{}", project.path)

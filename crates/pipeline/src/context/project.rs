@@ -5,13 +5,13 @@ pub struct Project {
     pub id: u64,
     /// The id of its namespace.
     pub namespace_id: u64,
-    /// Its path with its namespace, for example `group/project`.
+    /// Its path including its namespace, for example `group/project`.
     pub path: String,
     /// Its title; empty means its name.
     pub title: String,
-    /// What it is about.
+    /// Its description.
     pub description: String,
-    /// Who sees it: `private`, `internal` or `public`; empty means `private`.
+    /// Its visibility: `private`, `internal` or `public`; empty means `private`.
     pub visibility: String,
     /// Its topics.
     pub topics: Vec<String>,

@@ -1,12 +1,13 @@
-//! References to variables in a text, as GitLab's server knows them: `$NAME`, `${NAME}` and `%NAME%`.
+//! References to variables in a text, in the syntax of GitLab's server: `$NAME`, `${NAME}` and
+//! `%NAME%`.
 //!
-//! Names have letters, digits and `_` and do not start with a digit; nothing else of a shell's
-//! grammar is known. [`executor_core::variable`] has the runner's grammar, which comes after it.
+//! Names consist of letters, digits and `_` and do not start with a digit; other shell syntax is
+//! not supported. [`executor_core::variable`] has the runner's syntax, which is applied later.
 
 use executor_core::variable::name_length;
 use std::borrow::Cow;
 
-/// Replaces the references in a text, in one pass; those to unknown variables by nothing.
+/// Expands the references in a text, in one pass; unknown variables become empty.
 ///
 /// # Examples
 ///
@@ -20,7 +21,7 @@ pub fn expand<V: AsRef<str>>(text: &str, look_up: impl Fn(&str) -> Option<V>) ->
     replace(text, Unknown::Removed, look_up)
 }
 
-/// Replaces the references in a text, in one pass; those to unknown variables stay.
+/// Expands the references in a text, in one pass; those to unknown variables stay.
 ///
 /// # Examples
 ///
@@ -37,10 +38,10 @@ pub fn expand_existing<V: AsRef<str>>(
     replace(text, Unknown::Kept, look_up)
 }
 
-/// Returns the names that [`expand_existing`] asks for, in the order of the text.
+/// Returns the names that [`expand_existing`] looks up, in text order.
 pub(crate) fn referenced(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
-    parts(text, Pairs::No, |part| {
+    parts(text, Escapes::No, |part| {
         if let Part::Reference { name, .. } = part {
             names.push(name);
         }
@@ -48,7 +49,7 @@ pub(crate) fn referenced(text: &str) -> Vec<&str> {
     names
 }
 
-/// What becomes of references to unknown variables.
+/// The treatment of references to unknown variables.
 #[derive(Clone, Copy, PartialEq)]
 enum Unknown {
     Removed,
@@ -64,8 +65,8 @@ fn replace<V: AsRef<str>>(
         return Cow::Borrowed(text);
     }
     let mut replaced = String::with_capacity(text.len());
-    // Here a doubled sign is no pair: the second one may start a reference.
-    parts(text, Pairs::No, |part| match part {
+    // Here `$$` is not an escape: the second sign may start a reference.
+    parts(text, Escapes::No, |part| match part {
         Part::Text(text) => replaced.push_str(text),
         Part::Reference { name, text } => match look_up(name) {
             Some(value) => replaced.push_str(value.as_ref()),
@@ -76,7 +77,7 @@ fn replace<V: AsRef<str>>(
     Cow::Owned(replaced)
 }
 
-/// Returns the names that the references in a text have; `$$` and `%%` are no references.
+/// Returns the names of the references in a text; `$$` and `%%` are escapes.
 pub(crate) fn references(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     each_part(text, |part| {
@@ -93,23 +94,23 @@ pub(super) enum Part<'t> {
     Reference { name: &'t str, text: &'t str },
 }
 
-/// Whether `$$` and `%%` are pairs that stay as they are.
+/// Whether `$$` and `%%` are escapes that stay unchanged.
 #[derive(Clone, Copy, PartialEq)]
-enum Pairs {
+enum Escapes {
     Yes,
     No,
 }
 
 /// Splits a value into text and references; `$$` and `%%` are text.
 pub(super) fn each_part<'t>(value: &'t str, visit: impl FnMut(Part<'t>)) {
-    parts(value, Pairs::Yes, visit);
+    parts(value, Escapes::Yes, visit);
 }
 
-fn parts<'t>(value: &'t str, pairs: Pairs, mut visit: impl FnMut(Part<'t>)) {
+fn parts<'t>(value: &'t str, escapes: Escapes, mut visit: impl FnMut(Part<'t>)) {
     let mut rest = value;
     while let Some(at) = rest.find(['$', '%']) {
         let tail = &rest[at..];
-        let (length, name) = reference(tail, pairs);
+        let (length, name) = reference(tail, escapes);
         match name {
             Some(name) => {
                 visit(Part::Text(&rest[..at]));
@@ -123,15 +124,15 @@ fn parts<'t>(value: &'t str, pairs: Pairs, mut visit: impl FnMut(Part<'t>)) {
     visit(Part::Text(rest));
 }
 
-/// Returns how long the reference at the start of `text` is, and its name; without a name, how much
-/// is plain text.
-fn reference(text: &str, pairs: Pairs) -> (usize, Option<&str>) {
+/// Returns the length and name of the reference at the start of `text`; without a name, the length
+/// is that of plain text.
+fn reference(text: &str, escapes: Escapes) -> (usize, Option<&str>) {
     let name_at = |from: usize| {
         let tail = &text[from..];
         let name = &tail[..name_length(tail)];
         (!name.is_empty()).then_some(name)
     };
-    if pairs == Pairs::Yes && (text.starts_with("$$") || text.starts_with("%%")) {
+    if escapes == Escapes::Yes && (text.starts_with("$$") || text.starts_with("%%")) {
         return (2, None);
     }
     if text.starts_with('%') {
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_stays() {
+    fn malformed_references_stay() {
         for text in [
             "",
             "${A",

@@ -2,7 +2,7 @@ use executor_core::job::{JobId, PipelineId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a trigger token's call brought along.
+/// The call with a trigger token that started a pipeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trigger {
     /// The body of the call, as JSON.
@@ -22,9 +22,9 @@ pub struct Upstream {
     pub job_id: u64,
 }
 
-/// A pipeline above this one, whose jobs' artifacts it can fetch (`needs:pipeline`).
+/// An ancestor pipeline, whose artifacts this one can fetch (`needs:pipeline`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Relative {
+pub struct AncestorPipeline {
     /// The pipeline.
     pub id: PipelineId,
     /// Its jobs by name.
@@ -36,9 +36,9 @@ pub struct Relative {
 pub struct Chat {
     /// The channel.
     pub channel: String,
-    /// What was written behind the command.
+    /// The arguments of the command.
     pub input: String,
-    /// Who wrote it.
+    /// The user who wrote it.
     pub user_id: String,
 }
 
@@ -47,16 +47,16 @@ pub struct Chat {
 pub struct ExternalPullRequest {
     /// Its number.
     pub iid: u64,
-    /// The repository its changes come from.
+    /// The source repository.
     pub source_repository: String,
-    /// The repository its changes go to.
+    /// The target repository.
     pub target_repository: String,
-    /// The branch its changes come from.
+    /// The source branch.
     pub source_branch: String,
-    /// The commit that branch points at.
+    /// The commit of that branch.
     pub source_sha: String,
-    /// The branch its changes go to.
+    /// The target branch.
     pub target_branch: String,
-    /// The commit that branch points at.
+    /// The commit of that branch.
     pub target_sha: String,
 }

@@ -7,10 +7,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What stands for a digest when none of the files is there.
+/// The digest when none of the files exists.
 const NO_FILES: &str = "default";
 
-/// The keys that files make, each computed once for all jobs that name the same files.
+/// The keys computed from files, each once for all jobs that name the same files.
 #[derive(Debug)]
 pub(super) struct CacheKeys<'a> {
     repository: &'a dyn Repository,
@@ -18,7 +18,7 @@ pub(super) struct CacheKeys<'a> {
     paths: Option<Paths>,
 }
 
-/// Files and what of them counts.
+/// Files, and whether their contents or last commits count.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Files {
     Contents(Vec<String>),
@@ -34,8 +34,8 @@ impl<'a> CacheKeys<'a> {
         }
     }
 
-    /// Puts in the keys that the files of a job's caches make.
-    pub(super) fn put_in(&mut self, definition: &mut Arc<JobDefinition>) -> Result<(), Problem> {
+    /// Replaces the files of a job's cache keys by the computed keys.
+    pub(super) fn resolve(&mut self, definition: &mut Arc<JobDefinition>) -> Result<(), Problem> {
         let caches = definition.cache.iter().flatten();
         if !caches.map(files_of).any(|files| files.is_some()) {
             return Ok(());
@@ -48,7 +48,7 @@ impl<'a> CacheKeys<'a> {
             };
             let key = self.key(index, files).map_err(|error| {
                 let name = &definition.name;
-                let message = format!("`{name}`: the key of its cache cannot be found: {error}");
+                let message = format!("`{name}`: the key of its cache cannot be computed: {error}");
                 Problem::new(message, None)
             })?;
             cache.key = Some(CacheKeyDefinition::Text(key));
@@ -100,7 +100,7 @@ impl<'a> CacheKeys<'a> {
         Ok(digest)
     }
 
-    /// Returns the paths that names stand for; a `*` in one stands for any number of files.
+    /// Returns the paths that names match; a name with `*` can match any number of files.
     fn existing(&mut self, names: &[String]) -> Result<Vec<String>, RepositoryError> {
         let mut existing = Vec::new();
         for name in names {
@@ -113,7 +113,7 @@ impl<'a> CacheKeys<'a> {
                 None => Arc::clone(self.paths.insert(self.repository.files()?)),
             };
             let wildcard = Wildcard::new(name);
-            existing.extend(paths.iter().filter(|path| wildcard.fits(path)).cloned());
+            existing.extend(paths.iter().filter(|path| wildcard.is_match(path)).cloned());
         }
         Ok(existing)
     }
@@ -126,8 +126,8 @@ fn files_of(cache: &CacheDefinition) -> Option<&CacheKeyFiles> {
     }
 }
 
-/// Returns what stands before the digest when the file does not say: the place of the cache, and
-/// the names of its files without their endings.
+/// Returns the default prefix of a key: the index of the cache, and the names of its files without
+/// extensions.
 fn prefix(index: usize, key: &CacheKeyFiles) -> String {
     let stem = |file: &String| file.split('.').next().unwrap_or_default().to_owned();
     match &key.files {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn files_make_a_key_of_their_sorted_ids() {
+    fn the_key_is_a_digest_of_the_sorted_ids_of_files() {
         let files = |files: &[&str], prefix: Option<&str>| CacheKeyFiles {
             files: Some(files.iter().map(|&file| file.to_owned()).collect()),
             prefix: prefix.map(ToOwned::to_owned),

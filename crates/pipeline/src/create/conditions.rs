@@ -2,32 +2,32 @@ use super::{JobLayers, Problem, Values};
 use crate::context::PipelineContext;
 use crate::repository::Repository;
 use crate::resolve::ResolvedJob;
-use crate::rules::{FileAnswers, Rule, RuleContext, RuleError, first_match};
+use crate::rules::{self, FileConditions, Rule, RuleContext, RuleError};
 
-/// Answers the conditions of rules, from the situation and the repository.
+/// Evaluates the conditions of rules against the situation and the repository.
 #[derive(Debug)]
 pub struct Conditions<'a> {
     context: &'a PipelineContext,
-    files: FileAnswers<'a>,
+    files: FileConditions<'a>,
 }
 
 impl<'a> Conditions<'a> {
     /// Creates the conditions of one situation.
     pub fn new(context: &'a PipelineContext, repository: &'a dyn Repository) -> Self {
-        let files = FileAnswers::new(repository);
+        let files = FileConditions::new(repository);
         Self { context, files }
     }
 
-    /// Returns the place of the first rule of which all conditions hold.
-    pub(super) fn first_holding(
+    /// Returns the index of the first rule that matches.
+    pub(super) fn first_match(
         &self,
         rules: &[Rule],
         layers: &JobLayers<'_>,
     ) -> Result<Option<usize>, Problem> {
-        self.with(rules, layers, |context| first_match(rules, context))
+        self.with(rules, layers, |context| rules::first_match(rules, context))
     }
 
-    /// Returns whether `only` and `except` let a job in.
+    /// Returns whether `only` and `except` keep a job in the pipeline.
     pub(super) fn policies_keep(
         &self,
         resolved: &ResolvedJob,
@@ -51,26 +51,26 @@ impl<'a> Conditions<'a> {
         })
     }
 
-    /// Calls `ask` with the context in which `rules` are evaluated.
+    /// Calls `evaluate` with the context in which `rules` are evaluated.
     ///
     /// # Errors
     ///
-    /// Returns the error of `ask`, as a problem with its location.
+    /// Returns the error of `evaluate`, as a problem with its location.
     pub fn with<T>(
         &self,
         rules: &[Rule],
         layers: &JobLayers<'_>,
-        ask: impl FnOnce(&RuleContext<'_>) -> Result<T, RuleError>,
+        evaluate: impl FnOnce(&RuleContext<'_>) -> Result<T, RuleError>,
     ) -> Result<T, Problem> {
         let values = file_texts(rules).map(|texts| layers.values_of(&texts));
-        // A cycle among variables is reported where all variables are expanded.
+        // Cycles among variables are reported by the checks of the pipeline.
         let values = Values(values.and_then(Result::ok).unwrap_or_default());
         let context = RuleContext {
             variables: layers,
             expanded: &values,
             files: &self.files,
         };
-        ask(&context).map_err(|error| Problem {
+        evaluate(&context).map_err(|error| Problem {
             message: error.message,
             span: error.span,
             help: error.help.map(ToOwned::to_owned),
@@ -83,7 +83,7 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// Returns all texts of rules in which variables are replaced, if any refers to one.
+/// Returns all texts of rules that refer to variables in conditions on files, joined.
 fn file_texts(rules: &[Rule]) -> Option<String> {
     let changes = rules.iter().filter_map(|rule| rule.changes.as_deref());
     let changes = changes.flat_map(|changes| changes.paths.iter().chain(&changes.compare_to));

@@ -8,111 +8,112 @@ use std::fmt;
 use std::sync::Arc;
 use yaml::source::Span;
 
-/// A pipeline as its situation makes it.
+/// The pipeline of a file in one situation.
 #[derive(Debug, Clone, Default)]
 pub struct Creation {
-    /// Why there is no pipeline; absent when there is one.
+    /// Why the pipeline was not created; absent when it was.
     pub refusal: Option<Refusal>,
-    /// Whether the commit's message asks for a pipeline of which no job runs (`[ci skip]`).
+    /// Whether the commit message asks for a pipeline without running jobs (`[ci skip]`).
     pub is_skipped: bool,
-    /// Its name (`workflow:name`), expanded: what jobs know.
+    /// Its expanded name (`workflow:name`), as passed to jobs.
     pub name: Option<String>,
-    /// The name as it may be shown, without the values of secrets.
+    /// The name for display, with secrets masked.
     pub shown_name: Option<String>,
     /// The stages in order, `.pre` and `.post` included.
     pub stages: Vec<String>,
     /// The variables of the top level of the file.
     pub global_variables: Arc<Variables>,
-    /// The variables of the workflow rule that held, which win over those.
+    /// The variables of the workflow rule that matched, which override the global ones.
     pub workflow_variables: Arc<Variables>,
-    /// The rule of `workflow` that held, by its place in the list.
+    /// The index of the `workflow` rule that matched.
     pub workflow_rule: Option<usize>,
     /// What is cancelled, and when.
     pub auto_cancel: AutoCancel,
-    /// All jobs of the file in its order, also those that are not in the pipeline.
+    /// All jobs in file order, including those that are not in the pipeline.
     pub jobs: Vec<CreatedJob>,
 }
 
 /// A job and whether it is in the pipeline.
 #[derive(Debug, Clone)]
 pub struct CreatedJob {
-    /// The job before any rule was looked at.
+    /// The job before the evaluation of rules.
     pub resolved: ResolvedJob,
-    /// The job as the rule that held left it; [`Creation::complete`] adds its rules and variables.
+    /// The job as changed by the rule that matched; [`Creation::complete`] adds its rules and
+    /// variables.
     pub definition: Arc<JobDefinition>,
     /// Whether it is in the pipeline.
     pub is_included: bool,
-    /// The rule that decided, by its place in the list; absent when none held, or there are none.
+    /// The index of the rule that matched; absent when none did, or there are none.
     pub rule: Option<usize>,
 }
 
-/// Why there is no pipeline, or none with these jobs.
+/// Why a pipeline was not created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The reason.
     pub reason: RefusalReason,
-    /// What is the matter; never empty.
+    /// The details; never empty.
     pub problems: Vec<Problem>,
 }
 
-/// One thing that keeps a pipeline from being created.
+/// A problem that prevents the creation of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What is the matter, in one sentence without a final dot.
+    /// The problem, in one sentence without a final dot.
     pub message: String,
-    /// The place in the file.
+    /// The location in the file.
     pub span: Option<Span>,
-    /// What can be done about it.
+    /// A suggestion for the user.
     pub help: Option<String>,
 }
 
-/// The kinds of reasons for which there is no pipeline.
+/// The kinds of reasons for a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefusalReason {
-    /// `workflow:rules` say no.
+    /// `workflow:rules` prevent it.
     WorkflowRules,
-    /// No job is left, or only jobs in `.pre` and `.post`.
+    /// The pipeline would have no jobs, or only jobs in `.pre` and `.post`.
     NoJobs,
-    /// A job cannot be made: a need is missing, variables refer to each other in a circle, or a
-    /// ref to compare with is not there.
+    /// A job cannot be created: a need is missing, variables refer to each other in a cycle, or a
+    /// ref to compare with does not exist.
     SeedError,
 }
 
-/// What leaves a job out of a pipeline.
+/// Why a job is not in a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LeftOutBy {
-    /// The rule of this number, from 1, holds and says `never`.
+    /// The rule with this number, from 1, matches and has `when: never`.
     Rule(usize),
-    /// None of its rules holds.
+    /// None of its rules matches.
     NoRule,
-    /// Its `only` or `except`; also the `only` that jobs have by themselves.
+    /// Its `only` or `except`, including the default `only`.
     Policy,
 }
 
 impl fmt::Display for LeftOutBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rule(number) => write!(f, "its rule {number} holds and says `never`"),
-            Self::NoRule => f.write_str("none of its rules holds"),
-            Self::Policy => f.write_str("its `only` or `except` leaves it out"),
+            Self::Rule(number) => write!(f, "its rule {number} matches with `when: never`"),
+            Self::NoRule => f.write_str("none of its rules matches"),
+            Self::Policy => f.write_str("its `only` or `except` excludes it"),
         }
     }
 }
 
 impl Creation {
-    /// Returns the jobs that are in the pipeline: by stage, within a stage in the order of the file.
+    /// Returns the jobs in the pipeline by stage, within a stage in file order.
     pub fn included(&self) -> Vec<&CreatedJob> {
-        let places = self.stage_places();
+        let indices = self.stage_indices();
         let jobs = self.jobs.iter().filter(|job| job.is_included);
         let mut jobs: Vec<&CreatedJob> = jobs.collect();
-        jobs.sort_by_key(|job| places.get(&*job.definition.stage));
+        jobs.sort_by_key(|job| indices.get(&*job.definition.stage));
         jobs
     }
 
-    /// Returns the places of all stages by name; the first of a name counts.
-    pub fn stage_places(&self) -> HashMap<&str, usize> {
-        let places = self.stages.iter().enumerate().rev();
-        places.map(|(at, name)| (name.as_str(), at)).collect()
+    /// Returns the indices of all stages by name; the first of a name counts.
+    pub fn stage_indices(&self) -> HashMap<&str, usize> {
+        let indexed = self.stages.iter().enumerate().rev();
+        indexed.map(|(at, name)| (name.as_str(), at)).collect()
     }
 
     /// Returns the job of this expanded name, in the pipeline or not.
@@ -122,12 +123,12 @@ impl Creation {
 }
 
 impl CreatedJob {
-    /// Returns the name, with what `parallel` adds to it.
+    /// Returns the expanded name, with the suffix from `parallel`.
     pub fn name(&self) -> &str {
         &self.definition.name
     }
 
-    /// Returns the job as a selector sees it.
+    /// Returns the job's name for selectors.
     pub fn named(&self) -> NamedJob<'_> {
         let named = NamedJob::new(self.name(), &self.resolved.matrix);
         match self.definition.parallel_total {
@@ -136,7 +137,7 @@ impl CreatedJob {
         }
     }
 
-    /// Returns what leaves the job out; only to be asked of a job that is not in the pipeline.
+    /// Returns why the job is not in the pipeline; meaningful only if it is not.
     pub fn left_out_by(&self) -> LeftOutBy {
         match (self.rule, &self.resolved.rules) {
             (Some(at), _) => LeftOutBy::Rule(at + 1),
@@ -145,14 +146,14 @@ impl CreatedJob {
         }
     }
 
-    /// Returns the rule that held.
-    pub fn held_rule(&self) -> Option<&Rule> {
+    /// Returns the rule that matched.
+    pub fn matching_rule(&self) -> Option<&Rule> {
         self.resolved.rules.entries().get(self.rule?)
     }
 
-    /// Returns the variables of the rule that held.
+    /// Returns the variables of the rule that matched.
     pub fn rule_variables(&self) -> Option<&Variables> {
-        self.held_rule().map(|rule| &rule.variables)
+        self.matching_rule().map(|rule| &rule.variables)
     }
 }
 
@@ -162,8 +163,8 @@ impl Refusal {
         Self { reason, problems }
     }
 
-    /// Returns whether nothing of the pipeline can be planned. Jobs that somebody names may run
-    /// although they alone make no pipeline.
+    /// Returns whether nothing can be planned. Jobs selected by name may run even if they alone
+    /// form no pipeline.
     pub(crate) fn forbids(&self, is_named: bool) -> bool {
         match self.reason {
             RefusalReason::SeedError => true,
@@ -189,7 +190,7 @@ impl Problem {
 }
 
 impl RefusalReason {
-    /// Returns the word that stands for it in JSON.
+    /// Returns the word used in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::WorkflowRules => "workflow",

@@ -3,11 +3,11 @@ use crate::config::Variables;
 use executor_core::job::JobDefinition;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// A created pipeline in the shape that `plan --json` prints.
+/// A created pipeline as printed by `plan --json`.
 ///
-/// `stages` are all stages, `.pre` and `.post` included. `variables` are those of the top level of
-/// the file with those of the workflow rule; a job's `variables` are all that the file gives it.
-/// What is given from outside the file is in neither, so no secret is. `jobs` are those in the
+/// `stages` are all stages, including `.pre` and `.post`. `variables` are the global ones merged
+/// with those of the workflow rule; a job's `variables` are all that the file defines for it.
+/// Variables from outside the file, which may be secret, are omitted. `jobs` are those in the
 /// pipeline, by stage; without a pipeline there are none, and `reason` is `workflow`, `no_jobs` or
 /// `seed_error`.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ impl Serialize for PlanDocument<'_> {
     }
 }
 
-/// The jobs, made one after the other: a pipeline may have ten thousand.
+/// The jobs, completed one at a time: a pipeline may have ten thousand.
 struct Jobs<'c>(&'c Creation);
 
 impl Serialize for Jobs<'_> {
@@ -50,14 +50,14 @@ impl<'c> PlanDocument<'c> {
 }
 
 impl Creation {
-    /// Returns the pipeline in the shape that `plan --json` prints.
+    /// Returns the pipeline for `plan --json`.
     pub fn document(&self) -> PlanDocument<'_> {
         PlanDocument(self)
     }
 
-    /// Returns what a job is, with its rules as they were written and all variables that the file
-    /// gives it: those of the top level, of the workflow rule, of the job and of its rule, of which
-    /// later ones win.
+    /// Returns a job's definition with its rules as written and all variables of the file: the
+    /// global ones, those of the workflow rule, of the job and of its rule; later ones override
+    /// earlier ones.
     pub fn complete(&self, job: &CreatedJob) -> JobDefinition {
         let shared = [&*self.global_variables, &*self.workflow_variables];
         job.resolved
@@ -71,7 +71,7 @@ impl Creation {
         merged
     }
 
-    /// Returns what keeps the pipeline from being created; none when it is.
+    /// Returns the problems that prevented the creation; none when the pipeline was created.
     pub fn problems(&self) -> &[Problem] {
         self.refusal
             .as_ref()

@@ -6,18 +6,18 @@ use crate::rules::Rule;
 use executor_core::job::{JobDefinition, SchedulingKind, When};
 use std::sync::Arc;
 
-/// Decides whether a job is in the pipeline, and what it is there.
+/// Decides whether a job is in the pipeline, and applies the rule that matched.
 ///
 /// # Errors
 ///
-/// When a condition cannot be answered.
+/// When a condition cannot be evaluated.
 pub(super) fn decide(
     resolved: &ResolvedJob,
     conditions: &Conditions<'_>,
     layers: &Layers<'_>,
 ) -> Result<CreatedJob, Problem> {
     let definition = &resolved.definition;
-    let sight = layers.of_job(definition, &resolved.inherited_variables, None);
+    let job_layers = layers.of_job(definition, &resolved.inherited_variables, None);
     let created = |is_included: bool, rule: Option<usize>, definition: &Arc<JobDefinition>| {
         Ok(CreatedJob {
             resolved: resolved.clone(),
@@ -27,10 +27,10 @@ pub(super) fn decide(
         })
     };
     let RulesKeyword::Given(rules) = &resolved.rules else {
-        let keeps = conditions.policies_keep(resolved, &sight)?;
+        let keeps = conditions.policies_keep(resolved, &job_layers)?;
         return created(keeps, None, definition);
     };
-    let Some(at) = conditions.first_holding(rules, &sight)? else {
+    let Some(at) = conditions.first_match(rules, &job_layers)? else {
         return created(false, None, definition);
     };
     let rule = &rules[at];
@@ -41,11 +41,11 @@ pub(super) fn decide(
     created(true, Some(at), changed.as_ref().unwrap_or(definition))
 }
 
-/// Returns the definition as a rule that holds makes it; absent when it changes nothing, which lets
-/// thousands of jobs share what they are.
+/// Applies a rule that matched to the definition; returns nothing when it changes nothing, so that
+/// thousands of jobs can share definitions.
 ///
-/// A job that is manual by itself may fail, whatever the rule says of `when`; a job that a rule makes
-/// manual blocks the pipeline unless the rule says that it may fail.
+/// A job that is manual by itself may fail, regardless of the rule's `when`; a job that a rule
+/// makes manual blocks the pipeline unless the rule allows its failure.
 fn with_rule(resolved: &ResolvedJob, rule: &Rule, at: usize) -> Option<Arc<JobDefinition>> {
     let mut changed = Arc::clone(&resolved.definition);
     let when = rule.when.or(resolved.when).unwrap_or_default();
@@ -67,7 +67,7 @@ fn with_rule(resolved: &ResolvedJob, rule: &Rule, at: usize) -> Option<Arc<JobDe
     if rule.interruptible.is_some() && rule.interruptible != changed.interruptible {
         Arc::make_mut(&mut changed).interruptible = rule.interruptible;
     }
-    // An empty list leaves the job's own needs: so GitLab does, against its documentation.
+    // An empty list keeps the job's own needs, as in GitLab, contrary to its documentation.
     let needs = resolved.rule_needs.get(at).and_then(Option::as_ref);
     if let Some(needs) = needs.filter(|found| !found.needs.is_empty() || !found.cross.is_empty()) {
         let changed = Arc::make_mut(&mut changed);

@@ -1,4 +1,4 @@
-use super::own_layers::OwnLayers;
+use super::definition_layers::DefinitionLayers;
 use crate::config::{Inherited, Variables};
 use crate::context::{GivenVariable, PipelineContext};
 use crate::expression;
@@ -9,31 +9,31 @@ use std::fmt;
 
 /// The variables that all jobs of a pipeline share.
 ///
-/// A later layer wins over an earlier one: predefined variables, those of the top level of the file,
-/// of the workflow rule, of the job with its matrix, of the rule, then GitLab's variables of the
-/// user, then what was given from outside, by its level.
+/// A later layer overrides an earlier one: predefined variables, global ones of the file, those of
+/// the workflow rule, of the job with its matrix, of the rule, then GitLab's variables of the user,
+/// then those set from outside, by their level.
 #[derive(Debug)]
 pub struct Layers<'a> {
     context: &'a PipelineContext,
     predefined: &'a JobVariables,
     global: &'a Variables,
     workflow: &'a Variables,
-    /// What jobs without an environment are given.
+    /// The outside variables of jobs without an environment.
     everywhere: Given<'a>,
-    /// Whether some variables are for some environments only.
+    /// Whether some outside variables are limited to environments.
     has_scopes: bool,
 }
 
-/// The variables one job sees, or the workflow.
+/// The variables visible to one job or to the workflow.
 #[derive(Debug)]
 pub struct JobLayers<'a> {
     shared: &'a Layers<'a>,
-    job: Option<OwnLayers<'a>>,
-    /// What it is given where that is not the same for all.
+    job: Option<DefinitionLayers<'a>>,
+    /// The outside variables of its environment, if some are limited to environments.
     scoped: Option<Given<'a>>,
 }
 
-/// Where a variable comes from, the weakest first.
+/// The origin of a variable, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layer {
     /// Predefined for one job, such as `CI_JOB_NAME`.
@@ -42,11 +42,11 @@ pub enum Layer {
     Predefined,
     /// `variables` at the top level of the file.
     Global,
-    /// The workflow rule that holds.
+    /// The workflow rule that matched.
     Workflow,
     /// `variables` of the job, and its matrix.
     Own,
-    /// The rule of the job that holds.
+    /// The rule of the job that matched.
     Rule,
     /// GitLab's variables of the user, such as `GITLAB_USER_NAME`.
     User,
@@ -63,13 +63,13 @@ pub struct LayeredVariable<'a> {
     pub value: &'a str,
     /// Whether references in its value are not expanded.
     pub is_raw: bool,
-    /// Where it comes from.
+    /// Its origin.
     pub layer: Layer,
-    /// The variable as it was given, in [`Layer::Given`].
+    /// The variable as set from outside, in [`Layer::Given`].
     pub given: Option<&'a GivenVariable>,
 }
 
-/// Shows no value, which may be a secret.
+/// Omits the value, which may be a secret.
 impl fmt::Debug for LayeredVariable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LayeredVariable")
@@ -83,8 +83,8 @@ impl fmt::Debug for LayeredVariable<'_> {
 struct Given<'a> {
     /// The weakest first.
     list: Vec<&'a GivenVariable>,
-    /// The places of those that win.
-    places: HashMap<&'a str, usize>,
+    /// The indices of the effective ones, by name.
+    indices: HashMap<&'a str, usize>,
 }
 
 /// The layers, the strongest first.
@@ -99,23 +99,24 @@ const STRONGEST_FIRST: [Layer; 8] = [
     Layer::Job,
 ];
 
-/// How GitLab's variables of the user begin: unlike other predefined ones they win over the file.
+/// The prefix of GitLab's variables of the user, which, unlike other predefined ones, override the
+/// file.
 const USER: &str = "GITLAB_USER_";
 
 impl<'a> Given<'a> {
     fn of(context: &'a PipelineContext, environment: Option<&str>) -> Self {
         let list = context.given_for(environment);
-        let places = list.iter().enumerate();
-        let places = places.map(|(at, given)| (given.variable.key.as_str(), at));
+        let indices = list.iter().enumerate();
+        let indices = indices.map(|(at, given)| (given.variable.key.as_str(), at));
         Self {
-            places: places.collect(),
+            indices: indices.collect(),
             list,
         }
     }
 }
 
 impl<'a> Layers<'a> {
-    /// Returns the layers of a pipeline; `predefined` are those that are known in its phase.
+    /// Returns the layers of a pipeline; `predefined` are the variables known in its phase.
     pub fn new(
         context: &'a PipelineContext,
         predefined: &'a JobVariables,
@@ -124,7 +125,7 @@ impl<'a> Layers<'a> {
     ) -> Self {
         let mut given = context.given.iter();
         Self {
-            has_scopes: given.any(|given| given.fit(None).is_none()),
+            has_scopes: given.any(|given| given.scope_match(None).is_none()),
             everywhere: Given::of(context, None),
             context,
             predefined,
@@ -133,7 +134,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// Returns what the workflow sees.
+    /// Returns the variables visible to the workflow.
     pub fn of_pipeline(&self) -> JobLayers<'_> {
         JobLayers {
             shared: self,
@@ -142,14 +143,14 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// Returns what a job sees; `rule` are the variables of its rule that held.
+    /// Returns the variables visible to a job; `rule` are those of the rule that matched.
     pub fn of_job<'j>(
         &'j self,
         definition: &'j JobDefinition,
         inherited: &'j Inherited,
         rule: Option<&'j Variables>,
     ) -> JobLayers<'j> {
-        let own = OwnLayers::new(definition, inherited, rule);
+        let own = DefinitionLayers::new(definition, inherited, rule);
         let mut layers = JobLayers {
             shared: self,
             job: Some(own),
@@ -165,13 +166,13 @@ impl<'a> Layers<'a> {
 }
 
 impl<'a> JobLayers<'a> {
-    /// Returns the variable of this name that wins.
+    /// Returns the effective variable of this name.
     pub(crate) fn find(&self, name: &str) -> Option<LayeredVariable<'_>> {
         let mut layers = STRONGEST_FIRST.into_iter();
         layers.find_map(|layer| self.find_in(layer, name))
     }
 
-    /// Returns the variables of this name in all layers, the one that wins first.
+    /// Returns the variables of this name in all layers, the effective one first.
     pub fn find_all(&self, name: &str) -> Vec<LayeredVariable<'_>> {
         let mut found = Vec::new();
         for layer in STRONGEST_FIRST {
@@ -191,7 +192,7 @@ impl<'a> JobLayers<'a> {
         match layer {
             Layer::Given => {
                 let given = self.given();
-                let at = *given.places.get(name)?;
+                let at = *given.indices.get(name)?;
                 Some(LayeredVariable::given(given.list[at]))
             }
             Layer::User => name
@@ -231,12 +232,12 @@ impl<'a> JobLayers<'a> {
         name: &str,
     ) -> Option<LayeredVariable<'f>> {
         let found = LayeredVariable::written(layer, variables, name)?;
-        let is_inherited = |own: &OwnLayers<'_>| own.inherited.includes(name);
+        let is_inherited = |own: &DefinitionLayers<'_>| own.inherited.includes(name);
         self.job.as_ref().is_none_or(is_inherited).then_some(found)
     }
 
-    /// Returns the variables that the file and its user give, without predefined ones, each that
-    /// wins: those of the file in its order first.
+    /// Returns the effective variables from the file and from outside, without predefined ones;
+    /// those of the file come first, in file order.
     pub fn given_and_written(&self) -> Vec<LayeredVariable<'_>> {
         let own = self.job.as_ref();
         let of_job = own.and_then(|own| own.definition.job_variables.as_ref());
@@ -253,13 +254,14 @@ impl<'a> JobLayers<'a> {
         let names = written.chain(given).filter(|name| seen.insert(*name));
         let names: Vec<&str> = names.collect();
         let found = names.into_iter().filter_map(|name| self.find(name));
-        // A name of the top level that the job does not inherit may be a predefined one.
-        let is_ours =
+        // A global variable that the job does not inherit may have the name of a predefined one.
+        let is_not_predefined =
             |found: &LayeredVariable<'_>| found.layer.is_written() || found.given.is_some();
-        found.filter(is_ours).collect()
+        found.filter(is_not_predefined).collect()
     }
 
-    /// Returns the variables that the file gives the job, in its order, each that wins among them.
+    /// Returns the variables that the file defines for the job, in file order, after precedence
+    /// among them.
     pub(crate) fn written(&self) -> Vec<LayeredVariable<'_>> {
         const STRONGEST_FIRST: [Layer; 4] =
             [Layer::Rule, Layer::Own, Layer::Workflow, Layer::Global];
@@ -278,24 +280,24 @@ impl<'a> JobLayers<'a> {
         found.collect()
     }
 
-    /// Returns the names of the predefined variables that are the same for all jobs.
+    /// Returns the names of the predefined variables that all jobs share.
     pub fn predefined_names(&self) -> impl Iterator<Item = &str> {
         let shared = self.shared.predefined.iter();
         shared.map(|variable| variable.key.as_str())
     }
 
-    /// Returns the name of the job's environment, with all variables replaced.
+    /// Returns the expanded name of the job's environment.
     ///
-    /// Variables that belong to environments, or tell of them, have no part in it.
+    /// Variables that depend on the environment are not available in it.
     pub fn environment(&self) -> Option<String> {
         let own = self.job.as_ref()?;
         let name = &own.definition.environment.as_ref()?.name;
-        let sight = JobLayers {
+        let layers = JobLayers {
             shared: self.shared,
             job: Some(own.without_environment()),
             scoped: None,
         };
-        Some(sight.expand(name).unwrap_or_else(|_| name.clone()))
+        Some(layers.expand(name).unwrap_or_else(|_| name.clone()))
     }
 }
 
@@ -310,7 +312,7 @@ impl expression::Variables for JobLayers<'_> {
 }
 
 impl Layer {
-    /// Returns whether the file writes its variables.
+    /// Returns whether its variables are defined in the file.
     pub(crate) fn is_written(self) -> bool {
         matches!(self, Self::Global | Self::Workflow | Self::Own | Self::Rule)
     }
@@ -338,13 +340,13 @@ impl<'a> LayeredVariable<'a> {
         })
     }
 
-    /// Returns whether the value must not be shown.
+    /// Returns whether the value must be masked.
     pub fn is_secret(&self) -> bool {
         let variable = self.given.map(|given| &given.variable);
         variable.is_some_and(|variable| variable.masked || !variable.public)
     }
 
-    /// Returns the variable as a job gets it.
+    /// Returns the variable in the form a job receives.
     pub fn to_variable(self) -> JobVariable {
         match self.given {
             Some(given) => given.variable.clone(),

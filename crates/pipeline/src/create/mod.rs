@@ -1,20 +1,19 @@
-//! From a resolved pipeline and a situation to the jobs that run in it: `workflow`, `rules`, `only`
-//! and `except` are decided here.
+//! Creates the pipeline of a situation: evaluates `workflow`, `rules`, `only` and `except` of a
+//! resolved pipeline.
 //!
 //! The steps are GitLab's: the workflow decides whether there is a pipeline, each job's rules
-//! decide whether and how it is in it, and only then what the jobs that are left need is looked
-//! for. Variables are layers that jobs share: a job looks names up in them one by one, so that ten
-//! thousand jobs never have ten thousand maps.
+//! decide whether and how it is included, and only then the needs of the included jobs are checked.
+//! Variables are layers that jobs share and look names up in, so that ten thousand jobs do not need
+//! ten thousand maps.
 
 mod cache_key;
-mod circles;
+mod checks;
 mod conditions;
 mod creation;
+mod definition_layers;
 mod document;
 mod job;
 mod layers;
-mod needs;
-mod own_layers;
 mod pipeline;
 mod values;
 mod workflow;

@@ -1,8 +1,7 @@
 use super::cache_key::CacheKeys;
 use super::conditions::Conditions;
 use super::{
-    CreatedJob, Creation, JobLayers, Layers, Problem, Refusal, RefusalReason, circles, job, needs,
-    workflow,
+    CreatedJob, Creation, JobLayers, Layers, Problem, Refusal, RefusalReason, checks, job, workflow,
 };
 use crate::config::{FIRST_STAGE, LAST_STAGE, Variables};
 use crate::context::{Phase, PipelineContext};
@@ -10,9 +9,9 @@ use crate::repository::Repository;
 use crate::resolve::ResolvedPipeline;
 use std::sync::Arc;
 
-/// Creates the pipeline of a situation, or says why there is none.
+/// Creates the pipeline of a situation, or returns why there is none.
 ///
-/// Whatever is wrong with several jobs is told of all of them.
+/// Problems of several jobs are all reported.
 pub fn create(
     resolved: &ResolvedPipeline,
     context: &PipelineContext,
@@ -48,7 +47,7 @@ pub fn create(
     creation.jobs = jobs(resolved, &conditions, &layers, &mut problems);
     let mut keys = CacheKeys::new(repository);
     for job in creation.jobs.iter_mut().filter(|job| job.is_included) {
-        if let Err(problem) = keys.put_in(&mut job.definition) {
+        if let Err(problem) = keys.resolve(&mut job.definition) {
             let span = job.resolved.span;
             problems.push(Problem { span, ..problem });
         }
@@ -69,7 +68,7 @@ pub fn create(
     creation
 }
 
-/// Decides job by job; a job whose conditions have no answer is left out, and told of.
+/// Decides job by job; a job whose conditions cannot be evaluated is excluded and reported.
 fn jobs(
     resolved: &ResolvedPipeline,
     conditions: &Conditions<'_>,
@@ -90,15 +89,15 @@ fn jobs(
     resolved.jobs.iter().map(decide).collect()
 }
 
-/// Returns why there is no pipeline of these jobs, although the workflow wants one.
+/// Returns why the pipeline is refused although the workflow permits it.
 fn refusal(
     creation: &Creation,
     context: &PipelineContext,
     layers: &Layers<'_>,
     mut problems: Vec<Problem>,
 ) -> Option<Refusal> {
-    needs::check(&creation.jobs, context, &mut problems);
-    circles::check(&creation.jobs, layers, &mut problems);
+    checks::check_needs(&creation.jobs, context, &mut problems);
+    checks::check_variables(&creation.jobs, layers, &mut problems);
     if !problems.is_empty() {
         let reason = RefusalReason::SeedError;
         return Some(Refusal { reason, problems });
@@ -109,9 +108,9 @@ fn refusal(
         .filter(|job| job.is_included)
         .peekable();
     let message = if included.peek().is_none() {
-        "there is no pipeline: no job is left for it"
+        "there is no pipeline: it would have no jobs"
     } else if included.all(is_edge) {
-        "there is no pipeline: only jobs in `.pre` and `.post` are left for it"
+        "there is no pipeline: it would have only jobs in `.pre` and `.post`"
     } else {
         return None;
     };
@@ -125,8 +124,8 @@ fn is_edge(job: &CreatedJob) -> bool {
 }
 
 impl Creation {
-    /// Returns what the variables of a job are looked up in; `layers` hold what all jobs share.
-    pub fn sight<'l>(job: &'l CreatedJob, layers: &'l Layers<'_>) -> JobLayers<'l> {
+    /// Returns the variables visible to a job; `layers` are those all jobs share.
+    pub fn job_layers<'l>(job: &'l CreatedJob, layers: &'l Layers<'_>) -> JobLayers<'l> {
         let inherited = &job.resolved.inherited_variables;
         layers.of_job(&job.definition, inherited, job.rule_variables())
     }

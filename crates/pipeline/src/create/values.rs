@@ -1,4 +1,4 @@
-//! Texts in which the values of variables are put, and what those values refer to in turn.
+//! Expands variables in texts, including the references in their values.
 
 use super::JobLayers;
 use crate::context::{ExpandError, Kept, expand, referenced, references, sort_and_expand};
@@ -8,8 +8,8 @@ use indexmap::IndexMap;
 use std::collections::{HashMap, HashSet};
 
 impl JobLayers<'_> {
-    /// Replaces the references in a text and in the values put in, those to unknown variables by
-    /// nothing: GitLab's way for the texts it needs itself.
+    /// Replaces the references in a text and in the inserted values; unknown variables become
+    /// empty, as in the texts that GitLab expands itself.
     pub(crate) fn expand(&self, text: &str) -> Result<String, ExpandError> {
         if !text.contains(['$', '%']) {
             return Ok(text.to_owned());
@@ -19,7 +19,7 @@ impl JobLayers<'_> {
         Ok(expand(text, look_up).into_owned())
     }
 
-    /// Returns whether a text refers to a secret, or to what a secret is put into.
+    /// Returns whether a text refers to a secret, directly or through other variables.
     pub fn names_secret(&self, text: &str) -> bool {
         let values = self.values_of(text).unwrap_or_default();
         let names = referenced(text).into_iter();
@@ -27,8 +27,8 @@ impl JobLayers<'_> {
         found.any(|variable| variable.masked)
     }
 
-    /// Returns the variables that a text refers to, directly or by others, with the references among
-    /// them replaced. What a secret is put into is a secret too.
+    /// Returns the variables that a text refers to, directly or through others, with the references
+    /// among them replaced. A variable that contains a secret is a secret too.
     ///
     /// # Errors
     ///
@@ -37,13 +37,13 @@ impl JobLayers<'_> {
         self.values_with(text, Kept::default())
     }
 
-    /// Does the same, and keeps some references as they are.
+    /// Does the same, but keeps some references.
     ///
     /// # Errors
     ///
     /// As [`values_of`](Self::values_of).
     pub fn values_with(&self, text: &str, kept: Kept) -> Result<JobVariables, ExpandError> {
-        // In the text itself a doubled sign is no pair, unlike in values.
+        // In the text itself `$$` is not an escape, unlike in values.
         let names = referenced(text).into_iter().map(str::to_owned);
         let reachable = self.reachable(names.collect());
         let secrets = secrets(&reachable);
@@ -56,14 +56,14 @@ impl JobLayers<'_> {
         Ok(expanded.collect())
     }
 
-    /// Checks that variables, and those that they refer to, can be expanded for the runner.
+    /// Checks that variables and those they refer to can be expanded for the runner.
     pub(super) fn check(&self, names: Vec<String>) -> Result<(), ExpandError> {
         let reachable = self.reachable(names).into_values();
         let variables = reachable.map(|reached| reached.variable);
         sort_and_expand(variables.collect(), Kept::FOR_RUNNER).map(drop)
     }
 
-    /// Returns the variables of these names and those that they refer to, directly or by others.
+    /// Returns the variables of these names and those they refer to, directly or through others.
     fn reachable(&self, names: Vec<String>) -> IndexMap<String, Reached> {
         let mut reachable: IndexMap<String, Reached> = IndexMap::new();
         let mut open = names;
@@ -91,13 +91,13 @@ impl JobLayers<'_> {
     }
 }
 
-/// A variable that a text refers to, and what that refers to.
+/// A reachable variable, and the names it refers to.
 struct Reached {
     variable: JobVariable,
     refers_to: Vec<String>,
 }
 
-/// Returns the names of the secrets and of all that refers to one.
+/// Returns the names of secrets and of variables that refer to one.
 fn secrets(reachable: &IndexMap<String, Reached>) -> HashSet<String> {
     let mut referring: HashMap<&str, Vec<&str>> = HashMap::new();
     for (name, reached) in reachable {
@@ -119,7 +119,7 @@ fn secrets(reachable: &IndexMap<String, Reached>) -> HashSet<String> {
     secrets
 }
 
-/// Variables with the references among them replaced.
+/// Variables after the expansion of the references among them.
 #[derive(Debug, Default)]
 pub(crate) struct Values(pub(crate) JobVariables);
 

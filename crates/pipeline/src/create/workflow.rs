@@ -6,14 +6,14 @@ use crate::expression::MASKED;
 use crate::rules::{AutoCancel, Rule};
 use executor_core::job::When;
 
-/// The longest name of a pipeline, in characters.
+/// The maximum length of a pipeline's name, in characters.
 const LONGEST_NAME: usize = 255;
 
-/// Returns the place of the workflow rule that held; absent when the workflow has no rules.
+/// Returns the index of the workflow rule that matched; absent when the workflow has no rules.
 ///
 /// # Errors
 ///
-/// When no rule holds, or the one that does says `never`.
+/// When no rule matches, or the one that does has `when: never`.
 pub(super) fn decide(
     workflow: &Workflow,
     conditions: &Conditions<'_>,
@@ -27,22 +27,23 @@ pub(super) fn decide(
         let problem = Problem::new(message, Some(rule.span));
         Refusal::new(RefusalReason::WorkflowRules, problem)
     };
-    let held = conditions.first_holding(rules, layers);
-    let held = held.map_err(|problem| Refusal::new(RefusalReason::SeedError, problem))?;
-    match held {
+    let matching = conditions.first_match(rules, layers);
+    let matching = matching.map_err(|problem| Refusal::new(RefusalReason::SeedError, problem))?;
+    match matching {
         Some(at) if rules[at].when == Some(When::Never) => {
-            let message = "there is no pipeline: the rule of `workflow` that holds says `never`";
+            let message =
+                "there is no pipeline: the rule of `workflow` that matches has `when: never`";
             Err(refuse(message, &rules[at]))
         }
         Some(at) => Ok(Some(at)),
         None => {
-            let message = "there is no pipeline: no rule of `workflow` holds";
+            let message = "there is no pipeline: no rule of `workflow` matches";
             Err(refuse(message, &rules[0]))
         }
     }
 }
 
-/// Returns what is cancelled and when: what the rule says wins, part by part.
+/// Returns the effective `auto_cancel`; each setting of the rule overrides the workflow's.
 pub(super) fn auto_cancel(workflow: &Workflow, rule: Option<&Rule>) -> AutoCancel {
     let of_rule = rule.and_then(|rule| rule.auto_cancel).unwrap_or_default();
     let own = workflow.auto_cancel;
@@ -52,12 +53,12 @@ pub(super) fn auto_cancel(workflow: &Workflow, rule: Option<&Rule>) -> AutoCance
     }
 }
 
-/// The name of a pipeline with its variables replaced; a blank one is none.
+/// The expanded name of a pipeline; absent when blank.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Name {
-    /// What jobs know.
+    /// The name as passed to jobs.
     pub(super) full: Option<String>,
-    /// What may be shown: something else stands for secrets.
+    /// The name for display, with secrets masked.
     pub(super) shown: Option<String>,
 }
 
@@ -72,7 +73,7 @@ pub(super) fn name(workflow: &Workflow, layers: &JobLayers<'_>) -> Result<Name, 
     let full = expand(&name.value, |name| values.get(name));
     let full = full.trim();
     if full.chars().count() > LONGEST_NAME {
-        let message = format!("workflow:name becomes longer than {LONGEST_NAME} characters");
+        let message = format!("workflow:name expands to more than {LONGEST_NAME} characters");
         return Err(problem(message));
     }
     let shown = expand(&name.value, |name| {

@@ -2,12 +2,11 @@ use super::{Expression, ExpressionError};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How many large regular expressions the conditions of a pipeline may have: each takes some
-/// hundredths of a second to read.
+/// The maximum number of large regular expressions in the conditions of a pipeline: each takes some
+/// hundredths of a second to compile.
 const MOST_LARGE_PATTERNS: usize = 100;
 
-/// Reads expressions, and each text only once: in a large pipeline thousands of jobs have the same
-/// few rules.
+/// Parses each text only once: in a large pipeline thousands of jobs have the same few rules.
 #[derive(Debug, Default)]
 pub struct Expressions {
     known: HashMap<String, Result<Arc<Expression>, ExpressionError>>,
@@ -15,7 +14,7 @@ pub struct Expressions {
 }
 
 impl Expressions {
-    /// Reads an expression, or returns the one that was read from the same text before.
+    /// Parses an expression, or returns the one parsed from the same text before.
     ///
     /// # Errors
     ///
@@ -32,10 +31,12 @@ impl Expressions {
     fn read(&mut self, text: &str) -> Result<Expression, ExpressionError> {
         let too_many = || {
             let message = "the conditions have too many large regular expressions";
-            let help = format!("at most {MOST_LARGE_PATTERNS} may be that large: repeat less");
+            let help = format!(
+                "at most {MOST_LARGE_PATTERNS} may be that large: reduce their repetitions"
+            );
             ExpressionError::new(0..text.len(), message).with_help(help)
         };
-        // Once there are too many, no further text that may hold one is read at all.
+        // Beyond the limit, texts that may contain another one are not parsed at all.
         if text.contains('/') && self.large_patterns > MOST_LARGE_PATTERNS {
             return Err(too_many());
         }
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_patterns_are_counted_and_the_same_one_once() {
+    fn large_patterns_are_counted_once_each() {
         let mut expressions = Expressions::default();
         let mut read = |number: usize| {
             let text = format!(r"$X =~ /^\pL{{100}}-{number}$/");
@@ -66,7 +67,7 @@ mod tests {
             assert!(read(0));
         }
         assert!(!read(MOST_LARGE_PATTERNS));
-        assert!(read(0), "what was read stays read");
+        assert!(read(0), "a cached expression stays valid");
         assert!(expressions.parse("$X == \"a\"").is_ok());
     }
 }

@@ -2,15 +2,15 @@ use crate::pattern::PatternError;
 use std::ops::Range;
 use thiserror::Error;
 
-/// Why a text is no expression.
+/// Why a text is not a valid expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct ExpressionError {
-    /// The part of the text that it is about, in bytes; empty at the end of the text.
+    /// The byte range of the error in the text; empty at the end of the text.
     pub range: Range<usize>,
-    /// What is wrong, in one sentence without a final dot.
+    /// The error, in one sentence without a final dot.
     pub message: String,
-    /// What the author can do.
+    /// A suggestion for the author.
     pub help: Option<String>,
 }
 
@@ -30,7 +30,7 @@ impl ExpressionError {
         }
     }
 
-    /// Returns the error about a regular expression that stands at `range`.
+    /// Returns the error about a regular expression at `range`.
     pub(super) fn pattern(range: Range<usize>, error: PatternError) -> Self {
         let start = (range.start + error.offset).min(range.end);
         Self {

@@ -1,11 +1,11 @@
 use super::tree::{Comparison, NodeKind, Operator, Tree};
 use super::{Value, Variables};
 
-/// An operand with which an operator can do nothing, such as `true` to the right of `=~`.
+/// An operand that an operator cannot handle, such as `true` to the right of `=~`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UnfitOperand;
 
-/// Returns what the whole tree yields.
+/// Evaluates the whole tree.
 pub(super) fn evaluate<'v>(
     tree: &'v Tree,
     variables: &'v dyn Variables,
@@ -13,7 +13,7 @@ pub(super) fn evaluate<'v>(
     node(tree, tree.root(), variables)
 }
 
-/// Returns what one node yields. There are fewer than a hundred nodes, so none is deep.
+/// Evaluates one node. There are fewer than a hundred nodes, so the recursion is shallow.
 pub(super) fn node<'v>(
     tree: &'v Tree,
     at: usize,
@@ -43,7 +43,7 @@ pub(super) fn node<'v>(
     })
 }
 
-/// Returns whether a comparison holds.
+/// Evaluates a comparison.
 pub(super) fn compare(
     comparison: &Comparison,
     left: Value<'_>,
@@ -52,12 +52,12 @@ pub(super) fn compare(
     Ok(match comparison.operator {
         Operator::Equal => are_equal(left, right),
         Operator::NotEqual => !are_equal(left, right),
-        Operator::Match => fits(comparison, left, right)?,
-        Operator::NoMatch => !fits(comparison, left, right)?,
+        Operator::Match => matches(comparison, left, right)?,
+        Operator::NoMatch => !matches(comparison, left, right)?,
     })
 }
 
-/// A boolean equals the text of it; all else equals only its like.
+/// A boolean equals its text; other values equal only values of their kind.
 fn are_equal(left: Value<'_>, right: Value<'_>) -> bool {
     match (left, right) {
         (Value::Boolean(flag), Value::Text(text)) | (Value::Text(text), Value::Boolean(flag)) => {
@@ -67,13 +67,17 @@ fn are_equal(left: Value<'_>, right: Value<'_>) -> bool {
     }
 }
 
-/// Text without slashes is no pattern, and GitLab then asks whether the left is part of the right.
-fn fits(comparison: &Comparison, left: Value<'_>, right: Value<'_>) -> Result<bool, UnfitOperand> {
+/// Text without slashes is not a pattern; GitLab then tests whether the left is part of the right.
+fn matches(
+    comparison: &Comparison,
+    left: Value<'_>,
+    right: Value<'_>,
+) -> Result<bool, UnfitOperand> {
     let text = match left {
         Value::Null => "",
         Value::Boolean(flag) => word(flag),
         Value::Text(text) => text,
-        // GitLab then looks into a text about the object, which fits by accident only.
+        // GitLab compares with the object's textual representation, which matches only by accident.
         Value::Pattern(_) => return Ok(false),
     };
     match right {

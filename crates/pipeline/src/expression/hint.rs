@@ -1,9 +1,9 @@
-//! What people write who mean something that expressions have another sign for.
+//! Errors for text that is not a token, with the sign or word that was probably meant.
 
 use super::ExpressionError;
 use super::lexer::{Token, TokenKind, is_word};
 
-/// Returns the error about what stands at `at`, which is no token.
+/// Returns the error about the text at `at`, which is not a token.
 pub(super) fn no_token(text: &str, at: usize, before: &[Token<'_>]) -> ExpressionError {
     let rest = &text[at..];
     let first = rest.chars().next().unwrap_or_default();
@@ -23,7 +23,7 @@ fn unclosed_quote(text: &str, at: usize, quote: char) -> ExpressionError {
     let error = |message: &str| ExpressionError::new(at..text.len(), message);
     if text[at + 1..].contains(quote) {
         let error = error("the text in quotes spans more than one line");
-        return error.with_help("no text in quotes can have a line break in it");
+        return error.with_help("a text in quotes cannot contain a line break");
     }
     error("the text in quotes is never closed").with_help(format!("add a `{quote}`"))
 }
@@ -37,18 +37,18 @@ fn no_pattern(rest: &str, at: usize) -> ExpressionError {
     let error = |message: &str| ExpressionError::new(at..at + length, message);
     if body.len() + 2 != length {
         let error = error("the regular expression is never closed");
-        return error.with_help("add a `/`, and put text that is none in quotes");
+        return error.with_help("add a `/`, or put quotes around text");
     }
     if body.is_empty() {
         let error = error("the regular expression is empty");
         return error.with_help("write `/.*/` for any text");
     }
     if body.ends_with('\\') {
-        let error = error("the regular expression is never closed, as `\\/` is a slash in it");
+        let error = error("the regular expression is never closed, because `\\/` is a slash in it");
         return error.with_help("write `[\\\\]` instead of a backslash at the end");
     }
-    let words = "a regular expression of a single character is not taken for one";
-    // In brackets these would mean themselves, or something else.
+    let words = "a regular expression of a single character is not recognized";
+    // In brackets these would be literal, or mean something else.
     let is_sign = body.starts_with(['.', '^', '$', '|']);
     let longer = if is_sign {
         format!("/(?:{body})/")
@@ -73,7 +73,7 @@ fn no_variable(rest: &str, at: usize) -> ExpressionError {
         return ExpressionError::new(at..at + length, message)
             .with_help("write `$[[ inputs.NAME ]]`");
     }
-    let error = ExpressionError::new(at..at + 1, "no name of a variable is behind `$`");
+    let error = ExpressionError::new(at..at + 1, "there is no variable name after `$`");
     match inner.chars().next() {
         Some('(') => error.with_help("commands cannot be run here"),
         _ => error.with_help("put text in quotes"),
@@ -94,7 +94,7 @@ fn percent(rest: &str, at: usize) -> ExpressionError {
     }
 }
 
-/// Words that people write for signs and for words of another spelling.
+/// Common wrong words, and the signs or words of expressions that they stand for.
 const OTHER_WORDS: [(&str, &str); 6] = [
     ("and", "&&"),
     ("or", "||"),
@@ -113,7 +113,7 @@ fn bare_word(rest: &str, at: usize, before: &[Token<'_>]) -> ExpressionError {
         .last()
         .is_some_and(|token| matches!(token.kind, TokenKind::Pattern(_)) && token.range.end == at);
     if follows_pattern {
-        let error = error(format!("`{word}` stands right behind a regular expression"));
+        let error = error(format!("`{word}` follows a regular expression directly"));
         return error.with_help("write a slash in it as `\\/`; its flags are i, s, m and U");
     }
     let lower = word.to_lowercase();
@@ -136,7 +136,7 @@ fn bare_word(rest: &str, at: usize, before: &[Token<'_>]) -> ExpressionError {
     error(message).with_help(format!("put quotes around it: `\"{word}\"`{variable}"))
 }
 
-/// Signs that people write for other signs; of two that begin alike the longer comes first.
+/// Common wrong signs, and the right ones; a longer sign precedes its prefixes.
 const OTHER_SIGNS: [(&str, &str); 9] = [
     ("=>", "=="),
     ("=", "=="),
@@ -161,7 +161,7 @@ fn no_sign(rest: &str, at: usize, first: char, before: &[Token<'_>]) -> Expressi
     let previous = previous.map(|token| token.kind);
     if matches!(*sign, "<" | ">") {
         let error = error(format!("`{sign}` means nothing here"));
-        return error.with_help("no numbers are compared; use `==`, `!=`, `=~` or `!~`");
+        return error.with_help("numbers cannot be compared; use `==`, `!=`, `=~` or `!~`");
     }
     let right = match (previous, *sign) {
         (Some(TokenKind::Comparison(operator)), "=") => operator.sign(),

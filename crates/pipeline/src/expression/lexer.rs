@@ -2,17 +2,17 @@ use super::tree::Operator;
 use super::{ExpressionError, hint};
 use std::ops::Range;
 
-/// How many tokens an expression may have.
+/// The maximum number of tokens of an expression.
 const MOST_TOKENS: usize = 99;
 
-/// A token and where it stands, in bytes.
+/// A token and its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token<'t> {
     pub(super) kind: TokenKind<'t>,
     pub(super) range: Range<usize>,
 }
 
-/// What expressions are made of.
+/// The kinds of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind<'t> {
     Open,
@@ -30,7 +30,7 @@ pub(super) enum TokenKind<'t> {
     Not,
 }
 
-/// The signs that stand for themselves; of two that begin alike the longer comes first.
+/// The signs; a longer one precedes its prefixes.
 const SIGNS: [(&str, TokenKind<'static>); 9] = [
     ("(", TokenKind::Open),
     (")", TokenKind::Close),
@@ -43,7 +43,7 @@ const SIGNS: [(&str, TokenKind<'static>); 9] = [
     ("!", TokenKind::Not),
 ];
 
-/// Cuts an expression into tokens.
+/// Splits an expression into tokens.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, ExpressionError> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -67,17 +67,17 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, ExpressionError> {
     }
 }
 
-/// What Ruby's `\s` means.
+/// Matches Ruby's `\s`.
 fn is_space(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r' | '\x0B' | '\x0C')
 }
 
-/// What Ruby's `\w` means.
+/// Matches Ruby's `\w`.
 pub(super) fn is_word(letter: char) -> bool {
     letter == '_' || letter.is_ascii_alphanumeric()
 }
 
-/// Returns the token at the start of `text`, and how long it is.
+/// Returns the token at the start of `text`, and its length.
 fn token(text: &str) -> Option<(TokenKind<'_>, usize)> {
     match text.as_bytes().first()? {
         b'$' => input(text).or_else(|| variable(text)),
@@ -112,7 +112,7 @@ fn variable(text: &str) -> Option<(TokenKind<'_>, usize)> {
     (!name.is_empty()).then_some((TokenKind::Variable(name), 1 + name.len()))
 }
 
-/// Reads text in quotes; there are no escapes, and no line break may be in it.
+/// Reads text in quotes, without escapes and line breaks.
 fn string(text: &str) -> Option<(TokenKind<'_>, usize)> {
     let quote = text.chars().next()?;
     let (inner, _) = text[1..].split_once(quote)?;
@@ -127,17 +127,17 @@ fn boolean(text: &str) -> Option<(TokenKind<'_>, usize)> {
     is_whole.then_some((TokenKind::Boolean(flag), word.len()))
 }
 
-/// Returns how long the regular expression at the start of `text` is, flags included.
+/// Returns the length of the regular expression at the start of `text`, including flags.
 ///
-/// GitLab looks for `/`, then as much as it can get of characters that are no slash and of `\/`,
-/// at least one, then a character other than a backslash, which may be a slash, then `/`.
+/// GitLab matches `/`, then greedily one or more of `\/` or any character but a slash, then a
+/// character other than a backslash, which may be a slash, then `/`.
 fn pattern_length(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_slash = |at: usize| bytes.get(at) == Some(&b'/');
     let first_length = text[1..].chars().next()?.len_utf8();
     let mut at = 1;
     let mut before_end = None;
-    // What is taken greedily ends at the first slash that no backslash could take along.
+    // The greedy part ends at the first slash that is not preceded by a backslash.
     while let Some(&byte) = bytes.get(at) {
         let may_end = at > first_length && byte != b'\\' && is_slash(at + 1);
         if may_end {

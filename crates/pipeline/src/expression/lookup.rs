@@ -2,10 +2,10 @@ use executor_core::variable::JobVariables;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
-/// Where expressions and rules find the values of variables.
+/// The source of variables for expressions and rules.
 ///
-/// It is asked name by name, so that thousands of jobs can share layers of variables without a map
-/// for each job.
+/// Values are looked up by name, so that thousands of jobs can share layers of variables without a
+/// map for each job.
 pub trait Variables {
     /// Returns the value of a variable; `None` when it is not defined.
     fn get(&self, name: &str) -> Option<&str>;
@@ -15,7 +15,7 @@ pub trait Variables {
         None
     }
 
-    /// Returns whether a value must not be shown.
+    /// Returns whether a value must be masked.
     fn is_masked(&self, _name: &str) -> bool {
         false
     }
@@ -43,7 +43,7 @@ impl Variables for JobVariables {
     }
 }
 
-/// Pairs of names and values, of which the last with a name counts.
+/// Pairs of names and values; the last of a name counts.
 impl Variables for [(&str, &str)] {
     fn get(&self, name: &str) -> Option<&str> {
         let found = self.iter().rev().find(|(known, _)| *known == name);

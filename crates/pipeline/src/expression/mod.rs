@@ -1,8 +1,8 @@
 //! The conditions of `rules:if`, `only:variables` and the rules of inputs.
 //!
 //! A text becomes tokens (`lexer`), tokens become a tree of fewer than a hundred nodes (`parser`),
-//! and the tree is asked with the variables at hand (`evaluate`), or asked step by step for those
-//! who want to know why (`trace`). Grammar and quirks are GitLab's.
+//! and the tree is evaluated with variables (`evaluate`), or traced step by step to explain the
+//! result (`trace`). Grammar and quirks are GitLab's.
 //!
 //! # Examples
 //!
@@ -25,7 +25,6 @@ mod hint;
 mod lexer;
 mod lookup;
 mod parser;
-mod recent;
 mod trace;
 mod tree;
 mod value;
@@ -40,7 +39,7 @@ pub use value::Value;
 use std::sync::Arc;
 use tree::Tree;
 
-/// A condition on variables, read and ready to be evaluated.
+/// A parsed condition on variables.
 #[derive(Debug, Clone)]
 pub struct Expression {
     text: Arc<str>,
@@ -48,13 +47,12 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
     ///
-    /// When GitLab would refuse it: what it is not made of, a missing operand or operator, a
-    /// parenthesis without its other half, a regular expression that is none, or 100 tokens and
-    /// more.
+    /// When GitLab would refuse it: an unknown token, a missing operand or operator, an unmatched
+    /// parenthesis, an invalid regular expression, or 100 tokens and more.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let tokens = lexer::tokens(text)?;
         let tree = parser::tree(text, &tokens)?;
@@ -64,35 +62,36 @@ impl Expression {
         })
     }
 
-    /// Returns what the expression yields: a boolean of comparisons, an operand of `&&` and `||`.
+    /// Returns the value of the expression: a boolean for comparisons, an operand for `&&` and
+    /// `||`.
     ///
-    /// It is null when the expression cannot be evaluated, as `$A =~ true`, which GitLab takes for
-    /// a condition that does not hold.
+    /// It is null when the expression cannot be evaluated, such as `$A =~ true`, which GitLab
+    /// treats as false.
     pub fn evaluate<'v>(&'v self, variables: &'v dyn Variables) -> Value<'v> {
         evaluate::evaluate(&self.tree, variables).unwrap_or(Value::Null)
     }
 
-    /// Returns whether the condition holds: whether it yields something that is not blank.
+    /// Returns whether the condition is true: whether its value is not blank.
     pub fn is_true(&self, variables: &dyn Variables) -> bool {
         !self.evaluate(variables).is_blank()
     }
 
-    /// Returns what its parts yield, for people who want to know why it holds or does not.
+    /// Returns the values of its parts, to explain the result.
     pub fn trace(&self, variables: &dyn Variables) -> Trace {
         trace::trace(self, variables)
     }
 
-    /// Returns the names of the variables it asks for, each once.
+    /// Returns the names of its variables, each once.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.tree.variables()
     }
 
-    /// Returns the names of the inputs it asks for, each once.
+    /// Returns the names of its inputs, each once.
     pub fn inputs(&self) -> impl Iterator<Item = &str> {
         self.tree.inputs()
     }
 
-    /// Returns the text it was read from.
+    /// Returns the text it was parsed from.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -1,14 +1,13 @@
 use super::ExpressionError;
 use super::lexer::{Token, TokenKind};
-use super::recent::RecentPattern;
-use super::tree::{Comparison, Node, NodeKind, Operator, Tree};
+use super::tree::{Comparison, Node, NodeKind, Operator, RecentPattern, Tree};
 use crate::pattern::Pattern;
 use std::ops::Range;
 
 /// Builds the tree of an expression with two stacks.
 ///
-/// Two stacks alone would take operators behind their operands (`$A $B ==`), too. So what follows
-/// what is looked at first, which also finds the place of a mistake.
+/// Two stacks alone would also accept postfix operators (`$A $B ==`). So the order of the tokens is
+/// checked first, which also locates mistakes.
 pub(super) fn tree(text: &str, tokens: &[Token<'_>]) -> Result<Tree, ExpressionError> {
     check_order(text, tokens)?;
     let mut parser = Parser::default();
@@ -21,7 +20,7 @@ pub(super) fn tree(text: &str, tokens: &[Token<'_>]) -> Result<Tree, ExpressionE
 #[derive(Default)]
 struct Parser {
     nodes: Vec<Node>,
-    /// Nodes that are no operand yet.
+    /// Nodes that are not yet an operand.
     operands: Vec<usize>,
     /// Operators and open parentheses that wait for operands.
     waiting: Vec<Waiting>,
@@ -32,7 +31,7 @@ struct Waiting {
     range: Range<usize>,
 }
 
-/// What waits for operands.
+/// A pending operator or parenthesis.
 #[derive(Debug, Clone, Copy)]
 enum Sign {
     Not,
@@ -43,7 +42,7 @@ enum Sign {
 }
 
 impl Sign {
-    /// Returns how loose it binds.
+    /// Returns its rank; a lower rank binds tighter.
     fn rank(self) -> u8 {
         match self {
             Self::Not => 0,
@@ -99,7 +98,7 @@ impl Parser {
         self.waiting.push(Waiting { sign, range });
     }
 
-    /// Takes an operator with two operands; what binds as tight and waits already goes first.
+    /// Adds a binary operator, after applying pending operators that bind as tightly.
     fn operator(&mut self, sign: Sign, range: Range<usize>) {
         self.apply_up_to(sign);
         self.wait(sign, range);
@@ -114,7 +113,7 @@ impl Parser {
 
     fn close(&mut self, range: &Range<usize>) {
         self.apply_up_to(Sign::Either);
-        // The parentheses belong to what is in them, for those who show it.
+        // The range of the inner node includes its parentheses, for display.
         if let (Some(open), Some(&inner)) = (self.waiting.pop(), self.operands.last()) {
             self.nodes[inner].range = open.range.start..range.end;
         }
@@ -135,7 +134,7 @@ impl Parser {
                 right,
                 recent: RecentPattern::default(),
             }),
-            // No parenthesis waits for operands: each is closed.
+            // A parenthesis is never applied: each is closed.
             Sign::Not | Sign::Parenthesis => NodeKind::Not(right),
         };
         let start = waiting.range.start.min(self.nodes[left].range.start);
@@ -149,7 +148,7 @@ impl Parser {
     }
 }
 
-/// Checks that each token can follow the one before it, and that nothing is missing at the end.
+/// Checks that each token can follow its predecessor, and that the end is complete.
 fn check_order(text: &str, tokens: &[Token<'_>]) -> Result<(), ExpressionError> {
     let mut needs_value = true;
     let mut open: Vec<&Token<'_>> = Vec::new();
@@ -163,7 +162,7 @@ fn check_order(text: &str, tokens: &[Token<'_>]) -> Result<(), ExpressionError> 
                 }
             }
             TokenKind::Close if needs_value => {
-                return error("something is missing before `)`".to_owned());
+                return error("an operand is missing before `)`".to_owned());
             }
             TokenKind::Close => {
                 if open.pop().is_none() {
@@ -172,13 +171,13 @@ fn check_order(text: &str, tokens: &[Token<'_>]) -> Result<(), ExpressionError> 
             }
             TokenKind::Both | TokenKind::Either | TokenKind::Comparison(_) => {
                 if needs_value {
-                    return error(format!("something is missing before `{shown}`"));
+                    return error(format!("an operand is missing before `{shown}`"));
                 }
                 needs_value = true;
             }
             _ if needs_value => needs_value = false,
             _ => {
-                let message = format!("no operator stands before `{shown}`");
+                let message = format!("an operator is missing before `{shown}`");
                 let error = ExpressionError::new(token.range.clone(), message);
                 return Err(error.with_help("join conditions with `&&` or `||`"));
             }
@@ -192,7 +191,7 @@ fn check_order(text: &str, tokens: &[Token<'_>]) -> Result<(), ExpressionError> 
             ));
         };
         let shown = &text[last.range.clone()];
-        let message = format!("something is missing behind `{shown}`");
+        let message = format!("an operand is missing after `{shown}`");
         return Err(ExpressionError::new(last.range.clone(), message));
     }
     let Some(unclosed) = open.pop() else {

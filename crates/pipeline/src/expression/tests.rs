@@ -14,7 +14,7 @@ fn parse(text: &str) -> Expression {
     Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Checks what an expression yields, shown as it could stand in one.
+/// Checks the value of an expression, in the notation of expressions.
 fn check(text: &str, expect: &str) {
     let expression = parse(text);
     assert_eq!(
@@ -24,7 +24,7 @@ fn check(text: &str, expect: &str) {
     );
 }
 
-/// Checks where an expression is wrong, why, and what helps.
+/// Checks the part, message and help of an expression's error.
 fn refused(text: &str, part: &str, words: &str, help: &str) {
     let error = Expression::parse(text).expect_err(text);
     let is = (
@@ -49,7 +49,7 @@ fn comparisons_are_typed() {
 }
 
 #[test]
-fn matches_take_patterns_from_text_and_else_look_the_other_way_round() {
+fn text_is_matched_as_a_pattern_or_else_as_a_substring_search() {
     check("$A =~ $REGEX", "true");
     check("$A =~ '/^b/'", "false");
     check("$A =~ $LINES", "true");
@@ -66,7 +66,7 @@ fn matches_take_patterns_from_text_and_else_look_the_other_way_round() {
 }
 
 #[test]
-fn what_cannot_be_evaluated_does_not_hold() {
+fn an_expression_that_cannot_be_evaluated_is_false() {
     check("$A =~ true", "null");
     check("!($A =~ true)", "null");
     check("$A || $A =~ true", "\"abc\"");
@@ -89,7 +89,7 @@ fn logic_yields_operands() {
 }
 
 #[test]
-fn the_whole_holds_when_it_is_not_blank() {
+fn an_expression_is_true_unless_blank() {
     let is_true = |text: &str| parse(text).is_true(&VARIABLES);
     assert!(is_true("$A"));
     assert!(is_true("/ab/"));
@@ -100,9 +100,9 @@ fn the_whole_holds_when_it_is_not_blank() {
 }
 
 #[test]
-fn operators_stand_between_their_operands_or_before() {
+fn operators_are_infix_or_prefix() {
     let none_before = |text: &str, part: &str| {
-        let words = format!("no operator stands before `{part}`");
+        let words = format!("an operator is missing before `{part}`");
         refused(text, part, &words, "join conditions with `&&` or `||`");
     };
     none_before("$A 'abc' ==", "'abc'");
@@ -111,13 +111,13 @@ fn operators_stand_between_their_operands_or_before() {
     none_before("$A == 'abc' $A", "$A");
     none_before("$A ()", "(");
     none_before("($A) ($B)", "(");
-    refused("== $A 'abc'", "==", "something is missing before `==`", "");
-    refused("() $A", ")", "something is missing before `)`", "");
-    refused("! == $A", "==", "something is missing before `==`", "");
+    refused("== $A 'abc'", "==", "an operand is missing before `==`", "");
+    refused("() $A", ")", "an operand is missing before `)`", "");
+    refused("! == $A", "==", "an operand is missing before `==`", "");
 }
 
 #[test]
-fn regular_expressions_end_where_gitlab_ends_them() {
+fn regular_expressions_end_as_in_gitlab() {
     check("$A =~ /ab/ || /b\\//", "true");
     check("'a/' =~ /^a\\/$/", "true");
     check("'ab/' =~ /ab//", "true");
@@ -150,7 +150,7 @@ fn an_expression_names_its_variables_once() {
 }
 
 #[test]
-fn other_words_and_signs_are_translated() {
+fn the_right_word_or_sign_is_suggested() {
     let word = "the word `main` has no quotes";
     refused(
         "$A == main",
@@ -196,7 +196,7 @@ fn other_words_and_signs_are_translated() {
         "$A > '1'",
         ">",
         "`>` means nothing here",
-        "no numbers are compared; use `==`, `!=`, `=~` or `!~`",
+        "numbers cannot be compared; use `==`, `!=`, `=~` or `!~`",
     );
     refused(
         "$[[ input.x ]]",
@@ -207,14 +207,14 @@ fn other_words_and_signs_are_translated() {
     refused(
         "$(date) == 'x'",
         "$",
-        "no name of a variable is behind `$`",
+        "there is no variable name after `$`",
         "commands cannot be run here",
     );
     refused(
         "'a\nb'",
         "'a\nb'",
         "the text in quotes spans more than one line",
-        "no text in quotes can have a line break in it",
+        "a text in quotes cannot contain a line break",
     );
     refused(
         "$A == \"x",
@@ -225,17 +225,17 @@ fn other_words_and_signs_are_translated() {
 }
 
 #[test]
-fn regular_expressions_that_are_none_are_explained() {
+fn errors_of_regular_expressions_have_help() {
     refused(
         "$A =~ /a/",
         "/a/",
-        "a regular expression of a single character is not taken for one",
+        "a regular expression of a single character is not recognized",
         "write `/[a]/`",
     );
     refused(
         "$A =~ /./",
         "/./",
-        "a regular expression of a single character is not taken for one",
+        "a regular expression of a single character is not recognized",
         "write `/(?:.)/`",
     );
     refused(
@@ -248,27 +248,27 @@ fn regular_expressions_that_are_none_are_explained() {
         "$A =~ /ab",
         "/ab",
         "the regular expression is never closed",
-        "add a `/`, and put text that is none in quotes",
+        "add a `/`, or put quotes around text",
     );
     refused(
         "$A =~ /ab/cd/",
         "cd/",
-        "`cd/` stands right behind a regular expression",
+        "`cd/` follows a regular expression directly",
         "write a slash in it as `\\/`; its flags are i, s, m and U",
     );
     refused(
         "$A =~ /a(?=b)/",
         "(?=b)/",
         "look-around `(?=` is not RE2 syntax",
-        "GitLab's regular expressions know no look-around; combine two conditions with `=~` and \
+        "GitLab's regular expressions have no look-around; combine two conditions with `=~` and \
          `!~` instead",
     );
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_operands_and_operators_are_named() {
     refused("", "", "the expression is empty", "");
-    refused("()", ")", "something is missing before `)`", "");
+    refused("()", ")", "an operand is missing before `)`", "");
     refused(
         "($A",
         "(",
@@ -276,13 +276,13 @@ fn what_is_missing_is_named() {
         "add a `)`",
     );
     refused("$A)", ")", "the parenthesis `)` closes nothing", "");
-    refused("$A ==", "==", "something is missing behind `==`", "");
-    refused("&& $A", "&&", "something is missing before `&&`", "");
-    refused("$A == 'a' ||", "||", "something is missing behind `||`", "");
+    refused("$A ==", "==", "an operand is missing after `==`", "");
+    refused("&& $A", "&&", "an operand is missing before `&&`", "");
+    refused("$A == 'a' ||", "||", "an operand is missing after `||`", "");
     refused(
         "$A $B",
         "$B",
-        "no operator stands before `$B`",
+        "an operator is missing before `$B`",
         "join conditions with `&&` or `||`",
     );
 }

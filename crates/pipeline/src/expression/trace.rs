@@ -3,27 +3,27 @@ use super::tree::{Node, NodeKind, Tree};
 use super::{Expression, Value, Variables};
 use std::fmt;
 
-/// What stands for a value that must not be shown.
+/// The replacement for masked values.
 pub const MASKED: &str = "[MASKED]";
 
-/// Why an expression holds or does not: what each of its parts yields.
+/// The values of an expression's parts, which explain its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    /// The comparisons, and the variables that stand alone, in the order of the text.
+    /// The comparisons and single variables, in text order.
     pub steps: Vec<TraceStep>,
-    /// Whether the whole holds.
+    /// Whether the whole is true.
     pub is_true: bool,
 }
 
-/// One part of an expression and what it yields.
+/// One part of an expression and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceStep {
-    /// The part as it is written, line breaks taken out.
+    /// The part as written, on one line.
     pub text: String,
-    /// The part with values in place of names; masked values are not shown.
+    /// The part with values instead of names, secrets masked.
     pub values: String,
-    /// What it yields, as it could stand in an expression; absent when it yields what `values`
-    /// says, as a variable that stands alone does.
+    /// Its result in the notation of expressions; absent when it equals `values`, as for a single
+    /// variable.
     pub outcome: Option<String>,
 }
 
@@ -55,8 +55,8 @@ pub(super) fn trace(expression: &Expression, variables: &dyn Variables) -> Trace
     };
     let mut shown = vec![false; tracer.tree.nodes.len()];
     let mut steps: Vec<(usize, TraceStep)> = Vec::new();
-    // Operands stand before operators, so those that an operator shows are known when it is met
-    // from behind.
+    // Operands precede operators in the list, so going backwards an operator is visited before the
+    // operands it shows.
     for at in (0..tracer.tree.nodes.len()).rev() {
         let node = &tracer.tree.nodes[at];
         if let Some(step) = tracer.step(node, at, &mut shown) {
@@ -77,7 +77,7 @@ struct Tracer<'e> {
 }
 
 impl Tracer<'_> {
-    /// Returns what there is to say about a node; `shown` are the operands that another step shows.
+    /// Returns the step of a node; `shown` marks the operands that another step shows.
     fn step(&self, node: &Node, at: usize, shown: &mut [bool]) -> Option<TraceStep> {
         let values = match &node.kind {
             NodeKind::Both(..) | NodeKind::Either(..) => return None,
@@ -119,13 +119,10 @@ impl Tracer<'_> {
             }
             _ => evaluate::node(self.tree, at, self.variables),
         };
-        value.map_or_else(
-            |_| "nothing that can be compared".to_owned(),
-            |value| value.to_string(),
-        )
+        value.map_or_else(|_| "not comparable".to_owned(), |value| value.to_string())
     }
 
-    /// Returns whether a node has no operands of its own.
+    /// Returns whether a node has no operands.
     fn is_simple(&self, at: usize) -> bool {
         use NodeKind::{Both, Comparison, Either, Not};
         let kind = &self.tree.nodes[at].kind;
@@ -138,11 +135,11 @@ impl Tracer<'_> {
         }
         match evaluate::node(self.tree, at, self.variables) {
             Ok(value) => value.to_string(),
-            Err(_) => "nothing that can be compared".to_owned(),
+            Err(_) => "not comparable".to_owned(),
         }
     }
 
-    /// Returns whether the value of a node may be one that must not be shown.
+    /// Returns whether the value of a node may be a secret.
     fn is_masked(&self, at: usize) -> bool {
         match &self.tree.nodes[at].kind {
             NodeKind::Variable(name) => {

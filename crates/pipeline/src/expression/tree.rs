@@ -1,10 +1,11 @@
-use super::recent::RecentPattern;
 use crate::pattern::Pattern;
+use parking_lot::Mutex;
 use std::collections::HashSet;
+use std::fmt;
 use std::ops::Range;
 
-/// An expression as a list of nodes; operands stand before what they are operands of, and the last
-/// node is the whole.
+/// An expression as a list of nodes; operands precede their operators, and the last node is the
+/// root.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
@@ -14,11 +15,11 @@ pub(super) struct Tree {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) kind: NodeKind,
-    /// Where it stands, in bytes.
+    /// Its byte range in the text.
     pub(super) range: Range<usize>,
 }
 
-/// What a part of an expression is; operands are places in the list of nodes.
+/// The kinds of nodes; operands are indices in the list of nodes.
 #[derive(Debug)]
 pub(super) enum NodeKind {
     Null,
@@ -39,11 +40,11 @@ pub(super) struct Comparison {
     pub(super) operator: Operator,
     pub(super) left: usize,
     pub(super) right: usize,
-    /// The pattern that the right operand was last time, if it is text.
+    /// The pattern last parsed from the right operand, if it is text.
     pub(super) recent: RecentPattern,
 }
 
-/// The operators that compare.
+/// The comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     Equal,
@@ -75,7 +76,7 @@ impl Tree {
         })
     }
 
-    /// Returns the patterns that stand in it.
+    /// Returns its pattern literals.
     pub(super) fn patterns(&self) -> impl Iterator<Item = &Pattern> {
         self.nodes.iter().filter_map(|node| match &node.kind {
             NodeKind::Pattern(pattern) => Some(pattern),
@@ -94,5 +95,36 @@ impl Tree {
         let mut seen = HashSet::new();
         let names = self.nodes.iter().filter_map(move |node| name(&node.kind));
         names.filter(move |name| seen.insert(*name))
+    }
+}
+
+/// The last text that was parsed as a pattern, with the result.
+///
+/// A pattern in a variable is usually the same for all jobs, so one entry is enough.
+#[derive(Default)]
+pub(super) struct RecentPattern(Mutex<Option<(String, Option<Pattern>)>>);
+
+/// Omits the text, which is a variable's value and may be a secret.
+impl fmt::Debug for RecentPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecentPattern").finish_non_exhaustive()
+    }
+}
+
+impl RecentPattern {
+    /// Parses `text` as a pattern; returns `None` for plain text.
+    pub(super) fn read(&self, text: &str) -> Option<Pattern> {
+        if !text.contains('/') {
+            return None;
+        }
+        let mut recent = self.0.lock();
+        if let Some((known, pattern)) = &*recent
+            && known == text
+        {
+            return pattern.clone();
+        }
+        let pattern = Pattern::from_literal(text).ok();
+        *recent = Some((text.to_owned(), pattern.clone()));
+        pattern
     }
 }

@@ -1,10 +1,10 @@
 use crate::pattern::Pattern;
 use std::fmt;
 
-/// What an expression, or a part of it, yields.
+/// The value of an expression or of a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value<'v> {
-    /// Nothing: a variable that is not defined, or `null`.
+    /// `null`, or the value of an undefined variable.
     Null,
     /// A boolean.
     Boolean(bool),
@@ -15,8 +15,8 @@ pub enum Value<'v> {
 }
 
 impl Value<'_> {
-    /// Returns whether a rule of this value does not hold, and `!` of it is true: null, false and
-    /// text of spaces alone.
+    /// Returns whether a condition with this value is false, and `!` of it true: null, false, and
+    /// text of white space alone.
     pub fn is_blank(self) -> bool {
         match self {
             Self::Null => true,
@@ -26,13 +26,13 @@ impl Value<'_> {
         }
     }
 
-    /// Returns whether `&&` and `||` take it for true; even empty text is.
+    /// Returns whether `&&` and `||` treat it as true; even empty text is.
     pub fn is_truthy(self) -> bool {
         !matches!(self, Self::Null | Self::Boolean(false))
     }
 }
 
-/// Shows the value as it could stand in an expression.
+/// Shows the value in the notation of expressions.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

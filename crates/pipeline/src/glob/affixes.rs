@@ -3,9 +3,9 @@ use super::segment::{Segment, Sign};
 /// The text that all paths matching a glob begin and end with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Affixes {
-    /// The text at the beginning; empty if there is none in common.
+    /// The common prefix; may be empty.
     pub prefix: String,
-    /// The text at the end; empty if there is none in common.
+    /// The common suffix; may be empty.
     pub suffix: String,
 }
 
@@ -29,7 +29,7 @@ fn prefix(segments: &[Segment]) -> String {
                     prefix.push('/');
                 }
             }
-            Segment::Signs(signs) => {
+            Segment::Wildcard(signs) => {
                 prefix.extend(signs.iter().map_while(letter));
                 break;
             }
@@ -45,12 +45,12 @@ fn suffix(segments: &[Segment]) -> String {
             Segment::AnyDepth => break,
             Segment::Text(text) => {
                 reversed.extend(text.chars().rev());
-                // Where any depth stands for nothing, there is no slash either.
+                // If `**` matches no component, there is no slash either.
                 if at > 0 && segments[at - 1] != Segment::AnyDepth {
                     reversed.push('/');
                 }
             }
-            Segment::Signs(signs) => {
+            Segment::Wildcard(signs) => {
                 reversed.extend(signs.iter().rev().map_while(letter));
                 break;
             }

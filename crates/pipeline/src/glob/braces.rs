@@ -1,42 +1,42 @@
 use super::GlobError;
 
-/// How many texts the braces of a glob may stand for.
-const MOST_SPELLINGS: usize = 1024;
-/// How many bytes may be written on the way to them.
+/// The maximum number of alternatives that the braces of a glob may expand to.
+const MOST_ALTERNATIVES: usize = 1024;
+/// The maximum number of bytes written during the expansion.
 const MOST_WORK: usize = 4 << 20;
 
-/// Returns the texts that a glob stands for, without the braces that list them.
+/// Expands the braces of a glob.
 ///
-/// As in Ruby, the first pair of braces is spelled out, then those of the result. A brace that is
-/// never closed makes a glob that stands for nothing.
-pub(super) fn spell_out(text: &str) -> Result<Vec<String>, GlobError> {
+/// As in Ruby, the first pair of braces is expanded, then those of the result. A glob with an
+/// unclosed brace has no alternatives.
+pub(super) fn expand(text: &str) -> Result<Vec<String>, GlobError> {
     let mut open = vec![text.to_owned()];
-    let mut spellings = Vec::new();
+    let mut alternatives = Vec::new();
     let mut work = 0;
     while let Some(text) = open.pop() {
         match first_pair(&text) {
-            Pair::None => spellings.push(text),
+            Pair::None => alternatives.push(text),
             Pair::Unclosed => {}
             Pair::Closed(start, end) => {
                 let choices = choices(&text[start + 1..end]);
                 for choice in choices.iter().rev() {
-                    let spelling = [&text[..start], choice, &text[end + 1..]].concat();
-                    work += spelling.len() + 1;
+                    let alternative = [&text[..start], choice, &text[end + 1..]].concat();
+                    work += alternative.len() + 1;
                     if work > MOST_WORK {
-                        return Err(GlobError::TooManySpellings);
+                        return Err(GlobError::TooManyAlternatives);
                     }
-                    open.push(spelling);
+                    open.push(alternative);
                 }
             }
         }
-        if spellings.len() + open.len() > MOST_SPELLINGS {
-            return Err(GlobError::TooManySpellings);
+        if alternatives.len() + open.len() > MOST_ALTERNATIVES {
+            return Err(GlobError::TooManyAlternatives);
         }
     }
-    Ok(spellings)
+    Ok(alternatives)
 }
 
-/// Where the first pair of braces is.
+/// The offsets of the first pair of braces.
 enum Pair {
     None,
     Unclosed,
@@ -65,7 +65,7 @@ fn first_pair(text: &str) -> Pair {
     start.map_or(Pair::None, |_| Pair::Unclosed)
 }
 
-/// Splits what is between braces at the commas that are in no inner braces.
+/// Splits the text between braces at the commas outside of inner braces.
 fn choices(inner: &str) -> Vec<&str> {
     let mut choices = Vec::new();
     let mut start = 0;
@@ -85,7 +85,7 @@ fn choices(inner: &str) -> Vec<&str> {
     choices
 }
 
-/// Returns the bytes that no backslash stands before, with their places.
+/// Returns the unescaped bytes with their offsets.
 fn unescaped(text: &str) -> impl Iterator<Item = (usize, u8)> {
     let mut is_escaped = false;
     text.bytes().enumerate().filter(move |(_, byte)| {

@@ -1,9 +1,9 @@
-//! Globs of `changes` and `exists`, as Ruby's `File.fnmatch` takes them with `PATHNAME`, `DOTMATCH`
-//! and `EXTGLOB`.
+//! Globs of `changes` and `exists`, with the semantics of Ruby's `File.fnmatch` and the flags
+//! `PATHNAME`, `DOTMATCH` and `EXTGLOB`.
 //!
-//! Braces are spelled out first, within bounds, and each spelling becomes a list of segments, one
-//! for each part between slashes. Matching goes back to the last `*` of a segment and to the last
-//! `**/` only, which is enough to find a fit and keeps the work below pattern times path.
+//! Braces are expanded first, within bounds, and each alternative becomes a list of segments, one
+//! for each part between slashes. Matching backtracks only to the last `*` of a segment and to the
+//! last `**/`; that is sufficient, and bounds the work by pattern length times path length.
 
 mod affixes;
 mod braces;
@@ -16,7 +16,7 @@ pub use name::NameGlob;
 use segment::Segment;
 use thiserror::Error;
 
-/// A glob, ready to be compared with paths.
+/// A compiled glob for paths.
 ///
 /// # Examples
 ///
@@ -31,16 +31,16 @@ use thiserror::Error;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
-    /// What is left when the braces are spelled out; one of them must fit.
-    spellings: Vec<Vec<Segment>>,
+    /// The alternatives after brace expansion; one of them must match.
+    alternatives: Vec<Vec<Segment>>,
 }
 
-/// Why a text is no glob that can be compared with paths.
+/// Why a text is not a usable glob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum GlobError {
-    /// Its braces stand for too much.
-    #[error("the braces of the glob stand for too many texts")]
-    TooManySpellings,
+    /// Its braces expand to too many alternatives.
+    #[error("the braces of the glob expand to too many alternatives")]
+    TooManyAlternatives,
 }
 
 impl Glob {
@@ -48,32 +48,36 @@ impl Glob {
     ///
     /// # Errors
     ///
-    /// When its braces stand for more than 1024 texts, or for too many bytes of text.
+    /// When its braces expand to more than 1024 alternatives, or to too many bytes of text.
     pub fn new(text: &str) -> Result<Self, GlobError> {
-        let spellings = braces::spell_out(text)?;
-        let spellings = spellings.iter().map(|spelling| segment::split(spelling));
+        let alternatives = braces::expand(text)?;
+        let alternatives = alternatives
+            .iter()
+            .map(|alternative| segment::split(alternative));
         Ok(Self {
-            spellings: spellings.collect(),
+            alternatives: alternatives.collect(),
         })
     }
 
-    /// Returns whether the whole of `path` fits.
+    /// Returns whether the whole of `path` matches.
     pub fn is_match(&self, path: &str) -> bool {
-        let mut spellings = self.spellings.iter();
-        spellings.any(|segments| matches(segments, path))
+        let mut alternatives = self.alternatives.iter();
+        alternatives.any(|segments| matches(segments, path))
     }
 
-    /// Returns what all paths that fit begin and end with, for each spelling.
+    /// Returns the common prefix and suffix of all matching paths, for each alternative.
     pub fn affixes(&self) -> impl Iterator<Item = Affixes> {
-        self.spellings.iter().map(|segments| Affixes::of(segments))
+        self.alternatives
+            .iter()
+            .map(|segments| Affixes::of(segments))
     }
 }
 
 fn matches(segments: &[Segment], path: &str) -> bool {
     let mut segments = segments;
     let mut rest = Some(path);
-    // What is to be tried when the current try fails: the segments behind the last `**/`, and the
-    // path where they were tried last.
+    // Where to backtrack: the segments after the last `**/`, and the part of the path where they
+    // were last tried.
     let mut retry: Option<(&[Segment], &str)> = None;
     loop {
         if let ([Segment::AnyDepth, behind @ ..], Some(path)) = (segments, rest) {

@@ -1,7 +1,7 @@
 use super::segment::{Segment, whole};
 use super::{GlobError, braces};
 
-/// A glob for names, which have no parts: `*` stands for slashes too.
+/// A glob for names, which have no components: `*` matches slashes too.
 ///
 /// # Examples
 ///
@@ -15,7 +15,7 @@ use super::{GlobError, braces};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameGlob {
-    spellings: Vec<Segment>,
+    alternatives: Vec<Segment>,
 }
 
 impl NameGlob {
@@ -23,23 +23,26 @@ impl NameGlob {
     ///
     /// # Errors
     ///
-    /// When its braces stand for more than 1024 texts, or for too many bytes of text.
+    /// When its braces expand to more than 1024 alternatives, or to too many bytes of text.
     pub fn new(text: &str) -> Result<Self, GlobError> {
-        let spellings = braces::spell_out(text)?;
+        let alternatives = braces::expand(text)?;
         Ok(Self {
-            spellings: spellings.iter().map(|spelling| whole(spelling)).collect(),
+            alternatives: alternatives
+                .iter()
+                .map(|alternative| whole(alternative))
+                .collect(),
         })
     }
 
-    /// Returns whether a text has signs of a glob, so that it may stand for other texts than itself.
-    pub fn has_signs(text: &str) -> bool {
+    /// Returns whether a text has wildcards, so that it may match other texts than itself.
+    pub fn has_wildcards(text: &str) -> bool {
         text.contains(['*', '?', '[', '{', '\\'])
     }
 
-    /// Returns whether the whole of a name fits.
+    /// Returns whether the whole of a name matches.
     pub fn is_match(&self, name: &str) -> bool {
-        self.spellings
+        self.alternatives
             .iter()
-            .any(|spelling| spelling.is_match(name))
+            .any(|alternative| alternative.is_match(name))
     }
 }

@@ -1,18 +1,18 @@
-/// What a glob has between two slashes.
+/// A part of a glob between two slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Segment {
-    /// `**`: any number of parts of a path, also none.
+    /// `**`: any number of path components, including none.
     AnyDepth,
-    /// Text without any sign.
+    /// Literal text.
     Text(String),
-    /// Anything else.
-    Signs(Vec<Sign>),
+    /// Anything with wildcards.
+    Wildcard(Vec<Sign>),
 }
 
-/// What a segment is made of.
+/// An element of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sign {
-    /// `*`: any characters, also none.
+    /// `*`: any number of any characters.
     Star,
     /// `?`: any character.
     One,
@@ -23,26 +23,25 @@ pub(super) enum Sign {
         is_negated: bool,
         ranges: Vec<(char, char)>,
     },
-    /// A bracket that is never closed, which fits nothing.
+    /// An unclosed bracket, which matches nothing.
     Never,
 }
 
 impl Segment {
-    /// Returns whether the whole of a path's part fits.
+    /// Returns whether the whole of a path component matches.
     pub(super) fn is_match(&self, part: &str) -> bool {
         match self {
-            // Where it can stand for parts, the caller has taken it away.
+            // The caller handles the cases in which it spans several components.
             Self::AnyDepth => true,
             Self::Text(text) => text == part,
-            Self::Signs(signs) => signs_match(signs, part),
+            Self::Wildcard(signs) => signs_match(signs, part),
         }
     }
 }
 
 fn signs_match(signs: &[Sign], part: &str) -> bool {
     let (mut signs, mut rest) = (signs, part);
-    // What is to be tried when the current try fails: the signs behind the last star, and the text
-    // where they were tried last.
+    // Where to backtrack: the signs after the last star, and the text where they were last tried.
     let mut retry: Option<(&[Sign], &str)> = None;
     loop {
         match signs {
@@ -81,7 +80,7 @@ impl Sign {
             Self::Character(known) => *known == letter,
             Self::Bracket { is_negated, ranges } => {
                 let mut ranges = ranges.iter();
-                // A range has its ends even when it goes backwards.
+                // A backwards range still matches its two ends.
                 let is_in = ranges.any(|&(low, high)| {
                     (low..=high).contains(&letter) || letter == low || letter == high
                 });
@@ -92,7 +91,7 @@ impl Sign {
     }
 }
 
-/// Splits a glob without braces at its slashes; those in brackets split nothing, escaped ones do.
+/// Splits a glob without braces at its slashes, escaped ones too, but not at those in brackets.
 pub(super) fn split(glob: &str) -> Vec<Segment> {
     let mut segments = Vec::new();
     let mut rest = glob;
@@ -112,19 +111,19 @@ pub(super) fn split(glob: &str) -> Vec<Segment> {
     }
 }
 
-/// Reads a glob without braces for which a slash is a character like any other.
+/// Reads a glob without braces in which a slash is an ordinary character.
 pub(super) fn whole(glob: &str) -> Segment {
     first(glob, Slash::IsText).0
 }
 
-/// What a slash is to a glob.
+/// The meaning of a slash in a glob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slash {
     Splits,
     IsText,
 }
 
-/// Reads the first segment, and returns what is behind its slash.
+/// Reads the first segment; returns it and the rest after its slash.
 fn first(glob: &str, slash: Slash) -> (Segment, Option<&str>) {
     let mut signs = Vec::new();
     let mut rest = glob;
@@ -149,7 +148,7 @@ fn first(glob: &str, slash: Slash) -> (Segment, Option<&str>) {
                     rest = letters.as_str();
                     Sign::Character(escaped)
                 }
-                // At the end of a glob a backslash means nothing.
+                // A backslash at the end of a glob means nothing.
                 None => break None,
             },
             _ => Sign::Character(letter),
@@ -163,12 +162,12 @@ fn first(glob: &str, slash: Slash) -> (Segment, Option<&str>) {
         _ => None,
     });
     let text: Option<String> = text.collect();
-    (text.map_or(Segment::Signs(signs), Segment::Text), behind)
+    (text.map_or(Segment::Wildcard(signs), Segment::Text), behind)
 }
 
-/// Reads a bracket behind its `[`, and returns what is behind its `]`.
+/// Reads a bracket from behind its `[`; returns it and the rest after its `]`.
 ///
-/// Even the first `]` closes it, so that `[]` fits nothing and `[!]` anything.
+/// Even a `]` in first position closes it, so `[]` matches nothing and `[!]` anything.
 fn bracket(text: &str) -> (Sign, &str) {
     let mut rest = text;
     let is_negated = rest.starts_with(['!', '^']);
@@ -195,7 +194,7 @@ fn bracket(text: &str) -> (Sign, &str) {
     }
 }
 
-/// Reads a character of a bracket, a backslash before it left out.
+/// Reads a character of a bracket, without the backslash before it.
 fn character(text: &str) -> Option<(char, &str)> {
     let text = text.strip_prefix('\\').unwrap_or(text);
     let mut letters = text.chars();

@@ -1,13 +1,13 @@
 use super::*;
 use proptest::prelude::*;
 
-fn check(glob: &str, fits: &[&str], fits_not: &[&str]) {
+fn check(glob: &str, matching: &[&str], others: &[&str]) {
     let read = Glob::new(glob).unwrap();
-    for path in fits {
-        assert!(read.is_match(path), "{glob} should fit {path}");
+    for path in matching {
+        assert!(read.is_match(path), "{glob} should match {path}");
     }
-    for path in fits_not {
-        assert!(!read.is_match(path), "{glob} should not fit {path}");
+    for path in others {
+        assert!(!read.is_match(path), "{glob} should not match {path}");
     }
 }
 
@@ -29,7 +29,7 @@ fn stars_stay_between_slashes() {
 }
 
 #[test]
-fn two_stars_and_a_slash_are_any_depth() {
+fn two_stars_and_a_slash_match_any_depth() {
     check("**/*.md", &["a.md", "a/b/c.md"], &["a.txt"]);
     check(
         "docs/**/*",
@@ -58,13 +58,13 @@ fn brackets_and_escapes() {
     check("x[a/b]y", &["xay"], &["x/y"]);
     check(r"\*.md", &["*.md"], &["a.md"]);
     check(r"a\/b", &["a/b"], &[]);
-    // At the end there is nothing that a backslash could make plain.
+    // A backslash at the end escapes nothing.
     check(r"a\", &["a"], &[r"a\"]);
     check("ü[ä-ö]?", &["üää"], &["üa"]);
 }
 
 #[test]
-fn braces_list_texts() {
+fn braces_list_alternatives() {
     check("*.{rb,py}", &["a.py"], &["a.c"]);
     check("src/{a,b}/**/*.c", &["src/b/q/z.c"], &["src/c/z.c"]);
     check("{a/b,c}/d", &["a/b/d", "c/d"], &["a/d"]);
@@ -80,10 +80,10 @@ fn braces_list_texts() {
 }
 
 #[test]
-fn braces_that_stand_for_too_much_are_refused() {
+fn braces_with_too_many_alternatives_are_refused() {
     assert!(Glob::new(&"{a,b}".repeat(10)).is_ok());
     for glob in ["{a,b}".repeat(11), "{,}".repeat(100_000)] {
-        assert_eq!(Glob::new(&glob), Err(GlobError::TooManySpellings));
+        assert_eq!(Glob::new(&glob), Err(GlobError::TooManyAlternatives));
     }
     let nested = format!(
         "{}{}{}",
@@ -91,19 +91,19 @@ fn braces_that_stand_for_too_much_are_refused() {
         "{".repeat(5000),
         "}".repeat(5000)
     );
-    assert_eq!(Glob::new(&nested), Err(GlobError::TooManySpellings));
+    assert_eq!(Glob::new(&nested), Err(GlobError::TooManyAlternatives));
 }
 
 #[test]
-fn many_stars_take_no_longer_than_the_bound() {
-    // What tries all ways to share the text among the stars would not come back.
+fn many_stars_match_in_bounded_time() {
+    // A naive backtracking matcher would take exponential time here.
     let stars = Glob::new(&"*a".repeat(200)).unwrap();
     assert!(!stars.is_match(&"a".repeat(199)));
     let depths = Glob::new(&"**/a/".repeat(100)).unwrap();
     assert!(!depths.is_match(&"a/".repeat(99)));
 }
 
-/// Returns whether a glob without braces fits, by trying all ways.
+/// Returns whether a glob without braces matches, by exhaustive search.
 fn naive(glob: &[u8], path: &[u8], is_start: bool) -> bool {
     if is_start && let Some(behind) = glob.strip_prefix(b"**/") {
         let mut starts = (0..path.len())
@@ -130,13 +130,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn random_globs_fit_what_a_naive_matcher_says(glob in "([ab?*/]|\\*\\*/){0,9}", path in "[ab/]{0,9}") {
-        let fits = Glob::new(&glob).unwrap().is_match(&path);
-        prop_assert_eq!(fits, naive(glob.as_bytes(), path.as_bytes(), true), "{} {}", glob, path);
+    fn random_globs_agree_with_a_naive_matcher(glob in "([ab?*/]|\\*\\*/){0,9}", path in "[ab/]{0,9}") {
+        let is_match = Glob::new(&glob).unwrap().is_match(&path);
+        prop_assert_eq!(is_match, naive(glob.as_bytes(), path.as_bytes(), true), "{} {}", glob, path);
     }
 
     #[test]
-    fn an_escaped_path_fits_itself_alone(path in "[ab*?\\[\\]!^{},\\\\é/-]{0,9}", other in "[ab*é/]{0,9}") {
+    fn an_escaped_path_matches_only_itself(path in "[ab*?\\[\\]!^{},\\\\é/-]{0,9}", other in "[ab*é/]{0,9}") {
         let escaped: String = path.chars().flat_map(|letter| ['\\', letter]).collect();
         let glob = Glob::new(&escaped).unwrap();
         prop_assert!(glob.is_match(&path));

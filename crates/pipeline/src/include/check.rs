@@ -1,17 +1,17 @@
-//! What the values of an `include` must look like.
+//! Checks of the values in an entry of `include`.
 
 use super::text::Text;
 use crate::config::parse_duration;
 use yaml::diagnostic::{Diagnostic, Diagnostics};
 use yaml::{Kind, Node};
 
-/// How long `cache: true` lets a file be kept, in seconds.
-const USUAL_CACHE: u64 = 3600;
-/// The shortest time a file may be kept, in seconds.
+/// The lifetime in the cache that `cache: true` means, in seconds.
+const DEFAULT_CACHE: u64 = 3600;
+/// The minimum lifetime in the cache, in seconds.
 const SHORTEST_CACHE: u64 = 60;
 
-/// Returns whether a text is an address rather than a path.
-pub(super) fn is_address(text: &str) -> bool {
+/// Returns whether a text is a URL rather than a path.
+pub(super) fn is_url(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else {
         return false;
     };
@@ -23,7 +23,7 @@ pub(super) fn is_address(text: &str) -> bool {
         && !text.contains(char::is_whitespace)
 }
 
-/// Returns whether a file's name says it is YAML.
+/// Returns whether a file name has the extension of YAML.
 pub(super) fn is_yaml(path: &str) -> bool {
     let base = path.rsplit('/').next().unwrap_or_default();
     base.rsplit_once('.').is_some_and(|(stem, extension)| {
@@ -32,46 +32,46 @@ pub(super) fn is_yaml(path: &str) -> bool {
     })
 }
 
-/// Checks that the text of a remote file is an address.
-pub(super) fn address(url: &Text, diagnostics: &mut Diagnostics) -> Option<()> {
-    if is_address(&url.value) {
+/// Checks that the location of a remote file is a URL.
+pub(super) fn url(location: &Text, diagnostics: &mut Diagnostics) -> Option<()> {
+    if is_url(&location.value) {
         return Some(());
     }
     let message = format!(
-        "include:include config `{}` is no address such as https://host/file.yml",
-        url.shown
+        "include:include config `{}` is not a URL such as https://host/file.yml",
+        location.shown
     );
-    diagnostics.push(Diagnostic::error("invalid-include", message).at(url.span));
+    diagnostics.push(Diagnostic::error("invalid-include", message).at(location.span));
     None
 }
 
-/// Checks that something is left of a text once its variables are replaced.
+/// Checks that a text is not empty after the expansion of its variables.
 pub(super) fn not_empty(text: &Text, what: &str, diagnostics: &mut Diagnostics) -> Option<()> {
     if !text.value.trim().is_empty() {
         return Some(());
     }
-    let help = "a variable that is not known before there is a pipeline is empty here, and those \
-                of the file are not known yet";
+    let help = "variables of the file, and others that are not available before the pipeline \
+                exists, are empty here";
     let error = Diagnostic::error("invalid-include", format!("include: {what} is empty"));
     diagnostics.push(error.at(text.span).with_help(help.to_owned()));
     None
 }
 
-/// Checks that a name is one that templates have.
+/// Checks that a name has the form of a template's name.
 pub(super) fn template(name: &Text, diagnostics: &mut Diagnostics) -> Option<()> {
     not_empty(name, "the location", diagnostics)?;
     if name.value.ends_with(".gitlab-ci.yml") {
         return Some(());
     }
     let shown = &name.shown;
-    let message = format!("include: `{shown}` is no name of a template");
-    let help = "the names of all templates end as `Jobs/Build.gitlab-ci.yml` does";
+    let message = format!("include: `{shown}` is not the name of a template");
+    let help = "the names of templates end in `.gitlab-ci.yml`, such as `Jobs/Build.gitlab-ci.yml`";
     let error = Diagnostic::error("include-extension", message).at(name.span);
     diagnostics.push(error.with_help(help.to_owned()));
     None
 }
 
-/// Checks that a file's name says it is YAML.
+/// Checks that a file name has the extension of YAML.
 pub(super) fn extension(location: &Text, diagnostics: &mut Diagnostics) -> Option<()> {
     if is_yaml(&location.value) {
         return Some(());
@@ -83,7 +83,7 @@ pub(super) fn extension(location: &Text, diagnostics: &mut Diagnostics) -> Optio
     None
 }
 
-/// Reads what a remote file must hash to: `sha256-` and 32 bytes as Base64.
+/// Reads the expected digest of a remote file: `sha256-` and 32 bytes in Base64.
 pub(super) fn integrity(node: &Node, diagnostics: &mut Diagnostics) -> Option<String> {
     let is_base64 = |text: &str| {
         let digits = text.strip_suffix('=').unwrap_or_default();
@@ -95,22 +95,22 @@ pub(super) fn integrity(node: &Node, diagnostics: &mut Diagnostics) -> Option<St
     if hash.is_some_and(is_base64) {
         return text.map(ToOwned::to_owned);
     }
-    let message = "include:include config has an `integrity` that is no SHA-256 in Base64";
+    let message = "include:include config has an `integrity` that is not a SHA-256 in Base64";
     let help =
-        "it looks like `sha256-` and 44 characters: `openssl dgst -sha256 -binary FILE | base64`";
+        "write `sha256-` and the 44 characters of `openssl dgst -sha256 -binary FILE | base64`";
     let error = Diagnostic::error("invalid-include", message).at(node.span);
     diagnostics.push(error.with_help(help.to_owned()));
     None
 }
 
-/// Reads how long a remote file may be kept. The outer `None` is a mistake.
+/// Reads the lifetime of a remote file in the cache. The outer `None` means a mistake.
 #[expect(
     clippy::option_option,
     reason = "a mistake and `cache: false` are not the same"
 )]
 pub(super) fn cache(node: &Node, diagnostics: &mut Diagnostics) -> Option<Option<u64>> {
     let seconds = match &node.kind {
-        Kind::Bool(true) => return Some(Some(USUAL_CACHE)),
+        Kind::Bool(true) => return Some(Some(DEFAULT_CACHE)),
         Kind::Bool(false) => return Some(None),
         Kind::String(text) => parse_duration(text).map(|duration| duration.as_secs()),
         _ => None,
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_a_scheme_and_a_host() {
+    fn a_url_has_a_scheme_and_a_host() {
         let cases = [
             ("https://e.com/a.yml", true),
             ("HTTP://e.com", true),
@@ -140,7 +140,7 @@ mod tests {
             ("/a.yml", false),
         ];
         for (text, expect) in cases {
-            assert_eq!(is_address(text), expect, "{text}");
+            assert_eq!(is_url(text), expect, "{text}");
         }
     }
 }

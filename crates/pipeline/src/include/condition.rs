@@ -4,27 +4,27 @@ use crate::LoadOptions;
 use crate::config::{Field, Path, Reader, RulePlace, read_rules};
 use crate::context::{Kept, sort_and_expand};
 use crate::repository::{Paths, Repository, RepositoryError};
-use crate::rules::{FileAnswers, RuleContext, first_match};
+use crate::rules::{FileConditions, RuleContext, first_match};
 use executor_core::job::When;
 use executor_core::variable::JobVariables;
 use yaml::Node;
 use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 
-/// Decides by their `rules` which includes are let in.
+/// Evaluates the `rules` of includes.
 #[derive(Debug)]
 pub(super) struct Conditions<'o> {
     options: &'o LoadOptions<'o>,
-    /// The variables with the references among them replaced, for globs.
+    /// The expanded variables, for globs.
     expanded: JobVariables,
-    /// What is known where no variables are.
+    /// The empty set, for files that see no variables.
     none: JobVariables,
-    answers: FileAnswers<'o>,
+    files: FileConditions<'o>,
 }
 
 impl<'o> Conditions<'o> {
     pub(super) fn new(options: &'o LoadOptions<'o>) -> Self {
         let variables: Vec<_> = options.variables.iter().cloned().collect();
-        // Variables that refer to each other in a circle have an error when the pipeline is created.
+        // Cycles among variables are reported when the pipeline is created.
         let expanded = sort_and_expand(variables, Kept::default());
         Self {
             options,
@@ -33,12 +33,12 @@ impl<'o> Conditions<'o> {
                 |expanded| expanded.into_iter().collect(),
             ),
             none: JobVariables::default(),
-            answers: FileAnswers::new(options.repository),
+            files: FileConditions::new(options.repository),
         }
     }
 
-    /// Returns whether the rules of an include hold; without one that does, it is left out.
-    pub(super) fn hold(
+    /// Returns whether the rules of an include select it.
+    pub(super) fn select(
         &self,
         rules: &Node,
         includer: &Includer,
@@ -59,15 +59,15 @@ impl<'o> Conditions<'o> {
         let rules = rules.entries();
         let home = &includer.home;
         let matched = if *home == FileHome::Own {
-            first_match(rules, &self.context(includer, &self.answers))
+            first_match(rules, &self.context(includer, &self.files))
         } else {
-            let repository = Elsewhere {
+            let repository = ForeignRepository {
                 home,
                 includes: self.options.includes,
                 own: self.options.repository,
             };
-            let answers = FileAnswers::new(&repository);
-            first_match(rules, &self.context(includer, &answers))
+            let files = FileConditions::new(&repository);
+            first_match(rules, &self.context(includer, &files))
         };
         match matched {
             Ok(at) => at.is_some_and(|at| rules[at].when != Some(When::Never)),
@@ -81,7 +81,11 @@ impl<'o> Conditions<'o> {
         }
     }
 
-    fn context<'c>(&'c self, includer: &Includer, files: &'c FileAnswers<'c>) -> RuleContext<'c> {
+    fn context<'c>(
+        &'c self,
+        includer: &Includer,
+        files: &'c FileConditions<'c>,
+    ) -> RuleContext<'c> {
         let (variables, expanded) = if includer.knows_variables {
             (&self.options.variables, &self.expanded)
         } else {
@@ -95,15 +99,15 @@ impl<'o> Conditions<'o> {
     }
 }
 
-/// The repository as an included file of another project sees it: what exists, exists there.
+/// The repository for the rules of a file of another project: `exists` refers to that project.
 #[derive(Debug)]
-struct Elsewhere<'e> {
+struct ForeignRepository<'e> {
     home: &'e FileHome,
     includes: &'e dyn IncludeSource,
     own: &'e dyn Repository,
 }
 
-impl Repository for Elsewhere<'_> {
+impl Repository for ForeignRepository<'_> {
     fn changed_files(&self) -> Result<Option<Paths>, RepositoryError> {
         self.own.changed_files()
     }

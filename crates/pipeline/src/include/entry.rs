@@ -1,4 +1,4 @@
-//! What one entry of `include` says, before anything is looked up.
+//! Reads the entries of `include`, before any file is fetched.
 
 use super::check;
 use super::text::Text;
@@ -12,27 +12,27 @@ use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 use yaml::{Kind, Mapping, Node};
 
-/// How many entries an `include` may have, those counted that its rules leave out.
+/// The maximum number of entries of an `include`, including those that rules exclude.
 const MOST_ENTRIES: usize = 10_000;
 
 /// One entry of `include`.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// Where the path or address stands.
+    /// The span of the path or URL.
     pub(super) span: Span,
-    /// What it names.
+    /// The files it names.
     pub(super) source: Source,
-    /// What it gives to the inputs of the file.
+    /// The inputs it passes to the file.
     pub(super) inputs: GivenInputs,
     /// The value of `rules`.
     pub(super) rules: Option<Arc<Node>>,
 }
 
 impl Entry {
-    /// Refuses names of files that are no names of pipeline files.
+    /// Refuses names that cannot be those of pipeline files.
     ///
-    /// Only an entry that its rules let in is asked: a name may be made of the variable that the
-    /// rules ask for.
+    /// Called only for entries that their rules select: a name may contain a variable that the
+    /// rules test.
     pub(super) fn check_names(&self, diagnostics: &mut Diagnostics) -> Option<()> {
         match &self.source {
             Source::Local(file) => check::extension(file, diagnostics),
@@ -44,7 +44,7 @@ impl Entry {
             }
             Source::Remote { url, .. } => {
                 check::extension(url, diagnostics)?;
-                check::address(url, diagnostics)
+                check::url(url, diagnostics)
             }
             Source::Component(address) => check::not_empty(address, "the component", diagnostics),
             Source::Artifact { .. } => Some(()),
@@ -68,14 +68,14 @@ pub(super) enum Source {
     },
     Template(Text),
     Component(Text),
-    /// What a job of a parent pipeline left, which is nothing outside of `trigger`.
+    /// A file from the artifacts of a job, allowed only under `trigger`.
     Artifact {
         job: Text,
         path: Text,
     },
 }
 
-/// The keys that name files. The last one is bitrab's word for `remote`.
+/// The keys that name files. The last one is bitrab's name for `remote`.
 const SOURCES: [&str; 7] = [
     "local",
     "project",
@@ -96,7 +96,7 @@ const DETAILS: [&str; 7] = [
     "cache",
 ];
 
-/// Reads entries of `include`; what does not fit is reported and left out.
+/// Reads entries of `include`; invalid ones are reported and left out.
 #[derive(Debug)]
 pub(super) struct Reader<'r> {
     pub(super) variables: &'r JobVariables,
@@ -156,9 +156,9 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads an entry that is a text: an address or a path.
+    /// Reads an entry that is a text: a URL or a path.
     fn of_text(&mut self, text: Text) -> Option<Source> {
-        if check::is_address(&text.value) {
+        if check::is_url(&text.value) {
             return self.remote(text, &Mapping::new());
         }
         Some(Source::Local(text))
@@ -175,24 +175,24 @@ impl Reader<'_> {
             return None;
         };
         self.check_keys(entries);
-        let location = self.text(entries, key)?;
-        let span = location.span;
+        let text = self.text(entries, key)?;
+        let span = text.span;
         let source = match key {
-            "local" => Source::Local(location),
-            "project" => self.project(location, entries)?,
-            "template" => Source::Template(location),
-            "component" => Source::Component(location),
+            "local" => Source::Local(text),
+            "project" => self.project(text, entries)?,
+            "template" => Source::Template(text),
+            "component" => Source::Component(text),
             "artifact" => {
-                check::extension(&location, self.diagnostics)?;
+                check::extension(&text, self.diagnostics)?;
                 let Some(job) = self.optional_text(entries, "job")? else {
-                    let words = "needs `job`, the job that leaves the artifact";
+                    let words = "needs `job`, the job that creates the artifact";
                     self.refuse(node.span, words);
                     return None;
                 };
-                let path = location.without_slash();
+                let path = text.without_slash();
                 Source::Artifact { job, path }
             }
-            _ => self.remote(location, entries)?,
+            _ => self.remote(text, entries)?,
         };
         Some((source, span))
     }
@@ -205,11 +205,11 @@ impl Reader<'_> {
             let near = keys.find_map(|key| did_you_mean(key, self.sources()));
             ("none".to_owned(), near)
         } else {
-            let help = "make it several entries".to_owned();
+            let help = "split it into several entries".to_owned();
             (format!("`{}`", given.join("` and `")), Some(help))
         };
         let message = format!(
-            "include:include config needs exactly one of {}, and has {count}",
+            "include:include config needs exactly one of {}, but has {count}",
             names.join(", ")
         );
         let error = Diagnostic::error("invalid-include", message).at(node.span);
@@ -305,8 +305,7 @@ impl Reader<'_> {
         self.as_text(value(entries, key)?, key)
     }
 
-    /// Returns the text under a key; the outer `None` is a mistake, the inner one says it is not
-    /// there.
+    /// Returns the text under a key; the outer `None` means a mistake, the inner one an absent key.
     #[expect(
         clippy::option_option,
         reason = "a mistake and an absent key are not the same"
@@ -326,7 +325,7 @@ impl Reader<'_> {
                 format!("include:include config has a `{key}` that should be a string, not {kind}");
             let error = Diagnostic::error("invalid-include", message).at(node.span);
             let is_scalar = matches!(node.kind, Kind::Bool(_) | Kind::Int(_) | Kind::Float(_));
-            let help = is_scalar.then(|| "in quotes it is a string".to_owned());
+            let help = is_scalar.then(|| "put quotes around it to make it a string".to_owned());
             self.diagnostics.push(error.with_help(help));
         }
         text.map(|text| Text::new(text, node.span, self.variables))

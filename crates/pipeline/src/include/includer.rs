@@ -1,25 +1,26 @@
-use super::shelf::ShelvedFile;
+use super::file_cache::CachedFile;
 use super::{FileHome, IncludeLocation};
 use crate::LoadOptions;
 use executor_core::variable::JobVariables;
 
-/// The file whose `include` is read, as far as its place decides what is meant.
+/// The file whose `include` is read, as the context of its entries.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Includer {
-    /// Where it lives.
+    /// The project it belongs to.
     pub(super) home: FileHome,
     /// Its path there.
     pub(super) path: String,
-    /// Whether it is a child pipeline's and knows the artifacts of the parent. Files of the project
-    /// and of other projects hand that on; templates, components and addresses do not.
+    /// Whether it belongs to a child pipeline and can include artifacts of the parent. Included
+    /// files of this and other projects inherit this; templates, components and remote files do
+    /// not.
     pub(super) knows_parent: bool,
-    /// Whether its `include` knows the variables of the pipeline. Templates and files at addresses
-    /// do not, nor does what they include, since nobody says whose files they are.
+    /// Whether its `include` sees the variables of the pipeline. Templates, remote files and files
+    /// they include do not, because their authors are unknown.
     pub(super) knows_variables: bool,
 }
 
 impl Includer {
-    /// Returns the variables that its `include` knows: those of the pipeline, or `none`.
+    /// Returns the variables that its `include` sees: those of the pipeline, or `none`.
     pub(super) fn variables<'v>(
         &self,
         options: &'v LoadOptions<'_>,
@@ -32,18 +33,18 @@ impl Includer {
         }
     }
 
-    /// Returns what a file is that this one includes.
-    pub(super) fn below(&self, location: &IncludeLocation, file: &ShelvedFile) -> Self {
+    /// Returns the context of a file that this one includes.
+    pub(super) fn of_included(&self, location: &IncludeLocation, file: &CachedFile) -> Self {
         Self {
             home: file.home.clone(),
             path: file.path.clone(),
-            knows_parent: self.knows_parent && hands_parent_on(location),
-            knows_variables: self.knows_variables && hands_variables_on(location),
+            knows_parent: self.knows_parent && passes_parent_on(location),
+            knows_variables: self.knows_variables && passes_variables_on(location),
         }
     }
 }
 
-fn hands_parent_on(location: &IncludeLocation) -> bool {
+fn passes_parent_on(location: &IncludeLocation) -> bool {
     match location {
         IncludeLocation::Local { .. }
         | IncludeLocation::Project { .. }
@@ -54,7 +55,7 @@ fn hands_parent_on(location: &IncludeLocation) -> bool {
     }
 }
 
-fn hands_variables_on(location: &IncludeLocation) -> bool {
+fn passes_variables_on(location: &IncludeLocation) -> bool {
     match location {
         IncludeLocation::Local { .. }
         | IncludeLocation::Project { .. }

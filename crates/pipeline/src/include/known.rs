@@ -6,23 +6,22 @@ use std::sync::Arc;
 /// Files by their paths.
 pub type FilesByPath = IndexMap<String, Arc<str>>;
 
-/// A source of which every file is known beforehand: those of the pipeline's project, of other
-/// projects, at addresses and of jobs. It has no template; components and unknown addresses it does
-/// not fetch.
+/// A source with fixed files: those of the pipeline's project, of other projects, of URLs and of
+/// jobs. It has no templates, and fetches neither components nor unknown URLs.
 #[derive(Debug, Clone, Default)]
 pub struct KnownFiles {
     /// The files of the pipeline's project.
     pub own: FilesByPath,
-    /// The files of other projects by the projects' paths; their commits all have the same ones.
+    /// The files of other projects by project path, the same for all commits.
     pub projects: IndexMap<String, FilesByPath>,
-    /// The texts at addresses.
+    /// The texts by URL.
     pub remote: FilesByPath,
-    /// The files that jobs of the parent pipeline left, by the names of the jobs.
+    /// The artifacts of the parent pipeline, by job name.
     pub artifacts: IndexMap<String, FilesByPath>,
 }
 
 impl KnownFiles {
-    /// Returns a source that has these files of the pipeline's project.
+    /// Returns a source with these files of the pipeline's project.
     pub fn with_own<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Self {
         let files = files.into_iter();
         Self {
@@ -37,7 +36,7 @@ impl KnownFiles {
         match home {
             FileHome::Own => Ok(&self.own),
             FileHome::Project { path, .. } => self.project(path),
-            FileHome::Nowhere => Err(IncludeError::Missing),
+            FileHome::NoProject => Err(IncludeError::Missing),
         }
     }
 
@@ -50,7 +49,7 @@ impl KnownFiles {
 
     fn fetch_one(&self, request: &IncludeRequest) -> Result<IncludedFile, IncludeError> {
         let not_fetched = |what: &str| {
-            let words = format!("{what} is not among the files given beforehand");
+            let words = format!("{what} is not among the known files");
             Err(IncludeError::NotFetched(words))
         };
         match &request.location {
@@ -76,8 +75,8 @@ impl KnownFiles {
                 found(format!("{project}/{file}"), text, home)
             }
             IncludeLocation::Remote { url, .. } => match self.remote.get(url) {
-                Some(text) => found(url.clone(), Some(text), FileHome::Nowhere),
-                None => not_fetched("the address"),
+                Some(text) => found(url.clone(), Some(text), FileHome::NoProject),
+                None => not_fetched("the URL"),
             },
             IncludeLocation::Template { .. } => Err(IncludeError::Missing),
             IncludeLocation::Component { .. } => not_fetched("the component"),

@@ -1,4 +1,4 @@
-//! From what an entry says to the files that are asked for.
+//! Finds the files that an entry of `include` names.
 
 use super::entry::{Entry, Source};
 use super::includer::Includer;
@@ -9,31 +9,31 @@ use crate::dialect::Dialect;
 use crate::repository::Paths;
 use yaml::source::Span;
 
-/// How long a path with wildcards may be, in bytes: each is compared with all paths there are.
+/// The maximum length of a path with wildcards, in bytes, because it is compared with all paths.
 const LONGEST_WILDCARD: usize = 1024;
 
-/// What becomes of an entry.
+/// The files of an entry.
 #[derive(Debug)]
 pub(super) enum Located {
-    /// These files are asked for.
+    /// These files.
     Files(Vec<Target>),
-    /// The paths that fit a wildcard are.
-    Fitting(Wildcard, Span),
-    /// Nothing is, and that is a mistake.
+    /// The files that match a wildcard.
+    Matching(Wildcard, Span),
+    /// The entry is a mistake.
     Refused(Refusal),
-    /// Nothing is, because the dialect leaves such entries out.
-    LeftOut,
+    /// The dialect ignores such entries.
+    Ignored,
 }
 
-/// A file that is asked for.
+/// A file to fetch.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Target {
     pub(super) location: IncludeLocation,
-    /// What messages call it.
+    /// Its name in messages.
     pub(super) shown: String,
-    /// Where it is named.
+    /// The location of its name.
     pub(super) span: Span,
-    /// Where the project is named that it is in, and the branch, tag or commit there.
+    /// The locations of its project, and of the branch, tag or commit there.
     pub(super) project_span: Option<Span>,
     pub(super) reference_span: Option<Span>,
 }
@@ -50,27 +50,27 @@ impl Target {
     }
 }
 
-/// Why an entry cannot be followed, whatever files there are.
+/// Why an entry is invalid, regardless of the existing files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The path leads out of the project.
+    /// The path points outside the project.
     Outside,
-    /// The path has wildcards and is too long for that.
+    /// The path has wildcards and is too long.
     TooLong,
-    /// A file that lives in no project names a local one.
+    /// A file that belongs to no project names a local one.
     NoProject,
-    /// There is no parent pipeline here whose artifacts could be meant.
+    /// There is no parent pipeline with artifacts.
     Artifact,
     /// The dialect refuses components.
     Component,
 }
 
-/// Finds out which files an entry means.
+/// Finds the files of an entry.
 pub(super) fn locate(entry: &Entry, includer: &Includer, dialect: Dialect) -> Located {
     let is_bitrab = dialect == Dialect::Bitrab;
     match &entry.source {
         Source::Local(path) => local(path, includer, dialect),
-        Source::Project { .. } | Source::Template(_) if is_bitrab => Located::LeftOut,
+        Source::Project { .. } | Source::Template(_) if is_bitrab => Located::Ignored,
         Source::Component(_) if is_bitrab => Located::Refused(Refusal::Component),
         Source::Artifact { .. } if !includer.knows_parent => Located::Refused(Refusal::Artifact),
         Source::Artifact { job, path } => {
@@ -133,7 +133,7 @@ fn one(text: &Text, location: IncludeLocation) -> Located {
 }
 
 fn local(text: &Text, includer: &Includer, dialect: Dialect) -> Located {
-    if includer.home == FileHome::Nowhere {
+    if includer.home == FileHome::NoProject {
         return Located::Refused(Refusal::NoProject);
     }
     let base = match dialect {
@@ -147,34 +147,34 @@ fn local(text: &Text, includer: &Includer, dialect: Dialect) -> Located {
         if path.len() > LONGEST_WILDCARD {
             return Located::Refused(Refusal::TooLong);
         }
-        return Located::Fitting(Wildcard::new(&path), text.span);
+        return Located::Matching(Wildcard::new(&path), text.span);
     }
     let location = IncludeLocation::Local { path };
     Located::Files(vec![Target::new(location, shown, text.span)])
 }
 
-/// Returns the targets for the paths that fit a wildcard, sorted, without those passed over.
-pub(super) fn fitting(
+/// Returns the targets for the paths that match a wildcard, sorted, without skipped ones.
+pub(super) fn matching(
     wildcard: &Wildcard,
     span: Span,
     paths: &Paths,
-    is_passed_over: impl Fn(&str) -> bool,
+    is_skipped: impl Fn(&str) -> bool,
 ) -> Vec<Target> {
-    let fits = |path: &&String| wildcard.fits(path) && !is_passed_over(path);
-    let mut fitting: Vec<&String> = paths.iter().filter(fits).collect();
-    fitting.sort_unstable();
+    let is_match = |path: &&String| wildcard.is_match(path) && !is_skipped(path);
+    let mut matching: Vec<&String> = paths.iter().filter(is_match).collect();
+    matching.sort_unstable();
     let target = |path: &String| {
         let location = IncludeLocation::Local { path: path.clone() };
         Target::new(location, path.clone(), span)
     };
-    fitting.into_iter().map(target).collect()
+    matching.into_iter().map(target).collect()
 }
 
 fn directory(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
-/// Returns `path`, which starts at `base`, without `.` and `..`; nothing when it leads out.
+/// Returns `path` relative to `base`, normalized; nothing when it points outside the project.
 fn joined(base: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in base.split('/').chain(path.split('/')) {

@@ -1,19 +1,19 @@
-//! Pipeline files that are made of several: `include`.
+//! Reads pipeline files that include others (`include`).
 //!
-//! Finding texts is left to an [`IncludeSource`]; everything else is the same for all kinds of
-//! includes and happens here: what an entry says, whether its rules let it in, which files
-//! it means, limits, and how the files are merged. Each file is asked for and parsed once,
-//! however often it is included.
+//! An [`IncludeSource`] finds the texts; everything else is the same for all kinds of includes and
+//! happens here: reading entries, evaluating their rules, finding their files, limits, and merging.
+//! Each file is fetched and parsed once, however often it is included.
 
 mod check;
 mod condition;
 mod entry;
+mod file_cache;
+
 mod includer;
 mod known;
 mod locate;
 mod read;
 mod refusal;
-mod shelf;
 mod source;
 mod text;
 mod tree;

@@ -1,8 +1,8 @@
-//! What a pipeline file comes to with all that it includes.
+//! Reads a pipeline file and merges its includes.
 
 use super::FileHome;
 use super::includer::Includer;
-use super::tree::Forest;
+use super::tree::IncludeLoader;
 use crate::inputs::{GivenInputs, Interpolation};
 use crate::{LoadOptions, Origins};
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use yaml::diagnostic::{Diagnostic, Diagnostics};
 use yaml::source::FileId;
 use yaml::{Entry, Kind, LoadedFile, Mapping, Node};
 
-/// A pipeline file with all that it includes merged into it.
+/// A pipeline file with its includes merged.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// The whole, without the key `include`.
+    /// The merged content, without the key `include`.
     pub(crate) root: Arc<Node>,
-    /// Where everything was written.
+    /// The origins of all values.
     pub(crate) origins: Origins,
 }
 
 impl Tree {
-    /// Returns the tree of a file that is whole: its includes were read elsewhere.
+    /// Returns the tree of a file whose includes are already merged.
     pub(crate) fn of_whole(
         id: FileId,
         content: &Arc<Node>,
@@ -34,10 +34,10 @@ impl Tree {
     }
 }
 
-/// Puts the inputs into a file, reads all files it includes and merges them.
+/// Interpolates the inputs of a file, reads all files it includes and merges them.
 ///
-/// Returns nothing when the file itself cannot be used; after a mistake in an include it returns
-/// what there is.
+/// Returns nothing when the file itself is unusable; after a mistake in an include it returns the
+/// rest.
 pub(crate) fn read(
     path: &str,
     id: FileId,
@@ -45,7 +45,7 @@ pub(crate) fn read(
     options: &LoadOptions<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Tree> {
-    let mut forest = Forest::new(options);
+    let mut loader = IncludeLoader::new(options);
     let interpolation = Interpolation {
         given: GivenInputs::from_arguments(&options.inputs, diagnostics),
         ..Interpolation::new(&options.variables)
@@ -56,11 +56,11 @@ pub(crate) fn read(
         knows_parent: false,
         knows_variables: true,
     };
-    forest.plant(root, id, documents, &interpolation, diagnostics)?;
-    Some(forest.grown(diagnostics))
+    loader.add(root, id, documents, &interpolation, diagnostics)?;
+    Some(loader.load(diagnostics))
 }
 
-/// Reads the files of a child pipeline, which are all it has; `include` is what the trigger names.
+/// Reads the files of a child pipeline; `include` is the value of `trigger:include`.
 pub(crate) fn read_child(
     include: &Arc<Node>,
     options: &LoadOptions<'_>,
@@ -74,13 +74,13 @@ pub(crate) fn read_child(
         value: flattened(include),
     };
     let entries: Mapping = std::iter::once((key, entry)).collect();
-    let mut forest = Forest::new(options);
+    let mut loader = IncludeLoader::new(options);
     let whole = Node::new(Kind::Mapping(entries), include.span);
-    forest.plant_child(Arc::new(whole));
-    forest.grown(diagnostics)
+    loader.add_child_root(Arc::new(whole));
+    loader.load(diagnostics)
 }
 
-/// Returns a list without lists in it: what a reference stands for may be one.
+/// Flattens nested lists, which references can cause.
 fn flattened(include: &Arc<Node>) -> Arc<Node> {
     fn add(items: &[Arc<Node>], flat: &mut Vec<Arc<Node>>) {
         for item in items {
@@ -98,7 +98,7 @@ fn flattened(include: &Arc<Node>) -> Arc<Node> {
     Arc::new(Node::new(Kind::Sequence(flat), include.span))
 }
 
-/// Refuses what is no mapping.
+/// Refuses content that is not a mapping.
 pub(super) fn check_is_hash(content: &Node, diagnostics: &mut Diagnostics) -> Option<()> {
     if content.as_mapping().is_some() {
         return Some(());

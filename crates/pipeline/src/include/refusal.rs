@@ -1,4 +1,4 @@
-//! What is said when an included file is not there.
+//! Diagnostics about entries and files that cannot be included.
 
 use super::locate::{Refusal, Target};
 use super::{IncludeError, IncludeFailure, IncludeLocation};
@@ -6,33 +6,33 @@ use yaml::diagnostic::Diagnostic;
 use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 
-/// Returns the error for an entry that cannot be followed.
+/// Returns the error for an invalid entry.
 pub(super) fn of_entry(refusal: Refusal, span: Span) -> Diagnostic {
     let (code, message, help) = match refusal {
         Refusal::Outside => (
             "include-outside",
-            "include: the path leads out of the project",
+            "include: the path points outside the project",
             "only files of the project can be included with `local`",
         ),
         Refusal::TooLong => (
             "invalid-include",
             "include: the path with wildcards is longer than 1024 bytes",
-            "name a directory, and let the wildcard stand for what is in it",
+            "name a directory, and use the wildcard for its files",
         ),
         Refusal::NoProject => (
             "include-no-project",
-            "include: `local` means nothing in a file that is in no project",
-            "in a remote file or a template, include others with `remote` or `project`",
+            "include: `local` is not possible in a file that belongs to no project",
+            "in a remote file or a template, use `remote` or `project`",
         ),
         Refusal::Artifact => (
             "include-artifact",
-            "include: `artifact` is allowed under `trigger:include` of a child pipeline only",
-            "a file of the project is included with `local`",
+            "include: `artifact` is allowed only under `trigger:include` of a child pipeline",
+            "include files of the project with `local`",
         ),
         Refusal::Component => (
             "include-component",
             "include: components are refused in the dialect `bitrab`",
-            "the dialect `gitlab` knows components",
+            "the dialect `gitlab` supports components",
         ),
     };
     let error = Diagnostic::error(code, message).at(span);
@@ -42,22 +42,21 @@ pub(super) fn of_entry(refusal: Refusal, span: Span) -> Diagnostic {
 /// Returns the error for a component whose header includes files.
 pub(super) fn of_component_header(span: Span) -> Diagnostic {
     let message = "header:spec:include is not allowed in a component";
-    let help = "the inputs of a component stand in its own `spec:inputs`";
+    let help = "declare the inputs of a component in its own `spec:inputs`";
     let error = Diagnostic::error("invalid-include", message).at(span);
     error.with_help(help.to_owned())
 }
 
-/// Returns the warning for an entry that the dialect leaves out.
-pub(super) fn left_out(span: Span) -> Diagnostic {
-    let message = "include: files of other projects and templates are left out in the dialect \
+/// Returns the warning for an entry that the dialect ignores.
+pub(super) fn of_ignored(span: Span) -> Diagnostic {
+    let message = "include: files of other projects and templates are ignored in the dialect \
                    `bitrab`";
     let help = "the dialect `gitlab` includes them";
     let warning = Diagnostic::warning("include-left-out", message).at(span);
     warning.with_help(help.to_owned())
 }
 
-/// Returns the error for a file that could not be had; `paths` are those it may have been mistyped
-/// for.
+/// Returns the error for a file that was not fetched; `paths` are candidates for a suggestion.
 pub(super) fn of_file<'p>(
     error: &IncludeError,
     target: &Target,
@@ -71,10 +70,10 @@ pub(super) fn of_file<'p>(
                 IncludeLocation::Local { .. } => did_you_mean(shown, paths),
                 IncludeLocation::Project {
                     reference: None, ..
-                } => Some("without a `ref`, the default branch is meant".to_owned()),
+                } => Some("without a `ref`, the default branch is used".to_owned()),
                 IncludeLocation::Remote { .. } => Some(
-                    "a remote file is asked for without a token; one of a project that is not \
-                     public is included with `project`"
+                    "remote files are fetched without a token; include files of projects that are \
+                     not public with `project`"
                         .to_owned(),
                 ),
                 _ => None,
@@ -83,15 +82,15 @@ pub(super) fn of_file<'p>(
             ("include-missing", message, help)
         }
         IncludeError::UnknownProject(_) | IncludeError::UnknownReference(_) => {
-            let message = format!("include: `{shown}` cannot be had: {error}");
+            let message = format!("include: `{shown}` cannot be fetched: {error}");
             let help = matches!(error, IncludeError::UnknownReference(_))
-                .then(|| "a branch, a tag, or the whole id of a commit can be named".to_owned());
+                .then(|| "name a branch, a tag, or the full id of a commit".to_owned());
             ("include-missing", message, help)
         }
         IncludeError::NotFetched(reason) => {
             let kind = kind(&target.location);
             let message = format!("include: the {kind} `{shown}` is not fetched: {reason}");
-            let help = "what it might define is not reported as missing".to_owned();
+            let help = "anything it may define is not reported as missing".to_owned();
             ("include-not-fetched", message, Some(help))
         }
         IncludeError::Unreadable(reason) => {
@@ -104,13 +103,13 @@ pub(super) fn of_file<'p>(
             (code, message, help.clone())
         }
     };
-    let error = Diagnostic::error(code, message).at(place(error, target));
+    let error = Diagnostic::error(code, message).at(span_of(error, target));
     error.with_help(help)
 }
 
-/// Returns where that stands which the error is about.
-fn place(error: &IncludeError, target: &Target) -> Span {
-    let place = match error {
+/// Returns the location that the error is about.
+fn span_of(error: &IncludeError, target: &Target) -> Span {
+    let span = match error {
         IncludeError::UnknownReference(_) => target.reference_span,
         IncludeError::UnknownProject(_)
         | IncludeError::Failed {
@@ -119,10 +118,10 @@ fn place(error: &IncludeError, target: &Target) -> Span {
         } => target.project_span,
         _ => None,
     };
-    place.unwrap_or(target.span)
+    span.unwrap_or(target.span)
 }
 
-/// Returns the error for a file that has nothing in it.
+/// Returns the error for an empty file.
 pub(super) fn of_empty(target: &Target) -> Diagnostic {
     let kind = kind(&target.location);
     let message = format!("include: the {kind} `{}` is empty", target.shown);
@@ -131,11 +130,11 @@ pub(super) fn of_empty(target: &Target) -> Diagnostic {
 
 fn of_failure(kind: IncludeFailure) -> (&'static str, &'static str) {
     match kind {
-        IncludeFailure::Missing => ("include-missing", "is not there"),
+        IncludeFailure::Missing => ("include-missing", "does not exist"),
         IncludeFailure::Denied => ("include-denied", "may not be read"),
-        IncludeFailure::Integrity => ("include-integrity", "is not what was meant"),
+        IncludeFailure::Integrity => ("include-integrity", "does not match its digest"),
         IncludeFailure::NotFetched => ("include-not-fetched", "is not fetched"),
-        IncludeFailure::Invalid => ("invalid-include", "names no file"),
+        IncludeFailure::Invalid => ("invalid-include", "is not a valid name"),
         IncludeFailure::TooLarge => ("file-too-large", "is too large"),
         IncludeFailure::Unreadable => ("include-unreadable", "cannot be read"),
     }

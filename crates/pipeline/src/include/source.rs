@@ -3,28 +3,28 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Where a file lives, which decides what `local` means inside it.
+/// The project a file belongs to, which determines the meaning of `local` in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FileHome {
     /// The project of the pipeline, at the commit of the pipeline.
     Own,
     /// Another project, at one commit.
     Project {
-        /// The address of the GitLab it is on, where that is known.
+        /// The URL of its GitLab, if known.
         server: Option<Arc<str>>,
         /// Its path.
         path: Arc<str>,
         /// The commit's id.
         sha: Arc<str>,
     },
-    /// No project: a file from an address, or a template.
-    Nowhere,
+    /// No project: a remote file or a template.
+    NoProject,
 }
 
-/// What an `include` names; every variable in it is replaced already.
+/// The location in an entry of `include`, with its variables expanded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum IncludeLocation {
-    /// A file of the project the including file lives in, relative to its top.
+    /// A file of the including file's project, relative to its top.
     Local {
         /// The path, without a leading slash.
         path: String,
@@ -38,13 +38,13 @@ pub enum IncludeLocation {
         /// A branch, tag or commit; absent means the default branch.
         reference: Option<String>,
     },
-    /// A file at an address.
+    /// A file at a URL.
     Remote {
-        /// The address.
+        /// The URL.
         url: String,
-        /// What the file's bytes must hash to, as `sha256-` and Base64.
+        /// The expected digest of the file, as `sha256-` and Base64.
         integrity: Option<String>,
-        /// How long it may be taken from a cache, in seconds; absent means not at all.
+        /// The lifetime in a cache, in seconds; absent means no caching.
         cache: Option<u64>,
     },
     /// A template of the GitLab instance.
@@ -57,7 +57,7 @@ pub enum IncludeLocation {
         /// Its address, `host/group/project/name@version`.
         address: String,
     },
-    /// A file that a job of the parent pipeline left.
+    /// An artifact of the parent pipeline.
     Artifact {
         /// The job.
         job: String,
@@ -66,105 +66,105 @@ pub enum IncludeLocation {
     },
 }
 
-/// A file that is wanted.
+/// A request for an included file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IncludeRequest {
-    /// What is named.
+    /// The location of the file.
     pub location: IncludeLocation,
-    /// Where the file lives that names it.
+    /// The project of the including file.
     pub from: FileHome,
 }
 
-/// A file that was found.
+/// A fetched file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncludedFile {
-    /// The name that messages call it by.
+    /// Its name in messages.
     pub name: String,
     /// Its text.
     pub text: Arc<str>,
-    /// Where it lives.
+    /// The project it belongs to.
     pub home: FileHome,
-    /// What a component can know of itself (`$[[ component.name ]]`), by name.
+    /// The fields of a component (`$[[ component.name ]]`), by name.
     pub component: Vec<(String, String)>,
 }
 
 /// Finds the files that a pipeline file includes.
 ///
-/// Reading and merging is the same for all kinds of includes; only how a text is found differs, and
-/// that is asked here. The kinds an implementation does not know it answers with
-/// [`IncludeError::NotFetched`].
+/// Reading and merging are the same for all kinds of includes; an implementation only finds the
+/// texts. It returns [`IncludeError::NotFetched`] for kinds that it does not support.
 pub trait IncludeSource: Debug + Send + Sync {
-    /// Returns all paths of the project a file lives in, for `include: local` with wildcards.
+    /// Returns all paths of a project, for `include: local` with wildcards.
     ///
     /// # Errors
     ///
     /// When the project cannot be read.
     fn paths(&self, home: &FileHome) -> Result<Paths, IncludeError>;
 
-    /// Returns the files that one file names, in the order of the requests.
+    /// Returns the requested files, in the order of the requests.
     ///
-    /// All of them come at once, so that an implementation can fetch them side by side.
+    /// All requests of one level come at once, so that an implementation can fetch them
+    /// concurrently.
     fn fetch(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>>;
 }
 
-/// Why there is no file.
+/// Why a file was not fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IncludeError {
     /// There is no such file.
     #[error("the file does not exist")]
     Missing,
-    /// There is no such project, or nobody may read it.
-    #[error("the project `{0}` does not exist, or may not be read")]
+    /// The project does not exist or is not accessible.
+    #[error("the project `{0}` does not exist or is not accessible")]
     UnknownProject(String),
     /// There is no such branch, tag or commit in the project.
     #[error("the project has no branch, tag or commit `{0}`")]
     UnknownReference(String),
-    /// This kind of include is not fetched here; the words say why and what helps.
+    /// This kind of include is not fetched here; the text has the reason and help.
     #[error("not fetched: {0}")]
     NotFetched(String),
     /// It could not be read.
     #[error("{0}")]
     Unreadable(String),
-    /// Whoever looked for it tells why it is not had, and what helps.
+    /// The source failed, with its own reason and help.
     #[error("{reason}")]
     Failed {
-        /// What kind of reason it is.
+        /// The kind of failure.
         kind: IncludeFailure,
-        /// What happened.
+        /// The reason.
         reason: String,
-        /// What the user can do.
+        /// A suggestion for the user.
         help: Option<String>,
     },
 }
 
 impl IncludeError {
-    /// Returns the error for an artifact of a job that left none.
+    /// Returns the error for an artifact of a job without artifacts.
     pub fn no_artifacts() -> Self {
         Self::Failed {
             kind: IncludeFailure::Missing,
-            // The job's name may hold the value of a secret, which is not known here.
-            reason: "no job of this name left artifacts in the parent pipeline".to_owned(),
-            help: Some("a job keeps the files that its `artifacts:paths` name".to_owned()),
+            // Do not name the job: its name may contain a secret.
+            reason: "no job of this name has artifacts in the parent pipeline".to_owned(),
+            help: Some("a job keeps the files of its `artifacts:paths`".to_owned()),
         }
     }
 }
 
-/// The kinds of reasons why a file is not had.
+/// The kinds of failures of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IncludeFailure {
     /// There is no such file, project or commit.
     Missing,
-    /// A server refuses whoever asks, or the rules refuse the server.
+    /// A server denies access, or the settings deny the server.
     Denied,
-    /// The file is not the one that was meant.
+    /// The file does not match its digest.
     Integrity,
-    /// It is not asked for: offline, or because of a lock.
+    /// It is not fetched: offline, or because of a lock.
     NotFetched,
-    /// It is named in a way that means nothing.
+    /// Its name is invalid.
     Invalid,
-    /// It is longer than files are read.
+    /// It exceeds the size limit.
     TooLarge,
-    /// It could not be read, which may be different next time.
+    /// It could not be read; a retry may succeed.
     Unreadable,
 }
 

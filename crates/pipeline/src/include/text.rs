@@ -3,19 +3,20 @@ use crate::expression::MASKED;
 use executor_core::variable::{JobVariable, JobVariables};
 use yaml::source::Span;
 
-/// A text of an `include` with its variables replaced.
+/// A text of an `include` with its variables expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Text {
-    /// What it says.
+    /// The expanded text.
     pub(super) value: String,
-    /// What messages show of it, without the values of masked variables, and of an address without its user and query.
+    /// The text for messages, without the values of masked variables, and without user and query of
+    /// a URL.
     pub(super) shown: String,
-    /// Where it stands.
+    /// Its location.
     pub(super) span: Span,
 }
 
 impl Text {
-    /// Replaces the variables in a text; unknown ones become empty.
+    /// Expands the variables in a text; unknown ones become empty.
     pub(super) fn new(text: &str, span: Span, variables: &JobVariables) -> Self {
         fn secret(variable: &JobVariable) -> &str {
             if variable.masked {
@@ -31,7 +32,7 @@ impl Text {
         }
     }
 
-    /// Returns the path without slashes at its start, which all paths here do without.
+    /// Returns the path without leading slashes.
     pub(super) fn without_slash(&self) -> Self {
         let trim = |text: &str| text.trim_start_matches('/').to_owned();
         Self {
@@ -42,8 +43,7 @@ impl Text {
     }
 }
 
-/// Returns an address without what stands before an `@` in its server and after a `?`, where tokens are; what is no
-/// address stays as it is.
+/// Returns a URL without its user and query, which may contain tokens; other text stays unchanged.
 fn bare(text: String) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text;
@@ -58,13 +58,13 @@ fn bare(text: String) -> String {
     format!("{scheme}://{}?…", &path[user..])
 }
 
-/// Returns what may be shown of a text that may repeat what was asked for: the values of masked
-/// variables are left out, in small letters too, as hosts are written.
+/// Returns a text from a source with the values of masked variables replaced, also in lower case,
+/// because hosts are lower case.
 pub(super) fn without_secrets(text: &str, variables: &JobVariables) -> String {
     let masked = variables.iter().filter(|variable| variable.masked);
     let mut secrets: Vec<&str> = masked.map(|variable| &*variable.value).collect();
     secrets.retain(|secret| !secret.is_empty());
-    // A longer one may hold a shorter one.
+    // A longer value may contain a shorter one.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     let shown = text.to_owned();
     secrets.into_iter().fold(shown, |shown, secret| {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_message_shows_the_user_or_the_query_of_an_address() {
+    fn messages_show_no_user_and_no_query_of_a_url() {
         let check = |text: &str, expect: &str| assert_eq!(bare(text.to_owned()), expect);
         check("https://h/a.yml", "https://h/a.yml");
         check("https://h/a@1/b.yml", "https://h/a@1/b.yml");

@@ -1,17 +1,16 @@
 //! Reads a pipeline file with everything it includes, level by level.
 //!
-//! All files that one level names are fetched together, so that a source can get them side by side;
-//! then their inputs are put in, and what they include is the next level. Merging goes the other
-//! way, from the deepest files up: what is included comes first, in its order, and the including
-//! file on top.
+//! All files of a level are fetched together, so that a source can fetch them concurrently; then
+//! their inputs are interpolated, and their includes are the next level. Merging goes from the
+//! deepest files up: the included files in order, then the including file over them.
 
 use super::condition::Conditions;
 use super::entry::{self, Entry};
+use super::file_cache::{CachedFile, FileCache, FileRequest};
 use super::includer::Includer;
 use super::locate::{self, Located, Target};
 use super::read::{Tree, check_is_hash, without_include};
 use super::refusal;
-use super::shelf::{Shelf, ShelvedFile, Wish};
 use super::{FileHome, IncludeError, IncludeLocation};
 use crate::compose::merge;
 use crate::inputs::{self, GivenInputs, Interpolation};
@@ -24,46 +23,45 @@ use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use yaml::source::{FileId, Span};
 use yaml::{LoadedFile, Node};
 
-/// How many wildcards may be looked up, those included that fit nothing and so count for no file.
+/// The maximum number of wildcards, including those that match no file.
 const MOST_WILDCARDS: usize = 1_000;
 
-/// Files that include one another.
-pub(super) struct Forest<'o> {
+/// Loads a file and the files it includes.
+pub(super) struct IncludeLoader<'o> {
     options: &'o LoadOptions<'o>,
-    shelf: Shelf<'o>,
+    cache: FileCache<'o>,
     conditions: Conditions<'o>,
-    /// Every file each time it is included, those of a level after those of the level above it; the
-    /// first is the pipeline's own.
-    branches: Vec<Branch>,
+    /// Every inclusion of a file, level by level; the first is the pipeline's own file.
+    inclusions: Vec<Inclusion>,
     origins: Origins,
-    /// The local files named so far; wildcards pass them over.
+    /// The local files named so far, which wildcards skip.
     seen: HashSet<(FileHome, String)>,
     nodes_left: u32,
-    /// How many wildcards were met.
+    /// The number of wildcards so far.
     wildcards: usize,
 }
 
-struct Branch {
+struct Inclusion {
     includer: Includer,
     content: Arc<Node>,
-    /// The places of the files it includes, in their order.
-    below: Vec<usize>,
+    /// The indices of the files it includes, in order.
+    included: Vec<usize>,
 }
 
-/// A file that one on the level above includes.
+/// A file that an inclusion of the level above names.
 struct Wanted {
     by: usize,
     target: Target,
     inputs: GivenInputs,
 }
 
-impl<'o> Forest<'o> {
+impl<'o> IncludeLoader<'o> {
     pub(super) fn new(options: &'o LoadOptions<'o>) -> Self {
         Self {
             options,
-            shelf: Shelf::new(options),
+            cache: FileCache::new(options),
             conditions: Conditions::new(options),
-            branches: Vec::new(),
+            inclusions: Vec::new(),
             origins: Origins::default(),
             seen: HashSet::new(),
             nodes_left: options.limits.nodes,
@@ -71,9 +69,9 @@ impl<'o> Forest<'o> {
         }
     }
 
-    /// Reads all that the first file includes and merges it.
-    pub(super) fn grown(mut self, diagnostics: &mut Diagnostics) -> Tree {
-        self.grow(diagnostics);
+    /// Reads all includes and merges them.
+    pub(super) fn load(mut self, diagnostics: &mut Diagnostics) -> Tree {
+        self.load_levels(diagnostics);
         let root = self.merged(diagnostics);
         Tree {
             root,
@@ -81,9 +79,9 @@ impl<'o> Forest<'o> {
         }
     }
 
-    /// Adds the first file of a child pipeline, which says nothing but what is included.
-    pub(super) fn plant_child(&mut self, content: Arc<Node>) {
-        self.branches.push(Branch {
+    /// Adds the root of a child pipeline, which consists of includes only.
+    pub(super) fn add_child_root(&mut self, content: Arc<Node>) {
+        self.inclusions.push(Inclusion {
             includer: Includer {
                 home: FileHome::Own,
                 path: String::new(),
@@ -91,12 +89,12 @@ impl<'o> Forest<'o> {
                 knows_variables: true,
             },
             content,
-            below: Vec::new(),
+            included: Vec::new(),
         });
     }
 
-    /// Adds a file with its inputs put in.
-    pub(super) fn plant(
+    /// Adds a file after the interpolation of its inputs.
+    pub(super) fn add(
         &mut self,
         includer: Includer,
         id: FileId,
@@ -115,48 +113,48 @@ impl<'o> Forest<'o> {
         let content = inputs::apply(documents, interpolation, &mut header_files, diagnostics)?;
         check_is_hash(&content, diagnostics)?;
         let Some(nodes_left) = self.nodes_left.checked_sub(content.weight()) else {
-            let message = "the included files have too many values together";
+            let message = "the included files have too many values in total";
             diagnostics.push(Diagnostic::error("includes-too-large", message).at(content.span));
             return None;
         };
         self.nodes_left = nodes_left;
         self.origins.add(id, &content, diagnostics.sources());
-        self.branches.push(Branch {
+        self.inclusions.push(Inclusion {
             includer,
             content,
-            below: Vec::new(),
+            included: Vec::new(),
         });
-        Some(self.branches.len() - 1)
+        Some(self.inclusions.len() - 1)
     }
 
-    /// Reads level after level, until nothing is included any more.
-    fn grow(&mut self, diagnostics: &mut Diagnostics) {
+    /// Reads one level of includes after the other.
+    fn load_levels(&mut self, diagnostics: &mut Diagnostics) {
         let mut level = 0..1;
         let mut files_left = self.options.limits.included_files;
         while !level.is_empty() {
             let mut wanted = Vec::new();
-            for branch in level.clone() {
-                self.find_wanted(branch, &mut wanted, diagnostics);
+            for inclusion in level.clone() {
+                self.find_wanted(inclusion, &mut wanted, diagnostics);
             }
             if let Some(first) = wanted.get(files_left) {
                 let most = self.options.limits.included_files;
                 let message = format!("include: more than {most} files are included");
                 let error = Diagnostic::error("too-many-includes", message).at(first.target.span);
-                let help = "a file that is included twice counts twice; does one include itself?";
+                let help = "a file that is included twice counts twice; check for a file that includes itself";
                 diagnostics.push(error.with_help(help.to_owned()));
                 diagnostics.lack(Lacks::Files);
                 return;
             }
             files_left -= wanted.len();
-            level = self.plant_all(wanted, diagnostics);
+            level = self.add_all(wanted, diagnostics);
         }
     }
 
-    /// Finds the files that one includes, and reports what is wrong with that.
+    /// Finds the files that one inclusion includes, and reports mistakes.
     fn find_wanted(&mut self, by: usize, wanted: &mut Vec<Wanted>, diagnostics: &mut Diagnostics) {
-        let branch = &self.branches[by];
-        let includer = branch.includer.clone();
-        let Some(include) = branch.content.get("include").map(Arc::clone) else {
+        let inclusion = &self.inclusions[by];
+        let includer = inclusion.includer.clone();
+        let Some(include) = inclusion.content.get("include").map(Arc::clone) else {
             return;
         };
         let before = (wanted.len(), diagnostics.errors().count());
@@ -166,7 +164,7 @@ impl<'o> Forest<'o> {
             }
         }
         let is_nothing = before == (wanted.len(), diagnostics.errors().count());
-        // GitLab looks at what an `include` without any file looks like, and only there.
+        // GitLab validates the type of `include` only if it includes no file.
         if by == 0 && is_nothing && include.as_mapping().is_some() {
             let message = "include config should be an array or a string when it includes nothing";
             let error = Diagnostic::error("invalid-include", message).at(include.span);
@@ -204,10 +202,10 @@ impl<'o> Forest<'o> {
         let Some(rules) = &entry.rules else {
             return true;
         };
-        if self.options.include_rules == IncludeRules::PassOver {
+        if self.options.include_rules == IncludeRules::Ignore {
             return true;
         }
-        self.conditions.hold(rules, includer, diagnostics)
+        self.conditions.select(rules, includer, diagnostics)
     }
 
     fn find_targets(
@@ -242,31 +240,31 @@ impl<'o> Forest<'o> {
         }
         match locate::locate(entry, includer, self.options.dialect) {
             Located::Files(targets) => return targets,
-            Located::Fitting(wildcard, span) if self.takes_wildcard(span, diagnostics) => {
-                match self.shelf.paths(&includer.home) {
+            Located::Matching(wildcard, span) if self.takes_wildcard(span, diagnostics) => {
+                match self.cache.paths(&includer.home) {
                     Ok(paths) => {
-                        let root = &self.branches[0].includer;
-                        let is_passed_over = |path: &str| {
+                        let root = &self.inclusions[0].includer;
+                        let is_skipped = |path: &str| {
                             let key = (includer.home.clone(), path.to_owned());
                             self.seen.contains(&key)
                                 || (root.home == includer.home && root.path == path)
                         };
-                        return locate::fitting(&wildcard, span, &paths, is_passed_over);
+                        return locate::matching(&wildcard, span, &paths, is_skipped);
                     }
                     Err(error) => refuse_paths(entry, &error, diagnostics),
                 }
             }
-            Located::Fitting(..) => {}
+            Located::Matching(..) => {}
             Located::Refused(refusal) => {
                 diagnostics.push(refusal::of_entry(refusal, entry.span));
                 diagnostics.lack(Lacks::Files);
             }
-            Located::LeftOut => diagnostics.push(refusal::left_out(entry.span)),
+            Located::Ignored => diagnostics.push(refusal::of_ignored(entry.span)),
         }
         Vec::new()
     }
 
-    /// Returns whether one more wildcard may be looked up; the first that may not is reported.
+    /// Counts a wildcard; returns whether the limit permits it, and reports the first excess.
     fn takes_wildcard(&mut self, span: Span, diagnostics: &mut Diagnostics) -> bool {
         self.wildcards += 1;
         if self.wildcards == MOST_WILDCARDS + 1 {
@@ -277,41 +275,41 @@ impl<'o> Forest<'o> {
         self.wildcards <= MOST_WILDCARDS
     }
 
-    /// Fetches the files of a level and adds them; returns where they are.
-    fn plant_all(&mut self, wanted: Vec<Wanted>, diagnostics: &mut Diagnostics) -> Range<usize> {
-        let wishes: Vec<Wish<'_>> = wanted
+    /// Fetches the files of a level and adds them; returns their indices.
+    fn add_all(&mut self, wanted: Vec<Wanted>, diagnostics: &mut Diagnostics) -> Range<usize> {
+        let requests: Vec<FileRequest<'_>> = wanted
             .iter()
-            .map(|wanted| Wish {
+            .map(|wanted| FileRequest {
                 target: &wanted.target,
-                from: &self.branches[wanted.by].includer.home,
+                from: &self.inclusions[wanted.by].includer.home,
             })
             .collect();
-        self.shelf.fetch(&wishes, diagnostics);
+        self.cache.fetch(&requests, diagnostics);
 
-        let start = self.branches.len();
+        let start = self.inclusions.len();
         for wanted in wanted {
-            let from = &self.branches[wanted.by].includer.home;
-            let Some(file) = self.shelf.file(&wanted.target, from) else {
+            let from = &self.inclusions[wanted.by].includer.home;
+            let Some(file) = self.cache.file(&wanted.target, from) else {
                 continue;
             };
             let by = wanted.by;
-            match self.plant_shelved(&file, wanted, diagnostics) {
-                Some(planted) => self.branches[by].below.push(planted),
+            match self.add_cached(&file, wanted, diagnostics) {
+                Some(added) => self.inclusions[by].included.push(added),
                 None => diagnostics.lack(Lacks::Files),
             }
         }
-        start..self.branches.len()
+        start..self.inclusions.len()
     }
 
-    fn plant_shelved(
+    fn add_cached(
         &mut self,
-        file: &ShelvedFile,
+        file: &CachedFile,
         wanted: Wanted,
         diagnostics: &mut Diagnostics,
     ) -> Option<usize> {
-        let by = &self.branches[wanted.by].includer;
-        let includer = by.below(&wanted.target.location, file);
-        // Its inputs are put in by the file that includes it.
+        let by = &self.inclusions[wanted.by].includer;
+        let includer = by.of_included(&wanted.target.location, file);
+        // The including file determines the variables of the inputs it passes.
         let none = JobVariables::default();
         let interpolation = Interpolation {
             given: wanted.inputs,
@@ -319,7 +317,7 @@ impl<'o> Forest<'o> {
             component: &file.component,
             variables: by.variables(self.options, &none),
         };
-        self.plant(
+        self.add(
             includer,
             file.id,
             &file.documents,
@@ -328,7 +326,7 @@ impl<'o> Forest<'o> {
         )
     }
 
-    /// Returns the contents of the files that a header names.
+    /// Returns the contents of the files that a header includes.
     fn header_files(
         &mut self,
         include: &Arc<Node>,
@@ -346,10 +344,13 @@ impl<'o> Forest<'o> {
             return None;
         }
         let from = &includer.home;
-        let wishes: Vec<Wish<'_>> = wanted.iter().map(|target| Wish { target, from }).collect();
-        self.shelf.fetch(&wishes, diagnostics);
+        let requests: Vec<FileRequest<'_>> = wanted
+            .iter()
+            .map(|target| FileRequest { target, from })
+            .collect();
+        self.cache.fetch(&requests, diagnostics);
         let contents = wanted.iter().map(|target| {
-            let file = self.shelf.file(target, &includer.home)?;
+            let file = self.cache.file(target, &includer.home)?;
             Some(Arc::clone(&file.documents.content))
         });
         contents.collect()
@@ -358,11 +359,11 @@ impl<'o> Forest<'o> {
     /// Merges all files into one.
     fn merged(&mut self, diagnostics: &mut Diagnostics) -> Arc<Node> {
         let mut keys_left = u32::MAX;
-        let mut merged: Vec<Option<Arc<Node>>> = vec![None; self.branches.len()];
-        for (index, branch) in self.branches.iter().enumerate().rev() {
+        let mut merged: Vec<Option<Arc<Node>>> = vec![None; self.inclusions.len()];
+        for (index, inclusion) in self.inclusions.iter().enumerate().rev() {
             let mut base: Option<Arc<Node>> = None;
-            for &below in &branch.below {
-                let Some(over) = merged[below].take() else {
+            for &included in &inclusion.included {
+                let Some(over) = merged[included].take() else {
                     continue;
                 };
                 base = match base {
@@ -370,7 +371,7 @@ impl<'o> Forest<'o> {
                     Some(base) => merge(base, &over, &mut keys_left),
                 };
             }
-            let own = without_include(&branch.content);
+            let own = without_include(&inclusion.content);
             merged[index] = match base {
                 None => Some(own),
                 Some(base) => merge(base, &own, &mut keys_left),
@@ -378,8 +379,8 @@ impl<'o> Forest<'o> {
         }
         let root = merged.swap_remove(0);
         root.unwrap_or_else(|| {
-            let content = &self.branches[0].content;
-            let message = "the included files have too many keys together";
+            let content = &self.inclusions[0].content;
+            let message = "the included files have too many keys in total";
             diagnostics.push(Diagnostic::error("includes-too-large", message).at(content.span));
             without_include(content)
         })

@@ -1,5 +1,5 @@
-/// A path with stars in it, as `include: local` knows them: `**/` is any directories or none, `**`
-/// is anything, and `*` is anything without a slash. Everything else means itself.
+/// A path with the wildcards of `include: local`: `**/` matches any number of directories, `**`
+/// anything, and `*` anything without a slash. Everything else is literal.
 #[derive(Debug)]
 pub(crate) struct Wildcard {
     tokens: Vec<Token>,
@@ -8,7 +8,7 @@ pub(crate) struct Wildcard {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Token {
     Byte(u8),
-    /// Anything within one part of a path.
+    /// Anything within one path component.
     Part,
     /// Anything.
     Everything,
@@ -33,8 +33,9 @@ impl Wildcard {
         Self { tokens }
     }
 
-    /// Returns whether the pattern fits a whole path, in time proportional to both.
-    pub(crate) fn fits(&self, path: &str) -> bool {
+    /// Returns whether the pattern matches a whole path, in time proportional to the product of
+    /// their lengths.
+    pub(crate) fn is_match(&self, path: &str) -> bool {
         let literal = self.tokens.iter().zip(path.bytes());
         let literal = literal.take_while(|(token, _)| matches!(token, Token::Byte(_)));
         if literal
@@ -43,8 +44,8 @@ impl Wildcard {
         {
             return false;
         }
-        let mut now = Places::new(self.tokens.len());
-        let mut next = Places::new(self.tokens.len());
+        let mut now = Positions::new(self.tokens.len());
+        let mut next = Positions::new(self.tokens.len());
         now.reached[0] = true;
         self.skip_empty(&mut now);
         for byte in path.bytes() {
@@ -56,7 +57,7 @@ impl Wildcard {
         now.reached[self.tokens.len()]
     }
 
-    fn step(&self, now: &Places, byte: u8, next: &mut Places) {
+    fn step(&self, now: &Positions, byte: u8, next: &mut Positions) {
         for (at, &token) in self.tokens.iter().enumerate() {
             let reached = now.reached[at];
             match token {
@@ -72,26 +73,26 @@ impl Wildcard {
         }
     }
 
-    /// Steps over tokens that may stand for nothing.
-    fn skip_empty(&self, places: &mut Places) {
+    /// Skips tokens that may match nothing.
+    fn skip_empty(&self, positions: &mut Positions) {
         for (at, token) in self.tokens.iter().enumerate() {
-            if !matches!(token, Token::Byte(_)) && places.reached[at] {
-                places.reached[at + 1] = true;
+            if !matches!(token, Token::Byte(_)) && positions.reached[at] {
+                positions.reached[at + 1] = true;
             }
         }
     }
 }
 
-/// How far a pattern fits what was read of a path, in all ways at once.
+/// The set of positions in the pattern that match the path read so far.
 #[derive(Debug)]
-struct Places {
-    /// Whether the first n tokens fit.
+struct Positions {
+    /// Whether the first n tokens match.
     reached: Vec<bool>,
-    /// Whether the n-th token is [`Token::Directories`] and has not ended yet.
+    /// Whether the n-th token is a [`Token::Directories`] that is not complete yet.
     inside: Vec<bool>,
 }
 
-impl Places {
+impl Positions {
     fn new(tokens: usize) -> Self {
         Self {
             reached: vec![false; tokens + 1],
@@ -112,15 +113,15 @@ mod tests {
     fn check(pattern: &str, fitting: &[&str], others: &[&str]) {
         let wildcard = Wildcard::new(pattern);
         for path in fitting {
-            assert!(wildcard.fits(path), "{pattern} fits {path}");
+            assert!(wildcard.is_match(path), "{pattern} matches {path}");
         }
         for path in others {
-            assert!(!wildcard.fits(path), "{pattern} does not fit {path}");
+            assert!(!wildcard.is_match(path), "{pattern} does not match {path}");
         }
     }
 
     #[test]
-    fn stars_mean_parts_directories_or_anything() {
+    fn stars_match_components_directories_or_anything() {
         check(
             "ci/*.yml",
             &["ci/a.yml", "ci/.yml"],
@@ -143,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_cost_no_more_than_their_number() {
+    fn many_stars_match_in_bounded_time() {
         let pattern = "**/*".repeat(50) + "x";
-        assert!(!Wildcard::new(&pattern).fits(&"a/".repeat(500)));
+        assert!(!Wildcard::new(&pattern).is_match(&"a/".repeat(500)));
     }
 }

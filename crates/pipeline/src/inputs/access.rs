@@ -3,25 +3,25 @@ use std::sync::Arc;
 use yaml::Node;
 use yaml::suggest::did_you_mean;
 
-/// How many parts a path may have; the last takes what is left, dots and all.
+/// The maximum number of parts of a path; the last takes the rest, including dots.
 const MOST_PARTS: usize = 5;
 
-/// How many indexes a part may have.
+/// The maximum number of indexes of a part.
 const MOST_INDEXES: usize = 5;
 
-/// How long a path may be, in bytes.
+/// The maximum length of a path, in bytes.
 const LONGEST: usize = 1024;
 
-/// What blocks can name.
+/// The contexts that blocks can refer to.
 #[derive(Debug)]
 pub(super) struct Contexts<'a> {
     /// The values of the inputs.
     pub(super) inputs: &'a Values,
-    /// What the component says of itself, as far as the header asked for it.
+    /// The fields of the component that the header lists.
     pub(super) component: Vec<(&'a str, Arc<Node>)>,
 }
 
-/// Why a path leads nowhere.
+/// Why a path has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AccessError {
     pub(super) message: String,
@@ -74,8 +74,8 @@ impl Contexts<'_> {
             "component" => {
                 let found = self.component.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| Arc::clone(value)).ok_or_else(|| {
-                    let help = "a component's `name`, `sha`, `version` and `reference` are known \
-                                as far as `spec:component` lists them";
+                    let help = "of a component's `name`, `sha`, `version` and `reference`, those listed in \
+                                `spec:component` are available";
                     unknown(name, Some(help.to_owned()))
                 })
             }
@@ -113,7 +113,7 @@ fn split_indexes(part: &str) -> Result<(&str, Vec<usize>), AccessError> {
             Err(AccessError::new(message, None))
         }
         None => {
-            let help = "an index is a whole number in brackets, such as `inputs.list[0]`";
+            let help = "an index is an integer in brackets, such as `inputs.list[0]`";
             let message = format!("invalid array index in `{part}`");
             Err(AccessError::new(message, Some(help.to_owned())))
         }

@@ -11,26 +11,26 @@ use yaml::diagnostic::{Diagnostic, Diagnostics, Severity};
 use yaml::source::Span;
 use yaml::{Kind, LoadedFile, Node};
 
-/// What comes into one file from outside.
+/// The inputs of the interpolation of one file.
 #[derive(Debug)]
 pub(crate) struct Interpolation<'a> {
-    /// The values given for its inputs.
+    /// The values passed for its inputs.
     pub(crate) given: GivenInputs,
-    /// Where they are given, or could be: the entry that includes the file; nothing for the first.
+    /// The include entry that passes them or could do so; absent for the pipeline's own file.
     pub(crate) site: Option<Span>,
-    /// What a component knows of itself, by name; empty for other files.
+    /// The fields of a component by name; empty for other files.
     pub(crate) component: &'a [(String, String)],
-    /// The variables that `expand_vars` knows.
+    /// The variables for `expand_vars`.
     pub(crate) variables: &'a JobVariables,
 }
 
-/// Finds the files that a header names: given the value of `spec:include`, whose shape was
-/// checked, it returns their contents in order, or nothing after it reported an error.
+/// Finds the files that a header includes: takes the validated value of `spec:include` and returns
+/// their contents in order, or nothing after reporting an error.
 pub(crate) type HeaderFiles<'a> =
     dyn FnMut(&Arc<Node>, &mut Diagnostics) -> Option<Vec<Arc<Node>>> + 'a;
 
 impl<'a> Interpolation<'a> {
-    /// Returns what comes into a file that is given no inputs.
+    /// Returns the interpolation of a file without passed inputs.
     pub(crate) fn new(variables: &'a JobVariables) -> Self {
         Self {
             given: GivenInputs::default(),
@@ -41,7 +41,7 @@ impl<'a> Interpolation<'a> {
     }
 }
 
-/// Returns the content of a file with its inputs put in; nothing after an error.
+/// Returns the content of a file with its inputs interpolated; nothing after an error.
 pub(crate) fn apply(
     file: &LoadedFile,
     interpolation: &Interpolation<'_>,
@@ -51,16 +51,16 @@ pub(crate) fn apply(
     let Some(header) = &file.header else {
         return without_header(file, interpolation, diagnostics);
     };
-    let mut findings = Vec::new();
-    let header = header::read(header, &mut findings);
-    hand_over(findings, diagnostics)?;
+    let mut collected = Vec::new();
+    let header = header::read(header, &mut collected);
+    hand_over(collected, diagnostics)?;
     let definitions = definitions(&header, header_files, diagnostics)?;
 
-    let mut findings = Vec::new();
-    let values = resolve(&definitions, interpolation, &mut findings);
-    hand_over(findings, diagnostics)?;
+    let mut collected = Vec::new();
+    let values = resolve(&definitions, interpolation, &mut collected);
+    hand_over(collected, diagnostics)?;
 
-    let mut findings = Vec::new();
+    let mut collected = Vec::new();
     let mut interpolator = Interpolator {
         contexts: Contexts {
             inputs: &values,
@@ -68,11 +68,11 @@ pub(crate) fn apply(
         },
         variables: interpolation.variables,
         sources: diagnostics.sources(),
-        findings: &mut findings,
+        collected: &mut collected,
         progress: Progress::default(),
     };
     let content = interpolator.replace(&file.content).ok();
-    hand_over(findings, diagnostics)?;
+    hand_over(collected, diagnostics)?;
     content
 }
 
@@ -89,27 +89,27 @@ fn without_header(
                    file: it has no header";
     let help =
         format!("begin the file with a document `spec: {{inputs: {{{name}: }}}}` and a line `---`");
-    let finding = Diagnostic::error("inputs-without-header", message).at(given.span);
+    let diagnostic = Diagnostic::error("inputs-without-header", message).at(given.span);
     diagnostics.push(
-        finding
+        diagnostic
             .with_related(file.content.span, "the file starts here")
             .with_help(help),
     );
     None
 }
 
-/// Hands the findings over; nothing when one of them is an error.
-fn hand_over(findings: Vec<Diagnostic>, diagnostics: &mut Diagnostics) -> Option<()> {
-    let has_errors = findings
+/// Reports the collected diagnostics; returns nothing when one of them is an error.
+fn hand_over(collected: Vec<Diagnostic>, diagnostics: &mut Diagnostics) -> Option<()> {
+    let has_errors = collected
         .iter()
-        .any(|finding| finding.severity == Severity::Error);
-    for finding in findings {
-        diagnostics.push(finding);
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
+    for diagnostic in collected {
+        diagnostics.push(diagnostic);
     }
     (!has_errors).then_some(())
 }
 
-/// Returns all inputs: those of included files first, then the header's own.
+/// Returns all declared inputs: those of included files first, then the header's own.
 fn definitions(
     header: &Header,
     header_files: &mut HeaderFiles<'_>,
@@ -118,10 +118,10 @@ fn definitions(
     let Some(include) = &header.include else {
         return Some(header.inputs.clone());
     };
-    let mut findings = Vec::new();
+    let mut collected = Vec::new();
     let mut all: Vec<InputDefinition> = Vec::new();
     for file in header_files(include, diagnostics)? {
-        all.extend(header::read_included(&file, &mut findings));
+        all.extend(header::read_included(&file, &mut collected));
     }
     all.extend(header.inputs.iter().cloned());
 
@@ -133,15 +133,15 @@ fn definitions(
                  and inline specifications",
                 definition.name
             );
-            let finding = Diagnostic::error("duplicate-input", message).at(definition.key_span);
-            findings.push(finding.with_related(before, "also declared here"));
+            let diagnostic = Diagnostic::error("duplicate-input", message).at(definition.key_span);
+            collected.push(diagnostic.with_related(before, "also declared here"));
         }
     }
-    hand_over(findings, diagnostics)?;
+    hand_over(collected, diagnostics)?;
     Some(all)
 }
 
-/// Returns what the header lets the content know of its component.
+/// Returns the fields of the component that the header lists.
 fn component<'c>(
     header: &Header,
     known: &'c [(String, String)],

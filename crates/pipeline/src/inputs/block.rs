@@ -1,21 +1,21 @@
 use std::ops::Range;
 
-/// What every block starts with.
+/// The start of every block.
 pub(super) const PREFIX: &str = "$[[";
 
 /// One `$[[ ... ]]` in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Where it is, signs and all.
-    pub(super) place: Range<usize>,
-    /// What is between the signs, without the space around it.
+    /// Its range, including the delimiters.
+    pub(super) range: Range<usize>,
+    /// The range of its content, trimmed.
     pub(super) data: Range<usize>,
 }
 
 /// Returns the blocks of a text from left to right.
 ///
-/// What a block holds must be two characters at least, on one line; the signs end it as early as
-/// they can. A beginning that leads to no block is text.
+/// The content is at least two characters on one line; the first possible `]]` ends it. A start
+/// without an end is text.
 pub(super) fn blocks(text: &str) -> Vec<Block> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -23,7 +23,7 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
         let start = from + at;
         from = match block_at(text, start) {
             Found::Block(block) => {
-                let end = block.place.end;
+                let end = block.range.end;
                 found.push(block);
                 end
             }
@@ -35,7 +35,7 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
 
 enum Found {
     Block(Block),
-    /// No block starts before this place.
+    /// No block starts before this offset.
     Nothing {
         until: usize,
     },
@@ -45,21 +45,21 @@ fn block_at(text: &str, start: usize) -> Found {
     let data_start = start + PREFIX.len();
     let data_start = data_start + space(&text[data_start..]);
     let rest = &text[data_start..];
-    // Behind the line's end only space may come before the signs.
+    // After the end of the line only white space may precede the delimiter.
     let line = rest.find('\n').unwrap_or(rest.len());
     let reach = (line + space(&rest[line..]) + 2).min(rest.len());
-    let signs = memchr::memmem::find_iter(&rest.as_bytes()[..reach], b"]]");
-    let mut signs = overlapping(signs, rest.as_bytes(), reach).peekable();
-    if signs.peek().is_none() {
+    let ends = memchr::memmem::find_iter(&rest.as_bytes()[..reach], b"]]");
+    let mut ends = overlapping(ends, rest.as_bytes(), reach).peekable();
+    if ends.peek().is_none() {
         return Found::Nothing {
             until: data_start + line,
         };
     }
-    for at in signs {
+    for at in ends {
         let data = rest[..at].trim_end_matches(is_space);
         if data.chars().nth(1).is_some() {
             return Found::Block(Block {
-                place: start..data_start + at + 2,
+                range: start..data_start + at + 2,
                 data: data_start..data_start + data.len(),
             });
         }
@@ -67,13 +67,13 @@ fn block_at(text: &str, start: usize) -> Found {
     Found::Nothing { until: data_start }
 }
 
-/// Adds to the places of `]]` those that a `]]]` has besides.
+/// Adds the second, overlapping `]]` of each `]]]`.
 fn overlapping(
-    places: impl Iterator<Item = usize>,
+    offsets: impl Iterator<Item = usize>,
     bytes: &[u8],
     reach: usize,
 ) -> impl Iterator<Item = usize> {
-    places.flat_map(move |at| {
+    offsets.flat_map(move |at| {
         let second = at + 2 < reach && bytes[at + 2] == b']';
         std::iter::once(at).chain(second.then_some(at + 1))
     })
@@ -95,13 +95,13 @@ mod tests {
         let found = blocks(text);
         let found: Vec<(&str, &str)> = found
             .into_iter()
-            .map(|block| (&text[block.place], &text[block.data]))
+            .map(|block| (&text[block.range], &text[block.data]))
             .collect();
         assert_eq!(found, expect, "the blocks of {text:?}");
     }
 
     #[test]
-    fn a_block_holds_at_least_two_characters_and_ends_as_early_as_it_can() {
+    fn a_block_has_two_characters_and_ends_at_the_first_delimiter() {
         check("a $[[ inputs.b ]] c", &[("$[[ inputs.b ]]", "inputs.b")]);
         check(
             "$[[ab]]$[[\tcd\n]]",
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_left_alone() {
+    fn other_texts_are_not_blocks() {
         for text in [
             "$[[ x ]]",
             "$[[]]",
@@ -129,7 +129,7 @@ mod tests {
         ] {
             check(text, &[]);
         }
-        // A block of one character does not end where it seems to.
+        // A block cannot end after one character, so it extends to the next delimiter.
         check(
             "$[[ x ]] $[[ in.a ]]",
             &[("$[[ x ]] $[[ in.a ]]", "x ]] $[[ in.a")],
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn many_beginnings_without_an_end_are_passed_over_at_once() {
+    fn many_unclosed_blocks_are_skipped_in_linear_time() {
         let text = PREFIX.repeat(300_000) + "\n]]";
         let found = blocks(&text);
         assert_eq!(found.len(), 1);

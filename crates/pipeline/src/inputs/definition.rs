@@ -8,7 +8,7 @@ use yaml::{Entry, Kind, Node};
 
 use super::value::Role;
 
-/// How many options an input, or one of its rules, may have.
+/// The maximum number of options of an input or of one of its rules.
 pub(super) const MOST_OPTIONS: usize = 50;
 
 const KEYS: [&str; 6] = [
@@ -44,14 +44,14 @@ impl InputKind {
     }
 }
 
-/// An input as a header or a job declares it.
+/// An input declared by a header or a job.
 #[derive(Debug, Clone)]
 pub(crate) struct InputDefinition {
     pub(crate) name: Arc<str>,
-    /// Where the name stands.
+    /// The location of the name.
     pub(crate) key_span: Span,
     pub(crate) kind: InputKind,
-    /// The default as it is written; null is a default, too.
+    /// The default as written; null is a default too.
     pub(crate) default: Option<Arc<Node>>,
     pub(crate) options: Option<Vec<Arc<Node>>>,
     pub(crate) regex: Option<Pattern>,
@@ -67,50 +67,51 @@ pub(crate) fn read_job_input(
     entry: &Entry,
     diagnostics: &mut Diagnostics,
 ) -> Option<InputDefinition> {
-    let mut findings = Vec::new();
-    let place = format!("{path}:inputs:{name}");
+    let mut collected = Vec::new();
+    let input_path = format!("{path}:inputs:{name}");
     let keys = KEYS.into_iter().filter(|key| *key != "rules");
     let definition = read(
-        &place,
+        &input_path,
         name,
         entry,
         &keys.collect::<Vec<_>>(),
-        &mut findings,
+        &mut collected,
     );
     if let Some(definition) = &definition {
         match &definition.default {
             Some(default) if !default.is_null() => {
                 let value = definition.kind.coerce(default);
                 let options = definition.options.as_deref();
-                for fault in definition.faults(&value, Role::Default, options) {
-                    let message = format!("{path} `{name}` input: {fault}");
-                    findings.push(Diagnostic::error("invalid-input", message).at(default.span));
+                for problem in definition.problems(&value, Role::Default, options) {
+                    let message = format!("{path} `{name}` input: {problem}");
+                    collected.push(Diagnostic::error("invalid-input", message).at(default.span));
                 }
             }
             default => {
                 let span = default.as_ref().map_or(entry.key_span, |node| node.span);
-                let message = format!("{place} config must have a default value");
-                let help = "nobody is asked for a job's input, so it needs a `default`".to_owned();
-                let finding = Diagnostic::error("invalid-input", message).at(span);
-                findings.push(finding.with_help(help));
+                let message = format!("{input_path} config must have a default value");
+                let help =
+                    "inputs of jobs are not prompted for, so each needs a `default`".to_owned();
+                let diagnostic = Diagnostic::error("invalid-input", message).at(span);
+                collected.push(diagnostic.with_help(help));
             }
         }
     }
-    let is_valid = findings.is_empty();
-    for finding in findings {
-        diagnostics.push(finding);
+    let is_valid = collected.is_empty();
+    for diagnostic in collected {
+        diagnostics.push(diagnostic);
     }
     definition.filter(|_| is_valid)
 }
 
-/// Reads an input of a header; `path` is where the definition stands.
+/// Reads an input of a header; `path` is that of the definition.
 pub(super) fn read_header_input(
     path: &str,
     name: &Arc<str>,
     entry: &Entry,
-    findings: &mut Vec<Diagnostic>,
+    collected: &mut Vec<Diagnostic>,
 ) -> Option<InputDefinition> {
-    let definition = read(path, name, entry, &KEYS, findings);
+    let definition = read(path, name, entry, &KEYS, collected);
     if let Some(fields) = entry.value.as_mapping()
         && let Some(rules) = fields.get("rules")
     {
@@ -118,8 +119,9 @@ pub(super) fn read_header_input(
             if let Some(field) = fields.get(other) {
                 let message =
                     format!("{path} config these keys cannot be used together: rules, {other}");
-                let finding = Diagnostic::error("exclusive-keywords", message).at(field.key_span);
-                findings.push(finding.with_related(rules.key_span, "`rules` is given here"));
+                let diagnostic =
+                    Diagnostic::error("exclusive-keywords", message).at(field.key_span);
+                collected.push(diagnostic.with_related(rules.key_span, "`rules` is given here"));
             }
         }
     }
@@ -131,9 +133,9 @@ fn read(
     name: &Arc<str>,
     entry: &Entry,
     known: &[&str],
-    findings: &mut Vec<Diagnostic>,
+    collected: &mut Vec<Diagnostic>,
 ) -> Option<InputDefinition> {
-    let before = findings.len();
+    let before = collected.len();
     let mut definition = InputDefinition {
         name: Arc::clone(name),
         key_span: entry.key_span,
@@ -145,15 +147,15 @@ fn read(
     };
     if !entry.key_is_text && matches!(name.as_ref(), "true" | "false" | "") {
         let message = format!("{path} key must be an alphanumeric string");
-        findings.push(Diagnostic::error("invalid-value", message).at(entry.key_span));
+        collected.push(Diagnostic::error("invalid-value", message).at(entry.key_span));
     }
     if entry.value.is_null() {
         return Some(definition);
     }
     let mut refuse = |node: &Node, words: &str, help: Option<String>| {
         let message = format!("{path} config {words}");
-        let finding = Diagnostic::error("invalid-value", message).at(node.span);
-        findings.push(finding.with_help(help));
+        let diagnostic = Diagnostic::error("invalid-value", message).at(node.span);
+        collected.push(diagnostic.with_help(help));
     };
     let Some(fields) = entry.value.as_mapping() else {
         refuse(&entry.value, "should be a hash", None);
@@ -166,8 +168,9 @@ fn read(
             _ if !known.contains(&key.as_ref()) => unknown.push((key, field.key_span)),
             "default" => definition.default = Some(Arc::clone(node)),
             "description" => {
-                let fits = matches!(node.kind, Kind::Null | Kind::String(_) | Kind::Int(_));
-                (!fits).then(|| refuse(node, "description must be an alphanumeric string", None));
+                let is_text = matches!(node.kind, Kind::Null | Kind::String(_) | Kind::Int(_));
+                (!is_text)
+                    .then(|| refuse(node, "description must be an alphanumeric string", None));
             }
             "type" => {
                 if let Some(kind) = read_kind(node) {
@@ -208,24 +211,24 @@ fn read(
     if let Some(&(first, span)) = unknown.first() {
         let names: Vec<&str> = unknown.iter().map(|(key, _)| key.as_ref()).collect();
         let message = format!("{path} config contains unknown keys: {}", names.join(", "));
-        let finding = Diagnostic::error("unknown-keyword", message).at(span);
-        findings.push(finding.with_help(did_you_mean(first, known.iter().copied())));
+        let diagnostic = Diagnostic::error("unknown-keyword", message).at(span);
+        collected.push(diagnostic.with_help(did_you_mean(first, known.iter().copied())));
     }
-    check_kind(path, &definition, &entry.value, findings);
+    check_kind(path, &definition, &entry.value, collected);
     if known.contains(&"rules")
         && let Some(rules) = fields.get("rules").filter(|rules| !rules.value.is_null())
     {
-        definition.rules = Some(read_rules(path, &definition, &rules.value, findings));
+        definition.rules = Some(read_rules(path, &definition, &rules.value, collected));
     }
-    (findings.len() == before).then_some(definition)
+    (collected.len() == before).then_some(definition)
 }
 
-/// Refuses what does not go with the type.
+/// Refuses keys that the type does not permit.
 fn check_kind(
     path: &str,
     definition: &InputDefinition,
     node: &Node,
-    findings: &mut Vec<Diagnostic>,
+    collected: &mut Vec<Diagnostic>,
 ) {
     let InputDefinition { name, kind, .. } = definition;
     let mut refuse = |key: &str, words: &str| {
@@ -234,7 +237,7 @@ fn check_kind(
             .and_then(|fields| fields.get(key))
             .map_or(node.span, |at| at.key_span);
         let message = format!("{path} `{name}` input: {words}");
-        findings.push(Diagnostic::error("invalid-input", message).at(span));
+        collected.push(Diagnostic::error("invalid-input", message).at(span));
     };
     if definition.options.is_some() && !matches!(kind, InputKind::String | InputKind::Number) {
         refuse(

@@ -5,13 +5,13 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use yaml::{Kind, Node};
 
-/// How many functions a block may name.
+/// The maximum number of functions of a block.
 pub(super) const MOST_FUNCTIONS: usize = 3;
 
-/// What a value goes through before it is put in.
+/// A function applied to a value before its insertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Function {
-    /// A part of the text: so many characters from so far in.
+    /// A part of the text, in characters.
     Truncate {
         offset: usize,
         length: usize,
@@ -29,7 +29,7 @@ impl Function {
             _ => {}
         }
         let arguments = call.strip_prefix("truncate(")?;
-        // GitLab does not insist on the closing parenthesis.
+        // GitLab does not require the closing parenthesis.
         let arguments = arguments.strip_suffix(')').unwrap_or(arguments);
         let (offset, length) = arguments.split_once(',')?;
         Some(Self::Truncate {
@@ -46,7 +46,7 @@ impl Function {
         }
     }
 
-    /// Applies the function; an error says what is wrong.
+    /// Applies the function; returns a message on error.
     pub(super) fn call(self, value: &Node, variables: &JobVariables) -> Result<Arc<Node>, String> {
         let name = self.name();
         let Kind::String(text) = &value.kind else {
@@ -69,7 +69,7 @@ impl Function {
     }
 }
 
-/// Reads a whole number; one that is too large means as much as the largest.
+/// Reads an integer; one that overflows becomes the largest.
 fn count(text: &str) -> Option<usize> {
     let digits = text.trim_matches([' ', '\t', '\r', '\n', '\u{b}', '\u{c}']);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -93,7 +93,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// Replaces references to variables once; those to unknown ones stay.
+/// Expands references to variables once; those to unknown ones stay.
 fn expand(text: &str, variables: &JobVariables) -> Result<String, String> {
     let masked: RefCell<Option<String>> = RefCell::default();
     let length = Cell::new(text.len());
@@ -103,9 +103,9 @@ fn expand(text: &str, variables: &JobVariables) -> Result<String, String> {
             masked.borrow_mut().get_or_insert_with(|| name.to_owned());
         }
         length.set(length.get() + variable.value.len());
-        // What is too long already is refused below; it need not grow further.
-        let fits = length.get() <= LONGEST_TEXT;
-        Some(if fits { variable.value.as_str() } else { "" })
+        // A text that is too long is refused below and need not grow further.
+        let matches = length.get() <= LONGEST_TEXT;
+        Some(if matches { variable.value.as_str() } else { "" })
     });
     let error = |words: String| Err(format!("error in `expand_vars` function: {words}"));
     if let Some(name) = masked.take() {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_read_to_the_letter() {
+    fn calls_are_parsed_strictly() {
         let truncate = |offset, length| Some(Function::Truncate { offset, length });
         assert_eq!(Function::parse("truncate(1,2)"), truncate(1, 2));
         assert_eq!(Function::parse("truncate( 0 , 10 )"), truncate(0, 10));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn shells_read_an_escaped_text_as_it_was() {
+    fn special_characters_are_escaped_for_shells() {
         assert_eq!(escape("a b'c"), "a\\ b\\'c");
         assert_eq!(escape(""), "''");
         assert_eq!(escape("a\n$é"), "a'\n'\\$\\é");

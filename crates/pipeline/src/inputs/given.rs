@@ -5,21 +5,21 @@ use yaml::diagnostic::{Diagnostic, Diagnostics};
 use yaml::source::{Span, clamp};
 use yaml::{Entry, Kind, Mapping, Node};
 
-/// How many inputs a pipeline may be given.
+/// The maximum number of inputs passed to a pipeline.
 const MOST_ARGUMENTS: usize = 20;
 
-/// The values a file is given for its inputs.
+/// The values passed for the inputs of a file.
 #[derive(Debug, Clone, Default)]
 pub struct GivenInputs {
     list: Vec<GivenInput>,
 }
 
-/// A value given for an input.
+/// A value passed for an input.
 #[derive(Debug, Clone)]
 pub struct GivenInput {
     /// The input's name.
     pub name: Arc<str>,
-    /// Where the name is given.
+    /// The location of the name.
     pub span: Span,
     /// The value.
     pub value: Arc<Node>,
@@ -35,7 +35,7 @@ impl<'a> IntoIterator for &'a GivenInputs {
 }
 
 impl GivenInputs {
-    /// Returns the inputs that an `include` gives (`include:inputs`).
+    /// Returns the inputs passed by an `include` (`include:inputs`).
     pub fn from_mapping(inputs: &Mapping) -> Self {
         let given = inputs.iter().map(|(name, entry)| GivenInput {
             name: Arc::clone(name),
@@ -47,8 +47,8 @@ impl GivenInputs {
         }
     }
 
-    /// Returns the inputs given from outside of all files (`--input NAME=VALUE`), as a text of
-    /// their own that findings can point into. Text becomes what the input's type asks for.
+    /// Returns the inputs passed from outside of all files (`--input NAME=VALUE`), with a source
+    /// text that diagnostics can point into. Text is later converted to the input's type.
     pub(crate) fn from_arguments(
         arguments: &IndexMap<String, Value>,
         diagnostics: &mut Diagnostics,
@@ -66,7 +66,7 @@ impl GivenInputs {
             .add("--input", lines.join("\n") + "\n");
 
         let mut start = 0;
-        let places = lines.iter().enumerate().map(|(at, line)| {
+        let spans = lines.iter().enumerate().map(|(at, line)| {
             let span = Span {
                 file,
                 line: clamp(at + 1),
@@ -77,7 +77,7 @@ impl GivenInputs {
             start += line.len() + 1;
             span
         });
-        let given = arguments.iter().zip(places);
+        let given = arguments.iter().zip(spans);
         let list: Vec<GivenInput> = given
             .map(|((name, value), span)| GivenInput {
                 name: name.as_str().into(),
@@ -86,24 +86,24 @@ impl GivenInputs {
             })
             .collect();
         if let Some(first) = list.get(MOST_ARGUMENTS) {
-            let message = format!("a pipeline may be given at most {MOST_ARGUMENTS} inputs");
+            let message = format!("a pipeline can take at most {MOST_ARGUMENTS} inputs");
             diagnostics.push(Diagnostic::error("too-many-inputs", message).at(first.span));
         }
         Self { list }
     }
 
-    /// Returns whether nothing is given.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Returns the values in the order they were given.
+    /// Returns the values in order.
     pub fn iter(&self) -> std::slice::Iter<'_, GivenInput> {
         self.list.iter()
     }
 }
 
-/// Returns a JSON value as a node that stands at `span`.
+/// Converts a JSON value to a node with the span `span`.
 pub(super) fn node(value: &Value, span: Span) -> Arc<Node> {
     let kind = match value {
         Value::Null => Kind::Null,

@@ -5,102 +5,102 @@ use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 use yaml::{Kind, Mapping, Node};
 
-/// What a component can be asked of itself.
+/// The fields of a component.
 const COMPONENT: [&str; 4] = ["name", "sha", "version", "reference"];
 
-/// How many characters the description of a file may have.
+/// The maximum length of a file's description, in characters.
 const LONGEST_DESCRIPTION: usize = 256;
 
-/// What an entry of `spec:include` may say.
+/// The keys of an entry of `spec:include`.
 const INCLUDE: [&str; 6] = ["local", "file", "remote", "project", "ref", "integrity"];
 
-/// The header of a file, checked.
+/// The validated header of a file.
 #[derive(Debug, Default)]
 pub(super) struct Header {
-    /// The inputs in the order of the file.
+    /// The inputs in file order.
     pub(super) inputs: Vec<InputDefinition>,
-    /// The value of `spec:include`, when it names something.
+    /// The value of `spec:include`, unless null.
     pub(super) include: Option<Arc<Node>>,
-    /// What the content may know of its component.
+    /// The fields of the component that the content may refer to.
     pub(super) component: Vec<Arc<str>>,
 }
 
-/// Reads a header; what is wrong is added to the findings.
-pub(super) fn read(node: &Node, findings: &mut Vec<Diagnostic>) -> Header {
+/// Reads a header; errors are added to `collected`.
+pub(super) fn read(node: &Node, collected: &mut Vec<Diagnostic>) -> Header {
     let mut header = Header::default();
-    let Some(fields) = hash("header", node, findings) else {
+    let Some(fields) = hash("header", node, collected) else {
         return header;
     };
-    check_keys("header", fields, &["spec"], findings);
+    check_keys("header", fields, &["spec"], collected);
     let Some(spec) = value(fields, "spec") else {
         return header;
     };
     let path = "header:spec";
-    let Some(spec) = hash(path, spec, findings) else {
+    let Some(spec) = hash(path, spec, collected) else {
         return header;
     };
     let known = ["inputs", "include", "component", "description"];
-    check_keys(path, spec, &known, findings);
+    check_keys(path, spec, &known, collected);
     if let Some(inputs) = value(spec, "inputs") {
-        header.inputs = read_inputs("header:spec:inputs", inputs, findings);
+        header.inputs = read_inputs("header:spec:inputs", inputs, collected);
     }
     if let Some(include) = value(spec, "include") {
-        check_include("header:spec:include", include, findings);
+        check_include("header:spec:include", include, collected);
         header.include = Some(Arc::clone(include));
     }
     if let Some(component) = value(spec, "component") {
-        header.component = read_component("header:spec:component", component, findings);
+        header.component = read_component("header:spec:component", component, collected);
     }
     if let Some(description) = value(spec, "description") {
-        check_description("header:spec:description", description, findings);
+        check_description("header:spec:description", description, collected);
     }
     header
 }
 
-/// Reads a file that a header includes, which may hold nothing but `inputs`.
-pub(super) fn read_included(node: &Node, findings: &mut Vec<Diagnostic>) -> Vec<InputDefinition> {
+/// Reads a file that a header includes, which may contain only `inputs`.
+pub(super) fn read_included(node: &Node, collected: &mut Vec<Diagnostic>) -> Vec<InputDefinition> {
     let path = "header:include";
-    let Some(fields) = hash(path, node, findings) else {
+    let Some(fields) = hash(path, node, collected) else {
         return Vec::new();
     };
-    check_keys(path, fields, &["inputs"], findings);
+    check_keys(path, fields, &["inputs"], collected);
     let inputs = value(fields, "inputs");
     inputs.map_or_else(Vec::new, |inputs| {
-        read_inputs("header:include:inputs", inputs, findings)
+        read_inputs("header:include:inputs", inputs, collected)
     })
 }
 
-fn read_inputs(path: &str, node: &Node, findings: &mut Vec<Diagnostic>) -> Vec<InputDefinition> {
-    let Some(entries) = hash(path, node, findings) else {
+fn read_inputs(path: &str, node: &Node, collected: &mut Vec<Diagnostic>) -> Vec<InputDefinition> {
+    let Some(entries) = hash(path, node, collected) else {
         return Vec::new();
     };
     let read = entries.iter().filter_map(|(name, entry)| {
-        read_header_input(&format!("{path}:{name}"), name, entry, findings)
+        read_header_input(&format!("{path}:{name}"), name, entry, collected)
     });
     read.collect()
 }
 
-fn check_include(path: &str, node: &Node, findings: &mut Vec<Diagnostic>) {
+fn check_include(path: &str, node: &Node, collected: &mut Vec<Diagnostic>) {
     let items = node.as_sequence().map(<[_]>::iter);
     for item in items.into_iter().flatten() {
-        check_include_entry(path, item, findings);
+        check_include_entry(path, item, collected);
     }
     if node.as_sequence().is_none() {
-        check_include_entry(path, node, findings);
+        check_include_entry(path, node, collected);
     }
 }
 
-fn check_include_entry(path: &str, node: &Node, findings: &mut Vec<Diagnostic>) {
+fn check_include_entry(path: &str, node: &Node, collected: &mut Vec<Diagnostic>) {
     match &node.kind {
         Kind::String(_) => {}
-        Kind::Mapping(fields) => check_keys(path, fields, &INCLUDE, findings),
-        _ => refuse(path, node.span, "should be a hash or a string", findings),
+        Kind::Mapping(fields) => check_keys(path, fields, &INCLUDE, collected),
+        _ => refuse(path, node.span, "should be a hash or a string", collected),
     }
 }
 
-fn read_component(path: &str, node: &Node, findings: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+fn read_component(path: &str, node: &Node, collected: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
     let Some(items) = node.as_sequence() else {
-        refuse(path, node.span, "should be an array", findings);
+        refuse(path, node.span, "should be an array", collected);
         return Vec::new();
     };
     let mut names: Vec<Arc<str>> = Vec::new();
@@ -111,23 +111,23 @@ fn read_component(path: &str, node: &Node, findings: &mut Vec<Diagnostic>) -> Ve
             }
             Kind::String(name) => {
                 let message = format!("{path} config contains unknown values: {name}");
-                let finding = Diagnostic::error("invalid-value", message).at(item.span);
-                findings.push(finding.with_help(did_you_mean(name, COMPONENT)));
+                let diagnostic = Diagnostic::error("invalid-value", message).at(item.span);
+                collected.push(diagnostic.with_help(did_you_mean(name, COMPONENT)));
             }
-            _ => refuse(path, item.span, "should be an array of strings", findings),
+            _ => refuse(path, item.span, "should be an array of strings", collected),
         }
     }
     names
 }
 
-fn check_description(path: &str, node: &Node, findings: &mut Vec<Diagnostic>) {
+fn check_description(path: &str, node: &Node, collected: &mut Vec<Diagnostic>) {
     match node.as_str() {
         Some(text) if text.chars().count() <= LONGEST_DESCRIPTION => {}
         Some(_) => {
             let words = format!("is too long (maximum is {LONGEST_DESCRIPTION} characters)");
-            refuse(path, node.span, &words, findings);
+            refuse(path, node.span, &words, collected);
         }
-        None => refuse(path, node.span, "should be a string", findings),
+        None => refuse(path, node.span, "should be a string", collected),
     }
 }
 
@@ -137,26 +137,26 @@ fn value<'n>(fields: &'n Mapping, key: &str) -> Option<&'n Arc<Node>> {
     (!entry.value.is_null()).then_some(&entry.value)
 }
 
-fn hash<'n>(path: &str, node: &'n Node, findings: &mut Vec<Diagnostic>) -> Option<&'n Mapping> {
+fn hash<'n>(path: &str, node: &'n Node, collected: &mut Vec<Diagnostic>) -> Option<&'n Mapping> {
     let fields = node.as_mapping();
     if fields.is_none() {
-        refuse(path, node.span, "should be a hash", findings);
+        refuse(path, node.span, "should be a hash", collected);
     }
     fields
 }
 
-fn check_keys(path: &str, fields: &Mapping, known: &[&str], findings: &mut Vec<Diagnostic>) {
+fn check_keys(path: &str, fields: &Mapping, known: &[&str], collected: &mut Vec<Diagnostic>) {
     let unknown = |key: &&str| !known.contains(key);
     let keys: Vec<&str> = fields.keys().map(AsRef::as_ref).filter(unknown).collect();
     let Some(&first) = keys.first() else {
         return;
     };
     let message = format!("{path} config contains unknown keys: {}", keys.join(", "));
-    let finding = Diagnostic::error("unknown-keyword", message).at(fields[first].key_span);
-    findings.push(finding.with_help(did_you_mean(first, known.iter().copied())));
+    let diagnostic = Diagnostic::error("unknown-keyword", message).at(fields[first].key_span);
+    collected.push(diagnostic.with_help(did_you_mean(first, known.iter().copied())));
 }
 
-fn refuse(path: &str, span: Span, words: &str, findings: &mut Vec<Diagnostic>) {
+fn refuse(path: &str, span: Span, words: &str, collected: &mut Vec<Diagnostic>) {
     let message = format!("{path} config {words}");
-    findings.push(Diagnostic::error("invalid-value", message).at(span));
+    collected.push(Diagnostic::error("invalid-value", message).at(span));
 }

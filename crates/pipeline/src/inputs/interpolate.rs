@@ -9,16 +9,16 @@ use yaml::diagnostic::Diagnostic;
 use yaml::source::{SourceMap, Span, clamp};
 use yaml::{Entry, Kind, Mapping, Node};
 
-/// How many different blocks a file may have.
+/// The maximum number of distinct blocks of a file.
 const MOST_BLOCKS: usize = 10_000;
 
-/// How many nodes are visited at most, keys included and aliases followed.
+/// The maximum number of visited nodes, including keys and followed aliases.
 const MOST_NODES: usize = 500_000;
 
-/// How long a text of the file may be, in bytes.
+/// The maximum length of a text of the file, in bytes.
 const LONGEST_NODE: usize = 1 << 20;
 
-/// How many nodes, and bytes of text, all values that are put in may have together.
+/// The maximum number of nodes, and of bytes of text, in all inserted values.
 const MOST_VALUES: usize = 2_000_000;
 const MOST_TEXT: usize = 64 << 20;
 
@@ -27,21 +27,21 @@ pub(super) struct Interpolator<'a> {
     pub(super) contexts: Contexts<'a>,
     pub(super) variables: &'a JobVariables,
     pub(super) sources: &'a SourceMap,
-    pub(super) findings: &'a mut Vec<Diagnostic>,
+    pub(super) collected: &'a mut Vec<Diagnostic>,
     pub(super) progress: Progress,
 }
 
-/// What was done so far.
+/// The state of an interpolation.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// The values of blocks by their text; `None` for one that is wrong, which is told once.
+    /// The values of blocks by their text; `None` for an invalid one, which is reported once.
     blocks: HashMap<String, Option<Arc<Node>>>,
     visited: usize,
     values: usize,
     text: usize,
 }
 
-/// Nothing more can be done; why is among the findings.
+/// The interpolation was aborted; the reason is among the collected diagnostics.
 pub(super) struct Stop;
 
 impl Interpolator<'_> {
@@ -52,7 +52,7 @@ impl Interpolator<'_> {
             Kind::String(text) => return self.replace_text(text, node),
             Kind::Sequence(items) => self.replace_items(items)?.map(Kind::Sequence),
             Kind::Mapping(entries) => self.replace_entries(entries)?.map(Kind::Mapping),
-            // GitLab does not look into references.
+            // GitLab does not interpolate references.
             _ => None,
         };
         Ok(kind.map_or_else(
@@ -70,7 +70,7 @@ impl Interpolator<'_> {
         Ok(())
     }
 
-    /// Returns the items when one of them changed.
+    /// Returns the new items if one of them changed.
     fn replace_items(&mut self, items: &[Arc<Node>]) -> Result<Option<Vec<Arc<Node>>>, Stop> {
         let mut replaced: Option<Vec<Arc<Node>>> = None;
         for (at, item) in items.iter().enumerate() {
@@ -82,7 +82,7 @@ impl Interpolator<'_> {
                 continue;
             };
             match (&item.kind, &new.kind) {
-                // A list in the place of a text becomes part of this list.
+                // A list that replaces a text is spliced into this list.
                 (Kind::String(_), Kind::Sequence(inner)) => replaced.extend(inner.iter().cloned()),
                 _ => replaced.push(new),
             }
@@ -90,7 +90,7 @@ impl Interpolator<'_> {
         Ok(replaced)
     }
 
-    /// Returns the entries when a key or a value changed.
+    /// Returns the new entries if a key or a value changed.
     fn replace_entries(&mut self, entries: &Mapping) -> Result<Option<Mapping>, Stop> {
         let mut replaced: Option<Mapping> = None;
         for (at, (key, entry)) in entries.iter().enumerate() {
@@ -117,15 +117,15 @@ impl Interpolator<'_> {
             let span = entry.key_span;
             if let Some(before) = replaced.insert(Arc::clone(&key), entry) {
                 let message = format!("`{key}` is given twice; the last one counts");
-                let finding = Diagnostic::warning("duplicate-key", message).at(span);
-                self.findings
-                    .push(finding.with_related(before.key_span, "first given here"));
+                let diagnostic = Diagnostic::warning("duplicate-key", message).at(span);
+                self.collected
+                    .push(diagnostic.with_related(before.key_span, "first given here"));
             }
         }
         Ok(replaced)
     }
 
-    /// Returns a key's new text and whether it is text, when it has blocks.
+    /// Returns a key's new text and whether it is a string, if it has blocks.
     fn replace_key(&mut self, key: &str, entry: &Entry) -> Result<Option<(Arc<str>, bool)>, Stop> {
         if !key.contains(PREFIX) {
             return Ok(None);
@@ -140,7 +140,7 @@ impl Interpolator<'_> {
         }
         let text = new.to_scalar_text().unwrap_or_else(|| {
             let message = format!("a key cannot be {}", new.kind_name());
-            self.findings
+            self.collected
                 .push(Diagnostic::error("invalid-key", message).at(entry.key_span));
             key.to_owned()
         });
@@ -158,7 +158,7 @@ impl Interpolator<'_> {
         let found = blocks(text);
         let mut values = Vec::with_capacity(found.len());
         for block in &found {
-            let (whole, data) = (&text[block.place.clone()], &text[block.data.clone()]);
+            let (whole, data) = (&text[block.range.clone()], &text[block.data.clone()]);
             match self.block_value(whole, data, node.span)? {
                 Some(value) => values.push((whole, value)),
                 None => return Ok(Arc::clone(node)),
@@ -171,7 +171,7 @@ impl Interpolator<'_> {
         }
     }
 
-    /// Returns the value of a block; `None` when it is wrong.
+    /// Returns the value of a block; `None` when it is invalid.
     fn block_value(
         &mut self,
         whole: &str,
@@ -187,10 +187,10 @@ impl Interpolator<'_> {
         }
         let value = match self.evaluate(whole, data, span) {
             Ok(value) => Some(value),
-            Err(finding) => {
-                // The block is only looked for when it is needed: a text may have thousands.
-                let finding = finding.at(self.span_of(whole, span));
-                self.findings.push(finding);
+            Err(diagnostic) => {
+                // The block is located only on error: a text may have thousands.
+                let diagnostic = diagnostic.at(self.span_of(whole, span));
+                self.collected.push(diagnostic);
                 None
             }
         };
@@ -200,7 +200,7 @@ impl Interpolator<'_> {
 
     fn evaluate(&self, whole: &str, data: &str, span: Span) -> Result<Arc<Node>, Box<Diagnostic>> {
         let error = |message: String| Diagnostic::error("invalid-interpolation", message);
-        // Empty parts at the end do not count.
+        // Empty parts at the end are ignored.
         let data = data.trim_end_matches('|');
         let mut parts = data.split('|').map(str::trim);
         let access = parts.next().unwrap_or_default();
@@ -212,8 +212,8 @@ impl Interpolator<'_> {
         let calls: Vec<&str> = parts.collect();
         if calls.len() > MOST_FUNCTIONS {
             let help = format!("a block may have at most {MOST_FUNCTIONS} functions");
-            let finding = error("too many functions in interpolation block".to_owned());
-            return Err(finding.with_help(help).into());
+            let diagnostic = error("too many functions in interpolation block".to_owned());
+            return Err(diagnostic.with_help(help).into());
         }
         let mut functions = Vec::new();
         for call in calls {
@@ -232,7 +232,7 @@ impl Interpolator<'_> {
         Ok(value)
     }
 
-    /// Returns a value as a node that stands at `span`.
+    /// Returns a value as a node with the span `span`.
     fn placed(&mut self, value: &Arc<Node>, span: Span) -> Result<Arc<Node>, Stop> {
         let weight = value.weight() as usize;
         self.progress.values = self.progress.values.saturating_add(weight);
@@ -243,7 +243,7 @@ impl Interpolator<'_> {
         Ok(moved(value, span))
     }
 
-    /// Puts the values into a longer text, one after the other.
+    /// Inserts the values into a longer text, one after the other.
     fn substituted(
         &mut self,
         text: &str,
@@ -251,8 +251,8 @@ impl Interpolator<'_> {
         span: Span,
     ) -> Result<Arc<Node>, Stop> {
         let mut result = text.to_owned();
-        // The first of equal blocks replaces them all, unless what was put in since has it again; it
-        // is only looked for when the text changed.
+        // The first of several equal blocks replaces them all, unless a value inserted later
+        // contains the block again; so search again only after the text changed.
         let mut changes = 0_usize;
         let mut absent_at: HashMap<&str, usize> = HashMap::new();
         for (whole, value) in values {
@@ -277,7 +277,7 @@ impl Interpolator<'_> {
         Ok(Arc::new(Node::new(Kind::String(result.into()), span)))
     }
 
-    /// Returns the place of a block, as far as it stands in the file as it is.
+    /// Returns the location of a block; `span` itself unless the block is verbatim in the file.
     fn span_of(&self, whole: &str, span: Span) -> Span {
         let text = self.sources.file(span.file).text();
         let written = text.get(span.bytes()).unwrap_or_default();
@@ -300,13 +300,13 @@ impl Interpolator<'_> {
     }
 
     fn stop(&mut self, words: String, span: Span) -> Stop {
-        self.findings
+        self.collected
             .push(Diagnostic::error("interpolation-limit", words).at(span));
         Stop
     }
 }
 
-/// Returns a value with every place in it at `span`.
+/// Returns a value with all its spans set to `span`.
 fn moved(value: &Arc<Node>, span: Span) -> Arc<Node> {
     let kind = match &value.kind {
         Kind::Sequence(items) => {
@@ -328,8 +328,8 @@ fn moved(value: &Arc<Node>, span: Span) -> Arc<Node> {
     Arc::new(Node::new(kind, span))
 }
 
-/// Replaces every `block` in a text, as GitLab does it: backslashes in the replacement mean
-/// something. `None` when the result is too long.
+/// Replaces every `block` in a text. As in GitLab, backslash sequences in the replacement are
+/// special. `None` when the result is too long.
 fn substitute(text: &str, block: &str, replacement: &str) -> Option<String> {
     let mut result = String::with_capacity(text.len());
     let mut from = 0;
@@ -369,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn backslashes_in_a_value_mean_something_inside_a_longer_text() {
+    fn backslashes_in_a_value_are_special_inside_a_longer_text() {
         let check = |value: &str, expect: &str| {
             assert_eq!(
                 substitute("a B c", "B", value).as_deref(),

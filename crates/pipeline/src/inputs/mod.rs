@@ -1,17 +1,15 @@
-//! Inputs of a pipeline file: the `spec` of its header, the values it is given, and `$[[ ]]`.
+//! Inputs of a pipeline file: the `spec` of its header, the passed values, and `$[[ ]]`.
 //!
-//! One call does all of it for one file, `apply`: it checks the header, types and checks the
-//! given values, and returns the content with every block replaced. What comes from outside is in
-//! an `Interpolation`: the values given, what a component knows of itself, and the variables
-//! that `expand_vars` may see. Files named in `spec:include` are asked of the caller, because
-//! finding files is the business of `include`; the same machinery serves both.
+//! `apply` does everything for one file: it validates the header, converts and validates the passed
+//! values, and returns the content with every block replaced. An `Interpolation` has what comes from
+//! outside: the passed values, the fields of a component, and the variables for `expand_vars`. The
+//! caller provides the files named in `spec:include`, because finding files is the task of `include`.
 //!
-//! A file without a header is returned as it is, `$[[ ]]` included, as GitLab does it. Replaced
-//! nodes keep the span of the text the block stood in, so that whatever a later step says of them
-//! points there. Findings are collected in a list and handed over at the end, so that the texts
-//! they point into can be read meanwhile.
+//! A file without a header is returned unchanged, including `$[[ ]]`, as in GitLab. Replaced nodes
+//! keep the span of the text with the block, so that later diagnostics point there. Diagnostics are
+//! collected in a list and reported at the end, because the sources are borrowed meanwhile.
 //!
-//! Inputs of a job are defined in the same words and checked by `read_job_input`.
+//! Inputs of a job have the same definition and are read by `read_job_input`.
 
 mod access;
 mod apply;

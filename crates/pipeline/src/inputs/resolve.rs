@@ -11,24 +11,24 @@ use yaml::diagnostic::Diagnostic;
 use yaml::suggest::did_you_mean;
 use yaml::{Kind, Node};
 
-/// How many mistyped names are compared with all there are.
+/// How many mistyped names get a suggestion.
 const MOST_ADVICE: usize = 50;
 
 /// The values of the inputs, in the order of their declarations.
 pub(super) type Values = IndexMap<Arc<str>, Arc<Node>>;
 
-/// Gives each declared input its value; what is wrong is added to the findings.
+/// Resolves the value of each declared input; errors are added to `collected`.
 pub(super) fn resolve(
     definitions: &[InputDefinition],
     interpolation: &Interpolation<'_>,
-    findings: &mut Vec<Diagnostic>,
+    collected: &mut Vec<Diagnostic>,
 ) -> Values {
     let given: IndexMap<&str, &GivenInput> = interpolation
         .given
         .iter()
         .map(|input| (input.name.as_ref(), input))
         .collect();
-    check_unknown(definitions, &given, findings);
+    check_unknown(definitions, &given, collected);
 
     let mut known = Known::default();
     for input in given.values() {
@@ -37,8 +37,8 @@ pub(super) fn resolve(
     let mut values = Values::new();
     for definition in definitions {
         let input = given.get(definition.name.as_ref()).copied();
-        if let Some(value) = value_of(definition, input, interpolation, &known, findings) {
-            // What is given wins over what another input came to, as in GitLab.
+        if let Some(value) = value_of(definition, input, interpolation, &known, collected) {
+            // As in GitLab, a passed value takes precedence over a computed one.
             if input.is_none() {
                 known.add(&definition.name, &value);
             }
@@ -51,7 +51,7 @@ pub(super) fn resolve(
 fn check_unknown(
     definitions: &[InputDefinition],
     given: &IndexMap<&str, &GivenInput>,
-    findings: &mut Vec<Diagnostic>,
+    collected: &mut Vec<Diagnostic>,
 ) {
     let names: IndexSet<&str> = definitions
         .iter()
@@ -65,8 +65,8 @@ fn check_unknown(
             let known: Vec<&str> = names.iter().copied().take(10).collect();
             (!known.is_empty()).then(|| format!("the file declares: {}", known.join(", ")))
         });
-        let finding = Diagnostic::error("unknown-input", message).at(input.span);
-        findings.push(finding.with_help(help));
+        let diagnostic = Diagnostic::error("unknown-input", message).at(input.span);
+        collected.push(diagnostic.with_help(help));
     }
 }
 
@@ -76,7 +76,7 @@ fn value_of(
     input: Option<&GivenInput>,
     interpolation: &Interpolation<'_>,
     known: &Known,
-    findings: &mut Vec<Diagnostic>,
+    collected: &mut Vec<Diagnostic>,
 ) -> Option<Arc<Node>> {
     let InputDefinition { name, kind, .. } = definition;
     let counts = |input: &&GivenInput| match &input.value.kind {
@@ -92,16 +92,16 @@ fn value_of(
         (Some(_), None) => (None, None),
     };
 
-    let mut faults = Vec::new();
+    let mut problems = Vec::new();
     if let Some(default) = default {
         let value = kind.coerce(default);
-        let found = definition.faults(&value, Role::Default, options);
-        faults.extend(found.into_iter().map(|fault| (fault, default.span)));
+        let found = definition.problems(&value, Role::Default, options);
+        problems.extend(found.into_iter().map(|problem| (problem, default.span)));
     }
     if let Some(input) = input {
         let value = kind.coerce(&input.value);
-        let found = definition.faults(&value, Role::Provided, options);
-        faults.extend(found.into_iter().map(|fault| (fault, input.value.span)));
+        let found = definition.problems(&value, Role::Provided, options);
+        problems.extend(found.into_iter().map(|problem| (problem, input.value.span)));
     }
     let help = options
         .filter(|options| !options.is_empty())
@@ -112,24 +112,24 @@ fn value_of(
                 .collect();
             format!("the options are: {}", options.join(", "))
         });
-    let is_valid = faults.is_empty();
-    for (fault, span) in faults {
-        let help = help.clone().filter(|_| fault.contains("allowed options"));
-        let message = format!("`{name}` input: {fault}");
-        let mut finding = Diagnostic::error("invalid-input", message)
+    let is_valid = problems.is_empty();
+    for (problem, span) in problems {
+        let help = help.clone().filter(|_| problem.contains("allowed options"));
+        let message = format!("`{name}` input: {problem}");
+        let mut diagnostic = Diagnostic::error("invalid-input", message)
             .at(span)
             .with_help(help);
         if span != definition.key_span {
-            finding = finding.with_related(definition.key_span, "declared here");
+            diagnostic = diagnostic.with_related(definition.key_span, "declared here");
         }
-        findings.push(finding);
+        collected.push(diagnostic);
     }
     if !is_valid {
         return None;
     }
     let value = input.map(|input| &input.value).or(default);
     if value.is_none() {
-        findings.push(missing(definition, interpolation));
+        collected.push(missing(definition, interpolation));
     }
     value.map(|value| kind.coerce(value))
 }
@@ -137,14 +137,14 @@ fn value_of(
 fn missing(definition: &InputDefinition, interpolation: &Interpolation<'_>) -> Diagnostic {
     let name = &definition.name;
     let message = format!("`{name}` input: required value has not been provided");
-    let finding = Diagnostic::error("missing-input", message);
+    let diagnostic = Diagnostic::error("missing-input", message);
     match interpolation.site {
-        Some(site) => finding
+        Some(site) => diagnostic
             .at(site)
             .with_related(definition.key_span, "declared here, without a `default`")
-            .with_help(format!("give it: `inputs: {{{name}: ...}}`")),
-        None => finding.at(definition.key_span).with_help(format!(
-            "give it with `--input {name}=...`, or give it a `default` here"
+            .with_help(format!("pass it: `inputs: {{{name}: ...}}`")),
+        None => diagnostic.at(definition.key_span).with_help(format!(
+            "pass it with `--input {name}=...`, or add a `default` here"
         )),
     }
 }
@@ -157,7 +157,7 @@ fn matching_rule<'d>(definition: &'d InputDefinition, known: &Known) -> Option<&
     })
 }
 
-/// The inputs as conditions see them.
+/// The values of inputs as text, for conditions.
 #[derive(Debug, Default)]
 struct Known {
     texts: IndexMap<Arc<str>, String>,

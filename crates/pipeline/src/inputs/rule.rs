@@ -8,31 +8,31 @@ use yaml::{Kind, Node};
 
 const KEYS: [&str; 3] = ["if", "options", "default"];
 
-/// One of the `rules` of an input: the first that holds gives its options and its default.
+/// One of the `rules` of an input; the first that matches determines the options and the default.
 #[derive(Debug, Clone)]
 pub(super) struct InputRule {
-    /// When it holds; always without one.
+    /// The condition; a rule without one always matches.
     pub(super) condition: Option<Arc<Expression>>,
     pub(super) options: Vec<Arc<Node>>,
     pub(super) default: Option<Arc<Node>>,
 }
 
-/// Reads the rules of an input, whose definition stands at `path`.
+/// Reads the rules of the input whose definition is at `path`.
 pub(super) fn read_rules(
     path: &str,
     definition: &InputDefinition,
     node: &Node,
-    findings: &mut Vec<Diagnostic>,
+    collected: &mut Vec<Diagnostic>,
 ) -> Vec<InputRule> {
     let Some(items) = node.as_sequence() else {
         let message = format!("{path}:rules config should be an array");
-        findings.push(Diagnostic::error("invalid-value", message).at(node.span));
+        collected.push(Diagnostic::error("invalid-value", message).at(node.span));
         return Vec::new();
     };
     let path = format!("{path}:rules:rule");
     let rules = items
         .iter()
-        .map(|item| read_rule(&path, definition, item, findings));
+        .map(|item| read_rule(&path, definition, item, collected));
     rules.collect()
 }
 
@@ -40,7 +40,7 @@ fn read_rule(
     path: &str,
     definition: &InputDefinition,
     node: &Node,
-    findings: &mut Vec<Diagnostic>,
+    collected: &mut Vec<Diagnostic>,
 ) -> InputRule {
     let mut rule = InputRule {
         condition: None,
@@ -49,7 +49,7 @@ fn read_rule(
     };
     let mut refuse = |node: &Node, words: &str| {
         let message = format!("{path} config {words}");
-        findings.push(Diagnostic::error("invalid-value", message).at(node.span));
+        collected.push(Diagnostic::error("invalid-value", message).at(node.span));
     };
     let Some(fields) = node.as_mapping() else {
         refuse(node, "should be a hash");
@@ -100,13 +100,13 @@ fn read_rule(
             "{path} config contains unknown keys: {}",
             unknown.join(", ")
         );
-        let finding = Diagnostic::error("unknown-keyword", message).at(fields[*first].key_span);
-        findings.push(finding.with_help(did_you_mean(first, KEYS)));
+        let diagnostic = Diagnostic::error("unknown-keyword", message).at(fields[*first].key_span);
+        collected.push(diagnostic.with_help(did_you_mean(first, KEYS)));
         return rule;
     }
     let mut refuse = |words: &str, node: &Node| {
         let message = format!("{path} config {words}");
-        findings.push(Diagnostic::error("invalid-value", message).at(node.span));
+        collected.push(Diagnostic::error("invalid-value", message).at(node.span));
     };
     if !has_options || (rule.options.is_empty() && fields["options"].value.as_sequence().is_some())
     {

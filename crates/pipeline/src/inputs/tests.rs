@@ -1,4 +1,4 @@
-//! Whole files: what they are given, and what becomes of them.
+//! Interpolation of whole files.
 
 use super::*;
 use executor_core::variable::{JobVariable, JobVariables};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use yaml::diagnostic::Diagnostics;
 use yaml::{Limits, Node, load};
 
-/// Puts inputs into a file; `files` are those its header may name, as YAML.
+/// Interpolates a file; `files` are those that its header may include, as YAML.
 fn apply_to(text: &str, given: &Value, files: &[(&str, &str)]) -> (Option<Arc<Node>>, Diagnostics) {
     let mut diagnostics = Diagnostics::default();
     let limits = Limits::default();
@@ -42,7 +42,7 @@ fn apply_to(text: &str, given: &Value, files: &[(&str, &str)]) -> (Option<Arc<No
     (content, diagnostics)
 }
 
-/// Checks what becomes of the key `v` of a file with this header.
+/// Checks the value of the key `v` of a file with this header.
 fn check(spec: &str, given: &Value, content: &str, expect: &Value) {
     let text = format!("spec: {spec}\n---\nv: {content}\n");
     let (root, diagnostics) = apply_to(&text, given, &[]);
@@ -51,7 +51,7 @@ fn check(spec: &str, given: &Value, content: &str, expect: &Value) {
     assert_eq!(&root.get("v").unwrap().to_json(), expect, "of {text}");
 }
 
-/// Checks the messages of a file with this header, of which each must contain its part.
+/// Checks the messages of a file with this header; each must contain its part.
 fn check_refused(spec: &str, given: &Value, content: &str, expect: &[&str]) {
     let text = format!("spec: {spec}\n---\nv: {content}\n");
     let (root, diagnostics) = apply_to(&text, given, &[]);
@@ -71,7 +71,7 @@ fn check_refused(spec: &str, given: &Value, content: &str, expect: &[&str]) {
 }
 
 #[test]
-fn values_are_put_in_with_their_type_or_as_text() {
+fn values_are_inserted_with_their_type_or_as_text() {
     // R-GLCI-146
     let spec = "{inputs: {n: {type: number}, b: {type: boolean}, a: {type: array}, s: }}";
     let given = json!({"n": "2", "b": "true", "a": "[\"x\", {\"k\": [1]}]", "s": 12});
@@ -116,7 +116,7 @@ fn paths_have_indexes_and_keys() {
     check("$[[ inputs.a[1][1] ]]", json!("z"));
     check("$[[ inputs.a[2].k.l ]]", json!("deep"));
     check("$[[ inputs.a[2].k ]]", json!({"l": "deep"}));
-    // What was put in is not looked at again.
+    // Inserted values are not interpolated again.
     check("$[[ inputs.t ]]", json!("a$[[ inputs.a ]]"));
     let refused = |content, expect: &str| check_refused(spec, &json!({}), content, &[expect]);
     refused("$[[ inputs.a[9] ]]", "array index 9 is out of range");
@@ -140,7 +140,7 @@ fn paths_have_indexes_and_keys() {
 }
 
 #[test]
-fn functions_work_on_text_one_after_the_other() {
+fn functions_are_applied_in_order() {
     let spec = "{inputs: {s: {default: abcdef}, e: {default: \"$MY-$NO\"}, q: {default: \"a b'c\"}, \
                 m: {default: $SECRET}, n: {type: number, default: 5}}}";
     let check = |content, expect: Value| check(spec, &json!({}), content, &expect);
@@ -152,7 +152,7 @@ fn functions_work_on_text_one_after_the_other() {
         json!("val"),
     );
     check("$[[ inputs.q | posix_escape ]]", json!("a\\ b\\'c"));
-    // Inside a longer text the escaped quote stands for what follows: a quirk GitLab has, too.
+    // Inside a longer text the escaped quote means the text that follows: a quirk of GitLab.
     check("<$[[ inputs.q | posix_escape ]]>", json!("<a\\ b>c>"));
     check("$[[ inputs.s | ]]", json!("abcdef"));
     let refused = |content, expect: &str| check_refused(spec, &json!({}), content, &[expect]);
@@ -174,7 +174,7 @@ fn functions_work_on_text_one_after_the_other() {
 }
 
 #[test]
-fn other_contexts_are_the_component_and_the_matrix() {
+fn blocks_can_refer_to_the_component_and_the_matrix() {
     let spec = "{component: [name], inputs: {s: {default: x}}}";
     let check = |content, expect: Value| check(spec, &json!({}), content, &expect);
     check("$[[ component.name ]]-$[[ inputs.s ]]", json!("scan-x"));
@@ -198,7 +198,7 @@ fn other_contexts_are_the_component_and_the_matrix() {
 }
 
 #[test]
-fn given_values_must_fit_their_declaration() {
+fn passed_values_must_match_their_declaration() {
     let refused = |input: &str, value: Value, expect: &[&str]| {
         let spec = format!("{{inputs: {{i: {input}}}}}");
         check_refused(&spec, &json!({"i": value}), "x", expect);
@@ -285,7 +285,7 @@ fn missing_and_unknown_inputs_are_all_named() {
     1 | spec: {inputs: {a: , b: , environment: {default: x}}}
       |                 ^
       |
-      = help: give it with `--input a=...`, or give it a `default` here
+      = help: pass it with `--input a=...`, or add a `default` here
 
     error[missing-input]: `b` input: required value has not been provided
      --> t.yml:1:22
@@ -293,12 +293,12 @@ fn missing_and_unknown_inputs_are_all_named() {
     1 | spec: {inputs: {a: , b: , environment: {default: x}}}
       |                      ^
       |
-      = help: give it with `--input b=...`, or give it a `default` here
+      = help: pass it with `--input b=...`, or add a `default` here
     ");
 }
 
 #[test]
-fn rules_choose_options_and_default() {
+fn rules_determine_options_and_default() {
     let spec = "{inputs: {cloud: {default: aws}, size: {rules: [\
                 {if: '$[[ inputs.cloud ]] == \"aws\"', default: m5, options: [m5, c5]}, \
                 {if: '$[[ inputs.cloud ]] == \"gcp\"', default: n1, options: [n1]}]}}}";
@@ -353,7 +353,7 @@ fn rules_choose_options_and_default() {
 }
 
 #[test]
-fn headers_are_checked() {
+fn headers_are_validated() {
     let refused = |spec: &str, expect: &[&str]| check_refused(spec, &json!({}), "x", expect);
     refused("[]", &["header:spec config should be a hash"]);
     refused(
@@ -430,7 +430,7 @@ fn headers_are_checked() {
 }
 
 #[test]
-fn headers_include_files_of_inputs() {
+fn headers_can_include_files_of_inputs() {
     let text = "spec: {include: [{local: a.yml}, b.yml], inputs: {own: {default: o}}}\n---\n\
                 v: $[[ inputs.own ]]$[[ inputs.a ]]$[[ inputs.b ]]\n";
     let a = ("a.yml", "inputs: {a: {default: 1}}");
@@ -480,7 +480,7 @@ fn without_a_header_blocks_are_text_and_inputs_are_refused() {
 }
 
 #[test]
-fn new_nodes_stand_where_their_block_stood() {
+fn new_nodes_have_the_span_of_their_block() {
     let text = "spec: {inputs: {a: {type: array, default: [[1], {k: 2}]}}}\n---\n\
                 é: {v: \"$[[ inputs.a ]]\"}\n";
     let (root, _) = apply_to(text, &json!({}), &[]);
@@ -498,7 +498,7 @@ fn new_nodes_stand_where_their_block_stood() {
 }
 
 #[test]
-fn mistakes_in_blocks_are_shown_at_the_block_and_all_of_them() {
+fn all_mistakes_in_blocks_are_shown_at_the_block() {
     let text = "spec: {inputs: {name: {default: x}}}\n---\n\
                 j:\n  script:\n    - echo $[[ inputs.nmae ]] $[[ inputs.name ]]\n    - |\n      a\n      $[[ input.name ]]\n";
     let (_, diagnostics) = apply_to(text, &json!({}), &[]);
@@ -522,7 +522,7 @@ fn mistakes_in_blocks_are_shown_at_the_block_and_all_of_them() {
 }
 
 #[test]
-fn what_would_explode_is_refused() {
+fn interpolation_is_bounded() {
     let long = "x".repeat(1 << 20);
     let spec = format!("{{inputs: {{i: {{default: {long}}}}}}}");
     let many = "$[[ inputs.i ]]".repeat(1_000);

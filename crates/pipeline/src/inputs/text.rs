@@ -1,10 +1,10 @@
-//! Values as text, in the words of the language GitLab is written in: that is what a job sees when
-//! a list stands inside a longer string.
+//! Values as text in Ruby's notation, which is what a job receives when a list is inside a longer
+//! string.
 
 use std::fmt::Write as _;
 use yaml::{Kind, Node};
 
-/// How many bytes a text may have that stands for a value, or that blocks were put into.
+/// The maximum length, in bytes, of a value's text form and of an interpolated text.
 pub(super) const LONGEST_TEXT: usize = 8 << 20;
 
 /// Returns the text form of a value; `None` when it is too long.
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_the_text_form_of_the_language_gitlab_is_written_in() {
+    fn values_are_written_in_the_notation_of_ruby() {
         check("12", "12");
         check("1.50", "1.5");
         check("yes", "true");

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use yaml::{Kind, Node};
 
-/// Whose value is checked, which messages tell apart.
+/// The role of a checked value, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Default,
@@ -22,9 +22,9 @@ impl Role {
 }
 
 impl InputKind {
-    /// Turns a value into what the type asks for, as far as that is possible.
+    /// Converts a value to the type, if possible.
     ///
-    /// For text that is the value's text form; for the other types, text is read as JSON.
+    /// For strings that is the value's text form; for other types, text is parsed as JSON.
     pub(super) fn coerce(self, value: &Arc<Node>) -> Arc<Node> {
         match (self, &value.kind) {
             (Self::String, Kind::String(_)) => Arc::clone(value),
@@ -51,14 +51,14 @@ impl InputKind {
 }
 
 impl InputDefinition {
-    /// Returns what is wrong with a value that was coerced; `options` are those that count.
-    pub(super) fn faults(
+    /// Returns the problems of a coerced value; `options` are the effective ones.
+    pub(super) fn problems(
         &self,
         value: &Node,
         role: Role,
         options: Option<&[Arc<Node>]>,
     ) -> Vec<String> {
-        let mut faults = Vec::new();
+        let mut problems = Vec::new();
         let role = role.word();
         if !self.kind.fits(value) {
             let article = if self.kind == InputKind::Array {
@@ -67,25 +67,25 @@ impl InputDefinition {
                 "a"
             };
             let kind = self.kind.name();
-            faults.push(format!("{role} value is not {article} {kind}"));
-            return faults;
+            problems.push(format!("{role} value is not {article} {kind}"));
+            return problems;
         }
         if let Some(options) = options
             && !options.iter().any(|option| is_option(option, value))
         {
             let shown = text_of(value).unwrap_or_default();
-            faults.push(format!(
+            problems.push(format!(
                 "`{shown}` cannot be used because it is not in the list of allowed options"
             ));
         }
         if let (Some(regex), Some(text)) = (&self.regex, value.as_str())
             && !regex.is_match(text)
         {
-            faults.push(format!(
+            problems.push(format!(
                 "{role} value does not match required RegEx pattern"
             ));
         }
-        faults
+        problems
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use yaml::Node;
 use yaml::source::FileId;
 
-/// The needs of jobs as a server unfolded them.
+/// The needs of jobs as a server expanded them.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerNeeds {
     by_name: HashMap<String, Vec<Need>>,
@@ -15,7 +15,7 @@ pub(crate) struct ServerNeeds {
 }
 
 impl ServerNeeds {
-    /// Returns the needs that the server gave; `file` is what it merged.
+    /// Collects the needs that the server reported; `file` is the merged file.
     pub(crate) fn new(jobs: &[MergedJob], file: FileId) -> Self {
         let given = jobs.iter().filter_map(|job| {
             let needs = job.needs.clone()?;
@@ -27,16 +27,16 @@ impl ServerNeeds {
         }
     }
 
-    /// Gives the jobs their needs, but for those that a file of the project's own gives them after
-    /// the server merged the rest. `tree` is what all of them were read from.
-    pub(crate) fn give(&self, resolved: &mut ResolvedPipeline, tree: &Node) {
+    /// Sets the needs of the jobs, except for needs from an overlay, which is merged over the
+    /// server's result. `tree` is the composed tree.
+    pub(crate) fn apply(&self, resolved: &mut ResolvedPipeline, tree: &Node) {
         for job in &mut resolved.jobs {
             let Some(needs) = self.by_name.get(&job.definition.name) else {
                 continue;
             };
             let written = tree.get(&job.name_in_file);
             let written = written.and_then(|written| written.get("needs"));
-            // Of needs elsewhere, the server tells as of none, and the text tells more.
+            // The server reports needs in other pipelines as no needs; the text has them.
             if written.is_some_and(|it| it.span.file != self.file || needs.is_empty()) {
                 continue;
             }

@@ -1,6 +1,6 @@
 use executor_core::job::Need;
 
-/// What a server says of a pipeline file.
+/// The response of a server that read a pipeline file.
 ///
 /// # Examples
 ///
@@ -21,23 +21,23 @@ use executor_core::job::Need;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ServerReading<'r> {
-    /// What messages call the server: its host.
+    /// The host of the server, for messages.
     pub server: &'r str,
-    /// The file with all that it includes, merged into one text; absent when there is none.
+    /// The file merged with its includes into one text; absent when the server returned none.
     pub merged: Option<&'r str>,
-    /// The jobs that the server made of it, in any order; none when it did not say.
+    /// The jobs that the server created from it, in any order; empty when it did not report them.
     pub jobs: &'r [MergedJob],
-    /// Why the file is not valid; a file without errors is.
+    /// The errors; a file without errors is valid.
     pub errors: &'r [String],
-    /// What is doubtful in it.
+    /// The warnings.
     pub warnings: &'r [String],
 }
 
-/// A job as a server made it, `parallel` unfolded.
+/// A job as a server created it, after the expansion of `parallel`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergedJob {
     /// Its name.
     pub name: String,
-    /// The jobs of the pipeline that it needs; absent when the server did not say.
+    /// The jobs of the pipeline that it needs; absent when the server did not report them.
     pub needs: Option<Vec<Need>>,
 }

@@ -1,25 +1,26 @@
-use super::{Class, Row, table};
+use super::{Class, Row, file_keywords, job_keywords};
 use std::collections::HashMap;
 use yaml::Node;
 use yaml::diagnostic::{Diagnostic, Diagnostics};
 use yaml::source::Span;
 
-/// The code of all findings about what a local run does not honour.
+/// The code of all diagnostics about unsupported keywords.
 pub const CODE: &str = "not-local";
 
-/// The top-level keys that hold no job; `default` does, in a way.
+/// The top-level keys that are not jobs; `default` is treated like a job.
 const NO_JOBS: [&str; 5] = ["include", "variables", "stages", "workflow", "spec"];
 /// The old top-level forms of keywords of `default`.
 const LEGACY_DEFAULTS: [&str; 3] = ["cache", "image", "services"];
 
-/// Adds what a local run does not honour of a composed file, once for each keyword, where the file
-/// has it first.
+/// Reports the keywords of a composed file that a local run does not support, each once, at its
+/// first use.
 ///
-/// None of it is an error: the file is right. What would refuse a job is a warning here.
+/// None is an error, because the file is valid: a keyword that would refuse its job is a warning
+/// here.
 pub fn diagnose(tree: &Node, diagnostics: &mut Diagnostics) {
     let mut uses = Uses::default();
-    let of_jobs = by_first_key(table::of_jobs());
-    let of_file = by_first_key(table::of_file());
+    let of_jobs = by_first_key(job_keywords());
+    let of_file = by_first_key(file_keywords());
     for (name, entry) in tree.as_mapping().into_iter().flatten() {
         let rows = |rows: &HashMap<&str, Vec<&'static Row>>, key: &str| {
             rows.get(key).cloned().unwrap_or_default()
@@ -44,25 +45,25 @@ pub fn diagnose(tree: &Node, diagnostics: &mut Diagnostics) {
     uses.report(diagnostics);
 }
 
-/// Returns the rows that could say something, by the first key of their paths.
+/// Returns the rows of unsupported keywords by the first key of their paths.
 fn by_first_key(rows: &'static [Row]) -> HashMap<&'static str, Vec<&'static Row>> {
     let mut by_key: HashMap<_, Vec<_>> = HashMap::new();
-    for row in rows.iter().filter(|row| row.class != Class::Honoured) {
+    for row in rows.iter().filter(|row| row.class != Class::Supported) {
         let key = row.keyword.split(':').next().unwrap_or_default();
         by_key.entry(key).or_default().push(row);
     }
     by_key
 }
 
-/// Where keywords are used, in the order they were found first.
+/// The uses of unsupported keywords, in the order of their first use.
 #[derive(Default)]
 struct Uses {
     found: Vec<(&'static Row, Span, usize)>,
-    places: HashMap<&'static str, usize>,
+    indices: HashMap<&'static str, usize>,
 }
 
 impl Uses {
-    /// Looks below the value of a row's first key for the rest of its path.
+    /// Searches the value of a row's first key for the rest of its path.
     fn visit(&mut self, row: &'static Row, value: &Node, key_span: Span) {
         let keys: Vec<&str> = row.keyword.split(':').skip(1).collect();
         self.descend(row, value, key_span, &keys);
@@ -70,7 +71,7 @@ impl Uses {
 
     fn descend(&mut self, row: &'static Row, value: &Node, span: Span, keys: &[&str]) {
         let Some((&key, rest)) = keys.split_first() else {
-            if row.is_asked_by(value) {
+            if row.applies_to(value) {
                 self.add(row, span);
             }
             return;
@@ -85,8 +86,8 @@ impl Uses {
     }
 
     fn add(&mut self, row: &'static Row, span: Span) {
-        let place = self.places.entry(row.keyword).or_insert(self.found.len());
-        match self.found.get_mut(*place) {
+        let index = self.indices.entry(row.keyword).or_insert(self.found.len());
+        match self.found.get_mut(*index) {
             Some((_, _, count)) => *count += 1,
             None => self.found.push((row, span, 1)),
         }
@@ -100,18 +101,19 @@ impl Uses {
                 _ => format!(" (and in {} more places)", count - 1),
             };
             let message = format!("`{}`{others}: {}", row.keyword, row.text);
-            let finding = match row.class {
-                Class::Honoured => continue,
+            let diagnostic = match row.class {
+                Class::Supported => continue,
                 Class::Note => Diagnostic::note(CODE, message),
                 Class::Warning => Diagnostic::warning(CODE, message),
                 Class::Error => {
                     let warning = Diagnostic::warning(CODE, message);
                     warning.with_help(
-                        "a local run refuses the job; leave it out to run the others".to_owned(),
+                        "a local run refuses the job; select other jobs to run without it"
+                            .to_owned(),
                     )
                 }
             };
-            diagnostics.push(finding.at(span));
+            diagnostics.push(diagnostic.at(span));
         }
     }
 }

@@ -1,28 +1,24 @@
-//! What a run on this machine makes of each keyword: one table, and what follows from it.
+//! How a local run treats each keyword: one table, and the checks derived from it.
 //!
-//! A file may be right and yet ask for what only a server has, or what is not built yet. The
-//! [`table`] says for each keyword whether a local run honours it, and in which [`Class`] it is if
-//! not. Three things read it, so that they never disagree:
+//! A valid file may need features that only a server has, or that are not implemented yet. The
+//! [`table`] gives the [`Class`] of each keyword: whether a local run supports it, and the
+//! consequence if not. Everything that concerns local support derives from it:
 //!
-//! - [`diagnose`] looks at a whole file for `lint`: nothing of this is ever an error there, because
-//!   the file is right;
-//! - [`check_job`] looks at one job, and [`check_plan`] at those of a run: a keyword of
-//!   [`Class::Error`] refuses it before anything starts ([`Plan::check_local`](crate::Plan)), as the
-//!   job would do something else than its author wrote;
-//! - [`page`] is the table for people, `docs/book/src/keywords.md`.
+//! - [`diagnose`] checks a whole file for `lint`, which reports no errors because the file is
+//!   valid;
+//! - [`check_job`] checks one job and [`check_plan`] those of a run: a keyword of [`Class::Error`]
+//!   refuses its job before anything starts ([`Plan::check_local`](crate::Plan)), because the job
+//!   would not do what its author wrote;
+//! - the page `docs/book/src/keywords.md` of the guide shows the table.
 
-mod class;
+mod deviation;
 mod diagnose;
-mod finding;
-mod page;
 mod plan;
 mod row;
 mod table;
 
-pub use class::Class;
+pub use deviation::{Deviation, check_job};
 pub use diagnose::{CODE, diagnose};
-pub use finding::{Finding, check_job};
-pub use page::page;
-pub use plan::{PlanFinding, check_plan};
-pub use row::Row;
-pub use table::table;
+pub use plan::{PlanDeviation, check_plan};
+pub use row::{Class, Row};
+pub use table::{file_keywords, job_keywords};

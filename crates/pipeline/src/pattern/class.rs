@@ -1,17 +1,17 @@
 use super::PatternError;
 use super::escape::{self, perl_class, push_literal};
 
-/// The classes that stand as `[:name:]` inside of brackets; all of them are ASCII.
+/// The classes written as `[:name:]` inside brackets; all of them are ASCII.
 const NAMED: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
     "space", "upper", "word", "xdigit",
 ];
 
-/// Reads the bracket at the start of `text`, writes it in the crate's grammar and returns how long
-/// it is.
+/// Reads the bracket at the start of `text`, writes it in the crate's grammar and returns its
+/// length.
 ///
-/// In RE2 brackets do not nest, and only `]`, `\`, `^`, `-` and `[:` mean anything in them; all
-/// else is written escaped, so that it means nothing in the crate's grammar either.
+/// In RE2 brackets do not nest, and only `]`, `\`, `^`, `-` and `[:` are special in them;
+/// everything else is escaped, because it may be special in the crate's grammar.
 pub(super) fn translate(
     text: &str,
     offset: usize,
@@ -38,7 +38,7 @@ pub(super) fn translate(
     }
 }
 
-/// Writes one item of a bracket: a class, a character or a range; returns how long it is.
+/// Writes one item of a bracket (a class, a character or a range) and returns its length.
 fn item(text: &str, offset: usize, out: &mut String) -> Result<usize, PatternError> {
     if let Some((name, length)) = named(text) {
         if !NAMED.contains(&name.trim_start_matches('^')) || name.starts_with("^^") {
@@ -79,7 +79,7 @@ fn item(text: &str, offset: usize, out: &mut String) -> Result<usize, PatternErr
     Ok(length + 1 + high_length)
 }
 
-/// Returns the name of `[:name:]` at the start of `text`, and how long all of it is.
+/// Returns the name in `[:name:]` at the start of `text`, and the length of the whole.
 fn named(text: &str) -> Option<(&str, usize)> {
     let (name, _) = text.strip_prefix("[:")?.split_once(":]")?;
     Some((name, name.len() + 4))
@@ -89,6 +89,9 @@ fn character(text: &str, offset: usize) -> Result<(char, usize), PatternError> {
     if text.starts_with('\\') {
         return escape::character(text, offset);
     }
-    let literal = text.chars().next().expect("the caller has looked");
+    let literal = text
+        .chars()
+        .next()
+        .expect("the caller checked that text is left");
     Ok((literal, literal.len_utf8()))
 }

@@ -4,31 +4,31 @@ use regex::bytes::{Regex, RegexBuilder};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How large a compiled pattern may become, in bytes.
+/// The maximum size of a compiled pattern, in bytes.
 const LARGEST: usize = 5 << 20;
-/// From which size on one is large.
+/// The size from which a compiled pattern counts as large, in bytes.
 const LARGE: usize = 256 << 10;
-/// How deep the tree of a pattern may become: some levels for each group.
+/// The maximum depth of a pattern's syntax tree: several levels for each group.
 const DEEPEST_TREE: u32 = 8 * DEEPEST_GROUP;
-/// Up to which length, in bytes, a pattern that repeats nothing by counts is small for certain.
+/// The length in bytes up to which a pattern without counted repetitions is certainly small.
 const SMALL: usize = 256;
 
-/// In how many places of a text a pattern is looked for.
+/// The number of matches considered in a text.
 const MOST_PLACES: usize = 1000;
 
-/// How many compiled patterns are kept: large ones weigh megabytes, small ones some kilobytes.
+/// How many compiled patterns are cached: large ones take megabytes, small ones a few kilobytes.
 const KEPT_SMALL: usize = 64;
 const KEPT_LARGE: usize = 8;
 
-/// The patterns used last. Files hold thousands of patterns, and whoever wrote a file does not
-/// decide how much memory it takes.
+/// The most recently compiled patterns. A file can have thousands of patterns, and must not
+/// determine how much memory they take.
 static RECENT_SMALL: Recent = Recent::new(KEPT_SMALL);
 static RECENT_LARGE: Recent = Recent::new(KEPT_LARGE);
 
-/// A pattern in the grammar of the `regex` crate, compiled when it is needed.
+/// A pattern in the grammar of the `regex` crate, compiled on demand.
 ///
-/// A file has many patterns of which few are ever asked. What may become too large, or may name a
-/// script that is none, is compiled at once too, so that the author is told.
+/// Most patterns of a file are never matched. A pattern that may be too large, or may name an
+/// unknown script, is compiled at once to report the error.
 #[derive(Debug)]
 pub(super) struct Compiled {
     translated: Arc<str>,
@@ -38,7 +38,7 @@ pub(super) struct Compiled {
 impl Compiled {
     /// # Errors
     ///
-    /// What the `regex` crate has against the pattern.
+    /// The error of the `regex` crate.
     pub(super) fn new(translation: Translation) -> Result<Self, regex::Error> {
         let Translation {
             text,
@@ -61,7 +61,7 @@ impl Compiled {
         })
     }
 
-    /// Returns whether the pattern took time and space when it was read.
+    /// Returns whether the pattern was expensive to compile.
     pub(super) fn is_large(&self) -> bool {
         self.is_large
     }
@@ -73,7 +73,7 @@ impl Compiled {
 
     pub(super) fn last_group<'t>(&self, text: &'t str) -> Option<&'t str> {
         let regex = self.regex()?;
-        // Each search may look at all that is left, so their number is what bounds the time.
+        // Each search may scan the whole rest, so their number must be bounded.
         let last = regex.find_iter(text.as_bytes()).take(MOST_PLACES).last()?;
         let captures = regex.captures_at(text.as_bytes(), last.start())?;
         let mut groups = (1..captures.len()).rev();
@@ -81,8 +81,8 @@ impl Compiled {
         text.get(group.unwrap_or(last).range())
     }
 
-    /// Returns the compiled pattern. It is always there; should the `regex` crate refuse one that
-    /// is small, nothing fits it.
+    /// Returns the compiled pattern. Should the `regex` crate refuse a small one, against
+    /// expectation, nothing matches it.
     pub(super) fn regex(&self) -> Option<Regex> {
         let recent = if self.is_large {
             &RECENT_LARGE
@@ -97,7 +97,7 @@ impl Compiled {
     }
 }
 
-/// Some compiled patterns, the oldest first.
+/// A cache of compiled patterns, the oldest first.
 struct Recent {
     patterns: Mutex<VecDeque<(Arc<str>, Regex)>>,
     most: usize,
@@ -112,7 +112,6 @@ impl Recent {
     }
 
     fn find(&self, translated: &Arc<str>) -> Option<Regex> {
-        // Entries are added and removed whole, so a poisoned list is a good one.
         let patterns = self.patterns.lock();
         let is_it = |known: &Arc<str>| Arc::ptr_eq(known, translated) || known == translated;
         let found = patterns.iter().rev().find(|(known, _)| is_it(known));
@@ -141,7 +140,7 @@ mod tests {
     use crate::pattern::Pattern;
 
     #[test]
-    fn no_more_patterns_are_kept_than_there_is_room_for() {
+    fn the_cache_of_patterns_is_bounded() {
         for number in 0..3 * KEPT_LARGE {
             let pattern = Pattern::new(&format!(r"^\pL{{50}}-{number}$"), "").unwrap();
             assert!(pattern.is_match(&format!("{}-{number}", "a".repeat(50))));

@@ -1,27 +1,27 @@
 use thiserror::Error;
 
-/// Why a text is no pattern that GitLab understands.
+/// Why a text is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct PatternError {
-    /// What kind of trouble it is.
+    /// The kind of error.
     pub kind: PatternErrorKind,
-    /// Where in the pattern it is, in bytes.
+    /// The offset in the pattern, in bytes.
     pub offset: usize,
-    /// What is wrong, in one sentence without a final dot.
+    /// The error, in one sentence without a final dot.
     pub message: String,
-    /// What the author can do.
+    /// A suggestion for the author.
     pub help: Option<&'static str>,
 }
 
-/// The kinds of trouble with a pattern.
+/// The kinds of [`PatternError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PatternErrorKind {
     /// There are no slashes around it.
     NoSlashes,
     /// It is not RE2 syntax.
     Syntax,
-    /// It is too long, or would become too large in memory.
+    /// It is too long, or compiles to too large a program.
     TooLarge,
 }
 
@@ -40,7 +40,7 @@ impl PatternError {
             kind: PatternErrorKind::TooLarge,
             offset,
             message: "the regular expression is too large".to_owned(),
-            help: Some("shorten it, or let it repeat less: at most 1000 times in all"),
+            help: Some("shorten it, or reduce its repetitions to 1000 in all"),
         }
     }
 
@@ -49,7 +49,7 @@ impl PatternError {
             kind: PatternErrorKind::NoSlashes,
             offset: 0,
             message: "there are no slashes around the regular expression".to_owned(),
-            help: Some("write it as `/regex/`, with any of the flags i, s, m and U behind it"),
+            help: Some("write it as `/regex/`, optionally followed by the flags i, s, m and U"),
         }
     }
 
@@ -60,8 +60,8 @@ impl PatternError {
         }
     }
 
-    /// Moves the offset from the body of a literal to the literal, whose every `\/` has lost a
-    /// byte. It is near the place when the literal is a later line of its text.
+    /// Converts an offset in the body of a literal to one in the literal itself, where each `\/` is
+    /// a byte longer. For a literal on a later line of its text the result is approximate.
     pub(super) fn behind_slash(self, literal: &str) -> Self {
         let mut rest = self.offset;
         let body_start = literal.find('/').map_or(0, |at| at + 1);

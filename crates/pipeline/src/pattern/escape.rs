@@ -1,8 +1,8 @@
 use super::PatternError;
 use std::fmt::Write as _;
 
-/// The Perl classes in the crate's grammar, without brackets: RE2 means ASCII by them, and no
-/// vertical tab is a space.
+/// The Perl classes in the crate's grammar. In RE2 they are ASCII, and the vertical tab is not a
+/// space.
 pub(super) fn perl_class(letter: char) -> Option<&'static str> {
     Some(match letter {
         'd' => "[0-9]",
@@ -15,7 +15,7 @@ pub(super) fn perl_class(letter: char) -> Option<&'static str> {
     })
 }
 
-/// Writes a character that stands for itself.
+/// Writes a literal character.
 pub(super) fn push_literal(out: &mut String, literal: char) {
     if literal.is_ascii_alphanumeric() || !literal.is_ascii() {
         out.push(literal);
@@ -24,8 +24,8 @@ pub(super) fn push_literal(out: &mut String, literal: char) {
     }
 }
 
-/// Reads an escape that stands for one character, with its backslash; returns the character and
-/// how long the escape is.
+/// Reads an escape of one character from its backslash on; returns the character and the length of
+/// the escape.
 pub(super) fn character(text: &str, offset: usize) -> Result<(char, usize), PatternError> {
     let bad = |length: usize| {
         let escape: String = text.chars().take(length).collect();
@@ -49,7 +49,7 @@ pub(super) fn character(text: &str, offset: usize) -> Result<(char, usize), Patt
         }
         '1'..='9' => {
             let message = format!("the backreference `\\{letter}` is not RE2 syntax");
-            let help = "GitLab's regular expressions know no backreferences; write the text again";
+            let help = "GitLab's regular expressions have no backreferences; repeat the text";
             return Err(PatternError::syntax(offset, message).with_help(help));
         }
         _ if letter.is_ascii() && !letter.is_ascii_alphanumeric() => letter,
@@ -60,7 +60,7 @@ pub(super) fn character(text: &str, offset: usize) -> Result<(char, usize), Patt
     Ok((literal, 1 + letter.len_utf8()))
 }
 
-/// Reads what is behind `\x`; the length is that of the whole escape.
+/// Reads the digits behind `\x`; the returned length is that of the whole escape.
 fn hexadecimal(text: &str) -> Option<(char, usize)> {
     let (digits, around) = match text.strip_prefix('{') {
         Some(inner) => (inner.split_once('}')?.0, 4),
@@ -74,7 +74,7 @@ fn hexadecimal(text: &str) -> Option<(char, usize)> {
     Some((char::from_u32(code)?, digits.len() + around))
 }
 
-/// Reads up to three octal digits behind a backslash, of which the first is there.
+/// Reads one to three octal digits behind a backslash.
 fn octal(text: &str) -> (char, usize) {
     let digits = text[1..].chars().map_while(|digit| digit.to_digit(8));
     let (mut code, mut length) = (0, 1);
@@ -86,18 +86,18 @@ fn octal(text: &str) -> (char, usize) {
     (literal, length)
 }
 
-/// The general categories RE2 knows; every other name is a script.
+/// The general categories of RE2; every other name is a script.
 const CATEGORIES: [&str; 37] = [
     "C", "Cc", "Cf", "Co", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd",
     "Nl", "No", "P", "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z",
     "Zl", "Zp", "Zs", "Any", "Assigned",
 ];
 
-/// What stands before the name of a script; no character is written that way.
+/// The prefix of a script's name; it never occurs in literal text, which is escaped.
 pub(super) const SCRIPT: &str = "{sc=";
 
 /// Reads `\pN`, `\p{Name}`, `\p{^Name}` and the same with `P`; returns the class in the crate's
-/// grammar and how long the escape is.
+/// grammar and the length of the escape.
 pub(super) fn unicode_class(text: &str, offset: usize) -> Result<(String, usize), PatternError> {
     let bad = || {
         let escape: String = text.chars().take(3).collect();

@@ -1,6 +1,6 @@
 use super::PatternError;
 
-/// Returns whether RE2 knows a flag.
+/// Returns whether a flag exists in RE2.
 pub(super) fn is_known(flag: char) -> bool {
     matches!(flag, 'i' | 's' | 'm' | 'U')
 }
@@ -13,7 +13,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// Reads flags as they stand behind `(?`; the last word about a flag counts.
+    /// Reads flags as written behind `(?`; the last mention of a flag counts.
     pub(super) fn parse(text: &str, offset: usize) -> Result<Self, PatternError> {
         let mut flags = Self::default();
         let mut is_on = true;
@@ -38,7 +38,7 @@ impl Flags {
         side.push(flag);
     }
 
-    /// Returns the flags as they stand behind `(?`.
+    /// Returns the flags as written behind `(?`.
     pub(super) fn text(&self) -> String {
         let minus = if self.off.is_empty() { "" } else { "-" };
         format!("{}{minus}{}", self.on, self.off)

@@ -1,9 +1,9 @@
-//! Regular expressions as GitLab has them: RE2, in time linear to the text.
+//! Regular expressions as in GitLab: RE2 syntax, matched in linear time.
 //!
-//! The `regex` crate gives the same promise as RE2, yet has a grammar of its own: classes are those
-//! of Unicode, classes nest, `a**` and `(?x)` mean something. So a pattern is read by RE2's rules
-//! first (`translate`, `class`, `escape`), which also say what is wrong with it, and written anew
-//! in the crate's grammar.
+//! The `regex` crate makes the same promise as RE2 but has another grammar: classes are Unicode,
+//! classes nest, `a**` and `(?x)` are valid. So a pattern is parsed by RE2's rules first
+//! (`translate`, `class`, `escape`), which yields good errors, and is then written in the crate's
+//! grammar.
 
 mod class;
 mod compiled;
@@ -18,7 +18,7 @@ use compiled::Compiled;
 use std::fmt;
 use std::sync::Arc;
 
-/// How long a pattern may be, in bytes; RE2 stops at about as many instructions.
+/// The maximum length of a pattern in bytes; RE2 has a similar limit on instructions.
 const LONGEST: usize = 64 << 10;
 
 /// A regular expression in RE2's syntax.
@@ -48,7 +48,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// When it is not RE2 syntax, or would become too large.
+    /// When it is not RE2 syntax, or compiles to too large a program.
     pub fn new(source: &str, flags: &str) -> Result<Self, PatternError> {
         if source.len() > LONGEST {
             return Err(PatternError::too_large(0));
@@ -65,15 +65,15 @@ impl Pattern {
         })
     }
 
-    /// Reads a pattern between slashes with flags behind them, as it stands in a pipeline file.
+    /// Reads a pattern between slashes, followed by flags, as written in a pipeline file.
     ///
     /// As in GitLab, `\/` is a slash, and of a text with several lines the first that looks like a
-    /// pattern is taken.
+    /// pattern is used.
     ///
     /// # Errors
     ///
-    /// When there are no slashes around it, it is not RE2 syntax, or would become too large. The
-    /// error's offset is that in `text`.
+    /// When there are no slashes around it, it is not RE2 syntax, or it compiles to too large a
+    /// program. The error's offset is relative to `text`.
     pub fn from_literal(text: &str) -> Result<Self, PatternError> {
         let unescaped = text.replace("\\/", "/");
         let Some((body, flags)) = unescaped.split('\n').find_map(split_literal) else {
@@ -82,30 +82,29 @@ impl Pattern {
         Self::new(body, flags).map_err(|error| error.behind_slash(text))
     }
 
-    /// Returns whether `text` looks like a pattern between slashes, whatever is between them.
+    /// Returns whether `text` looks like a pattern between slashes; the content is not checked.
     pub fn is_literal(text: &str) -> bool {
         text.split('\n').any(|line| split_literal(line).is_some())
     }
 
-    /// Returns whether some part of `text` fits.
+    /// Returns whether the pattern matches some part of `text`.
     pub fn is_match(&self, text: &str) -> bool {
         self.compiled.is_match(text)
     }
 
-    /// Returns what the last group took in the last place of `text` that fits; all that fits there
-    /// when the expression has no group, or none took part.
+    /// Returns the last group of the last match in `text`; the whole match when no group took part.
     ///
-    /// In the time of a thousand looks at `text` at most: no more places are counted.
+    /// Considers the first thousand matches only, which bounds the time.
     pub fn last_group<'t>(&self, text: &'t str) -> Option<&'t str> {
         self.compiled.last_group(text)
     }
 
-    /// Returns whether reading it took time and space, so that a file may not have many of its kind.
+    /// Returns whether it was expensive to compile, so that a file may have only a few like it.
     pub(crate) fn is_large(&self) -> bool {
         self.compiled.is_large()
     }
 
-    /// Returns the expression as it was written, without slashes and flags.
+    /// Returns the expression as written, without slashes and flags.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -116,7 +115,7 @@ impl Pattern {
     }
 }
 
-/// Splits `/body/flags`, as far as a single line is that.
+/// Splits a line of the form `/body/flags`.
 fn split_literal(line: &str) -> Option<(&str, &str)> {
     let (body, flags) = line.strip_prefix('/')?.rsplit_once('/')?;
     flags.chars().all(flags::is_known).then_some((body, flags))

@@ -5,14 +5,17 @@ fn pattern(source: &str) -> Pattern {
     Pattern::new(source, "").unwrap_or_else(|error| panic!("{source}: {error}"))
 }
 
-/// Checks whole texts that fit and do not.
-fn check(source: &str, fits: &[&str], fits_not: &[&str]) {
+/// Checks whole texts that match and that do not.
+fn check(source: &str, matching: &[&str], others: &[&str]) {
     let pattern = pattern(&format!("^(?:{source})$"));
-    for text in fits {
-        assert!(pattern.is_match(text), "{source} should fit {text:?}");
+    for text in matching {
+        assert!(pattern.is_match(text), "{source} should match {text:?}");
     }
-    for text in fits_not {
-        assert!(!pattern.is_match(text), "{source} should not fit {text:?}");
+    for text in others {
+        assert!(
+            !pattern.is_match(text),
+            "{source} should not match {text:?}"
+        );
     }
 }
 
@@ -34,7 +37,7 @@ fn perl_classes_and_word_boundaries_are_ascii() {
 }
 
 #[test]
-fn brackets_are_read_as_re2_reads_them() {
+fn brackets_follow_re2() {
     check("[a[b]", &["a", "[", "b"], &["]"]);
     check("[]a]+", &["]a"], &["["]);
     check("[^]a]", &["b"], &["]", "a"]);
@@ -52,7 +55,7 @@ fn brackets_are_read_as_re2_reads_them() {
 }
 
 #[test]
-fn braces_that_count_nothing_are_characters() {
+fn braces_without_counts_are_literal() {
     check("a{2,3}", &["aa", "aaa"], &["a", "aaaa"]);
     check("a{2,}", &["aa", "aaaaa"], &["a"]);
     check("a{,2}", &["a{,2}"], &["aa"]);
@@ -62,7 +65,7 @@ fn braces_that_count_nothing_are_characters() {
     refused(
         "a{3,2}",
         1,
-        "the repetition `{3,2}` has more at least than at most",
+        "the minimum of the repetition `{3,2}` exceeds its maximum",
     );
 }
 
@@ -82,7 +85,7 @@ fn escapes_stand_for_characters() {
 }
 
 #[test]
-fn flags_hold_where_they_stand() {
+fn flags_apply_to_the_rest_of_their_group() {
     check("(?i)a(?-i)b", &["Ab"], &["AB"]);
     check("(?i:a)b", &["Ab"], &["AB"]);
     check("(?s).", &["\n"], &[]);
@@ -97,7 +100,7 @@ fn flags_hold_where_they_stand() {
 }
 
 #[test]
-fn what_re2_does_not_know_is_named() {
+fn syntax_unknown_to_re2_is_named_in_the_error() {
     // R-GLCI-161
     for sign in ["(?=", "(?!", "(?<=", "(?<!"] {
         refused(
@@ -113,14 +116,14 @@ fn what_re2_does_not_know_is_named() {
         2,
         "the repetition `*` of a repetition is not RE2 syntax",
     );
-    refused("*.md", 0, "there is nothing that `*` could repeat");
-    refused("a|+", 2, "there is nothing that `+` could repeat");
+    refused("*.md", 0, "there is nothing before `*` to repeat");
+    refused("a|+", 2, "there is nothing before `+` to repeat");
     refused("(ab", 0, "the parenthesis `(` is never closed");
     refused("ab)", 2, "the parenthesis `)` closes nothing");
 }
 
 #[test]
-fn patterns_that_would_become_large_are_refused() {
+fn patterns_that_compile_too_large_are_refused() {
     for source in [
         "x{1000}{1000}",
         "(x{100}){11}",
@@ -144,13 +147,14 @@ fn patterns_that_would_become_large_are_refused() {
 
 #[test]
 fn literals_have_slashes_and_flags() {
-    let fits = |literal: &str, text: &str| Pattern::from_literal(literal).unwrap().is_match(text);
-    assert!(fits("/b/", "abc"));
-    assert!(fits("/B/i", "abc"));
-    assert!(fits("//", ""));
-    assert!(fits(r"/a\/b/", "a/b"));
-    assert!(fits("/a/b/", "a/b"));
-    assert!(fits("first\n/b/i\nlast", "B"));
+    let matches =
+        |literal: &str, text: &str| Pattern::from_literal(literal).unwrap().is_match(text);
+    assert!(matches("/b/", "abc"));
+    assert!(matches("/B/i", "abc"));
+    assert!(matches("//", ""));
+    assert!(matches(r"/a\/b/", "a/b"));
+    assert!(matches("/a/b/", "a/b"));
+    assert!(matches("first\n/b/i\nlast", "B"));
     for no_literal in ["abc", "/", "/a/x", "a/b/", ""] {
         let error = Pattern::from_literal(no_literal).unwrap_err();
         assert_eq!(error.kind, PatternErrorKind::NoSlashes, "{no_literal}");
@@ -163,8 +167,8 @@ fn literals_have_slashes_and_flags() {
 }
 
 #[test]
-fn repetitions_in_repetitions_take_no_longer_than_the_text() {
-    // What tries all ways to share the text among the repetitions would not come back.
+fn nested_repetitions_match_in_linear_time() {
+    // A backtracking matcher would take exponential time here.
     let text = format!("{}b", "a".repeat(100_000));
     assert!(!pattern("^(a+)+$").is_match(&text));
     assert!(!pattern("^(a|aa|a?)*$").is_match(&text));
@@ -174,7 +178,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn what_is_read_as_re2_is_taken_by_the_regex_crate(
+    fn every_pattern_read_as_re2_compiles_with_the_regex_crate(
         source in "([ab^$|?*+.é \\-]|[()\\[\\]{},]|\\\\[a-zA-Z0-9|/]|\\(\\?|[0-9]|:|\\[[:^]a){0,12}",
         flags in "[ismU]{0,3}",
     ) {

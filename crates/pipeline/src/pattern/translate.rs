@@ -4,18 +4,18 @@ use super::{PatternError, class};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// How deep groups may be nested; the compiler of the `regex` crate calls itself for each.
+/// The maximum nesting of groups; the compiler of the `regex` crate recurses into each.
 pub(super) const DEEPEST_GROUP: u32 = 50;
-/// How often something may be repeated by counts, those of the groups around it multiplied.
+/// The maximum product of the repetition counts that apply to one atom.
 const MOST_REPETITIONS: u32 = 1000;
 
 /// A pattern in the grammar of the `regex` crate.
 #[derive(Debug)]
 pub(super) struct Translation {
     pub(super) text: String,
-    /// Whether something in it is repeated by a count.
+    /// Whether it has counted repetitions.
     pub(super) counts_repetitions: bool,
-    /// Whether it names scripts, of which the `regex` crate alone knows whether they are any.
+    /// Whether it names scripts, which only the `regex` crate can check.
     pub(super) names_script: bool,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn translate(source: &str, flags: &str) -> Result<Translation, Patter
     })
 }
 
-/// Where a translation stands.
+/// The state of a translation.
 struct Translator<'s> {
     source: &'s str,
     at: usize,
@@ -57,23 +57,23 @@ struct Translator<'s> {
     groups: Vec<Group>,
     names: HashSet<&'s str>,
     last: Last,
-    /// How often the last atom repeats what is in it.
+    /// The largest repetition count inside the last atom.
     last_repeats: u32,
-    /// The largest of those since the innermost group began.
+    /// The largest repetition count since the innermost group was opened.
     most_repeats: u32,
 }
 
-/// A group that is open.
+/// An open group.
 struct Group {
     offset: usize,
     /// The translator's `most_repeats` outside of it.
     most_repeats: u32,
 }
 
-/// What stands before the next part.
+/// The kind of the part before the current position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
-    /// Nothing that could be repeated.
+    /// Nothing that can be repeated.
     Nothing,
     Atom,
     Repetition,
@@ -121,7 +121,7 @@ impl<'s> Translator<'s> {
         Ok(())
     }
 
-    /// Goes on behind something that was written and may be repeated.
+    /// Moves past an atom that was written.
     fn atom(&mut self, length: usize) {
         self.last = Last::Atom;
         self.last_repeats = 1;
@@ -158,12 +158,12 @@ impl<'s> Translator<'s> {
         Ok(())
     }
 
-    /// Reads what is behind `(?`; returns how long it is if a group begins with it.
+    /// Reads the text behind `(?`; returns its length if it opens a group.
     fn special(&mut self, special: &'s str) -> Result<Option<usize>, PatternError> {
         let look_around = ["=", "!", "<=", "<!"];
         if let Some(sign) = look_around.iter().find(|sign| special.starts_with(**sign)) {
             let message = format!("look-around `(?{sign}` is not RE2 syntax");
-            let help = "GitLab's regular expressions know no look-around; combine two conditions \
+            let help = "GitLab's regular expressions have no look-around; combine two conditions \
                         with `=~` and `!~` instead";
             return Err(PatternError::syntax(self.at, message).with_help(help));
         }
@@ -197,7 +197,7 @@ impl<'s> Translator<'s> {
         PatternError::syntax(self.at, format!("the group `(?{sign}` is not RE2 syntax"))
     }
 
-    /// Reads the name of a group; nobody asks for it later.
+    /// Reads the name of a group and drops it, because no caller uses names.
     fn named(&mut self, special: &'s str, name: &'s str) -> Result<usize, PatternError> {
         let length = name.find('>').unwrap_or(0);
         let word = &name[..length];
@@ -207,7 +207,7 @@ impl<'s> Translator<'s> {
         if word.is_empty() || !is_word {
             return Err(PatternError::syntax(
                 self.at,
-                "the name of a group is no word",
+                "the name of a group is not a word",
             ));
         }
         if !self.names.insert(word) {
@@ -231,7 +231,7 @@ impl<'s> Translator<'s> {
         Ok(())
     }
 
-    /// Writes a repetition; `counts` are the least and the most, if it has them.
+    /// Writes a repetition with its counts, if it has any.
     fn repeat(&mut self, sign: &str, counts: Option<Counts>) -> Result<(), PatternError> {
         let most = counts.map_or(1, |counts| counts.most.unwrap_or(counts.least));
         let is_backwards =
@@ -239,7 +239,7 @@ impl<'s> Translator<'s> {
         let least = counts.map_or(0, |counts| counts.least);
         let repeats = self.last_repeats.saturating_mul(most.max(1));
         if is_backwards {
-            let message = format!("the repetition `{sign}` has more at least than at most");
+            let message = format!("the minimum of the repetition `{sign}` exceeds its maximum");
             return Err(PatternError::syntax(self.at, message));
         }
         if repeats > MOST_REPETITIONS || least > MOST_REPETITIONS {
@@ -247,9 +247,11 @@ impl<'s> Translator<'s> {
         }
         match self.last {
             Last::Nothing => {
-                let message = format!("there is nothing that `{sign}` could repeat");
+                let message = format!("there is nothing before `{sign}` to repeat");
                 let error = PatternError::syntax(self.at, message);
-                return Err(error.with_help("write `.*` for any text; a glob is no pattern"));
+                return Err(
+                    error.with_help("write `.*` for any text; globs are not regular expressions")
+                );
             }
             Last::Repetition => {
                 let message = format!("the repetition `{sign}` of a repetition is not RE2 syntax");
@@ -306,7 +308,7 @@ impl<'s> Translator<'s> {
         Ok(())
     }
 
-    /// Writes what is behind `\Q`, up to `\E` or the end.
+    /// Writes the literal text behind `\Q`, up to `\E` or the end.
     fn quoted(&mut self, text: &str) {
         let (text, end) = match text.split_once("\\E") {
             Some((text, _)) => (text, 2),
@@ -319,14 +321,14 @@ impl<'s> Translator<'s> {
     }
 }
 
-/// The counts of a repetition `{least,most}`; without `most` there is no end to it.
+/// The counts of a repetition `{least,most}`; without `most` it is unbounded.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
     least: u32,
     most: Option<u32>,
 }
 
-/// Reads `{n}`, `{n,}` or `{n,m}` at the start of `text`; any other brace is a character.
+/// Reads `{n}`, `{n,}` or `{n,m}` at the start of `text`; any other brace is literal.
 fn counts(text: &str) -> Option<(&str, Counts)> {
     let (inner, _) = text.strip_prefix('{')?.split_once('}')?;
     let counts = match inner.split_once(',') {
@@ -349,7 +351,7 @@ fn counts(text: &str) -> Option<(&str, Counts)> {
     Some((&text[..inner.len() + 2], counts))
 }
 
-/// Reads a count; one that is too large for any repetition is as good as the largest.
+/// Reads a count; one that overflows becomes the largest, which is refused later.
 fn count(digits: &str) -> Option<u32> {
     let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
     let has_leading_zero = digits.len() > 1 && digits.starts_with('0');

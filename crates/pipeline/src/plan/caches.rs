@@ -1,7 +1,7 @@
 use executor_core::job::{Cache, CacheDefinition, CacheKeyDefinition};
 
-/// Returns the caches of a job, in the order of the file; `is_protected` is said of the ref the
-/// pipeline runs for.
+/// Returns the caches of a job in file order; `is_protected` tells whether the pipeline's ref is
+/// protected.
 pub(super) fn of(definitions: Option<&[CacheDefinition]>, is_protected: bool) -> Vec<Cache> {
     let definitions = definitions.unwrap_or_default().iter();
     definitions
@@ -10,30 +10,30 @@ pub(super) fn of(definitions: Option<&[CacheDefinition]>, is_protected: bool) ->
 }
 
 fn of_one(definition: &CacheDefinition, is_protected: bool) -> Cache {
-    let end = separation(is_protected, definition.unprotect.unwrap_or_default());
+    let suffix = separation(is_protected, definition.unprotect.unwrap_or_default());
     let key = match &definition.key {
         Some(CacheKeyDefinition::Text(key)) => key.clone(),
-        // Files have become a text where the pipeline was created.
+        // The creation of the pipeline replaces files by a text.
         Some(CacheKeyDefinition::Files(_)) | None => DEFAULT_KEY.to_owned(),
     };
     let fallbacks = definition.fallback_keys.iter().flatten();
     Cache {
-        key: format!("{key}-{end}"),
+        key: format!("{key}-{suffix}"),
         untracked: definition.untracked.unwrap_or_default(),
         policy: definition.policy.clone().unwrap_or_default(),
         paths: definition.paths.clone().unwrap_or_default(),
         when: definition.when.unwrap_or_default(),
-        fallback_keys: fallbacks.map(|key| format!("{key}-{end}")).collect(),
+        fallback_keys: fallbacks.map(|key| format!("{key}-{suffix}")).collect(),
     }
 }
 
-/// The key of a cache that names none.
+/// The key of a cache without one.
 const DEFAULT_KEY: &str = "default";
 
-/// Returns the end that keeps the keys of protected refs apart from those of all others, who may not
-/// write what protected ones read. `unprotect` gives that up: the cache is the one of all others.
+/// Returns the suffix that separates the keys of protected refs from all others, which must not
+/// write what protected ones read. With `unprotect` a protected ref shares the cache of the others.
 ///
-/// GitLab does so unless a project's setting says otherwise.
+/// GitLab does the same by default.
 fn separation(is_protected: bool, unprotect: bool) -> &'static str {
     if is_protected && !unprotect {
         "protected"
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_is_passed_on() {
+    fn other_settings_are_passed_on() {
         let definition = CacheDefinition {
             paths: Some(vec!["a".to_owned()]),
             untracked: Some(true),

@@ -1,10 +1,10 @@
 use super::{Plan, PlannedJob};
 use std::collections::HashSet;
 
-/// Returns the places of the jobs whose artifacts the job at `index` fetches.
+/// Returns the indices of the jobs whose artifacts the job at `index` fetches.
 ///
 /// With `needs` these are the needed jobs with `artifacts: true`, otherwise the jobs of all earlier
-/// stages; `dependencies` narrows both. Jobs that leave nothing behind are not listed.
+/// stages; `dependencies` narrows both. Jobs without artifacts are not listed.
 pub(super) fn of(plan: &Plan, index: usize) -> Vec<usize> {
     let job = &plan.jobs[index];
     match (&job.definition.needs, &job.definition.dependencies) {
@@ -23,14 +23,14 @@ fn of_needs(plan: &Plan, job: &PlannedJob) -> Vec<usize> {
     });
     let fetched = fetched.filter_map(|need| plan.position(&need.job));
     fetched
-        .filter(|&at| plan.jobs[at].leaves_artifacts())
+        .filter(|&at| plan.jobs[at].has_artifacts())
         .collect()
 }
 
 fn of_names(plan: &Plan, job: &PlannedJob, names: &[String]) -> Vec<usize> {
     let before = producers_before(plan, job);
-    let places = names.iter().filter_map(|name| plan.position(name));
-    let mut found: Vec<usize> = places
+    let indices = names.iter().filter_map(|name| plan.position(name));
+    let mut found: Vec<usize> = indices
         .filter(|at| before.binary_search(at).is_ok())
         .collect();
     found.sort_unstable();
@@ -38,7 +38,7 @@ fn of_names(plan: &Plan, job: &PlannedJob, names: &[String]) -> Vec<usize> {
     found
 }
 
-/// Returns the jobs of earlier stages that leave artifacts.
+/// Returns the jobs of earlier stages that have artifacts.
 fn producers_before<'p>(plan: &'p Plan, job: &PlannedJob) -> &'p [usize] {
     let is_earlier = |&at: &usize| plan.jobs[at].stage_index < job.stage_index;
     let end = plan.producers.partition_point(is_earlier);

@@ -3,32 +3,32 @@ use crate::selector::NoMatch;
 use thiserror::Error;
 use yaml::suggest::nearest;
 
-/// How many jobs that cannot run are told of one by one.
+/// How many jobs that cannot run are named in a message.
 const MOST_SHOWN: usize = 5;
 
 /// Why a pipeline cannot be planned.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// The selection asks for jobs there are not.
+    /// The selection names a job that does not exist.
     #[error(transparent)]
     UnknownJob(#[from] NoMatch),
-    /// The selection names a stage there is not.
+    /// The selection names a stage that does not exist.
     #[error("there is no stage `{name}`{}", suggestion(.nearest.as_deref()))]
     UnknownStage {
-        /// The name that was asked for.
+        /// The selected name.
         name: String,
-        /// The name that was probably meant.
+        /// The most similar name.
         nearest: Option<String>,
     },
-    /// The selection names a job that the pipeline does not have, although the file does.
-    #[error("the pipeline does not have the job `{name}`: {by}; `runwright explain` tells more")]
+    /// The selection names a job of the file that is not in the pipeline.
+    #[error("the pipeline does not have the job `{name}`: {by}; see `runwright explain`")]
     LeftOut {
-        /// The name that was asked for.
+        /// The selected name.
         name: String,
-        /// What leaves it out.
+        /// Why it is not in the pipeline.
         by: LeftOutBy,
     },
-    /// Jobs were selected that cannot run on this machine: each with the reason.
+    /// Selected jobs cannot run on this machine, each with the reason.
     #[error("{}; select other jobs to run without {}", refused(.0), it(.0))]
     NotLocal(Vec<(String, String)>),
     /// There is no pipeline.

@@ -1,28 +1,28 @@
-//! The keywords in which GitLab itself replaces variables before it hands a job out. All others are
-//! left to the runner, and what a script says is never changed.
+//! Expands variables in those keywords in which GitLab does so before it assigns a job. The runner
+//! expands all others, and scripts are never changed.
 
 use crate::context::{expand, expand_existing};
 use crate::create::JobLayers;
 use executor_core::job::{JobDefinition, OneOrMany, PagesDefinition};
 use serde_json::Value;
 
-/// The parts of `trigger` that name another pipeline.
+/// The keys of `trigger` that name another pipeline.
 const OF_TRIGGER: [&str; 2] = ["project", "branch"];
 
-/// Returns the definition as it is when the job is handed out.
-pub(super) fn definition(definition: &JobDefinition, sight: &JobLayers<'_>) -> JobDefinition {
+/// Returns the definition as sent to a runner.
+pub(super) fn definition(definition: &JobDefinition, job_layers: &JobLayers<'_>) -> JobDefinition {
     let mut definition = definition.clone();
     let nested = |text: &mut String| {
-        // What cannot be expanded stopped the creation of the pipeline, or stays.
-        if let Ok(expanded) = sight.expand(text) {
+        // A failed expansion either prevented the pipeline's creation or leaves the text unchanged.
+        if let Ok(expanded) = job_layers.expand(text) {
             *text = expanded;
         }
     };
-    let value = |name: &str| sight.find(name).map(|found| found.value);
+    let value = |name: &str| job_layers.find(name).map(|found| found.value);
     let plain = |text: &mut String| *text = expand(text, value).into_owned();
 
     if let Some(environment) = &mut definition.environment {
-        if let Some(name) = sight.environment() {
+        if let Some(name) = job_layers.environment() {
             environment.name = name;
         }
         environment.auto_stop_in.iter_mut().for_each(plain);
@@ -48,8 +48,8 @@ pub(super) fn definition(definition: &JobDefinition, sight: &JobLayers<'_>) -> J
     if let Some(PagesDefinition::Settings(pages)) = definition.pages.as_deref_mut() {
         pages.path_prefix.iter_mut().for_each(plain);
     }
-    let elsewhere = definition.needs_cross.iter_mut().flatten();
-    elsewhere
+    let cross_needs = definition.needs_cross.iter_mut().flatten();
+    cross_needs
         .filter_map(|need| need.pipeline.as_mut())
         .for_each(plain);
     if let Some(trigger) = &mut definition.trigger {

@@ -5,26 +5,26 @@ use crate::create::{Creation, JobLayers, LayeredVariable};
 use executor_core::variable::{JobVariable, JobVariables};
 use serde_json::Value;
 
-/// Returns the variables that the pipeline started by the job at `index` gets, those that win alone;
-/// `dotenv` are those from reports of earlier jobs.
+/// Returns the variables passed to the pipeline that the job at `index` starts, after precedence is
+/// applied; `dotenv` are those from reports of earlier jobs.
 ///
-/// The order is GitLab's: what the file gives the job, then reports, then what this pipeline was
-/// started with. References are replaced by what the job sees; where one stands for a file, that
-/// file goes along.
+/// The precedence is GitLab's, from low to high: variables of the file, of reports, and those this
+/// pipeline was started with. References are expanded with the variables visible to the job; a
+/// referenced file variable is passed on as well.
 pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> JobVariables {
     let job = &plan.jobs[index];
     let forward = forward_of(job.definition.trigger.as_deref());
     let layers = plan.layers();
-    let sight = Creation::sight(&job.created, &layers);
+    let job_layers = Creation::job_layers(&job.created, &layers);
     let mut forwarded = Forwarded {
-        sight: Sight {
-            job: &sight,
+        visible: Visible {
+            job: &job_layers,
             dotenv,
         },
         variables: JobVariables::new(),
     };
     if forward.yaml_variables {
-        sight.written().into_iter().for_each(|found| {
+        job_layers.written().into_iter().for_each(|found| {
             forwarded.add(&found.to_variable());
         });
     }
@@ -39,19 +39,19 @@ pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> JobVariab
     forwarded.variables
 }
 
-/// Returns what `trigger:forward` says; the file was checked before.
+/// Reads `trigger:forward`, which is already validated.
 fn forward_of(trigger: Option<&Value>) -> Forward {
     let written = trigger.and_then(|trigger| trigger.get("forward"));
     let flag = |key: &str| written?.get(key)?.as_bool();
-    let usual = Forward::default();
+    let default = Forward::default();
     Forward {
-        yaml_variables: flag("yaml_variables").unwrap_or(usual.yaml_variables),
-        pipeline_variables: flag("pipeline_variables").unwrap_or(usual.pipeline_variables),
+        yaml_variables: flag("yaml_variables").unwrap_or(default.yaml_variables),
+        pipeline_variables: flag("pipeline_variables").unwrap_or(default.pipeline_variables),
     }
 }
 
 struct Forwarded<'a> {
-    sight: Sight<'a>,
+    visible: Visible<'a>,
     variables: JobVariables,
 }
 
@@ -63,10 +63,10 @@ impl Forwarded<'_> {
         }
         let mut forwarded = variable.clone();
         for name in referenced(&variable.value) {
-            let Some(found) = self.sight.find(name) else {
+            let Some(found) = self.visible.find(name) else {
                 continue;
             };
-            // What a secret is put into is one.
+            // A value that contains a secret is a secret.
             forwarded.masked |= found.masked;
             forwarded.public &= found.public;
             if found.file {
@@ -74,7 +74,7 @@ impl Forwarded<'_> {
             }
         }
         let value = |name: &str| {
-            let found = self.sight.find(name)?;
+            let found = self.visible.find(name)?;
             Some(if found.file {
                 format!("${name}")
             } else {
@@ -86,13 +86,13 @@ impl Forwarded<'_> {
     }
 }
 
-/// What a job sees, with the variables of reports.
-struct Sight<'a> {
+/// The variables visible to a job, including those of reports.
+struct Visible<'a> {
     job: &'a JobLayers<'a>,
     dotenv: &'a [JobVariable],
 }
 
-impl Sight<'_> {
+impl Visible<'_> {
     fn find(&self, name: &str) -> Option<JobVariable> {
         let found = self.job.find(name);
         let is_given = |found: &LayeredVariable<'_>| found.given.is_some();

@@ -1,25 +1,24 @@
-use super::{Plan, PlanError, PlannedJob, relatives};
+use super::{Plan, PlanError, PlannedJob, ancestors};
 use crate::config::{JobKind, variable_name_problem};
 use crate::parity::{Class, check_job};
 
-/// What a job does that only waits for another pipeline.
-const MIRROR: &str = "`needs:pipeline`: no other pipeline is there to be waited for";
+/// Why a job that mirrors another pipeline is refused.
+const MIRROR: &str = "`needs:pipeline`: there is no other pipeline to mirror";
 
 impl Plan {
-    /// Checks that each job can run on this machine without becoming another one. A manual job that
-    /// nobody asked for may be any.
+    /// Checks that each job that will start can run on this machine as written.
     ///
     /// # Errors
     ///
-    /// When a job asks for what would be missing here; all such jobs are named.
+    /// When jobs need features that a local run lacks; all such jobs are named.
     pub fn check_local(&self) -> Result<(), PlanError> {
         let shared = [&self.global_variables, &self.workflow_variables].into_iter();
-        let odd_shared: Vec<OddName<'_>> =
-            odd_names(shared.flat_map(|variables| variables.keys())).collect();
+        let invalid_shared: Vec<InvalidName<'_>> =
+            invalid_names(shared.flat_map(|variables| variables.keys())).collect();
         let started = self.jobs.iter().filter(|job| job.will_start());
         let refused = started.filter_map(|job| {
-            let why = refusal(job, &odd_shared);
-            let why = why.or_else(|| relatives::dependencies(self, job).err())?;
+            let why = refusal(job, &invalid_shared);
+            let why = why.or_else(|| ancestors::dependencies(self, job).err())?;
             Some((job.name().to_owned(), why))
         });
         let refused: Vec<(String, String)> = refused.collect();
@@ -30,15 +29,18 @@ impl Plan {
     }
 }
 
-/// A name that no process can have for a variable, and why.
-type OddName<'n> = (&'n str, &'static str);
+/// A name that cannot be an environment variable, and why.
+type InvalidName<'n> = (&'n str, &'static str);
 
-fn odd_names<'n>(names: impl Iterator<Item = &'n String>) -> impl Iterator<Item = OddName<'n>> {
+fn invalid_names<'n>(
+    names: impl Iterator<Item = &'n String>,
+) -> impl Iterator<Item = InvalidName<'n>> {
     names.filter_map(|name| Some((name.as_str(), variable_name_problem(name)?)))
 }
 
-/// Returns why a job cannot run here; `odd_shared` are the odd names among what all jobs may inherit.
-fn refusal(job: &PlannedJob, odd_shared: &[OddName<'_>]) -> Option<String> {
+/// Returns why a job cannot run locally; `invalid_shared` are the invalid names among the variables
+/// that jobs may inherit.
+fn refusal(job: &PlannedJob, invalid_shared: &[InvalidName<'_>]) -> Option<String> {
     let definition = &job.definition;
     let created = &job.created;
     if created.resolved.kind == JobKind::Trigger && definition.trigger.is_none() {
@@ -46,17 +48,18 @@ fn refusal(job: &PlannedJob, odd_shared: &[OddName<'_>]) -> Option<String> {
     }
     let own = definition.job_variables.iter().flatten();
     let own = own.chain(created.rule_variables().into_iter().flatten());
-    let mut odd_own = odd_names(own.map(|(name, _)| name));
-    let mut shared = odd_shared.iter().copied();
+    let mut invalid_own = invalid_names(own.map(|(name, _)| name));
+    let mut shared = invalid_shared.iter().copied();
     let inherited = &created.resolved.inherited_variables;
-    let odd = odd_own.next();
-    if let Some((name, problem)) = odd.or_else(|| shared.find(|(name, _)| inherited.includes(name)))
+    let invalid = invalid_own.next();
+    if let Some((name, problem)) =
+        invalid.or_else(|| shared.find(|(name, _)| inherited.includes(name)))
     {
         return Some(format!(
-            "the variable name {name:?} {problem}: no process can have it"
+            "the variable name {name:?} {problem}, so it cannot be set in any job"
         ));
     }
-    let mut findings = check_job(definition).into_iter();
-    let refused = findings.find(|finding| finding.class == Class::Error);
-    refused.map(|finding| finding.message())
+    let mut deviations = check_job(definition).into_iter();
+    let refused = deviations.find(|deviation| deviation.class == Class::Error);
+    refused.map(|deviation| deviation.message())
 }

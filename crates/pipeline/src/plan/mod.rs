@@ -1,15 +1,14 @@
-//! From a created pipeline to a graph of jobs that can be handed out.
+//! Plans a created pipeline: a graph of jobs ready to be assigned.
 
+mod ancestors;
 mod caches;
 mod dependencies;
 mod error;
 mod expanded;
 mod forward;
-mod ids;
 mod local;
 mod names;
 mod payload;
-mod relatives;
 mod selection;
 mod skipped;
 mod variables;
@@ -31,29 +30,29 @@ use executor_core::variable::{JobVariable, JobVariables};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The jobs of one pipeline run and how they wait for each other.
+/// The jobs of one pipeline run and their dependencies.
 ///
-/// Empty when the pipeline has nothing to run: GitLab creates no pipeline whose jobs are all in
-/// `.pre` or `.post`.
+/// Empty when there is nothing to run: GitLab creates no pipeline whose jobs are all in `.pre` or
+/// `.post`.
 #[derive(Debug, Clone)]
 pub struct Plan {
     name: Option<String>,
     refusal: Option<Refusal>,
     stages: Vec<String>,
     jobs: Vec<PlannedJob>,
-    /// What was skipped, with what does without it.
+    /// The skipped jobs, with the jobs that run without them.
     skipped: Vec<SkippedJob>,
-    /// The places of the jobs by name.
-    places: HashMap<String, usize>,
-    /// The places of the jobs by their ids, where those do not follow one another.
+    /// The indices of the jobs by name.
+    indices: HashMap<String, usize>,
+    /// The indices of the jobs by id, if the ids are not consecutive.
     kept_ids: Option<HashMap<JobId, usize>>,
-    /// The places of the jobs that leave artifacts, in order.
+    /// The indices of the jobs that have artifacts, in order.
     producers: Vec<usize>,
     global_variables: Arc<Variables>,
     workflow_variables: Arc<Variables>,
     auto_cancel: AutoCancel,
     dialect: Dialect,
-    /// What all jobs see, computed once.
+    /// The predefined variables of all jobs, computed once.
     predefined: JobVariables,
     context: Arc<PipelineContext>,
 }
@@ -63,35 +62,36 @@ pub struct Plan {
 pub struct PlannedJob {
     /// Its id, unique within the pipeline; all attempts share it.
     pub id: JobId,
-    /// What the file says of it.
+    /// Its definition in the file.
     pub definition: Arc<JobDefinition>,
-    /// A name for its directory that is safe and no other job of the pipeline has.
+    /// A safe name for its directory, unique in the pipeline.
     pub slug: String,
-    /// The place of its stage in the order of stages.
+    /// The index of its stage.
     pub stage_index: usize,
-    /// The places of the jobs it needs; `None` when it waits for all earlier stages.
+    /// The indices of the jobs it needs; `None` when it waits for all earlier stages.
     pub needs: Option<Vec<usize>>,
-    /// Whether somebody asked for it by name, so that it starts although it is manual, or although
-    /// nothing failed before it.
+    /// Whether it was selected by name, so that it starts although it is manual, or although no job
+    /// failed before it.
     pub is_played: bool,
-    /// What decided that it is in the pipeline.
+    /// The created job, with the conditions that put it into the pipeline.
     created: CreatedJob,
 }
 
 impl Plan {
-    /// Plans the jobs of a pipeline that `selection` asks for.
+    /// Plans the jobs of a pipeline that `selection` selects.
     ///
     /// # Errors
     ///
-    /// When the selection names a job or stage there is not, when rules leave a named job out, or
-    /// when there is no pipeline because of a mistake, or although jobs are named.
+    /// When the selection names a job or stage that does not exist, when rules exclude a named job,
+    /// when the pipeline was not created because of a mistake, or when it was not created and jobs
+    /// are named.
     pub fn new(
         creation: &Creation,
         context: PipelineContext,
         selection: &Selection,
     ) -> Result<Self, PlanError> {
         let chosen = selection.choose(creation)?;
-        let stages = creation.stage_places();
+        let stages = creation.stage_indices();
         let stage_of = |job: &CreatedJob| stages.get(&*job.definition.stage).copied().unwrap_or(0);
         let mut order: Vec<(usize, usize)> = chosen
             .jobs
@@ -101,14 +101,14 @@ impl Plan {
         order.sort_unstable();
 
         let name = |index: usize| creation.jobs[index].name().to_owned();
-        let places = order.iter().enumerate();
-        let places: HashMap<String, usize> =
-            places.map(|(at, &(_, index))| (name(index), at)).collect();
+        let indices = order.iter().enumerate();
+        let indices: HashMap<String, usize> =
+            indices.map(|(at, &(_, index))| (name(index), at)).collect();
         let mut jobs = Vec::with_capacity(order.len());
         for (id, &(stage_index, index)) in (context.first_job_id..).map(JobId).zip(&order) {
             let created = &creation.jobs[index];
             let needs = created.definition.needs.as_ref().map(|needs| {
-                let found = needs.iter().filter_map(|need| places.get(&need.job));
+                let found = needs.iter().filter_map(|need| indices.get(&need.job));
                 found.copied().collect()
             });
             jobs.push(PlannedJob {
@@ -121,7 +121,7 @@ impl Plan {
                 created: created.clone(),
             });
         }
-        let producers = (0..jobs.len()).filter(|&at| jobs[at].leaves_artifacts());
+        let producers = (0..jobs.len()).filter(|&at| jobs[at].has_artifacts());
         let producers = producers.collect();
         let predefined = of_pipeline(creation.name.as_deref(), &context);
         let skipped = skipped::of(creation, &chosen.skipped, &jobs);
@@ -131,7 +131,7 @@ impl Plan {
             stages: creation.stages.clone(),
             jobs,
             skipped,
-            places,
+            indices,
             kept_ids: None,
             producers,
             global_variables: Arc::clone(&creation.global_variables),
@@ -143,13 +143,13 @@ impl Plan {
         })
     }
 
-    /// Returns what the variables of the jobs are looked up in.
+    /// Returns the layers of variables of the pipeline.
     fn layers(&self) -> Layers<'_> {
         let (global, workflow) = (&self.global_variables, &self.workflow_variables);
         Layers::new(&self.context, &self.predefined, global, workflow)
     }
 
-    /// Returns why there is no pipeline; absent when there is one.
+    /// Returns why the pipeline was not created; absent when it was.
     pub fn refusal(&self) -> Option<&Refusal> {
         self.refusal.as_ref()
     }
@@ -159,17 +159,17 @@ impl Plan {
         self.name.as_deref()
     }
 
-    /// Returns the stages in order, also those without a job.
+    /// Returns the stages in order, including those without a job.
     pub fn stages(&self) -> &[String] {
         &self.stages
     }
 
-    /// Returns the jobs by stage, within a stage in the order of the file.
+    /// Returns the jobs by stage, within a stage in file order.
     pub fn jobs(&self) -> &[PlannedJob] {
         &self.jobs
     }
 
-    /// Returns the jobs that would be here if the selection did not skip them.
+    /// Returns the jobs that only the selection's `skip` excludes.
     pub fn skipped(&self) -> &[SkippedJob] {
         &self.skipped
     }
@@ -184,23 +184,23 @@ impl Plan {
         self.context.id
     }
 
-    /// Returns what the pipeline knows besides its file.
+    /// Returns the context of the pipeline.
     pub fn context(&self) -> &PipelineContext {
         &self.context
     }
 
-    /// Returns the place of the job of this name.
+    /// Returns the index of the job of this name.
     pub fn position(&self, name: &str) -> Option<usize> {
-        self.places.get(name).copied()
+        self.indices.get(name).copied()
     }
 
-    /// Returns the plan as a tool runs it that has this dialect.
+    /// Returns the plan with the dialect it runs in.
     #[must_use]
     pub fn in_dialect(self, dialect: Dialect) -> Self {
         Self { dialect, ..self }
     }
 
-    /// Returns by whose rules it is run.
+    /// Returns the dialect it runs in.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
@@ -211,12 +211,12 @@ impl Plan {
         SchedulingPolicy::new(self.dialect, has_needs)
     }
 
-    /// Returns what the workflow says about canceling its jobs.
+    /// Returns the `auto_cancel` of its workflow.
     pub fn auto_cancel(&self) -> AutoCancel {
         self.auto_cancel
     }
 
-    /// Returns whether the failure of one job stops all others.
+    /// Returns whether the failure of one job cancels all others.
     pub fn stops_at_failure(&self) -> bool {
         self.auto_cancel.on_job_failure == Some(OnJobFailure::All)
     }
@@ -226,19 +226,19 @@ impl Plan {
         let job = self.jobs.get(index)?;
         let written = job.definition.resource_group.as_deref()?;
         let layers = self.layers();
-        let sight = Creation::sight(&job.created, &layers);
-        // What cannot be expanded stopped the creation of the pipeline, or stays.
-        let name = sight.expand(written);
+        let job_layers = Creation::job_layers(&job.created, &layers);
+        // A failed expansion either prevented the pipeline's creation or leaves the text unchanged.
+        let name = job_layers.expand(written);
         Some(name.unwrap_or_else(|_| written.to_owned()))
     }
 
-    /// Returns the places of the jobs whose artifacts the job at `index` fetches.
+    /// Returns the indices of the jobs whose artifacts the job at `index` fetches.
     pub fn dependencies(&self, index: usize) -> Vec<usize> {
         dependencies::of(self, index)
     }
 
-    /// Returns the variables that the pipeline started by the job at `index` gets from this one;
-    /// `dotenv` are those from reports of the jobs whose artifacts it fetches.
+    /// Returns the variables that this pipeline passes to the one the job at `index` starts;
+    /// `dotenv` are those from reports of the jobs whose artifacts that job fetches.
     ///
     /// # Panics
     ///
@@ -247,10 +247,10 @@ impl Plan {
         forward::of(self, index, dotenv)
     }
 
-    /// Returns the job at `index` as an executor gets it.
+    /// Returns the job at `index` in the form an executor receives.
     ///
-    /// It is made when it is asked for: payloads of large pipelines list each other, and all of them
-    /// together would need the square of the memory.
+    /// It is built on demand: jobs list their dependencies, so the payloads of a large pipeline
+    /// together would take quadratic memory.
     ///
     /// # Panics
     ///
@@ -259,15 +259,41 @@ impl Plan {
         self.payload_with(index, &[])
     }
 
-    /// Returns the same with variables from dotenv reports of earlier jobs, of which a later one
-    /// wins: they win over what the file says, and give way to what a project or the pipeline
-    /// itself was given.
+    /// Returns the job at `index` with variables from dotenv reports of earlier jobs, of which
+    /// later ones win. They override variables of the file, and are overridden by those of the
+    /// project and those passed to the pipeline.
     ///
     /// # Panics
     ///
     /// Panics when there is no such job.
     pub fn payload_with(&self, index: usize, dotenv: &[JobVariable]) -> Job {
         payload::of(self, index, dotenv)
+    }
+
+    /// Returns the index of the job with this id.
+    pub fn position_of(&self, id: JobId) -> Option<usize> {
+        if let Some(kept) = &self.kept_ids {
+            return kept.get(&id).copied();
+        }
+        let at = id.0.checked_sub(self.context.first_job_id)?;
+        let at = usize::try_from(at).ok()?;
+        (at < self.jobs.len()).then_some(at)
+    }
+
+    /// Assigns the jobs the ids that jobs of the same names had in an earlier run of the pipeline;
+    /// all others get unused ids.
+    pub fn keep_ids(&mut self, known: &HashMap<String, JobId>) {
+        let highest = known.values().map(|id| id.0.saturating_add(1)).max();
+        let first = self.context.first_job_id;
+        let mut free = (highest.unwrap_or(first).max(first)..).map(JobId);
+        for job in &mut self.jobs {
+            let known = known.get(&*job.definition.name).copied();
+            if let Some(id) = known.or_else(|| free.next()) {
+                job.id = id;
+            }
+        }
+        let ids = self.jobs.iter().enumerate();
+        self.kept_ids = Some(ids.map(|(at, job)| (job.id, at)).collect());
     }
 }
 
@@ -277,12 +303,13 @@ impl PlannedJob {
         self.definition.trigger.is_some()
     }
 
-    /// Returns whether the job starts by itself, or somebody asked for it: a manual job waits.
+    /// Returns whether the job starts without being played: only a manual job that was not selected
+    /// waits.
     pub fn will_start(&self) -> bool {
         self.definition.when != When::Manual || self.is_played
     }
 
-    /// Returns whether a newer pipeline may stop it.
+    /// Returns whether a newer pipeline may cancel it.
     pub fn is_interruptible(&self) -> bool {
         self.definition.interruptible == Some(true)
     }
@@ -292,17 +319,17 @@ impl PlannedJob {
         &self.definition.name
     }
 
-    /// Returns the name it has in the file, without what `parallel` adds.
+    /// Returns its name in the file, without the suffix from `parallel`.
     pub fn name_in_file(&self) -> &str {
         &self.created.resolved.name_in_file
     }
 
-    /// Returns the variables that `parallel:matrix` gives it; empty for any other job.
+    /// Returns its variables from `parallel:matrix`; empty for any other job.
     pub fn matrix(&self) -> &[(String, String)] {
         &self.created.resolved.matrix
     }
 
-    fn leaves_artifacts(&self) -> bool {
+    fn has_artifacts(&self) -> bool {
         self.definition.artifacts.is_some()
     }
 }

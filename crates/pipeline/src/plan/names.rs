@@ -2,7 +2,7 @@ use super::PlanError;
 use super::selection::included;
 use crate::context::group_name;
 use crate::create::{CreatedJob, Creation};
-use crate::selector::{self, Meant, NamedJob};
+use crate::selector::{self, NamedJob, SelectedJobs};
 use std::collections::HashMap;
 
 /// The jobs of a pipeline by name.
@@ -10,7 +10,7 @@ pub(super) struct Names<'p> {
     creation: &'p Creation,
     /// Each job by its expanded name.
     jobs: HashMap<&'p str, usize>,
-    /// The jobs made by `parallel`, by the name they have together.
+    /// The instances of each `parallel` job, by their common name.
     groups: HashMap<&'p str, Vec<usize>>,
 }
 
@@ -30,46 +30,46 @@ impl<'p> Names<'p> {
         }
     }
 
-    /// Returns the place of the job of this very name.
+    /// Returns the index of the job of exactly this name.
     pub(super) fn job(&self, name: &str) -> Option<usize> {
         self.jobs.get(name).copied()
     }
 
-    /// Returns the jobs that somebody means by `text`.
-    pub(super) fn find(&self, text: &str) -> Result<Meant, PlanError> {
+    /// Returns the jobs that `text` selects.
+    pub(super) fn find(&self, text: &str) -> Result<SelectedJobs, PlanError> {
         let job = self.jobs.get(text);
         let group = self.groups.get(text);
         if job.is_some() || group.is_some() {
-            let places = job.into_iter().chain(group.into_iter().flatten());
-            return Ok(Meant {
-                places: places.copied().collect(),
+            let indices = job.into_iter().chain(group.into_iter().flatten());
+            return Ok(SelectedJobs {
+                indices: indices.copied().collect(),
                 is_named: true,
             });
         }
         let (at, jobs): (Vec<_>, Vec<_>) = included(self.creation)
             .map(|(at, job)| (at, job.named()))
             .unzip();
-        let meant = selector::find(text, &jobs).map_err(|_| self.missing(text))?;
-        let places = meant.places.into_iter().map(|place| at[place]);
-        Ok(Meant {
-            places: places.collect(),
-            ..meant
+        let selected = selector::find(text, &jobs).map_err(|_| self.missing(text))?;
+        let indices = selected.indices.into_iter().map(|place| at[place]);
+        Ok(SelectedJobs {
+            indices: indices.collect(),
+            ..selected
         })
     }
 
-    /// Tells why the pipeline has no job that is meant by `text`.
+    /// Returns why `text` selects no job of the pipeline.
     fn missing(&self, text: &str) -> PlanError {
         let jobs = &self.creation.jobs;
         let named: Vec<NamedJob<'_>> = jobs.iter().map(CreatedJob::named).collect();
-        let meant = match selector::find(text, &named) {
-            Ok(meant) => meant,
+        let selected = match selector::find(text, &named) {
+            Ok(selected) => selected,
             Err(unknown) => return unknown.into(),
         };
-        let left_out = meant.places.first().map(|&at| &jobs[at]);
+        let left_out = selected.indices.first().map(|&at| &jobs[at]);
         left_out.map_or_else(
             || selector::NoMatch::job(text, jobs.iter().map(CreatedJob::name)).into(),
             |job| PlanError::LeftOut {
-                name: if meant.is_named { text } else { job.name() }.to_owned(),
+                name: if selected.is_named { text } else { job.name() }.to_owned(),
                 by: job.left_out_by(),
             },
         )

@@ -1,4 +1,4 @@
-use super::{Plan, PlannedJob, caches, expanded, relatives, variables};
+use super::{Plan, PlannedJob, ancestors, caches, expanded, variables};
 use crate::context::PipelineContext;
 use crate::create::Creation;
 use executor_core::job::{
@@ -9,14 +9,14 @@ use executor_core::job::{
 use executor_core::variable::JobVariable;
 use serde_json::Value;
 
-/// Returns the job at `index` in the shape a GitLab would send it.
+/// Returns the job at `index` in the form a GitLab sends.
 pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> Job {
     let planned = &plan.jobs[index];
     let context = &plan.context;
     let definition = &planned.definition;
     let timeout = context.timeout_of(definition);
     let layers = plan.layers();
-    let sight = Creation::sight(&planned.created, &layers);
+    let job_layers = Creation::job_layers(&planned.created, &layers);
     Job {
         id: planned.id,
         allow_git_fetch: true,
@@ -26,7 +26,7 @@ pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> Job {
             timeout,
             ..RunnerInfo::default()
         },
-        variables: variables::of_job(plan, planned, &sight, dotenv),
+        variables: variables::of_job(plan, planned, &job_layers, dotenv),
         steps: steps(definition, timeout),
         image: definition.image.as_deref().map(image).unwrap_or_default(),
         services: definition.services.iter().flatten().map(service).collect(),
@@ -39,7 +39,7 @@ pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> Job {
         },
         hooks: hooks(definition),
         run: run(definition),
-        definition: Some(Box::new(expanded::definition(definition, &sight))),
+        definition: Some(Box::new(expanded::definition(definition, &job_layers))),
         ..Job::default()
     }
 }
@@ -92,13 +92,13 @@ fn steps(definition: &JobDefinition, timeout: u64) -> Vec<Step> {
     steps
 }
 
-/// Steps travel as JSON, as what they are in the file: their expressions have their turn in the environment.
+/// Returns the steps as JSON, unchanged: their expressions are evaluated in the job's environment.
 fn run(definition: &JobDefinition) -> String {
     let steps = definition.run.as_ref().map(serde_json::to_string);
     steps.and_then(Result::ok).unwrap_or_default()
 }
 
-/// The options for one kind of executor stand elsewhere in a payload than in a file.
+/// Moves executor options to their position in a payload, which differs from that in a file.
 fn image(image: &Image) -> Image {
     let mut image = image.clone();
     image.executor_opts.docker = image.docker.take();
@@ -135,7 +135,7 @@ fn artifacts(definition: Option<&ArtifactsDefinition>) -> Vec<Artifact> {
     artifacts
 }
 
-/// Reports are uploaded one by one, and also when the job failed.
+/// Returns a report, which is uploaded on its own and also when the job failed.
 fn report(kind: &str, files: &Value, expire_in: &str) -> Artifact {
     let files = match files {
         Value::Array(files) => files.iter().filter_map(Value::as_str).collect(),
@@ -166,9 +166,9 @@ fn dependencies(plan: &Plan, index: usize) -> Vec<Dependency> {
         name: job.name().to_owned(),
         ..Dependency::default()
     };
-    // What cannot be fetched was refused before, or nobody cared.
-    let above = relatives::dependencies(plan, &plan.jobs[index]).unwrap_or_default();
-    earlier.map(dependency).chain(above).collect()
+    // An error here was reported by `check_local`, if the caller asked for that check.
+    let inherited = ancestors::dependencies(plan, &plan.jobs[index]).unwrap_or_default();
+    earlier.map(dependency).chain(inherited).collect()
 }
 
 fn hooks(definition: &JobDefinition) -> Vec<Hook> {

@@ -3,77 +3,77 @@ use super::names::Names;
 use crate::context::group_name;
 use crate::create::{CreatedJob, Creation};
 use crate::resolve::ResolvedPipeline;
-use crate::selector::{self, Meant, NamedJob};
+use crate::selector::{self, NamedJob, SelectedJobs};
 use executor_core::job::When;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Whether chosen jobs bring along what they need.
+/// Whether selected jobs run together with the jobs they need.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedsMode {
-    /// Yes, and what that needs.
+    /// With the jobs they need, directly or indirectly.
     #[default]
     With,
-    /// No; they start as if it had run.
+    /// Alone, as if the needed jobs had run.
     Without,
 }
 
-/// Which jobs of a pipeline are run. The default is all of them.
+/// The jobs of a pipeline to run. The default is all of them.
 ///
-/// Jobs are named as a [selector](crate::selector) does: by name, also the name that jobs made by
-/// `parallel` have together, by a glob, or by the variables of copies (`test[OS=debian]`).
+/// Jobs are named by a [selector](crate::selector): a name, the common name of `parallel`
+/// instances, a glob, or the variables of instances (`test[OS=debian]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Selection {
-    /// Only these jobs. They run also when they are manual, and without a failure when they wait for
-    /// one; a delayed job keeps its delay. Those that only a glob means wait as they do in a whole
-    /// pipeline.
+    /// Only these jobs. They run even if they are manual or wait for a failure; a delayed job keeps
+    /// its delay. Jobs selected only by a glob wait as they do in a whole pipeline.
     pub jobs: Vec<String>,
     /// Only the jobs of these stages.
     pub stages: Vec<String>,
-    /// Whether they bring along what they need.
+    /// Whether they run together with the jobs they need.
     pub needs: NeedsMode,
-    /// Manual jobs that start all the same; jobs named in `jobs` do so anyway.
+    /// Manual jobs that start anyway; those named in `jobs` need not be repeated here.
     pub manual: Vec<String>,
-    /// Only those of all these that have one of these names, in full; what they need comes along all
-    /// the same. `None` means any.
+    /// Restricts the selected jobs to these full names; the jobs they need are added regardless.
+    /// `None` means no restriction.
     pub among: Option<BTreeSet<String>>,
-    /// Never these jobs, nor what they alone need. What needs them does not wait for them, as if the
+    /// Never these jobs, nor jobs that only they need. Jobs that need them do not wait, as if the
     /// need were optional and its job not in the pipeline.
     pub skip: Vec<String>,
-    /// What becomes of names that no job has.
+    /// How names that match no job are treated.
     pub unknown: UnknownNames,
 }
 
-/// What becomes of names that no job of a pipeline has.
+/// How names that match no job of a pipeline are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownNames {
-    /// Nothing is run.
+    /// They are an error.
     #[default]
     Refused,
-    /// The others are run, which may be none: whoever asks should be [told](Selection::unknown_jobs).
+    /// They are ignored, and possibly nothing runs: the caller should report
+    /// [them](Selection::unknown_jobs).
     LeftOut,
 }
 
-/// What a selection means in one pipeline, as places of its jobs.
+/// The result of a selection in one pipeline, as indices of its jobs.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
-    /// The jobs that are run, in the file's order.
+    /// The jobs to run, in file order.
     pub(super) jobs: BTreeSet<usize>,
-    /// Those that somebody asked for by name.
+    /// The jobs selected by name.
     pub(super) played: HashSet<usize>,
-    /// Those that would have been run if they were not skipped.
+    /// The jobs that would run if they were not skipped.
     pub(super) skipped: BTreeSet<usize>,
 }
 
 impl Selection {
-    /// Checks that the file has all that is named, whatever rules say of it.
+    /// Checks that the file has all selected jobs and stages, regardless of rules.
     ///
     /// # Errors
     ///
-    /// When there is no such job or stage.
+    /// When a job or stage does not exist.
     pub fn check(&self, pipeline: &ResolvedPipeline) -> Result<(), PlanError> {
         if self.unknown == UnknownNames::Refused
             && let Some(unknown) = self.unknown_jobs(pipeline).into_iter().next()
@@ -88,7 +88,7 @@ impl Selection {
         unknown.map_or(Ok(()), |stage| Err(PlanError::unknown_stage(stage, stages)))
     }
 
-    /// Says of each name of a job that the file has none of that name, whatever rules say.
+    /// Returns an error for each name that matches no job of the file, regardless of rules.
     pub fn unknown_jobs(&self, pipeline: &ResolvedPipeline) -> Vec<PlanError> {
         let jobs = pipeline.jobs.iter().map(|job| &*job.definition.name);
         let known: HashSet<&str> = jobs.clone().chain(jobs.map(group_name)).collect();
@@ -106,7 +106,7 @@ impl Selection {
         found.filter_map(Result::err).map(PlanError::from).collect()
     }
 
-    /// Finds the chosen jobs.
+    /// Finds the selected jobs.
     pub(super) fn choose(&self, creation: &Creation) -> Result<Chosen, PlanError> {
         let is_named = !(self.jobs.is_empty() && self.stages.is_empty());
         if let Some(refusal) = &creation.refusal
@@ -117,20 +117,20 @@ impl Selection {
         let names = Names::of(creation);
         let mut chosen = Chosen::default();
         for text in &self.jobs {
-            let meant = self.find(&names, text)?;
-            if meant.is_named {
-                chosen.played.extend(&meant.places);
+            let selected = self.find(&names, text)?;
+            if selected.is_named {
+                chosen.played.extend(&selected.indices);
             }
-            chosen.jobs.extend(meant.places);
+            chosen.jobs.extend(selected.indices);
         }
         for text in &self.manual {
-            chosen.played.extend(self.find(&names, text)?.places);
+            chosen.played.extend(self.find(&names, text)?.indices);
         }
         let mut skipped = BTreeSet::new();
         for text in &self.skip {
             match self.find(&names, text) {
-                Ok(meant) => skipped.extend(meant.places),
-                // What is not in the pipeline need not be skipped.
+                Ok(selected) => skipped.extend(selected.indices),
+                // A job outside the pipeline need not be skipped.
                 Err(PlanError::LeftOut { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -155,34 +155,36 @@ impl Selection {
         Ok(chosen)
     }
 
-    /// Leaves out what is not [`among`](Self::among) the jobs that count.
+    /// Removes jobs that are not [`among`](Self::among) the allowed names.
     fn narrow(&self, creation: &Creation, chosen: &mut BTreeSet<usize>) {
         if let Some(among) = &self.among {
             chosen.retain(|&at| among.contains(creation.jobs[at].name()));
         }
     }
 
-    /// Returns the jobs that a text of the selection means.
-    fn find(&self, names: &Names<'_>, text: &str) -> Result<Meant, PlanError> {
+    /// Returns the jobs that a text of the selection selects.
+    fn find(&self, names: &Names<'_>, text: &str) -> Result<SelectedJobs, PlanError> {
         match names.find(text) {
-            Err(PlanError::UnknownJob(_)) if self.unknown == UnknownNames::LeftOut => Ok(Meant {
-                places: Vec::new(),
-                is_named: false,
-            }),
+            Err(PlanError::UnknownJob(_)) if self.unknown == UnknownNames::LeftOut => {
+                Ok(SelectedJobs {
+                    indices: Vec::new(),
+                    is_named: false,
+                })
+            }
             found => found,
         }
     }
 }
 
 impl Chosen {
-    /// Takes away what is skipped.
+    /// Removes skipped jobs.
     fn leave_out(&mut self, skipped: &BTreeSet<usize>) {
         self.skipped.extend(self.jobs.intersection(skipped));
         self.jobs.retain(|at| !skipped.contains(at));
     }
 }
 
-/// A pipeline that is not created has no jobs.
+/// Returns all jobs of a pipeline; none if it was not created.
 fn whole(creation: &Creation) -> BTreeSet<usize> {
     match creation.refusal {
         Some(_) => BTreeSet::new(),
@@ -190,7 +192,7 @@ fn whole(creation: &Creation) -> BTreeSet<usize> {
     }
 }
 
-/// Returns the jobs of a pipeline with their places.
+/// Returns the jobs of a pipeline with their indices.
 pub(super) fn included(creation: &Creation) -> impl Iterator<Item = (usize, &CreatedJob)> {
     let jobs = creation.jobs.iter().enumerate();
     jobs.filter(|(_, job)| job.is_included)
@@ -205,7 +207,7 @@ struct Stages<'p> {
 
 impl<'p> Stages<'p> {
     fn of(creation: &'p Creation) -> Self {
-        let indices = creation.stage_places();
+        let indices = creation.stage_indices();
         let mut jobs = vec![Vec::new(); creation.stages.len()];
         for (at, job) in included(creation) {
             if let Some(&stage) = indices.get(&*job.definition.stage) {
@@ -228,8 +230,8 @@ impl<'p> Stages<'p> {
     }
 }
 
-/// Adds what the chosen jobs need: their `needs`, or else their `dependencies`, or else the jobs of
-/// all earlier stages but manual ones, which nobody asked for. What only a skipped job needs stays out.
+/// Adds the jobs that the selected ones need: their `needs`, or else their `dependencies`, or else
+/// all but the manual jobs of earlier stages. Jobs that only a skipped job needs are not added.
 fn add_needed(
     names: &Names<'_>,
     stages: &Stages<'_>,
@@ -238,7 +240,7 @@ fn add_needed(
 ) {
     let jobs = &stages.creation.jobs;
     let mut open: Vec<usize> = chosen.jobs.iter().copied().collect();
-    // The stage below which all jobs were added already: no second job need look there again.
+    // All jobs of stages below this index are already added.
     let mut done_below = 0;
     while let Some(index) = open.pop() {
         let job = &jobs[index].definition;

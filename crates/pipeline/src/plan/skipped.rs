@@ -7,23 +7,23 @@ use std::collections::{BTreeSet, HashMap};
 pub struct SkippedJob {
     /// Its name.
     pub name: String,
-    /// The jobs of the plan that name it in `needs` or `dependencies`, and do without it.
+    /// The jobs of the plan that name it in `needs` or `dependencies`, and run without it.
     pub needed_by: Vec<String>,
-    /// Whether it would leave artifacts, which they do not get.
+    /// Whether it has artifacts, which those jobs then lack.
     pub leaves_artifacts: bool,
 }
 
-/// Returns what is told of skipped jobs.
+/// Returns the skipped jobs with the jobs that need them.
 pub(super) fn of(
     creation: &Creation,
     skipped: &BTreeSet<usize>,
     jobs: &[PlannedJob],
 ) -> Vec<SkippedJob> {
     let mut found: Vec<SkippedJob> = Vec::with_capacity(skipped.len());
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut indices: HashMap<&str, usize> = HashMap::new();
     for &at in skipped {
         let job = &creation.jobs[at];
-        places.insert(job.name(), found.len());
+        indices.insert(job.name(), found.len());
         found.push(SkippedJob {
             name: job.name().to_owned(),
             needed_by: Vec::new(),
@@ -38,7 +38,7 @@ pub(super) fn of(
         let needs = needs.map(|need| &need.job);
         let named = needs.chain(job.definition.dependencies.iter().flatten());
         let without: BTreeSet<usize> = named
-            .filter_map(|name| places.get(name.as_str()).copied())
+            .filter_map(|name| indices.get(name.as_str()).copied())
             .collect();
         for at in without {
             found[at].needed_by.push(job.name().to_owned());

@@ -5,13 +5,13 @@ use executor_core::job::JobDefinition;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The refs of `only` where a job says nothing of them.
+/// The default refs of `only`.
 const DEFAULT_REFS: [&str; 2] = ["branches", "tags"];
 
-/// What decides whether a pipeline has a job: the same for all its instances.
+/// The conditions of a job, which are the same for all its instances.
 #[derive(Debug)]
 pub(super) struct Conditions {
-    /// A job without a definition, to be copied for each instance.
+    /// A job without a definition, copied for each instance.
     pub(super) template: ResolvedJob,
     only: Option<Arc<Value>>,
     except: Option<Arc<Value>>,
@@ -42,17 +42,17 @@ impl Conditions {
         }
     }
 
-    /// Writes them into a definition, as they were written in the file.
+    /// Sets `only` and `except` of a definition, as written in the file.
     pub(super) fn write(&self, definition: &mut JobDefinition) {
         definition.only.clone_from(&self.only);
         definition.except.clone_from(&self.except);
     }
 }
 
-/// What many jobs have alike, and so is kept only once.
+/// Values that many jobs share.
 #[derive(Debug)]
 pub(super) struct Shared {
-    /// The `only` of jobs that say nothing, if they have one.
+    /// The default `only`, unless the workflow has rules.
     default_only: Option<(Arc<Policy>, Arc<Value>)>,
 }
 
@@ -67,10 +67,10 @@ impl Shared {
         }
     }
 
-    /// Returns `only` of a job, or what stands for it.
+    /// Returns the effective `only` of a job.
     ///
-    /// Refs are added where only other conditions are given, also beside `workflow:rules`; without
-    /// the keyword there is a default, but not beside rules of any kind.
+    /// An `only` without refs gets the default ones, even with `workflow:rules`. A job without the
+    /// keyword gets the default `only`, unless it or the workflow has rules.
     fn only(&self, job: &Job) -> Option<(Arc<Policy>, Arc<Value>)> {
         match job.only.as_deref() {
             Some(given) => {

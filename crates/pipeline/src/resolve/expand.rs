@@ -4,17 +4,17 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use yaml::diagnostic::{Diagnostic, Diagnostics};
 
-/// How many jobs a pipeline may have, instances counted one by one.
+/// The maximum number of jobs of a pipeline, each instance counted.
 const MOST_JOBS: usize = 100_000;
 
-/// Which jobs `parallel` makes of which.
+/// The instances that each job expands to.
 #[derive(Debug)]
 pub(super) struct Expansion<'c> {
     jobs: &'c [Job],
     /// The jobs by the name in the file.
     by_name: HashMap<&'c str, usize>,
-    /// All instances by name, in the order of the pipeline; a later one takes the place of an earlier
-    /// one of the same name.
+    /// All instances by name, in pipeline order; a later one replaces an earlier one of the same
+    /// name.
     instances: IndexMap<Cow<'c, str>, Instance>,
     /// The names of the instances of the jobs that have `parallel`.
     names: HashMap<usize, Vec<String>>,
@@ -23,14 +23,14 @@ pub(super) struct Expansion<'c> {
 /// One instance of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Instance {
-    /// The place of the job in the file.
+    /// The index of the job in the file.
     pub(super) job: usize,
-    /// Which instance it is, from 0.
+    /// The index of the instance, from 0.
     pub(super) index: usize,
 }
 
 impl<'c> Expansion<'c> {
-    /// Names all instances; returns nothing when there are far too many.
+    /// Names all instances; returns nothing when there are too many.
     pub(super) fn of(config: &'c Config, diagnostics: &mut Diagnostics) -> Option<Self> {
         let jobs = &config.jobs;
         let mut count = 0_usize;
@@ -70,25 +70,26 @@ impl<'c> Expansion<'c> {
         Some(expansion)
     }
 
-    /// Returns all instances with their names, in the order of the pipeline.
+    /// Returns all instances with their names, in pipeline order.
     pub(super) fn instances(&self) -> impl ExactSizeIterator<Item = (&str, Instance)> {
         let all = self.instances.iter();
         all.map(|(name, instance)| (name.as_ref(), *instance))
     }
 
-    /// Returns the place of the instance of this name.
-    pub(super) fn place(&self, name: &str) -> Option<usize> {
+    /// Returns the index of the instance of this name.
+    pub(super) fn index_of(&self, name: &str) -> Option<usize> {
         self.instances.get_index_of(name)
     }
 
-    /// Returns the job that `name` means: by its own name or by that of one instance.
+    /// Returns the job with this name or with an instance of this name.
     pub(super) fn find(&self, name: &str) -> Option<&'c Job> {
         let by_instance = || self.instances.get(name).map(|instance| instance.job);
         let at = self.by_name.get(name).copied().or_else(by_instance);
         at.map(|at| &self.jobs[at])
     }
 
-    /// Returns the instances that `name` means: all of a job, or the one of that name.
+    /// Returns the names of all instances of the job `name`, or `name` itself if it names an
+    /// instance.
     pub(super) fn expand<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'n str> {
         let at = self.by_name.get(name);
         let names = at.and_then(|at| self.names.get(at));
@@ -96,13 +97,13 @@ impl<'c> Expansion<'c> {
         names.into_iter().flatten().map(String::as_str).chain(alone)
     }
 
-    /// Returns how many instances the job at `at` becomes.
+    /// Returns the number of instances of the job at `at`.
     pub(super) fn total(&self, at: usize) -> Option<usize> {
         self.names.get(&at).map(Vec::len)
     }
 }
 
-/// Returns the values that `parallel:matrix` gives one instance.
+/// Returns the matrix values of one instance.
 pub(super) fn matrix_values(job: &Job, index: usize) -> &[(String, String)] {
     match &job.parallel {
         Some(Parallel::Matrix(matrix)) => matrix
@@ -113,7 +114,7 @@ pub(super) fn matrix_values(job: &Job, index: usize) -> &[(String, String)] {
     }
 }
 
-/// Returns the names of the instances that a need chooses.
+/// Returns the names of the instances that a need selects.
 pub(super) fn chosen_names(need: &JobNeed, matrix: &Matrix) -> impl Iterator<Item = String> {
     let name = &need.need.job;
     let combinations = matrix.combinations.iter();

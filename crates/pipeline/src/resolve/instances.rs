@@ -7,14 +7,14 @@ use crate::config::{Config, Job};
 use executor_core::job::{JobDefinition, VariableDefinition};
 use std::sync::Arc;
 
-/// Returns all jobs of a pipeline, those that `parallel` makes one by one.
+/// Returns all jobs of a pipeline, each instance of `parallel` as a job.
 pub(super) fn all(
     config: &Config,
     expansion: &Expansion<'_>,
     needs: &mut NeedsExpansion<'_>,
 ) -> Vec<ResolvedJob> {
     let mut jobs = Vec::with_capacity(expansion.instances().len());
-    // The instances of a job follow one another, but for those that took another's place.
+    // The instances of a job are consecutive, except those that replaced another job's.
     let mut last: Option<(usize, Family)> = None;
     let shared = Shared::of(config);
     for (name, instance) in expansion.instances() {
@@ -27,8 +27,8 @@ pub(super) fn all(
             }
         };
         let values = matrix_values(job, instance.index);
-        if family.differ {
-            family.take_needs(job, values, needs);
+        if family.needs_differ {
+            family.set_needs(job, values, needs);
         }
         let Some(total) = expansion.total(instance.job) else {
             jobs.push(family.only_instance());
@@ -36,7 +36,7 @@ pub(super) fn all(
         };
         let copied = family.definition.needs.as_ref().map_or(0, Vec::len);
         let mut definition = family.definition.clone();
-        if !family.differ && !needs.charge(copied) {
+        if !family.needs_differ && !needs.charge(copied) {
             definition.needs = Some(Vec::new());
         }
         name.clone_into(&mut definition.name);
@@ -52,13 +52,13 @@ pub(super) fn all(
     jobs
 }
 
-/// What the instances of one job have in common.
+/// The common parts of the instances of one job.
 #[derive(Debug)]
 struct Family {
     definition: JobDefinition,
     conditions: Conditions,
-    /// Whether their needs differ.
-    differ: bool,
+    /// Whether the instances have different needs.
+    needs_differ: bool,
 }
 
 impl Family {
@@ -72,14 +72,14 @@ impl Family {
         let mut family = Self {
             definition: lower(job, config, expansion),
             conditions: Conditions::of(job, shared),
-            differ: depend_on_matrix(job),
+            needs_differ: depend_on_matrix(job),
         };
         family.conditions.write(&mut family.definition);
-        family.take_needs(job, &[], needs);
+        family.set_needs(job, &[], needs);
         family
     }
 
-    /// Returns the job of a family that has no other.
+    /// Returns the only job of a family.
     fn only_instance(&mut self) -> ResolvedJob {
         ResolvedJob {
             definition: Arc::new(std::mem::take(&mut self.definition)),
@@ -87,8 +87,8 @@ impl Family {
         }
     }
 
-    /// Writes the needs of the job and of its rules.
-    fn take_needs(
+    /// Sets the needs of the job and of its rules.
+    fn set_needs(
         &mut self,
         job: &Job,
         values: &[(String, String)],
@@ -106,7 +106,7 @@ impl Family {
     }
 }
 
-/// Adds the variables of one matrix combination; they win over the job's own.
+/// Adds the variables of one matrix combination, which override those of the job.
 fn add_variables(job: &mut JobDefinition, combination: &[(String, String)]) {
     let own = job.job_variables.get_or_insert_default();
     for (name, value) in combination {

@@ -5,55 +5,53 @@ use executor_core::job::{CrossNeed, JobDefinition, Need, When};
 use std::sync::Arc;
 use yaml::source::Span;
 
-/// A job that stands on its own, with what decides whether a pipeline has it.
+/// A job with nothing left to inherit, and its conditions.
 ///
-/// The siblings that `parallel` makes share all that is the same for them.
+/// The instances of a `parallel` job share their common parts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResolvedJob {
-    /// What it is and does, before any rule is looked at; without its rules and merged variables,
-    /// which only a normalized job has.
+    /// Its definition before rules are evaluated, without its rules and merged variables, which
+    /// only a normalized job has.
     pub definition: Arc<JobDefinition>,
-    /// The name it has in the file, without what `parallel` adds.
+    /// Its name in the file, without the suffix from `parallel`.
     pub name_in_file: Arc<str>,
-    /// The variables that `parallel:matrix` gives this copy; empty for any other job.
+    /// Its variables from `parallel:matrix`; empty for any other job.
     pub matrix: Arc<[(String, String)]>,
-    /// Where that name stands; absent for a job that was not read from a file.
+    /// The location of that name; absent for a job that was not read from a file.
     pub span: Option<Span>,
-    /// What it does its work with.
+    /// What it runs.
     pub kind: JobKind,
     /// Its rules.
     pub rules: RulesKeyword,
-    /// The needs of its rules by their places, with the expanded names; a rule without needs has
-    /// none, and the list is empty when no rule has any.
+    /// The needs of its rules by index, with expanded names; empty when no rule has needs.
     pub rule_needs: Arc<[Option<ResolvedNeeds>]>,
-    /// Its `only`; the default of GitLab where the file gives none and has no rules.
+    /// Its `only`, or GitLab's default.
     pub only: Option<Arc<Policy>>,
     /// Its `except`.
     pub except: Option<Arc<Policy>>,
-    /// `when` as it was given.
+    /// `when` as written.
     pub when: Option<When>,
-    /// `allow_failure` as it was given.
+    /// `allow_failure` as written.
     pub allow_failure: Option<AllowFailure>,
-    /// Which variables of the file and of its workflow it takes.
+    /// The variables of the file and of its workflow that it inherits.
     pub inherited_variables: Inherited,
 }
 
-/// The needs of one rule, as `needs` and `needs_cross` of a definition are.
+/// The needs of one rule, in the form of `needs` and `needs_cross` of a definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResolvedNeeds {
     /// The jobs of this pipeline.
     pub needs: Vec<Need>,
-    /// The jobs elsewhere.
+    /// The jobs of other pipelines and projects.
     pub cross: Vec<CrossNeed>,
 }
 
 impl ResolvedJob {
-    /// Returns `definition`, which is this job's or what a rule made of that, with what it lacks: the
-    /// rules as they were written, and all variables that the file gives the job. Of those, the job's
-    /// win over `shared` ones, and those of the rule over both.
+    /// Completes `definition`, which is this job's or the one a rule changed, with the rules as
+    /// written and all variables of the file. The job's variables override `shared` ones, and those
+    /// of the rule override both.
     ///
-    /// It is made when it is asked for: ten thousand jobs have much in common, and here each says it
-    /// anew.
+    /// It is built on demand, because it copies what ten thousand jobs may share.
     pub(crate) fn normalized(
         &self,
         definition: &JobDefinition,
@@ -79,7 +77,7 @@ impl ResolvedJob {
 }
 
 impl From<JobDefinition> for ResolvedJob {
-    /// Returns a job that is in every pipeline.
+    /// Returns a job without conditions.
     fn from(definition: JobDefinition) -> Self {
         Self {
             name_in_file: definition.name.as_str().into(),

@@ -4,13 +4,13 @@ use executor_core::job::{
     ArtifactsDefinition, JobDefinition, PagesDefinition, SchedulingKind, When,
 };
 
-/// Where pages are published from when the job does not say.
+/// The default directory of pages.
 const PAGES_DIRECTORY: &str = "public";
-/// The stage of a job that names none.
+/// The stage of a job without `stage`.
 pub(super) const DEFAULT_STAGE: &str = "test";
 
-/// Returns the definition of a job under the name it has in the file, defaults applied; needs are
-/// left out, and so is what only a normalized job has.
+/// Returns the definition of a job under its name in the file, with defaults applied, but without
+/// needs and without the parts that only a normalized job has.
 pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> JobDefinition {
     let keywords = inherited_keywords(job, &config.default);
     let when = job.when.unwrap_or_default();
@@ -62,24 +62,24 @@ pub(super) fn lower(job: &Job, config: &Config, expansion: &Expansion<'_>) -> Jo
     }
 }
 
-/// A trigger job runs nothing, so all it can inherit is whether it may be interrupted; one with steps has no script that
-/// others could be put around.
+/// A trigger job runs nothing, so it inherits only `interruptible`; a job with steps has no script
+/// to put others around.
 fn inherited_keywords(job: &Job, default: &Inheritable) -> Inheritable {
     let inherited = &job.inherit.default;
     let keywords = job.inheritable.clone();
     keywords.or_default(default, |key| {
-        let fits = match key {
+        let matches = match key {
             "interruptible" => true,
             "before_script" | "after_script" => {
                 job.kind != JobKind::Trigger && job.kept.run.is_none()
             }
             _ => job.kind != JobKind::Trigger,
         };
-        fits && inherited.includes(key)
+        matches && inherited.includes(key)
     })
 }
 
-/// A job that only mirrors a pipeline waits for its stage, though it has `needs`.
+/// A job that only mirrors a pipeline waits for its stage although it has `needs`.
 fn scheduling(job: &Job) -> SchedulingKind {
     if job.needs.is_some() && job.mirrored_pipeline().is_none() {
         SchedulingKind::Dag
@@ -95,7 +95,7 @@ pub(super) fn stage(job: &Job) -> &str {
         .map_or(DEFAULT_STAGE, |stage| &stage.value)
 }
 
-/// A manual job may fail unless it says otherwise; with exit codes, only those are forgiven.
+/// A manual job may fail by default; with exit codes, only those are allowed.
 fn allow_failure(given: Option<&AllowFailure>, when: When) -> (bool, Option<Vec<i32>>) {
     match given {
         None => (when == When::Manual, None),
@@ -104,7 +104,7 @@ fn allow_failure(given: Option<&AllowFailure>, when: When) -> (bool, Option<Vec<
     }
 }
 
-/// A job that publishes pages keeps their directory as an artifact.
+/// Adds the directory of published pages to the artifacts.
 fn with_pages(
     artifacts: Option<Box<ArtifactsDefinition>>,
     job: &Job,

@@ -4,7 +4,7 @@ const OPEN: &str = "$[[";
 const CLOSE: &str = "]]";
 const CONTEXT: &str = "matrix.";
 
-/// Replaces each `$[[ matrix.NAME ]]` by the value that the instance has for the name.
+/// Replaces each `$[[ matrix.NAME ]]` by the instance's value of that name.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub(super) fn has_values(text: &str) -> bool {
     text.contains(OPEN) && next(text).is_some()
 }
 
-/// Returns what is before the next reference, its name, and what is behind it.
+/// Returns the text before the next reference, its name, and the text after it.
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(start) = text[from..].find(OPEN).map(|at| from + at) {

@@ -1,10 +1,9 @@
-//! From keywords to jobs: defaults and global variables applied, `parallel` unfolded, every name
-//! of a stage or job checked.
+//! Turns keywords into jobs: applies defaults and global variables, expands `parallel`, and checks
+//! every reference to a stage or job.
 //!
 //! `expand` names all instances first, because a need or a dependency may name any of them.
-//! `instances` then writes each job once and copies it for its siblings, which share what is the same
-//! for all; only needs that refer to the matrix are written for each. Everything costs the jobs and
-//! needs there are, and there is a limit to how many a short file can make.
+//! `instances` then lowers each job once and copies it for its instances; only needs that refer to
+//! the matrix are expanded for each. The cost is linear in jobs and needs, whose number is limited.
 
 mod check;
 mod conditions;
@@ -25,16 +24,16 @@ use needs::NeedsExpansion;
 use std::collections::HashMap;
 use yaml::diagnostic::Diagnostics;
 
-/// A pipeline whose jobs stand on their own: nothing is inherited or referred to any more.
+/// A pipeline whose jobs have nothing left to inherit or look up.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResolvedPipeline {
     /// The stages in order, `.pre` and `.post` included.
     pub stages: Vec<String>,
-    /// The jobs in the order of the file.
+    /// The jobs in file order.
     pub jobs: Vec<ResolvedJob>,
     /// The global variables.
     pub variables: Variables,
-    /// When there is a pipeline, and what it is called.
+    /// Conditions on the pipeline, and its name.
     pub workflow: Workflow,
 }
 
@@ -46,24 +45,26 @@ impl ResolvedPipeline {
         Some(self.normalized(job))
     }
 
-    /// Returns what a job is, with its rules and with all variables that the file gives it.
+    /// Returns a job's definition with its rules and all variables of the file.
     pub fn normalized(&self, job: &ResolvedJob) -> JobDefinition {
         job.normalized(&job.definition, &[&self.variables], None)
     }
 
-    /// Returns the places of all stages by name.
+    /// Returns the indices of all stages by name.
     pub fn stage_indices(&self) -> HashMap<&str, usize> {
         stage_indices(&self.stages)
     }
 }
 
-/// Returns the places of stages by name; the first of a name counts.
+/// Returns the indices of stages by name; the first of a name counts.
 fn stage_indices(stages: &[String]) -> HashMap<&str, usize> {
-    let places = stages.iter().enumerate().rev();
-    places.map(|(place, name)| (name.as_str(), place)).collect()
+    let indexed = stages.iter().enumerate().rev();
+    indexed
+        .map(|(index, name)| (name.as_str(), index))
+        .collect()
 }
 
-/// Resolves what was read; errors are added to `diagnostics`.
+/// Resolves the keywords of a file; errors are added to `diagnostics`.
 pub fn resolve(config: &Config, diagnostics: &mut Diagnostics) -> ResolvedPipeline {
     let mut resolved = ResolvedPipeline {
         stages: config.stages.clone(),

@@ -7,10 +7,10 @@ use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
 use yaml::diagnostic::{Diagnostic, Diagnostics};
 
-/// How many needs all jobs of a pipeline may have together.
+/// The maximum number of needs of all jobs of a pipeline.
 const MOST_NEEDS: usize = 1_000_000;
 
-/// Writes needs with the names that `parallel` makes.
+/// Expands needs to the names of `parallel` instances.
 #[derive(Debug)]
 pub(super) struct NeedsExpansion<'c> {
     expansion: &'c Expansion<'c>,
@@ -25,7 +25,7 @@ impl<'c> NeedsExpansion<'c> {
         }
     }
 
-    /// Returns the needs of one instance, whose matrix gives it `values`.
+    /// Returns the needs of one instance with the matrix values `values`.
     pub(super) fn expand(
         &mut self,
         entries: &[Spanned<NeedEntry>],
@@ -64,7 +64,7 @@ impl<'c> NeedsExpansion<'c> {
         self.left -= needs.len() - before;
     }
 
-    /// Returns the needs of the rules by their places; an empty list when no rule has any.
+    /// Returns the needs of the rules by index; an empty list when no rule has any.
     pub(super) fn expand_rules(
         &mut self,
         rules: &[Rule],
@@ -80,30 +80,30 @@ impl<'c> NeedsExpansion<'c> {
         needs.collect()
     }
 
-    /// Counts needs that are copied; returns whether that many may be.
+    /// Counts copied needs; returns whether the limit permits them.
     pub(super) fn charge(&mut self, count: usize) -> bool {
-        let fits = count <= self.left;
+        let is_permitted = count <= self.left;
         self.left = self.left.saturating_sub(count);
-        fits
+        is_permitted
     }
 
-    /// Reports that there were far too many needs.
+    /// Reports an error if there were too many needs.
     pub(super) fn finish(&self, diagnostics: &mut Diagnostics) {
         if self.left == 0 {
-            let message = format!("the jobs have more than {MOST_NEEDS} needs together");
+            let message = format!("the jobs have more than {MOST_NEEDS} needs in total");
             diagnostics.push(Diagnostic::error("too-many-needs", message));
         }
     }
 }
 
-/// Returns all entries of a job's needs, those of its rules included.
+/// Returns all needs of a job, including those of its rules.
 fn all_needs(job: &Job) -> impl Iterator<Item = &Spanned<NeedEntry>> {
     let of_rules = job.rules.entries().iter();
     let of_rules = of_rules.filter_map(|rule| rule.needs.as_ref()).flatten();
     job.needs.iter().flatten().chain(of_rules)
 }
 
-/// Returns whether a job's needs differ from instance to instance.
+/// Returns whether a job's needs differ between instances.
 pub(super) fn depend_on_matrix(job: &Job) -> bool {
     let refers = need_depends_on_matrix;
     all_needs(job).any(|entry| matches!(&entry.value, NeedEntry::Job(need) if refers(need)))
@@ -115,8 +115,8 @@ pub(super) fn need_depends_on_matrix(need: &JobNeed) -> bool {
     has_values(&need.need.job) || combinations.flatten().any(|(_, value)| has_values(value))
 }
 
-/// Returns a need with the values of one instance; what the matrix does not have stays as it is,
-/// because it is reported elsewhere.
+/// Returns a need with the values of one instance; unknown names stay unchanged, because the check
+/// reports them.
 pub(super) fn with_values(need: &JobNeed, values: &[(String, String)]) -> JobNeed {
     let mut need = need.clone();
     if values.is_empty() {

@@ -1,10 +1,10 @@
-//! Rules as the normalized job has them: lists flattened, texts as they were, nothing that is absent.
+//! Rules in the form of a normalized job: lists flattened, texts as written, absent keys omitted.
 
 use super::ResolvedNeeds;
 use crate::rules::{AutoCancel, Changes, Exists, OnJobFailure, OnNewCommit, Rule};
 use serde_json::{Map, Value, json};
 
-/// Returns the entries of a list of rules; `needs` has those of each rule with expanded names.
+/// Returns the entries of a list of rules; `needs` are those of each rule, with expanded names.
 pub fn rules(rules: &[Rule], needs: &[Option<ResolvedNeeds>]) -> Value {
     let needs = needs.iter().map(Option::as_ref);
     let needs = needs.chain(std::iter::repeat(None));

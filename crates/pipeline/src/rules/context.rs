@@ -1,21 +1,21 @@
-use super::FileAnswers;
+use super::FileConditions;
 use crate::context::{expand_existing, referenced};
 use crate::expression::{MASKED, Variables};
 use std::fmt;
 
-/// What rules are evaluated with.
+/// The context in which rules are evaluated.
 #[derive(Clone, Copy)]
 pub struct RuleContext<'c> {
-    /// The variables that conditions compare, as they are written.
+    /// The variables for conditions, not expanded.
     pub variables: &'c dyn Variables,
-    /// The variables that globs and refs may name, references among them replaced.
+    /// The variables for globs and refs, expanded.
     pub expanded: &'c dyn Variables,
-    /// The files, with what was asked of them before.
-    pub files: &'c FileAnswers<'c>,
+    /// The conditions on files, with cached results.
+    pub files: &'c FileConditions<'c>,
 }
 
 impl RuleContext<'_> {
-    /// Replaces the references in a glob or a ref for people to see.
+    /// Expands a glob or a ref for display.
     pub(super) fn show(&self, text: &str) -> String {
         let shown = expand_existing(text, |name| match self.expanded.get(name) {
             Some(_) if self.expanded.is_masked(name) => Some(MASKED),
@@ -24,13 +24,13 @@ impl RuleContext<'_> {
         shown.into_owned()
     }
 
-    /// Returns whether a text refers to a variable whose value must not be shown.
+    /// Returns whether a text refers to a secret variable.
     pub(super) fn names_secret(&self, text: &str) -> bool {
         let mut names = referenced(text).into_iter();
         names.any(|name| self.expanded.is_masked(name))
     }
 
-    /// Replaces the references in a glob or a ref; those to unknown variables stay.
+    /// Expands a glob or a ref; references to unknown variables stay.
     pub(super) fn expand(&self, text: &str) -> String {
         expand_existing(text, |name| self.expanded.get(name)).into_owned()
     }

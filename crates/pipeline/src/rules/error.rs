@@ -3,19 +3,19 @@ use crate::repository::RepositoryError;
 use thiserror::Error;
 use yaml::source::Span;
 
-/// Why nobody can say whether a rule holds; the pipeline cannot be created then.
+/// Why a rule cannot be evaluated; the pipeline is then not created.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct RuleError {
-    /// What is the matter, in one sentence without a final dot.
+    /// The error, in one sentence without a final dot.
     pub message: String,
-    /// The place of the condition; absent for one that has none of its own.
+    /// The location of the condition, if it is known.
     pub span: Option<Span>,
-    /// What the author can do.
+    /// A suggestion for the author.
     pub help: Option<&'static str>,
 }
 
-/// Why a question about files has no answer.
+/// Why a condition on files cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(super) enum FileError {
     #[error(transparent)]
@@ -25,24 +25,24 @@ pub(super) enum FileError {
 }
 
 impl FileError {
-    /// Makes it the error of the keyword whose condition it is; `named` is the ref, the project or
-    /// the globs that it names.
+    /// Converts it to the error of a keyword; `named` is the ref or the project that the keyword
+    /// names.
     pub(super) fn of(self, keyword: &str, named: &str, span: Option<Span>) -> RuleError {
         use RepositoryError::{UnknownProject, UnknownReference, Unreadable};
         let (message, help) = match &self {
             Self::Repository(UnknownReference(_)) => (
-                format!("{keyword} names `{named}`, which is no branch, tag or commit here"),
-                Some("fetch it if only the server has it"),
+                format!("{keyword} names `{named}`, which is not a branch, tag or commit here"),
+                Some("fetch it if it exists on the server only"),
             ),
             Self::Repository(UnknownProject(_)) => (
                 format!("{keyword} names the project `{named}`, which cannot be reached"),
                 None,
             ),
             Self::Repository(Unreadable(words)) => {
-                (format!("{keyword} cannot be decided: {words}"), None)
+                (format!("{keyword} cannot be evaluated: {words}"), None)
             }
             Self::Glob(error) => (
-                format!("{keyword} cannot be decided: {error}"),
+                format!("{keyword} cannot be evaluated: {error}"),
                 Some("list several globs instead of braces"),
             ),
         };

@@ -4,11 +4,11 @@ use crate::glob::Glob;
 use crate::pattern::Pattern;
 use crate::repository::Paths;
 
-/// The paths of a commit, ready to be asked for often.
+/// The paths of a commit, indexed for repeated queries.
 #[derive(Debug)]
 pub(super) struct FileList {
     paths: Paths,
-    /// The places of the paths in the order of their bytes.
+    /// The indices of the paths in byte order.
     order: Vec<usize>,
 }
 
@@ -19,10 +19,10 @@ impl FileList {
         Self { paths, order }
     }
 
-    /// Answers `exists`.
+    /// Evaluates `exists`.
     ///
-    /// Globs without any sign are looked up. When no glob has a slash or `**`, files in folders are
-    /// not even counted.
+    /// Globs without wildcards are looked up. When no glob has a slash or `**`, files in
+    /// directories are not considered.
     pub(super) fn exists(&self, globs: &[String]) -> Result<FileVerdict, FileError> {
         if globs.iter().all(|glob| glob.trim().is_empty()) {
             return Ok(FileVerdict::NoPattern);
@@ -33,7 +33,7 @@ impl FileList {
         let (exact, others): (Vec<&String>, Vec<&String>) = globs.iter().partition(is_exact);
         for glob in exact {
             if let Some(path) = self.find(glob) {
-                return Ok(fits(glob, path));
+                return Ok(found(glob, path));
             }
         }
         let paths = self.paths.iter();
@@ -42,36 +42,36 @@ impl FileList {
         compare(&others, &paths)
     }
 
-    /// Returns the path that is `glob`, or the first below it when that ends with a slash.
+    /// Returns the path equal to `glob`, or the first path below it when `glob` ends with a slash.
     fn find(&self, glob: &str) -> Option<&str> {
         let at = self.order.partition_point(|&at| *self.paths[at] < *glob);
         let path: &str = &self.paths[*self.order.get(at)?];
-        let fits = path == glob || (glob.ends_with('/') && path.starts_with(glob));
-        fits.then_some(path)
+        let is_match = path == glob || (glob.ends_with('/') && path.starts_with(glob));
+        is_match.then_some(path)
     }
 
-    /// Answers `exists:regexp`.
-    pub(super) fn fitting(&self, pattern: &Pattern) -> FileVerdict {
-        fitting(pattern, &self.paths)
+    /// Evaluates `exists:regexp`.
+    pub(super) fn matching(&self, pattern: &Pattern) -> FileVerdict {
+        matching(pattern, &self.paths)
     }
 }
 
-/// Answers `changes`.
+/// Evaluates `changes`.
 pub(super) fn changes(globs: &[String], paths: &Paths) -> Result<FileVerdict, FileError> {
     let globs: Vec<&String> = globs.iter().collect();
     let paths: Vec<&String> = paths.iter().collect();
     compare(&globs, &paths)
 }
 
-/// Returns the first path that fits a regular expression.
-pub(super) fn fitting(pattern: &Pattern, paths: &Paths) -> FileVerdict {
+/// Finds the first path that matches a regular expression.
+pub(super) fn matching(pattern: &Pattern, paths: &Paths) -> FileVerdict {
     match paths.iter().find(|path| pattern.is_match(path)) {
-        Some(path) => fits(&pattern.to_string(), path),
-        None => FileVerdict::FitsNot { paths: paths.len() },
+        Some(path) => found(&pattern.to_string(), path),
+        None => FileVerdict::NoMatch { paths: paths.len() },
     }
 }
 
-/// Compares each path with each glob, unless that would be too much.
+/// Compares each path with each glob, within GitLab's limit on comparisons.
 fn compare(globs: &[&String], paths: &[&String]) -> Result<FileVerdict, FileError> {
     let comparisons = globs.len().saturating_mul(paths.len());
     if comparisons > MOST_COMPARISONS {
@@ -80,15 +80,15 @@ fn compare(globs: &[&String], paths: &[&String]) -> Result<FileVerdict, FileErro
     for &glob in globs {
         let read = Glob::new(glob)?;
         if let Some(path) = paths.iter().find(|path| read.is_match(path)) {
-            return Ok(fits(glob, path));
+            return Ok(found(glob, path));
         }
     }
     let paths = paths.len();
-    Ok(FileVerdict::FitsNot { paths })
+    Ok(FileVerdict::NoMatch { paths })
 }
 
-fn fits(pattern: &str, path: &str) -> FileVerdict {
-    FileVerdict::Fits {
+fn found(pattern: &str, path: &str) -> FileVerdict {
+    FileVerdict::Match {
         pattern: pattern.to_owned(),
         path: path.to_owned(),
     }

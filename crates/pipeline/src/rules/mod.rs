@@ -1,15 +1,14 @@
-//! Rules, and the older `only` and `except`: what they say, and whether they hold.
+//! Rules, and the older `only` and `except`: their content and their evaluation.
 //!
-//! [`first_match`] is for thousands of jobs: it stops at the first rule that holds, reads variables
-//! through [`Variables`](crate::expression::Variables), and asks what files changed or exist once
-//! for all jobs that ask the same ([`FileAnswers`]). [`examine`] looks at every condition and keeps
-//! what it saw, for people who ask why.
+//! [`first_match`] scales to thousands of jobs: it stops at the first rule that matches, reads
+//! variables through [`Variables`](crate::expression::Variables), and evaluates each condition on
+//! files once ([`FileConditions`]). [`examine`] evaluates every condition and keeps the details, to
+//! explain the result.
 
-mod answers;
 mod context;
 mod error;
-mod evaluate;
-mod examine;
+mod evaluation;
+mod file_conditions;
 mod file_list;
 mod file_verdict;
 mod policy;
@@ -18,11 +17,10 @@ mod refs;
 mod rule;
 mod verdict;
 
-pub use answers::FileAnswers;
 pub use context::RuleContext;
 pub use error::RuleError;
-pub use evaluate::first_match;
-pub use examine::{RuleVerdict, examine};
+pub use evaluation::{RuleVerdict, examine, first_match};
+pub use file_conditions::FileConditions;
 pub use file_verdict::FileVerdict;
 pub use policy::{Policy, RefPattern};
 pub use rule::{AutoCancel, Changes, Exists, OnJobFailure, OnNewCommit, Rule};

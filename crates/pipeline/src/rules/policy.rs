@@ -3,35 +3,35 @@ use crate::pattern::Pattern;
 use std::fmt;
 use std::sync::Arc;
 
-/// What `only` or `except` of a job says; an absent part says nothing.
+/// The conditions of `only` or `except` of a job; absent ones have no effect.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Policy {
     /// Branches, tags and kinds of pipelines.
     pub refs: Option<Vec<RefPattern>>,
-    /// Expressions of which one must hold.
+    /// Expressions, one of which must be true.
     pub variables: Option<Vec<Arc<Expression>>>,
-    /// Globs of which one must fit a changed file.
+    /// Globs, one of which must match a changed file.
     pub changes: Option<Vec<String>>,
-    /// Whether a Kubernetes cluster must be there (`kubernetes: active`).
+    /// Whether a Kubernetes cluster must be active (`kubernetes: active`).
     pub kubernetes: bool,
 }
 
 /// One entry of `only:refs` or `except:refs`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RefPattern {
-    /// A word: a kind of pipeline (`branches`, `merge_requests`, ...) or the name of a ref, perhaps
-    /// with `@group/project` behind it.
+    /// A word: a kind of pipeline (`branches`, `merge_requests`, ...) or the name of a ref,
+    /// optionally followed by `@group/project`.
     Name(String),
-    /// A regular expression for names of branches and tags, perhaps for one project only.
+    /// A regular expression for names of branches and tags, optionally for one project only.
     Pattern {
         /// The expression.
         pattern: Arc<Pattern>,
-        /// The project behind `@`.
+        /// The project after `@`.
         project: Option<String>,
     },
 }
 
-/// Shows the entry as the file has it.
+/// Shows the entry as written in the file.
 impl fmt::Display for RefPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

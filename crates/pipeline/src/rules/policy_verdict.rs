@@ -1,4 +1,4 @@
-use super::examine::{expression_clause, file_clause};
+use super::evaluation::{expression_clause, file_clause};
 use super::verdict::{ClauseKind, ClauseVerdict};
 use super::{Policy, RefPattern, RuleContext, RuleError};
 use crate::context::PipelineContext;
@@ -15,7 +15,7 @@ enum Part<'p> {
 }
 
 impl Policy {
-    /// Returns whether a job with this `only` stays: whether each of its parts holds.
+    /// Returns whether this `only` keeps a job: whether all its parts hold.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl Policy {
         Ok(true)
     }
 
-    /// Returns whether a job with this `except` goes: whether any of its parts holds.
+    /// Returns whether this `except` excludes a job: whether any of its parts holds.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl Policy {
         Ok(false)
     }
 
-    /// Looks at every part, for people who ask why a job stays or goes.
+    /// Evaluates every part, to explain why a job is kept or excluded.
     pub fn examine(
         &self,
         pipeline: &PipelineContext,
@@ -80,7 +80,7 @@ impl Part<'_> {
         context: &RuleContext<'_>,
     ) -> Result<bool, RuleError> {
         Ok(match self {
-            Self::Refs(refs) => refs.iter().any(|entry| entry.fits(pipeline)),
+            Self::Refs(refs) => refs.iter().any(|entry| entry.is_match(pipeline)),
             Self::Kubernetes => pipeline.kubernetes_active,
             Self::Variables(conditions) => {
                 let mut conditions = conditions.iter();
@@ -90,7 +90,7 @@ impl Part<'_> {
         })
     }
 
-    /// Says what the part yields; of expressions, each has a verdict of its own.
+    /// Returns the verdict of the part; each expression has its own verdict.
     fn examine(self, pipeline: &PipelineContext, context: &RuleContext<'_>) -> Vec<ClauseVerdict> {
         match self {
             Self::Refs(refs) => vec![examine_refs(refs, pipeline)],
@@ -116,18 +116,18 @@ impl Part<'_> {
 
 fn examine_refs(refs: &[RefPattern], pipeline: &PipelineContext) -> ClauseVerdict {
     let texts: Vec<String> = refs.iter().map(ToString::to_string).collect();
-    let fitting = refs.iter().position(|entry| entry.fits(pipeline));
+    let matching = refs.iter().position(|entry| entry.is_match(pipeline));
     let kind = pipeline.ref_kind();
     let (name, source) = (&pipeline.commit.ref_name, &pipeline.source);
     let what = format!("a pipeline of the {kind} `{name}`, started by `{source}`");
-    let note = match fitting {
-        Some(at) => format!("`{}` fits {what}", texts[at]),
-        None => format!("none fits {what}"),
+    let note = match matching {
+        Some(at) => format!("`{}` matches {what}", texts[at]),
+        None => format!("none matches {what}"),
     };
     clause(
         ClauseKind::Refs,
         &texts.join(", "),
-        fitting.is_some(),
+        matching.is_some(),
         &note,
     )
 }

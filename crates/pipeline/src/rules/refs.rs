@@ -2,32 +2,32 @@ use super::RefPattern;
 use crate::context::{PipelineContext, RefKind};
 
 impl RefPattern {
-    /// Returns whether an entry of `refs` fits what a pipeline is for.
+    /// Returns whether an entry of `refs` matches a pipeline.
     ///
-    /// Words name what started the pipeline (`merge_requests`, `schedules`, ...) or what it is for
-    /// (`branches`, `tags`); names and regular expressions of refs fit branches and tags alone.
-    pub fn fits(&self, pipeline: &PipelineContext) -> bool {
+    /// Words name the trigger of the pipeline (`merge_requests`, `schedules`, ...) or the kind of
+    /// its ref (`branches`, `tags`); names and regular expressions match only branches and tags.
+    pub fn is_match(&self, pipeline: &PipelineContext) -> bool {
         match self {
             Self::Name(text) => {
                 let (name, project) = match text.split_once('@') {
                     Some((name, project)) => (name, Some(project)),
                     None => (text.as_str(), None),
                 };
-                fits_project(project, pipeline) && fits_name(name, pipeline)
+                is_project(project, pipeline) && is_name(name, pipeline)
             }
             Self::Pattern { pattern, project } => {
-                let fits = |ref_name: &str| pattern.is_match(ref_name);
-                fits_project(project.as_deref(), pipeline) && ref_name(pipeline).is_some_and(fits)
+                let is_match = |ref_name: &str| pattern.is_match(ref_name);
+                is_project(project.as_deref(), pipeline) && ref_name(pipeline).is_some_and(is_match)
             }
         }
     }
 }
 
-fn fits_project(project: Option<&str>, pipeline: &PipelineContext) -> bool {
+fn is_project(project: Option<&str>, pipeline: &PipelineContext) -> bool {
     project.is_none_or(|project| project == pipeline.project.path)
 }
 
-fn fits_name(name: &str, pipeline: &PipelineContext) -> bool {
+fn is_name(name: &str, pipeline: &PipelineContext) -> bool {
     let kind = pipeline.ref_kind();
     let source = pipeline.source.strip_suffix("_event");
     let source = source.unwrap_or(&pipeline.source);
@@ -38,7 +38,7 @@ fn fits_name(name: &str, pipeline: &PipelineContext) -> bool {
         || ref_name(pipeline) == Some(name)
 }
 
-/// Returns the name of the branch or tag; that of a merge request is not asked for.
+/// Returns the name of the branch or tag; none for a merge request.
 fn ref_name(pipeline: &PipelineContext) -> Option<&str> {
     let is_ref = pipeline.ref_kind() != RefKind::MergeRequest;
     is_ref.then_some(pipeline.commit.ref_name.as_str())
@@ -46,12 +46,12 @@ fn ref_name(pipeline: &PipelineContext) -> Option<&str> {
 
 /// Returns the English plural of the last word.
 fn plural(word: &str) -> String {
-    let hisses = ["s", "x", "z", "ch", "sh"];
-    let is_hissing = hisses.iter().any(|end| word.ends_with(end));
+    let sibilants = ["s", "x", "z", "ch", "sh"];
+    let is_sibilant = sibilants.iter().any(|end| word.ends_with(end));
     match word.strip_suffix('y') {
         Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
-        // The only source on `-ch` and the like is `push`.
-        _ if is_hissing => format!("{word}es"),
+        // The only source with such an ending is `push`.
+        _ if is_sibilant => format!("{word}es"),
         _ => format!("{word}s"),
     }
 }

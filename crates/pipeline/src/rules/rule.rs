@@ -8,10 +8,10 @@ use yaml::source::Span;
 
 /// One entry of `rules`: of a job, of `workflow` or of an include.
 ///
-/// It holds when each of its conditions does; an entry without conditions always holds.
+/// It matches when all its conditions hold; an entry without conditions always matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
     /// The condition on variables.
     pub condition: Option<Spanned<Arc<Expression>>>,
@@ -19,24 +19,24 @@ pub struct Rule {
     pub changes: Option<Box<Changes>>,
     /// The condition on existing files.
     pub exists: Option<Box<Exists>>,
-    /// What becomes of `when`.
+    /// The new `when`.
     pub when: Option<When>,
-    /// The delay that goes with `when: delayed`.
+    /// The delay of `when: delayed`.
     pub start_in: Option<String>,
-    /// What becomes of `allow_failure`.
+    /// The new `allow_failure`.
     pub allow_failure: Option<bool>,
-    /// Variables that win over those of the job (of the file, in a `workflow`).
+    /// Variables that override those of the job (in a `workflow`, those of the file).
     pub variables: Variables,
     /// The needs that replace those of the job.
     pub needs: Option<Vec<Spanned<NeedEntry>>>,
-    /// What becomes of `interruptible`.
+    /// The new `interruptible`.
     pub interruptible: Option<bool>,
-    /// What becomes of `workflow:auto_cancel`.
+    /// The new `workflow:auto_cancel`.
     pub auto_cancel: Option<AutoCancel>,
 }
 
 impl Rule {
-    /// Returns a rule that says nothing, and so always holds.
+    /// Returns a rule without conditions and effects.
     pub fn of(span: Span) -> Self {
         Self {
             span,
@@ -53,7 +53,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether it gives `when` and nothing else.
+    /// Returns whether it has `when` and nothing else.
     pub fn is_only_when(&self) -> bool {
         let alone = Self {
             when: self.when,
@@ -66,9 +66,9 @@ impl Rule {
 /// The condition that files changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changes {
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
-    /// Globs of which one must fit.
+    /// Globs, one of which must match.
     pub paths: Vec<String>,
     /// The ref that the commit is compared with.
     pub compare_to: Option<String>,
@@ -79,11 +79,11 @@ pub struct Changes {
 /// The condition that files exist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exists {
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
-    /// Globs of which one must fit.
+    /// Globs, one of which must match.
     pub paths: Vec<String>,
-    /// The project whose files are meant.
+    /// The project whose files are checked.
     pub project: Option<String>,
     /// The commit of that project.
     pub reference: Option<String>,
@@ -91,7 +91,7 @@ pub struct Exists {
     pub regexp: Option<Arc<Pattern>>,
 }
 
-/// What is cancelled, and when (`workflow:auto_cancel`); an absent part says nothing.
+/// `workflow:auto_cancel`: what is cancelled, and when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct AutoCancel {
     /// What a newer commit cancels.
@@ -104,10 +104,10 @@ pub struct AutoCancel {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnNewCommit {
-    /// The pipeline, as long as no job that may not be interrupted has started.
+    /// The pipeline, unless a job that is not interruptible has started.
     #[default]
     Conservative,
-    /// The jobs that may be interrupted.
+    /// The interruptible jobs.
     Interruptible,
     /// Nothing.
     None,

@@ -1,35 +1,35 @@
 use serde::Serialize;
 
-/// What became of a rule.
+/// The outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleOutcome {
-    /// It is the first that holds, so it decided.
+    /// It is the first that matches, so it decides.
     Held,
     /// One of its conditions does not hold.
     Failed,
-    /// Another one had decided before it.
+    /// An earlier rule decides.
     NotReached,
 }
 
 /// One condition and whether it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClauseVerdict {
-    /// What it asks.
+    /// The kind of condition.
     pub kind: ClauseKind,
-    /// The condition as the file has it.
+    /// The condition as written in the file.
     pub text: String,
-    /// Whether it holds; absent when it was not looked at, or has no answer.
+    /// Whether it holds; absent when it was not or cannot be evaluated.
     pub holds: Option<bool>,
-    /// The variables it names, with their values.
+    /// Its variables with their values.
     pub values: Vec<UsedVariable>,
-    /// What each comparison in it yields, with values in place of names.
+    /// The result of each comparison in it, with values instead of names.
     pub steps: Vec<String>,
-    /// Why it holds or not, where the values do not say it: the file that fits, or what is unknown.
+    /// An explanation beyond the values, such as the file that matches.
     pub note: Option<String>,
 }
 
-/// What a condition asks.
+/// The kinds of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClauseKind {
@@ -45,7 +45,7 @@ pub enum ClauseKind {
     Kubernetes,
 }
 
-/// A variable that a condition names.
+/// A variable of a condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UsedVariable {
     /// Its name.

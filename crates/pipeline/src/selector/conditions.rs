@@ -1,28 +1,28 @@
 use super::list::split_list;
 use crate::glob::{GlobError, NameGlob};
 
-/// What `OS=deb*` asks of a copy.
+/// A condition such as `OS=deb*` on the variables of an instance.
 #[derive(Debug)]
 pub(super) struct Condition<'t> {
     key: &'t str,
     value: &'t str,
-    /// Absent when a copy has the very value that was written.
+    /// Absent when an instance has exactly this value.
     glob: Option<NameGlob>,
 }
 
 impl<'t> Condition<'t> {
-    /// Reads a condition, with the values that copies have.
+    /// Reads a condition; `known` are the values that instances have.
     ///
     /// # Errors
     ///
-    /// When the value is a glob that stands for too much.
+    /// When the value is a glob with too many alternatives.
     pub(super) fn new(key: &'t str, value: &'t str, known: &[&str]) -> Result<Self, GlobError> {
-        let is_glob = !known.contains(&value) && NameGlob::has_signs(value);
+        let is_glob = !known.contains(&value) && NameGlob::has_wildcards(value);
         let glob = is_glob.then(|| NameGlob::new(value)).transpose()?;
         Ok(Self { key, value, glob })
     }
 
-    /// Returns whether a copy with these values is meant.
+    /// Returns whether an instance with these values matches.
     pub(super) fn holds(&self, matrix: &[(String, String)]) -> bool {
         let mut values = matrix.iter().filter(|(key, _)| key == self.key);
         values.any(|(_, value)| match &self.glob {
@@ -32,7 +32,7 @@ impl<'t> Condition<'t> {
     }
 }
 
-/// Splits `test[OS=debian,ARCH=arm]` into the name and what is asked of its copies.
+/// Splits `test[OS=debian,ARCH=arm]` into the name and the conditions on its instances.
 pub(super) fn split(text: &str) -> Option<(&str, Vec<(&str, &str)>)> {
     let inner_and_name = text.strip_suffix(']')?;
     let mut brackets = inner_and_name.match_indices('[');

@@ -1,5 +1,5 @@
-/// Splits a list at its commas, but for those in brackets and braces: `a,test[OS=x,ARCH=y],{b,c}` has
-/// three entries. Empty entries are left out.
+/// Splits a list at its commas, except those in brackets and braces: `a,test[OS=x,ARCH=y],{b,c}`
+/// has three entries. Empty entries are dropped.
 pub fn split_list(list: &str) -> Vec<&str> {
     let mut entries = Vec::new();
     let mut start = 0;
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_in_brackets_split_nothing() {
+    fn commas_in_brackets_do_not_split() {
         let check = |list: &str, expect: &[&str]| assert_eq!(split_list(list), expect, "{list}");
         check("a,b", &["a", "b"]);
         check(" a , ,b,", &["a", "b"]);

@@ -1,9 +1,9 @@
-//! How people name jobs: by a name, a glob of names, or the variables of copies.
+//! Selects jobs by a name, a glob of names, or the variables of instances.
 //!
-//! A selector is compared with the jobs there are, which makes its meaning plain: a text that is
-//! the name of a job, or of all copies that `parallel` makes of it, means just that, whatever signs it
-//! has. Else `test[OS=debian,ARCH=arm*]` means the copies that `parallel:matrix` gave these values, and
-//! a text with `*`, `?`, `[..]` or `{a,b}` the jobs whose names fit.
+//! A selector is resolved against the existing jobs: the name of a job, or the common name of its
+//! `parallel` instances, selects exactly that, whatever characters it contains. Otherwise
+//! `test[OS=debian,ARCH=arm*]` selects the instances with these `parallel:matrix` values, and a
+//! text with `*`, `?`, `[..]` or `{a,b}` the jobs whose names match.
 
 mod conditions;
 mod list;
@@ -17,7 +17,7 @@ use crate::glob::NameGlob;
 use conditions::{Condition, split};
 use std::collections::BTreeSet;
 
-/// A job as a selector sees it.
+/// The names of a job that selectors match.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedJob<'j> {
     name: &'j str,
@@ -26,7 +26,7 @@ pub struct NamedJob<'j> {
 }
 
 impl<'j> NamedJob<'j> {
-    /// Returns a job of this name, to which `parallel:matrix` gave these values.
+    /// Returns a job of this name with these `parallel:matrix` values.
     pub fn new(name: &'j str, matrix: &'j [(String, String)]) -> Self {
         let group = group_name(name);
         Self {
@@ -36,7 +36,7 @@ impl<'j> NamedJob<'j> {
         }
     }
 
-    /// Returns the same, for a job that is known to be no copy of another.
+    /// Returns the same for a job that is known not to be a `parallel` instance.
     #[must_use]
     pub fn alone(self) -> Self {
         let group = self.name;
@@ -48,16 +48,16 @@ impl<'j> NamedJob<'j> {
     }
 }
 
-/// What a selector means among some jobs.
+/// The jobs that a selector selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Meant {
-    /// The places of the jobs, in order; never empty.
-    pub places: Vec<usize>,
-    /// Whether a job's own name was said in full, rather than a glob.
+pub struct SelectedJobs {
+    /// The indices of the jobs, in order; never empty in a result of [`find`].
+    pub indices: Vec<usize>,
+    /// Whether the selector is a full name rather than a glob.
     pub is_named: bool,
 }
 
-/// Finds the jobs that somebody means by `text`.
+/// Finds the jobs that `text` selects.
 ///
 /// # Errors
 ///
@@ -69,31 +69,31 @@ pub struct Meant {
 /// use pipeline::selector::{NamedJob, find};
 ///
 /// let jobs = ["build", "test 1/2", "test 2/2"].map(|name| NamedJob::new(name, &[]));
-/// assert_eq!(find("test", &jobs)?.places, [1, 2]);
-/// assert_eq!(find("*2/2", &jobs)?.places, [2]);
+/// assert_eq!(find("test", &jobs)?.indices, [1, 2]);
+/// assert_eq!(find("*2/2", &jobs)?.indices, [2]);
 /// assert!(find("deploy*", &jobs).is_err());
 /// # Ok::<(), pipeline::selector::NoMatch>(())
 /// ```
-pub fn find(text: &str, jobs: &[NamedJob<'_>]) -> Result<Meant, NoMatch> {
-    let places = fitting(jobs, |job| job.is_named(text));
-    if !places.is_empty() {
+pub fn find(text: &str, jobs: &[NamedJob<'_>]) -> Result<SelectedJobs, NoMatch> {
+    let indices = matching(jobs, |job| job.is_named(text));
+    if !indices.is_empty() {
         let is_named = true;
-        return Ok(Meant { places, is_named });
+        return Ok(SelectedJobs { indices, is_named });
     }
     if let Some((name, conditions)) = split(text) {
-        return copies(text, name, &conditions, jobs);
+        return instances(text, name, &conditions, jobs);
     }
     by_glob(text, jobs)
 }
 
-/// Returns whether a text may mean other jobs than the one of that name.
+/// Returns whether a text may select other jobs than the one of that name.
 pub fn may_be_several(text: &str) -> bool {
-    NameGlob::has_signs(text) || split(text).is_some()
+    NameGlob::has_wildcards(text) || split(text).is_some()
 }
 
-fn fitting(jobs: &[NamedJob<'_>], fits: impl Fn(&NamedJob<'_>) -> bool) -> Vec<usize> {
+fn matching(jobs: &[NamedJob<'_>], is_match: impl Fn(&NamedJob<'_>) -> bool) -> Vec<usize> {
     let jobs = jobs.iter().enumerate();
-    jobs.filter(|(_, job)| fits(job))
+    jobs.filter(|(_, job)| is_match(job))
         .map(|(at, _)| at)
         .collect()
 }
@@ -102,39 +102,39 @@ fn known<'j>(jobs: &[NamedJob<'j>]) -> impl Iterator<Item = &'j str> {
     jobs.iter().flat_map(|job| [job.name, job.group])
 }
 
-fn by_glob(text: &str, jobs: &[NamedJob<'_>]) -> Result<Meant, NoMatch> {
-    if !NameGlob::has_signs(text) {
+fn by_glob(text: &str, jobs: &[NamedJob<'_>]) -> Result<SelectedJobs, NoMatch> {
+    if !NameGlob::has_wildcards(text) {
         return Err(NoMatch::job(text, known(jobs)));
     }
     let glob = NameGlob::new(text).map_err(|error| NoMatch::Unusable {
         text: text.to_owned(),
         error,
     })?;
-    let places = fitting(jobs, |job| {
+    let indices = matching(jobs, |job| {
         glob.is_match(job.name) || glob.is_match(job.group)
     });
-    if places.is_empty() {
+    if indices.is_empty() {
         return Err(NoMatch::glob(text, known(jobs)));
     }
     let is_named = false;
-    Ok(Meant { places, is_named })
+    Ok(SelectedJobs { indices, is_named })
 }
 
-/// Finds copies by their variables.
-fn copies(
+/// Finds instances by their variables.
+fn instances(
     text: &str,
     name: &str,
     conditions: &[(&str, &str)],
     jobs: &[NamedJob<'_>],
-) -> Result<Meant, NoMatch> {
+) -> Result<SelectedJobs, NoMatch> {
     let base = find_base(name, jobs)?;
-    let of_base: Vec<_> = base.places.iter().map(|&at| jobs[at]).collect();
+    let of_base: Vec<_> = base.indices.iter().map(|&at| jobs[at]).collect();
     if of_base.iter().all(|job| job.matrix.is_empty()) {
-        return Err(NoMatch::NoCopies {
+        return Err(NoMatch::NoInstances {
             name: name.to_owned(),
         });
     }
-    let mut places: BTreeSet<usize> = base.places.iter().copied().collect();
+    let mut indices: BTreeSet<usize> = base.indices.iter().copied().collect();
     for &(key, value) in conditions {
         let values = of_base.iter().flat_map(|job| job.matrix);
         let values: Vec<&str> = values
@@ -148,25 +148,25 @@ fn copies(
             text: text.to_owned(),
             error,
         })?;
-        places.retain(|&at| condition.holds(jobs[at].matrix));
+        indices.retain(|&at| condition.holds(jobs[at].matrix));
     }
-    if places.is_empty() {
+    if indices.is_empty() {
         return Err(NoMatch::values(name, conditions, &of_base));
     }
-    Ok(Meant {
-        places: places.into_iter().collect(),
+    Ok(SelectedJobs {
+        indices: indices.into_iter().collect(),
         is_named: base.is_named,
     })
 }
 
-/// Finds the jobs in front of the brackets.
-fn find_base(name: &str, jobs: &[NamedJob<'_>]) -> Result<Meant, NoMatch> {
-    let places = fitting(jobs, |job| job.is_named(name));
-    if places.is_empty() {
+/// Finds the jobs named before the brackets.
+fn find_base(name: &str, jobs: &[NamedJob<'_>]) -> Result<SelectedJobs, NoMatch> {
+    let indices = matching(jobs, |job| job.is_named(name));
+    if indices.is_empty() {
         return by_glob(name, jobs);
     }
     let is_named = true;
-    Ok(Meant { places, is_named })
+    Ok(SelectedJobs { indices, is_named })
 }
 
 #[cfg(test)]

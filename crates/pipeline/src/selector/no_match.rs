@@ -4,64 +4,64 @@ use indexmap::{IndexMap, IndexSet};
 use thiserror::Error;
 use yaml::suggest::nearest;
 
-/// How many values of one variable are told.
+/// How many values of one variable are listed.
 const MOST_VALUES: usize = 8;
 
-/// Why nothing is meant by what somebody wrote for jobs.
+/// Why a selector selects no job.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NoMatch {
     /// No job has the name.
     #[error("there is no job `{name}`{}", suggestion(.nearest.as_deref()))]
     Job {
-        /// The name that was asked for.
+        /// The name in the selector.
         name: String,
-        /// The name that was probably meant.
+        /// The most similar name.
         nearest: Option<String>,
     },
-    /// No name fits the glob.
-    #[error("no job fits `{glob}`{}", suggestion(.nearest.as_deref()))]
+    /// No name matches the glob.
+    #[error("no job matches `{glob}`{}", suggestion(.nearest.as_deref()))]
     Glob {
-        /// The glob that was asked for.
+        /// The glob.
         glob: String,
-        /// The name that was probably meant.
+        /// The most similar name.
         nearest: Option<String>,
     },
-    /// The job has no copies that can be told apart by variables.
-    #[error("`{name}` has no copies with variables: only `parallel:matrix` makes such")]
-    NoCopies {
+    /// The job has no instances with variables.
+    #[error("`{name}` has no instances with variables: it has no `parallel:matrix`")]
+    NoInstances {
         /// The job.
         name: String,
     },
-    /// No copy has the variable.
-    #[error("the copies of `{name}` have no variable `{key}`{}; they have {known}", suggestion(.nearest.as_deref()))]
+    /// No instance has the variable.
+    #[error("the instances of `{name}` have no variable `{key}`{}; they have {known}", suggestion(.nearest.as_deref()))]
     Variable {
         /// The job.
         name: String,
-        /// The variable that was asked for.
+        /// The variable in the selector.
         key: String,
-        /// The variable that was probably meant.
+        /// The most similar variable.
         nearest: Option<String>,
-        /// All variables with their values, for people.
+        /// All variables with their values, for display.
         known: String,
     },
-    /// No copy has the values.
-    #[error("no copy of `{name}` has {wanted}{}; there is {known}", suggestion(.nearest.as_deref()))]
+    /// No instance has the values.
+    #[error("no instance of `{name}` has {wanted}{}; the values are {known}", suggestion(.nearest.as_deref()))]
     Values {
         /// The job.
         name: String,
-        /// What was asked for.
+        /// The conditions or text in the selector.
         wanted: String,
-        /// The value that was probably meant.
+        /// The most similar value.
         nearest: Option<String>,
-        /// All variables with their values, for people.
+        /// All variables with their values, for display.
         known: String,
     },
-    /// It is a glob that stands for too much.
-    #[error("`{text}` cannot be compared with names: {error}")]
+    /// It is a glob with too many alternatives.
+    #[error("`{text}` cannot be matched with names: {error}")]
     Unusable {
-        /// What was asked for.
+        /// The conditions or text in the selector.
         text: String,
-        /// What is the matter.
+        /// The error of the glob.
         error: GlobError,
     },
 }
@@ -76,7 +76,7 @@ impl NoMatch {
     }
 
     pub(super) fn glob<'n>(glob: &str, known: impl Iterator<Item = &'n str>) -> Self {
-        // Without its signs it may be near to a name: `tset*` was meant to find `test`.
+        // Without wildcards it may be similar to a name: `tset*` was meant to match `test`.
         let plain: String = glob.chars().filter(|it| !"*?[]{}".contains(*it)).collect();
         Self::Glob {
             glob: glob.to_owned(),
@@ -84,46 +84,50 @@ impl NoMatch {
         }
     }
 
-    pub(super) fn variable(name: &str, key: &str, copies: &[NamedJob<'_>]) -> Self {
-        let known = values(copies);
+    pub(super) fn variable(name: &str, key: &str, instances: &[NamedJob<'_>]) -> Self {
+        let known = values(instances);
         Self::Variable {
             name: name.to_owned(),
             key: key.to_owned(),
             nearest: nearest(key, known.keys().copied()).map(ToOwned::to_owned),
-            known: told(&known),
+            known: listed(&known),
         }
     }
 
-    pub(super) fn values(name: &str, conditions: &[(&str, &str)], copies: &[NamedJob<'_>]) -> Self {
-        let known = values(copies);
+    pub(super) fn values(
+        name: &str,
+        conditions: &[(&str, &str)],
+        instances: &[NamedJob<'_>],
+    ) -> Self {
+        let known = values(instances);
         let wanted: Vec<_> = conditions
             .iter()
             .map(|(key, value)| format!("{key}={value}"))
             .collect();
         let near = conditions.iter().find_map(|(key, value)| {
             let values = known.get(key)?;
-            let may_be_there = values.contains(value) || NameGlob::has_signs(value);
+            let may_be_there = values.contains(value) || NameGlob::has_wildcards(value);
             (!may_be_there).then(|| nearest(value, values.iter().copied()))?
         });
         Self::Values {
             name: name.to_owned(),
             wanted: wanted.join(" and "),
             nearest: near.map(ToOwned::to_owned),
-            known: told(&known),
+            known: listed(&known),
         }
     }
 }
 
-/// Returns the values that copies have, by the names of the variables.
-fn values<'j>(copies: &[NamedJob<'j>]) -> IndexMap<&'j str, IndexSet<&'j str>> {
+/// Returns the values of instances by variable.
+fn values<'j>(instances: &[NamedJob<'j>]) -> IndexMap<&'j str, IndexSet<&'j str>> {
     let mut known: IndexMap<&str, IndexSet<&str>> = IndexMap::new();
-    for (key, value) in copies.iter().flat_map(|job| job.matrix) {
+    for (key, value) in instances.iter().flat_map(|job| job.matrix) {
         known.entry(key).or_default().insert(value);
     }
     known
 }
 
-fn told(known: &IndexMap<&str, IndexSet<&str>>) -> String {
+fn listed(known: &IndexMap<&str, IndexSet<&str>>) -> String {
     let variables = known.iter().map(|(key, values)| {
         let shown: Vec<_> = values.iter().take(MOST_VALUES).copied().collect();
         let more = values.len() - shown.len();

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The copies of `test` by distribution and processor, and jobs whose names look like selectors.
+/// The instances of `test` by distribution and processor, and jobs whose names look like selectors.
 fn with_jobs<T>(then: impl FnOnce(&[NamedJob<'_>]) -> T) -> T {
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let matrix = |os: &str, arch: &str| vec![pair("OS", os), pair("ARCH", arch)];
@@ -27,19 +27,19 @@ fn with_jobs<T>(then: impl FnOnce(&[NamedJob<'_>]) -> T) -> T {
 
 fn check(text: &str, expect: &[&str]) {
     with_jobs(|jobs| {
-        let meant = find(text, jobs).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let names: Vec<_> = meant.places.iter().map(|&at| jobs[at].name).collect();
+        let selected = find(text, jobs).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let names: Vec<_> = selected.indices.iter().map(|&at| jobs[at].name).collect();
         assert_eq!(names, expect, "{text}");
     });
 }
 
 fn refused(text: &str, expect: &str) {
-    let found = with_jobs(|jobs| find(text, jobs).map(|meant| meant.places));
+    let found = with_jobs(|jobs| find(text, jobs).map(|selected| selected.indices));
     assert_eq!(found.unwrap_err().to_string(), expect, "{text}");
 }
 
 #[test]
-fn a_name_wins_over_its_reading_as_a_glob() {
+fn a_name_takes_precedence_over_a_glob() {
     check("build", &["build"]);
     check("a*", &["a*"]);
     check("odd [x]", &["odd [x]"]);
@@ -49,7 +49,7 @@ fn a_name_wins_over_its_reading_as_a_glob() {
 }
 
 #[test]
-fn a_glob_means_the_jobs_whose_names_fit() {
+fn a_glob_selects_the_jobs_whose_names_match() {
     check("deploy*", &["deploy/eu", "deploy/us"]);
     check("deploy/?s", &["deploy/us"]);
     check("{build,*/eu}", &["build", "deploy/eu"]);
@@ -58,7 +58,7 @@ fn a_glob_means_the_jobs_whose_names_fit() {
 }
 
 #[test]
-fn copies_are_meant_by_their_variables() {
+fn instances_are_selected_by_their_variables() {
     check(
         "test[OS=debian]",
         &["test: [debian, arm]", "test: [debian, amd64]"],
@@ -73,39 +73,41 @@ fn copies_are_meant_by_their_variables() {
 }
 
 #[test]
-fn who_means_nothing_is_told_what_there_is() {
+fn errors_list_what_exists() {
     refused("biuld", "there is no job `biuld`; did you mean `build`?");
-    refused("zzz*", "no job fits `zzz*`");
-    refused("biuld*", "no job fits `biuld*`; did you mean `build`?");
+    refused("zzz*", "no job matches `zzz*`");
+    refused("biuld*", "no job matches `biuld*`; did you mean `build`?");
     refused(
         "build[OS=x]",
-        "`build` has no copies with variables: only `parallel:matrix` makes such",
+        "`build` has no instances with variables: it has no `parallel:matrix`",
     );
     let known = "OS=debian|deb*|a,b, ARCH=arm|amd64";
     refused(
         "test[OSS=debian]",
         &format!(
-            "the copies of `test` have no variable `OSS`; did you mean `OS`?; they have {known}"
+            "the instances of `test` have no variable `OSS`; did you mean `OS`?; they have {known}"
         ),
     );
     refused(
         "test[OS=debain]",
-        &format!("no copy of `test` has OS=debain; did you mean `debian`?; there is {known}"),
+        &format!(
+            "no instance of `test` has OS=debain; did you mean `debian`?; the values are {known}"
+        ),
     );
     refused(
         "test[OS=a?b,ARCH=amd64]",
-        &format!("no copy of `test` has OS=a?b and ARCH=amd64; there is {known}"),
+        &format!("no instance of `test` has OS=a?b and ARCH=amd64; the values are {known}"),
     );
     refused(
         "tset[OS=debian]",
         "there is no job `tset`; did you mean `test`?",
     );
-    refused("x[OS=", "no job fits `x[OS=`");
+    refused("x[OS=", "no job matches `x[OS=`");
     refused("", "there is no job ``");
 }
 
 #[test]
-fn only_a_glob_is_no_name() {
+fn only_a_glob_is_not_a_name() {
     with_jobs(|jobs| {
         let is_named = |text: &str| find(text, jobs).unwrap().is_named;
         assert!(is_named("unit") && is_named("a*") && is_named("test[OS=d*n]"));
@@ -114,12 +116,12 @@ fn only_a_glob_is_no_name() {
 }
 
 #[test]
-fn braces_beyond_all_measure_are_refused() {
+fn too_many_braces_are_refused() {
     let text = "{a,b}".repeat(40);
     refused(
         &text,
         &format!(
-            "`{text}` cannot be compared with names: the braces of the glob stand for too many texts"
+            "`{text}` cannot be matched with names: the braces of the glob expand to too many alternatives"
         ),
     );
 }

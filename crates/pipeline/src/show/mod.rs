@@ -1,8 +1,8 @@
-//! The configuration as it is after everything was put together, and where each value was written.
+//! Prints the merged configuration, with the origin of each value.
 //!
-//! The merged tree keeps the spans of its parts, so nothing is noted on the way: [`to_yaml`] and
-//! [`origin_records`] read from it where a value came from. What is printed can be read back
-//! by any YAML reader and gives the same values, whichever words it takes for booleans.
+//! The merged tree keeps the spans of its parts, from which [`to_yaml`] and [`origin_records`]
+//! derive the origins. Any YAML reader reads the printed text back to the same values, whichever
+//! words it accepts as booleans.
 
 mod origin;
 mod scalar;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use yaml::source::Span;
 use yaml::{Entry, Kind, Node};
 
-/// Where a value was written, for programs.
+/// The origin of a value, for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OriginRecord {
     /// The file.
@@ -14,7 +14,7 @@ pub struct OriginRecord {
     pub line: u32,
     /// The column, in characters from 1.
     pub column: u32,
-    /// The top-level key of that file it stands under.
+    /// The top-level key above it in that file.
     pub key: Option<String>,
 }
 
@@ -66,15 +66,15 @@ fn collect(
     }
 }
 
-/// Returns where the value of an entry was written: for a list or mapping at its key, unless an
-/// alias or a reference took it from elsewhere.
+/// Returns the origin of an entry's value: for a list or mapping that of its key, unless the value
+/// comes from another part by an alias or a reference.
 pub(super) fn of_entry<'o>(entry: &Entry, origins: &'o Origins) -> Option<Origin<'o>> {
     let is_scalar = !matches!(
         entry.value.kind,
         Kind::Mapping(_) | Kind::Sequence(_) | Kind::Null
     );
-    let is_elsewhere = !is_same_part(entry.key_span, entry.value.span, origins);
-    let span = if is_elsewhere || is_scalar {
+    let is_from_other_part = !is_same_part(entry.key_span, entry.value.span, origins);
+    let span = if is_from_other_part || is_scalar {
         entry.value.span
     } else {
         entry.key_span
@@ -82,7 +82,7 @@ pub(super) fn of_entry<'o>(entry: &Entry, origins: &'o Origins) -> Option<Origin
     origins.of(span)
 }
 
-/// Returns whether two places stand under the same key of one file.
+/// Returns whether two spans are under the same top-level key of one file.
 pub(super) fn is_same_part(one: Span, other: Span, origins: &Origins) -> bool {
     let key = |span: Span| origins.of(span).map(|origin| origin.key);
     one.file == other.file && key(one) == key(other)

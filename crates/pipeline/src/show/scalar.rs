@@ -1,8 +1,8 @@
 use std::fmt::Write as _;
 use yaml::reads_as_text;
 
-/// Returns text as a value or key on one line, quoted wherever some reader of YAML would take it for
-/// anything but this text.
+/// Returns text as a value or key on one line, quoted if any YAML reader could read it as something
+/// else.
 pub(super) fn inline(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -30,14 +30,13 @@ pub(super) fn inline(text: &str) -> String {
     quoted + "\""
 }
 
-/// Returns text as a literal block, header and lines apart, when it has several lines and can be
-/// one.
+/// Returns text of several lines as the header and lines of a literal block, if it can be one.
 pub(super) fn block(text: &str) -> Option<(&'static str, Vec<&str>)> {
     let body = text.trim_end_matches('\n');
     let breaks = text.len() - body.len();
     let first_fits = !text.starts_with([' ', '\n', '\t']);
-    // A body that ends with blanks would end with a line of blanks alone, which readers drop.
-    let fits = text.contains('\n')
+    // Readers drop lines of blanks alone.
+    let can_be_block = text.contains('\n')
         && !body.is_empty()
         && first_fits
         && !body
@@ -46,7 +45,7 @@ pub(super) fn block(text: &str) -> Option<(&'static str, Vec<&str>)> {
         && !text
             .chars()
             .any(|c| c != '\n' && c != '\t' && must_escape(c));
-    if !fits {
+    if !can_be_block {
         return None;
     }
     let header = match breaks {
@@ -59,12 +58,12 @@ pub(super) fn block(text: &str) -> Option<(&'static str, Vec<&str>)> {
     Some((header, lines))
 }
 
-/// Returns whether the text is read as itself without quotes, in all versions of YAML.
+/// Returns whether the text needs no quotes in any version of YAML.
 fn is_plain(text: &str) -> bool {
     let first_fits = |c: char| {
         c.is_alphabetic()
             || matches!(c, '_' | '.' | '/' | '$' | '(' | '^' | '~')
-            || (c.is_ascii_digit() && is_no_number(text))
+            || (c.is_ascii_digit() && cannot_be_number(text))
     };
     let Some(first) = text.chars().next() else {
         return false;
@@ -81,15 +80,15 @@ fn is_plain(text: &str) -> bool {
         && reads_as_text(text)
 }
 
-/// Returns whether no reader can take the text for a number or a time: it has a letter that neither
-/// is written with.
-fn is_no_number(text: &str) -> bool {
+/// Returns whether no reader can read the text as a number or a time, because it has a letter that
+/// occurs in neither.
+fn cannot_be_number(text: &str) -> bool {
     let letters = |c: char| c.is_alphabetic() && !"abcdefABCDEFxXoOtTzZ".contains(c);
     text.contains(letters)
 }
 
-/// Returns whether the character has to be written by its number: it would end the line, act on a
-/// terminal, or not be read by everybody.
+/// Returns whether the character needs an escape: it would end the line, control a terminal, or not
+/// be accepted by all readers.
 fn must_escape(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_quoted_where_it_would_be_read_as_something_else() {
+    fn ambiguous_text_is_quoted() {
         let check = |text: &str, expect: &str| assert_eq!(inline(text), expect, "of {text:?}");
         for plain in [
             "make test",
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_several_lines_is_a_block_where_it_can_be_one() {
+    fn text_of_several_lines_is_a_literal_block_if_possible() {
         let header = |text| block(text).map(|(header, _)| header);
         assert_eq!(header("a\nb"), Some("|-"));
         assert_eq!(header("a\n\n  b\n"), Some("|"));

@@ -4,15 +4,15 @@ use crate::{Origin, Origins};
 use yaml::source::Span;
 use yaml::{Entry, Kind, Node};
 
-/// Longer keys are not read on one line with their values.
+/// Readers refuse longer keys on one line with their values.
 const LONGEST_KEY: usize = 1_000;
 
-/// What stands behind the values.
+/// The comments after values.
 #[derive(Debug, Clone, Copy)]
 pub enum Comments<'o> {
     /// Nothing.
     None,
-    /// Where each value was written.
+    /// The origin of each value.
     Origins(&'o Origins),
 }
 
@@ -42,12 +42,12 @@ struct Writer<'o> {
 }
 
 impl Writer<'_> {
-    /// Writes what is in a mapping or list, each entry on lines of its own.
+    /// Writes the entries of a mapping or list, each on its own lines.
     fn children(&mut self, node: &Node, indent: usize) {
         match &node.kind {
             Kind::Mapping(entries) => {
                 for (number, (key, entry)) in entries.iter().enumerate() {
-                    // Parts of the file stand apart from each other.
+                    // A blank line separates top-level entries.
                     if indent == 0 && number > 0 {
                         self.out.push('\n');
                     }
@@ -65,7 +65,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a key and its value; the line is indented already.
+    /// Writes a key and its value on a line that is already indented.
     fn entry(&mut self, key: &str, entry: &Entry, indent: usize) {
         let written = if entry.key_is_text {
             inline(key)
@@ -89,12 +89,12 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes an item of a list; a comment says where it is from if not from where the list is.
+    /// Writes an item of a list, with a comment if its origin differs from the list's.
     fn item(&mut self, list: Span, item: &Node, indent: usize) {
         self.out.push_str("- ");
         let origin = self.origins.and_then(|origins| {
-            let is_from_elsewhere = !is_same_part(list, item.span, origins);
-            is_from_elsewhere.then(|| origins.of(item.span))?
+            let is_from_other_part = !is_same_part(list, item.span, origins);
+            is_from_other_part.then(|| origins.of(item.span))?
         });
         let comment = comment(origin);
         match &item.kind {
@@ -121,7 +121,7 @@ impl Writer<'_> {
     }
 
     /// Writes the rest of a line, and for a block the lines below it; returns whether entries or
-    /// items are to follow.
+    /// items must follow.
     fn value(&mut self, node: &Node, indent: usize, comment: &str) -> bool {
         let text = match &node.kind {
             Kind::Mapping(entries) if !entries.is_empty() => return self.open(comment),
@@ -177,7 +177,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns a key in a list on one line.
+/// Returns a key for a list on one line.
 fn flow(text: &str) -> String {
     let written = inline(text);
     if written == text && text.contains([',', '[', ']', '{', '}', ':']) {
@@ -186,7 +186,7 @@ fn flow(text: &str) -> String {
     written
 }
 
-/// Returns the comment that tells of an origin, with the blank before it.
+/// Returns the comment with an origin, including the spaces before it.
 fn comment(origin: Option<Origin<'_>>) -> String {
     let Some(origin) = origin else {
         return String::new();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_says_where_it_was_written() {
+    fn every_value_has_its_origin_as_a_comment() {
         let text = "\
 .base: &base
   image: ruby
@@ -276,7 +276,7 @@ job:
         assert_eq!(again.to_json(), root.to_json());
     }
 
-    /// Returns values that consist of what YAML is fond of.
+    /// Generates values from text that is special in YAML.
     fn values() -> impl Strategy<Value = Value> {
         let odd = "(yes|no|0755|1e3|12:30|2024-01-02|~|null|<<|\\.inf|[a-c:#\\-'\"\\\\ \n\t{}\\[\\],&*!|>%@`?=.0-9é日\u{7}\u{85}\u{2028}\u{feff}\r]){0,6}";
         let text = prop_oneof![
@@ -294,13 +294,13 @@ job:
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
                 prop::collection::vec((odd, inner), 0..5)
-                    .prop_map(|entries| entries.into_iter().filter(is_no_merge).collect()),
+                    .prop_map(|entries| entries.into_iter().filter(is_not_merge_key).collect()),
             ]
         })
     }
 
-    /// A merge key is gone from a tree that was loaded.
-    fn is_no_merge((key, _): &(String, Value)) -> bool {
+    /// Excludes merge keys, which loading resolves.
+    fn is_not_merge_key((key, _): &(String, Value)) -> bool {
         key != "<<"
     }
 
@@ -338,7 +338,7 @@ job:
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
-        fn what_is_written_is_read_as_the_same(value in values()) {
+        fn printed_values_read_back_the_same(value in values()) {
             let (some, origins) = loaded("job:\n  script: x\n");
             let value = json!({ "job": value });
             let root = node(&value, some.span);
@@ -353,7 +353,7 @@ job:
     }
 
     #[test]
-    fn keys_that_do_not_fit_on_a_line_are_read_back() {
+    fn long_keys_read_back_the_same() {
         let value = json!({ "job": { "k ".repeat(2_000): { "a": [1] } } });
         let (some, _) = loaded("job: 1\n");
         let root = node(&value, some.span);

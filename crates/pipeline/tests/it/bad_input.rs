@@ -80,7 +80,7 @@ fn a_job_without_commands() {
     2 |   scirpt: make
       |   ^^^^^^
       |
-      = help: `scirpt` is no keyword; did you mean `script`?
+      = help: `scirpt` is not a keyword; did you mean `script`?
     ");
     insta::assert_snapshot!(errors("build:\n  stage: build\n"), @r"
     error[missing-script]: jobs:build config should implement the script:, run:, or trigger: keyword
@@ -110,7 +110,7 @@ fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
       |
     1 | job: {script: x, scripts: y, imgae: z}
       |                  ^^^^^^^
-      |                              ----- unknown, too
+      |                              ----- also unknown
       |
       = help: `scripts`: did you mean `script`?
               `imgae`: did you mean `image`?
@@ -122,7 +122,7 @@ fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
     3 |     - echo a: b
       |       ^^^^^^^^^
       |
-      = help: put quotes around a text that holds `: `
+      = help: put quotes around a text that contains `: `
     ");
     insta::assert_snapshot!(errors("job: {script: x, when: on_sucess}\n"), @r"
     error[invalid-value]: jobs:job when should be one of: on_success, on_failure, always, manual, delayed
@@ -140,7 +140,7 @@ fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
     1 | job: {script: x, retry: {max: 3, when: script_failed}}
       |                               ^
       |
-      = help: GitLab tries a job again at most 2 times
+      = help: GitLab retries a job at most 2 times
     error[invalid-value]: retry when names the unknown failure `script_failed`
      --> .gitlab-ci.yml:1:40
       |
@@ -175,7 +175,7 @@ fn names_that_lead_nowhere() {
     insta::assert_snapshot!(
         errors("a: {script: x, needs: [b]}\nb: {script: x, needs: [c]}\nc: {script: x, needs: [a]}\n"),
         @r"
-    error[needs-cycle]: The pipeline has circular dependencies: the jobs need each other in a circle: a -> b -> c -> a
+    error[needs-cycle]: The pipeline has circular dependencies: the jobs need each other in a cycle: a -> b -> c -> a
      --> .gitlab-ci.yml:1:24
       |
     1 | a: {script: x, needs: [b]}
@@ -211,7 +211,7 @@ fn what_an_included_file_could_define_is_not_missed() {
     3 | include: other.yml
       |          ^^^^^^^^^
       |
-      = help: what it might define is not reported as missing
+      = help: anything it may define is not reported as missing
     ");
     for text in [
         "include: [a.yml]\nadd-to-it: {tags: [x]}",
@@ -248,12 +248,12 @@ fn variable_names_no_process_could_get() {
 #[test]
 fn texts_no_process_could_get() {
     insta::assert_snapshot!(errors("variables: {A: \"x\\0\"}\njob:\n  script: [\"echo a\\0b\"]\n"), @r#"
-    error[nul-character]: the text holds a NUL character, which no process can be given
+    error[nul-character]: the text contains a NUL character, which no process can be given
      --> .gitlab-ci.yml:1:16
       |
     1 | variables: {A: "x\0"}
       |                ^^^^^
-    error[nul-character]: the text holds a NUL character, which no process can be given
+    error[nul-character]: the text contains a NUL character, which no process can be given
      --> .gitlab-ci.yml:3:12
       |
     3 |   script: ["echo a\0b"]
@@ -273,7 +273,7 @@ fn texts_no_process_could_get() {
 #[test]
 fn job_names_that_cannot_be() {
     insta::assert_snapshot!(errors("\"a\\nb\": {script: x}\n"), @r#"
-    error[invalid-job-name]: jobs:a\nb name holds a line break or NUL
+    error[invalid-job-name]: jobs:a\nb name contains a line break or NUL
      --> .gitlab-ci.yml:1:1
       |
     1 | "a\nb": {script: x}
@@ -309,7 +309,7 @@ fn job_names_that_cannot_be() {
 #[test]
 fn a_file_that_is_far_too_large() {
     let text = "#".repeat(40 << 20);
-    insta::assert_snapshot!(errors(&text), @"error[file-too-large]: .gitlab-ci.yml has more than 33554432 bytes, and no more are read");
+    insta::assert_snapshot!(errors(&text), @"error[file-too-large]: .gitlab-ci.yml is larger than the limit of 33554432 bytes");
 }
 
 #[test]

@@ -1,13 +1,14 @@
-//! What a local run does not honour: the same for `lint`, for `run` and on the page.
+//! Keywords that a local run does not support: `lint`, `run` and the page agree.
 
 use crate::plans::resolve;
-use pipeline::parity::{Class, Row, check_job, diagnose, page, table};
+use pipeline::parity::{Class, Row, check_job, diagnose, file_keywords, job_keywords};
 use pipeline::{Checked, Diagnostic, Pipeline};
+use std::fmt::Write as _;
 use std::path::Path;
 use yaml::diagnostic::Severity;
 
-/// Returns what `lint` says of a file that has no errors.
-fn findings(text: &str) -> Vec<Diagnostic> {
+/// Returns the local-run diagnostics that `lint` reports for a file without errors.
+fn reported(text: &str) -> Vec<Diagnostic> {
     let Checked {
         value,
         mut diagnostics,
@@ -21,14 +22,14 @@ fn findings(text: &str) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// Returns the keywords that `lint` speaks of, each as often as it does.
+/// Returns the keywords that `lint` reports, each as often as reported.
 fn keywords_in_file(text: &str) -> Vec<String> {
     let keyword = |message: &str| message.split('`').nth(1).unwrap_or_default().to_owned();
-    let found = findings(text);
+    let found = reported(text);
     found.iter().map(|found| keyword(&found.message)).collect()
 }
 
-/// Checks that a file and the job `j` in it have the same findings.
+/// Checks that the same keywords are reported for a file and for the job `j` in it.
 fn check(text: &str, expect: &[&str]) {
     let mut in_file = keywords_in_file(text);
     let resolved = resolve(text);
@@ -43,7 +44,7 @@ fn check(text: &str, expect: &[&str]) {
 }
 
 #[test]
-fn a_file_and_its_jobs_have_the_same_findings() {
+fn the_same_keywords_are_reported_for_files_and_jobs() {
     check(
         "j: {script: x, retry: 1, needs: [], artifacts: {paths: [a]}}",
         &[],
@@ -94,19 +95,19 @@ fn a_file_and_its_jobs_have_the_same_findings() {
 }
 
 #[test]
-fn what_is_right_in_gitlab_is_no_error_and_is_told_once() {
+fn unsupported_keywords_are_reported_once_and_not_as_errors() {
     let text = "
 .hidden: {services: [h]}
 a: {script: x, services: [a]}
 b: {script: x, services: [b], secrets: {P: {vault: a/b}}}
 c: {script: x, services: [c], tags: [t]}
 ";
-    let found = findings(text);
+    let found = reported(text);
     let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
     insta::assert_snapshot!(messages.join("\n"), @r"
-    `services` (and in 2 more places): the shell executor starts no containers: what a service offers has to be here already; `--executor docker` starts them
-    `secrets`: no store of secrets is asked, so the job would run without them; remove the keyword for local runs and give the variables with `--secret`
-    `tags`: every job runs on this machine, whatever its tags
+    `services` (and in 2 more places): the shell executor starts no containers: the services must already run on this machine; `--executor docker` starts them
+    `secrets`: secrets are not fetched from a store, so the job would run without them; remove the keyword for local runs and pass the variables with `--secret`
+    `tags`: every job runs on this machine, regardless of its tags
     ");
     let lines: Vec<u32> = found.iter().map(|found| found.span.unwrap().line).collect();
     assert_eq!(lines, [3, 4, 5]);
@@ -118,31 +119,32 @@ c: {script: x, services: [c], tags: [t]}
 }
 
 #[test]
-fn a_job_that_would_mean_something_else_is_refused() {
+fn a_job_with_a_keyword_of_class_error_is_refused() {
     let resolved = resolve("j: {script: x, cache: {paths: [a]}, secrets: {P: {vault: a/b}}}");
-    let findings = check_job(&resolved.job("j").unwrap());
-    let errors: Vec<String> = findings
+    let deviations = check_job(&resolved.job("j").unwrap());
+    let errors: Vec<String> = deviations
         .iter()
         .filter(|found| found.class == Class::Error)
-        .map(pipeline::parity::Finding::message)
+        .map(pipeline::parity::Deviation::message)
         .collect();
     assert_eq!(errors.len(), 1);
     assert!(
-        errors[0].starts_with("`secrets`: no store of secrets is asked"),
+        errors[0].starts_with("`secrets`: secrets are not fetched from a store"),
         "{errors:?}"
     );
 }
 
 #[test]
-fn every_row_is_a_sentence_without_its_ends() {
-    // `variables` is a keyword of the file and of its jobs.
+fn texts_of_rows_have_no_capital_and_no_final_dot() {
+    // `variables` is a keyword of both the file and its jobs, with different texts.
+    let table = || file_keywords().iter().chain(job_keywords());
     let mut keywords: Vec<_> = table().map(|row| (row.keyword, row.text)).collect();
-    let fits = |row: &&Row| {
+    let is_plain = |row: &&Row| {
         let starts = row.text.starts_with(|c: char| c.is_lowercase() || c == '`');
         starts && !row.text.ends_with('.')
     };
     let odd: Vec<&str> = table()
-        .filter(|row| !fits(row))
+        .filter(|row| !is_plain(row))
         .map(|row| row.text)
         .collect();
     assert_eq!(odd, [""; 0]);
@@ -152,8 +154,53 @@ fn every_row_is_a_sentence_without_its_ends() {
     assert_eq!(keywords.len(), all);
 }
 
+const HEAD: &str = "\
+# Keywords
+
+<!-- Generated from the table in crates/pipeline/src/parity; the message of its test tells how to update it. -->
+
+Runwright reads every keyword of GitLab's language and refuses what GitLab refuses. A local run cannot do everything
+that a server does, and some features are not implemented yet. This page lists how a local run treats each keyword.
+
+| local | meaning |
+|---|---|
+| yes | The keyword is supported. |
+| note | It concerns only a server and does not affect the job. `runwright lint --notes` shows it. |
+| warning | The job runs without it and may behave differently. `lint` and `run` warn once. |
+| error | The job would do something else, so `run` refuses it before anything starts. Other jobs run. |
+
+None of this makes a file invalid: `lint` exits with 0 if the file has no errors.
+";
+
+/// Returns the page of the guide that shows the table.
+fn page() -> String {
+    let mut page = HEAD.to_owned();
+    push(&mut page, "Whole file", file_keywords());
+    push(&mut page, "Jobs and `default`", job_keywords());
+    page
+}
+
+fn push(page: &mut String, title: &str, rows: &[Row]) {
+    let _ = write!(
+        page,
+        "\n## {title}\n\n| keyword | local | treatment |\n|---|---|---|\n"
+    );
+    let mut rows: Vec<&Row> = rows.iter().collect();
+    rows.sort_by_key(|row| row.keyword);
+    for row in rows {
+        let (keyword, class) = (row.keyword, row.class.as_str());
+        let _ = writeln!(page, "| `{keyword}` | {class} | {}. |", capital(row.text));
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
 #[test]
-fn the_published_page_is_the_table() {
+fn the_published_page_matches_the_table() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/src/keywords.md");
     if std::env::var_os("RUNWRIGHT_WRITE_PAGES").is_some() {
         std::fs::write(&path, page()).unwrap();
@@ -161,7 +208,7 @@ fn the_published_page_is_the_table() {
     let published = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         published == page(),
-        "docs/book/src/keywords.md is not what the table says; make it anew with\n\
+        "docs/book/src/keywords.md does not match the table; update it with\n\
          RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright-pipeline the_published_page"
     );
 }

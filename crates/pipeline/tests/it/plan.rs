@@ -158,7 +158,7 @@ fn what_nothing_is_meant_by_is_refused() {
         },
         expect,
     );
-    let expect = "no job fits `x?*`";
+    let expect = "no job matches `x?*`";
     check(
         Selection {
             manual: names("x?*"),
@@ -326,7 +326,7 @@ fn variables_that_refer_to_each_other_are_refused_when_planning() {
     let text = "a: {script: x, variables: {A: $B, B: $A}}\n";
     let context = PipelineContext::default();
     let error = try_plan(&resolve(text), context, &Selection::default()).unwrap_err();
-    let expect = "`a`: the variables refer to each other in a circle: A -> B -> A";
+    let expect = "`a`: the variables refer to each other in a cycle: A -> B -> A";
     assert_eq!(error.to_string(), expect);
 }
 

@@ -58,8 +58,8 @@ fn leaf(text: &'static str) -> Yield {
     }
 }
 
-/// Returns whether a text fits one of the few patterns there are; `None` for what is no pattern.
-fn fits(pattern: &str, text: &str) -> Option<bool> {
+/// Returns whether a text matches one of the few patterns there are; `None` for what is no pattern.
+fn pattern_matches(pattern: &str, text: &str) -> Option<bool> {
     Some(match pattern {
         "/aB/" => text.contains("aB"),
         "/^a/" => text.starts_with('a'),
@@ -125,9 +125,9 @@ fn is_match(left: &Yield, right: &Yield) -> Option<bool> {
     match right {
         Yield::Boolean(true) if !is_pattern => None,
         Yield::Text(right) if !is_pattern => {
-            Some(fits(right, &text).unwrap_or_else(|| right.contains(&text)))
+            Some(pattern_matches(right, &text).unwrap_or_else(|| right.contains(&text)))
         }
-        Yield::Pattern(pattern) if !is_pattern => fits(pattern, &text),
+        Yield::Pattern(pattern) if !is_pattern => pattern_matches(pattern, &text),
         _ => Some(false),
     }
 }

@@ -6,7 +6,7 @@ use pipeline::repository::{KnownRepository, Paths, Repository, RepositoryError};
 use pipeline::{ResolvedJob, ResolvedPipeline};
 use pipeline_insight::explain::RuleOutcome;
 
-use pipeline::rules::{FileAnswers, RuleContext, examine, first_match};
+use pipeline::rules::{FileConditions, RuleContext, examine, first_match};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const VARIABLES: [(&str, &str); 4] = [
@@ -61,7 +61,7 @@ fn rules(lines: &str) -> ResolvedJob {
     job(&format!("rules:\n{lines}"))
 }
 
-fn context<'c>(files: &'c FileAnswers<'c>) -> RuleContext<'c> {
+fn context<'c>(files: &'c FileConditions<'c>) -> RuleContext<'c> {
     RuleContext {
         variables: &Masking,
         expanded: &Masking,
@@ -76,7 +76,7 @@ fn check(lines: &str, expect: Result<Option<usize>, &str>) {
 
 fn check_in(repository: &dyn Repository, lines: &str, expect: Result<Option<usize>, &str>) {
     let job = rules(lines);
-    let files = FileAnswers::new(repository);
+    let files = FileConditions::new(repository);
     let context = context(&files);
     let found = first_match(job.rules.entries(), &context);
     assert_eq!(
@@ -126,7 +126,7 @@ fn changes_know_their_globs_and_what_nobody_knows() {
 
 #[test]
 fn a_ref_that_is_not_there_is_an_error_if_it_is_asked_for() {
-    let words = "rules:changes:compare_to names `none`, which is no branch, tag or commit here";
+    let words = "rules:changes:compare_to names `none`, which is not a branch, tag or commit here";
     let line = "- changes: {paths: [a], compare_to: none}";
     check(line, Err(words));
     check(&format!("- if: $DIR\n{line}"), Ok(Some(0)));
@@ -214,7 +214,7 @@ fn jobs_that_ask_the_same_ask_once() {
     };
     let asking =
         rules("- changes: ['*.none']\n  exists: [none]\n- exists: [other]\n- exists: [none]");
-    let files = FileAnswers::new(&counting);
+    let files = FileConditions::new(&counting);
     for _ in 0..1000 {
         assert_eq!(
             first_match(asking.rules.entries(), &context(&files)),
@@ -223,7 +223,7 @@ fn jobs_that_ask_the_same_ask_once() {
     }
     assert_eq!(counting.asked.load(Ordering::Relaxed), 2);
     let quick = rules("- if: $DIR\n- changes: [a]");
-    let files = FileAnswers::new(&counting);
+    let files = FileConditions::new(&counting);
     assert_eq!(
         first_match(quick.rules.entries(), &context(&files)),
         Ok(Some(0))
@@ -234,7 +234,7 @@ fn jobs_that_ask_the_same_ask_once() {
 /// Shows what `examine` found, a line for each thing.
 fn shown(job: &ResolvedJob) -> String {
     let repository = repository();
-    let files = FileAnswers::new(&repository);
+    let files = FileConditions::new(&repository);
     let mut lines = Vec::new();
     for verdict in examine(job.rules.entries(), &context(&files)) {
         lines.push(format!("{:?}", verdict.outcome));
@@ -270,10 +270,10 @@ fn an_examination_says_why_each_condition_holds_or_not() {
     Held
       Changes $DIR/*, *.c: Some(true)
         DIR = Some("src")
-        note: `src/a.rs` fits `src/*`
+        note: `src/a.rs` matches `src/*`
       Exists $TOKEN: Some(true)
         TOKEN = Some("[MASKED]")
-        note: a file fits
+        note: a file matches
     NotReached
       If $BASE =~ /^m/: Some(true)
         $BASE =~ /^m/   ("main" =~ /^m/) is true
@@ -293,7 +293,7 @@ fn what_has_no_answer_decides_that_nothing_holds() {
     insta::assert_snapshot!(examined, @"
     Failed
       Changes a compared to none: None
-        note: rules:changes:compare_to names `none`, which is no branch, tag or commit here
+        note: rules:changes:compare_to names `none`, which is not a branch, tag or commit here
     NotReached
     ");
 }
@@ -316,7 +316,7 @@ fn pipeline(source: &str, ref_name: &str) -> PipelineContext {
 /// Checks whether a job with this `only` stays, and whether it goes with it as `except`.
 fn check_policy(pipeline: &PipelineContext, policy: &str, keeps: bool, excludes: bool) {
     let repository = repository();
-    let files = FileAnswers::new(&repository);
+    let files = FileConditions::new(&repository);
     let context = context(&files);
     let job = job(&format!("only: {policy}"));
     let only = job.only.as_ref().unwrap();
@@ -337,7 +337,7 @@ fn check_policy(pipeline: &PipelineContext, policy: &str, keeps: bool, excludes:
 #[test]
 fn refs_name_kinds_of_pipelines_and_refs() {
     let branch = pipeline("push", "feature/x");
-    for fits in [
+    for matching in [
         "branches",
         "push",
         "pushes",
@@ -345,11 +345,21 @@ fn refs_name_kinds_of_pipelines_and_refs() {
         "/^feature/",
         "/^FEAT/i",
     ] {
-        check_policy(&branch, &format!("['{fits}']"), true, true);
-        check_policy(&branch, &format!("['{fits}@group/project']"), true, true);
-        check_policy(&branch, &format!("['{fits}@group/other']"), false, false);
+        check_policy(&branch, &format!("['{matching}']"), true, true);
+        check_policy(
+            &branch,
+            &format!("['{matching}@group/project']"),
+            true,
+            true,
+        );
+        check_policy(
+            &branch,
+            &format!("['{matching}@group/other']"),
+            false,
+            false,
+        );
     }
-    for fits_not in [
+    for other in [
         "tags",
         "feature",
         "merge_requests",
@@ -357,7 +367,7 @@ fn refs_name_kinds_of_pipelines_and_refs() {
         "/^x$/",
         "Branches",
     ] {
-        check_policy(&branch, &format!("['{fits_not}']"), false, false);
+        check_policy(&branch, &format!("['{other}']"), false, false);
     }
     for (source, word) in [
         ("schedule", "schedules"),
@@ -379,8 +389,8 @@ fn names_of_refs_say_nothing_about_merge_requests() {
     let merge_request = pipeline("merge_request_event", "feature");
     check_policy(&merge_request, "[merge_requests]", true, true);
     check_policy(&merge_request, "[merge_request]", true, true);
-    for fits_not in ["branches", "tags", "feature", "/feature/"] {
-        check_policy(&merge_request, &format!("['{fits_not}']"), false, false);
+    for other in ["branches", "tags", "feature", "/feature/"] {
+        check_policy(&merge_request, &format!("['{other}']"), false, false);
     }
 }
 

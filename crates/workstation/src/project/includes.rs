@@ -107,7 +107,7 @@ impl IncludeSource for LocalIncludes {
                 files.map_err(|error| IncludeError::Unreadable(error.to_string()))
             }
             FileHome::Project { .. } => Err(not_fetched()),
-            FileHome::Nowhere => Ok(Paths::default()),
+            FileHome::NoProject => Ok(Paths::default()),
         }
     }
 

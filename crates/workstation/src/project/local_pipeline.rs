@@ -42,7 +42,7 @@ impl LocalPipeline {
         project: &LocalProject,
         options: &PipelineOptions,
     ) -> Result<Checked<Self>, LocalError> {
-        let (checked, _) = Self::read_by(project, options, IncludeRules::Decide)?;
+        let (checked, _) = Self::read_by(project, options, IncludeRules::Evaluate)?;
         Ok(checked)
     }
 

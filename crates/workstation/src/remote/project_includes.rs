@@ -86,7 +86,7 @@ impl<'s> ProjectIncludes<'s> {
 impl IncludeSource for ProjectIncludes<'_> {
     fn paths(&self, home: &FileHome) -> Result<Paths, IncludeError> {
         match home {
-            FileHome::Own | FileHome::Nowhere => self.tree.paths(home),
+            FileHome::Own | FileHome::NoProject => self.tree.paths(home),
             FileHome::Project { .. } => self.outside.elsewhere()?.paths(home),
         }
     }

@@ -56,7 +56,7 @@ impl Vendor {
         if options.elsewhere.fetching != Fetching::Offline {
             options.elsewhere.fetching = Fetching::Refresh;
         }
-        let (checked, outside) = LocalPipeline::read_by(project, &options, IncludeRules::Decide)?;
+        let (checked, outside) = LocalPipeline::read_by(project, &options, IncludeRules::Evaluate)?;
         let (pipeline, diagnostics) = match checked.into_result() {
             Ok(read) => read,
             Err(diagnostics) => {
@@ -74,7 +74,7 @@ impl Vendor {
         if options.elsewhere.fetching == Fetching::Refresh {
             options.elsewhere.fetching = Fetching::Usual;
         }
-        let (all, others) = LocalPipeline::read_by(project, &options, IncludeRules::PassOver)?;
+        let (all, others) = LocalPipeline::read_by(project, &options, IncludeRules::Ignore)?;
         records.extend(others.records().into_iter().filter(Record::is_answered));
         if let Some(all) = &all.value {
             let more = all.notes()?.into_iter();
@@ -119,7 +119,7 @@ impl Vendor {
         options.elsewhere.unlocked = false;
         options.elsewhere.prefer_api = false;
         options.elsewhere.fetching = Fetching::Offline;
-        let (checked, outside) = LocalPipeline::read_by(project, &options, IncludeRules::Decide)?;
+        let (checked, outside) = LocalPipeline::read_by(project, &options, IncludeRules::Evaluate)?;
         let read = checked.into_result();
         let mut records = outside.records();
         if let Ok((pipeline, _)) = &read {
@@ -127,7 +127,7 @@ impl Vendor {
             records = pipeline.asked_elsewhere();
             records.extend(asked_by_rules(pipeline)?);
         }
-        let (_, others) = LocalPipeline::read_by(project, &options, IncludeRules::PassOver)?;
+        let (_, others) = LocalPipeline::read_by(project, &options, IncludeRules::Ignore)?;
         // What only other situations need and could not be had was not locked either.
         records.extend(others.records().into_iter().filter(Record::is_answered));
         let questions: Vec<Question> = records.into_iter().map(|it| it.question).collect();

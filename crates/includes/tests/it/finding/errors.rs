@@ -89,11 +89,11 @@ fn what_names_no_file_is_never_asked_for() {
     let library = Arc::new(Scripted::new(&[]));
     let elsewhere = elsewhere(&library);
     let nowhere = IncludeRequest {
-        from: FileHome::Nowhere,
+        from: FileHome::NoProject,
         ..component("own/g/p/c@1")
     };
     let local = IncludeRequest {
-        from: FileHome::Nowhere,
+        from: FileHome::NoProject,
         location: IncludeLocation::Local {
             path: "x.yml".to_owned(),
         },

@@ -134,7 +134,7 @@ fn pages_and_templates_live_nowhere() {
         found
             .iter()
             .flatten()
-            .all(|it| it.home == FileHome::Nowhere)
+            .all(|it| it.home == FileHome::NoProject)
     );
     assert_eq!(texts(found), ["a", "a, kept", "template"]);
 }

@@ -2,10 +2,10 @@ use super::{Phase, Values};
 use crate::context::{PipelineContext, RefKind};
 use crate::slug::slug;
 
-/// How many bytes of a commit's message a variable holds.
+/// The maximum number of bytes of a commit message in a variable.
 const LONGEST_MESSAGE: usize = 100_000;
 
-/// Adds what is known of the commit and its branch or tag.
+/// Adds the variables of the commit and its branch or tag.
 pub(super) fn add(context: &PipelineContext, values: &mut Values) {
     let commit = &context.commit;
     let message = cut(&commit.message, LONGEST_MESSAGE);
@@ -35,7 +35,7 @@ pub(super) fn add(context: &PipelineContext, values: &mut Values) {
     add("CI_COMMIT_TIMESTAMP", &commit.timestamp);
 }
 
-/// Returns the start of a text, at most so many bytes.
+/// Returns the start of a text, at most `longest` bytes.
 pub(super) fn cut(text: &str, longest: usize) -> &str {
     &text[..text.floor_char_boundary(longest)]
 }

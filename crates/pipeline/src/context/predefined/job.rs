@@ -6,7 +6,7 @@ use executor_core::variable::{JobVariable, JobVariables};
 use std::borrow::Cow;
 
 impl PipelineContext {
-    /// Returns the predefined variables of one job that is going to run.
+    /// Returns the predefined variables of a job that will run.
     pub fn job_variables(
         &self,
         job: &JobDefinition,
@@ -25,14 +25,14 @@ impl PipelineContext {
         if !self.git.repo_url.is_empty() {
             let url = JobVariable {
                 raw: true,
-                // The address may hold a token.
+                // The URL may contain a token.
                 public: false,
                 ..JobVariable::public("CI_REPOSITORY_URL", self.git.repo_url.expose())
             };
             values.push(Phase::Job, url);
         }
         if let Some(image) = &job.image {
-            // Unlike the others it may hold references: GitLab puts in what the file says.
+            // Unlike the others it may contain references: GitLab uses the text of the file.
             let image = JobVariable::public("CI_JOB_IMAGE", image.name.clone());
             values.push(Phase::Pipeline, image);
         }
@@ -42,13 +42,13 @@ impl PipelineContext {
         values.into_variables()
     }
 
-    /// Returns how long a job may take, in seconds.
+    /// Returns the timeout of a job, in seconds.
     pub(crate) fn timeout_of(&self, job: &JobDefinition) -> u64 {
         job.timeout_seconds.unwrap_or(self.job_timeout.as_secs())
     }
 }
 
-/// The variables that follow from a job's definition alone.
+/// The variables derived from a job's definition alone.
 const NAMES: [&str; 7] = [
     "CI_JOB_NAME",
     "CI_JOB_NAME_SLUG",
@@ -59,8 +59,8 @@ const NAMES: [&str; 7] = [
     "CI_JOB_MANUAL",
 ];
 
-/// Returns the value of one of the variables that follow from a job's definition alone, which
-/// `rules` see too.
+/// Returns the value of a variable derived from a job's definition alone, which is visible to
+/// `rules` too.
 pub fn job_value<'j>(job: &'j JobDefinition, name: &str) -> Option<Cow<'j, str>> {
     let is_manual = matches!(job.when, When::Manual | When::Delayed);
     Some(match name {
@@ -75,7 +75,7 @@ pub fn job_value<'j>(job: &'j JobDefinition, name: &str) -> Option<Cow<'j, str>>
     })
 }
 
-/// Returns a job's name without the endings that `parallel` gave it.
+/// Returns a job's name without the suffixes from `parallel`.
 pub fn group_name(name: &str) -> &str {
     let mut name = name;
     for _ in 0..3 {
@@ -85,13 +85,13 @@ pub fn group_name(name: &str) -> &str {
     name
 }
 
-/// `build: [a, b]` without `: [a, b]`.
+/// Strips `: [a, b]` from `build: [a, b]`.
 fn without_values(name: &str) -> Option<&str> {
     let (before, _) = name.strip_suffix(']')?.rsplit_once(" [")?;
     Some(before.strip_suffix(':').unwrap_or(before))
 }
 
-/// `build 1/2` without ` 1/2`.
+/// Strips ` 1/2` from `build 1/2`.
 fn without_count(name: &str) -> Option<&str> {
     let (before, count) = name.rsplit_once(' ')?;
     let (index, total) = count.split_once('/')?;
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn group_names_lose_what_parallel_added() {
+    fn group_names_have_no_suffix_from_parallel() {
         let check = |name: &str, expect: &str| assert_eq!(group_name(name), expect);
         check("test 1/2", "test");
         check("build: [a, b]", "build");

@@ -1,10 +1,10 @@
 use super::{Phase, Values, commit};
 use crate::context::{MergeRequest, MergeRequestEvent, PipelineContext};
 
-/// How many characters of its description a variable holds.
+/// The maximum number of characters of its description in a variable.
 const LONGEST_DESCRIPTION: usize = 2_700;
 
-/// Adds what is known of the merge request.
+/// Adds the variables of the merge request.
 pub(super) fn add(context: &PipelineContext, values: &mut Values) {
     let Some(request) = &context.merge_request else {
         return;
@@ -52,7 +52,7 @@ fn add_branches(
     add: &mut impl FnMut(&str, String),
 ) {
     let (source, target) = (&request.source, &request.target);
-    // Where nothing is merged for the pipeline, the commits are those everybody knows.
+    // GitLab sets the commits only if the pipeline runs for a merge result.
     let sha = |sha: &str| match request.event {
         MergeRequestEvent::Detached => String::new(),
         MergeRequestEvent::MergedResult | MergeRequestEvent::MergeTrain => sha.to_owned(),
@@ -69,7 +69,7 @@ fn add_branches(
     add("SOURCE_PROJECT_URL", context.url_of(project));
 }
 
-/// Returns the start of a description, and whether there is more.
+/// Returns the start of a description, and whether it was truncated.
 fn description(text: &str) -> (&str, bool) {
     let end = text.char_indices().nth(LONGEST_DESCRIPTION);
     let start = end.map_or(text, |(end, _)| commit::cut(text, end));

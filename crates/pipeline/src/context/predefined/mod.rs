@@ -1,7 +1,7 @@
-//! The variables GitLab defines for every pipeline and job, a file for each noun.
+//! The variables GitLab defines for every pipeline and job, one file for each noun.
 //!
-//! They come in three phases: those known before the pipeline is there are all that `include` can
-//! see, those of the pipeline are there for `rules` too, and the rest only a job knows that runs.
+//! They become available in three phases: some before the pipeline exists, which `include` can see;
+//! some with the pipeline, which `rules` can see too; and the rest only in running jobs.
 
 mod commit;
 mod job;
@@ -21,14 +21,14 @@ use super::{GivenVariable, PipelineContext};
 use executor_core::variable::JobVariables;
 
 impl PipelineContext {
-    /// Returns the predefined variables every job of the pipeline sees, with its ids.
+    /// Returns the predefined variables of all jobs of the pipeline, including its ids.
     ///
-    /// What only the runner knows (directories, its own name, the job's state) it adds itself.
+    /// The runner adds those that only it knows (directories, its own name, the job's state).
     pub fn pipeline_variables(&self) -> JobVariables {
         self.predefined(Phase::Job)
     }
 
-    /// Returns the predefined variables that are known in a phase, the same for all jobs.
+    /// Returns the predefined variables of all jobs that are available in a phase.
     pub fn predefined(&self, phase: Phase) -> JobVariables {
         let mut values = Values::until(phase);
         values.add(Phase::PrePipeline, "CI", "true");
@@ -44,10 +44,10 @@ impl PipelineContext {
         values.into_variables()
     }
 
-    /// Returns what can be known before there is a pipeline: the variables that `include` and its
-    /// rules see.
+    /// Returns the variables available before the pipeline exists, which `include` and its rules
+    /// see.
     ///
-    /// Variables that belong to an environment are not among them, as no job is known yet.
+    /// Variables limited to an environment are not among them, because no job is known yet.
     pub fn pre_pipeline_variables(&self) -> JobVariables {
         let mut variables = self.predefined(Phase::PrePipeline);
         let given = self.given_for(None).into_iter();
@@ -55,18 +55,18 @@ impl PipelineContext {
         variables
     }
 
-    /// Returns the given variables that jobs of an environment get, or jobs without one: lowest
+    /// Returns the outside variables for jobs of an environment, or for jobs without one; lowest
     /// precedence first.
     ///
-    /// Within a level, what the user gives here wins over what a GitLab has, and an inner group's
-    /// over an outer one's; of the rest that one wins whose scope says more.
+    /// Within a level, variables the user sets locally override those of a GitLab, and those of an
+    /// inner group those of an outer one; otherwise the more specific scope wins.
     pub fn given_for(&self, environment: Option<&str>) -> Vec<&GivenVariable> {
         let is_open = |given: &&GivenVariable| !given.is_protected || self.commit.is_protected;
-        let fitting = self.given.iter().filter(is_open);
-        let fitting = fitting.filter_map(|given| Some((given.fit(environment)?, given)));
-        let mut fitting: Vec<_> = fitting.collect();
-        fitting.sort_by_key(|(fit, given)| (given.level, given.nearness(), *fit));
-        fitting.into_iter().map(|(_, given)| given).collect()
+        let matching = self.given.iter().filter(is_open);
+        let matching = matching.filter_map(|given| Some((given.scope_match(environment)?, given)));
+        let mut matching: Vec<_> = matching.collect();
+        matching.sort_by_key(|(specificity, given)| (given.level, given.nearness(), *specificity));
+        matching.into_iter().map(|(_, given)| given).collect()
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn pipelines_describe_server_project_and_commit() {
+    fn variables_describe_server_project_and_commit() {
         let variables = context().pipeline_variables();
         check(&variables, "CI", Some("true"));
         check(&variables, "CI_SERVER_HOST", Some("git.example"));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn pipelines_describe_what_scripts_ask_the_server_for() {
+    fn variables_describe_server_details_and_truncation() {
         let mut context = context();
         context.server_url.push('/');
         context.created_at = "2026-01-02T03:04:05.987Z".parse().unwrap();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_has_an_image_and_a_repository_only_when_there_is_one() {
+    fn image_and_repository_are_set_only_if_present() {
         let mut context = context();
         let mut job = JobDefinition::default();
         let variables = context.job_variables(&job, JobId(3), None);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn given_variables_win_by_level_then_scope_then_place() {
+    fn precedence_is_by_level_then_scope() {
         let given = |level: Level, scope: &str, value: &str| GivenVariable {
             scope: scope.to_owned(),
             ..GivenVariable::of_option("--x", level, JobVariable::public("A", value))
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_wins_over_his_gitlab_within_a_level() {
+    fn local_variables_override_those_of_gitlab_within_a_level() {
         let here = |level: Level, scope: &str, value: &str| GivenVariable {
             scope: scope.to_owned(),
             ..GivenVariable::of_option("--x", level, JobVariable::public("A", value))
@@ -237,7 +237,7 @@ mod tests {
         ];
         for (at, strongest) in table.iter().enumerate() {
             let mut context = context();
-            // The order in which they are given says nothing.
+            // The order of the list has no effect.
             context.given = table[..=at].to_vec();
             context.given.reverse();
             let list = context.given_for(Some("production"));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_request_has_no_branch_of_its_own() {
+    fn a_merge_request_pipeline_has_no_branch_variable() {
         let mut context = context();
         context.source = "merge_request_event".to_owned();
         context.merge_request = Some(MergeRequest {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn each_phase_knows_more_than_the_one_before() {
+    fn later_phases_have_more_variables() {
         let context = context();
         let known = |phase, name: &str| context.predefined(phase).get(name).is_some();
         assert!(known(Phase::PrePipeline, "CI_COMMIT_BRANCH"));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_tells_of_itself() {
+    fn variables_describe_the_environment() {
         let definition = EnvironmentDefinition {
             url: Some("https://$CI_ENVIRONMENT_SLUG.x".to_owned()),
             ..EnvironmentDefinition::named("review/$X")

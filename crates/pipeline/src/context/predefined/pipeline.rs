@@ -1,7 +1,7 @@
 use super::{Phase, Values};
 use crate::context::PipelineContext;
 
-/// Adds what is known of the pipeline and of who started it.
+/// Adds the variables of the pipeline and of the user who started it.
 pub(super) fn add(context: &PipelineContext, values: &mut Values) {
     let url = format!("{}/-/pipelines/{}", context.project_url(), context.id);
     let created = format!("{:.0}", context.created_at);

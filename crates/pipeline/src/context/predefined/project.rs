@@ -2,7 +2,7 @@ use super::{Phase, Values};
 use crate::context::PipelineContext;
 use crate::slug::slug;
 
-/// Adds what is known of the project and where its pipeline file is.
+/// Adds the variables of the project and its pipeline file.
 pub(super) fn add(context: &PipelineContext, values: &mut Values) {
     let project = &context.project;
     let namespace = project.namespace();
@@ -35,9 +35,9 @@ pub(super) fn add(context: &PipelineContext, values: &mut Values) {
     add("CI_DEFAULT_BRANCH", project.default_branch.clone());
 }
 
-/// Names the pipeline's file on its server; two slashes part the project from the path in it.
+/// Returns the URI of the pipeline file; `//` separates the project from the path in it.
 fn config_ref_uri(context: &PipelineContext) -> String {
     let url = context.project_url();
-    let place = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-    format!("{place}//{}@{}", context.config_path, context.ref_path())
+    let project = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+    format!("{project}//{}@{}", context.config_path, context.ref_path())
 }

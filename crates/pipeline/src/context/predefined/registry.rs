@@ -2,10 +2,10 @@ use super::server::Address;
 use super::{Phase, Values};
 use crate::context::PipelineContext;
 
-/// The server whose registry and pages are known.
+/// The server with its own pages domain.
 const GITLAB: &str = "gitlab.com";
 
-/// Adds where images and pages of the project are.
+/// Adds the variables of the project's registry and pages.
 pub(super) fn add(context: &PipelineContext, values: &mut Values) {
     let address = Address::of(context);
     let mut add = |name: &str, value: String| values.add(Phase::PrePipeline, name, value);
@@ -43,7 +43,7 @@ pub(super) fn add(context: &PipelineContext, values: &mut Values) {
         });
     let (group, rest) = path.split_once('/').unwrap_or((&path, ""));
     let hostname = format!("{group}.{domain}");
-    // The project that is called like its own address has the address alone.
+    // A project named like its host is served at the root.
     let end = if rest.is_empty() || rest == hostname {
         String::new()
     } else {

@@ -1,15 +1,15 @@
 use super::{Phase, Values};
 use crate::context::PipelineContext;
 
-/// The GitLab whose behaviour is followed (`CI_SERVER_VERSION`): scripts that ask for a version get
-/// the same answer wherever the pipeline runs.
+/// The version of GitLab whose behavior is implemented (`CI_SERVER_VERSION`), so that scripts see
+/// the same version wherever the pipeline runs.
 const VERSION: [&str; 3] = ["18", "11", "0"];
 
-/// The parts of the server's address.
+/// The parts of the server's URL.
 pub(super) struct Address<'c> {
     pub(super) url: &'c str,
     pub(super) protocol: &'c str,
-    /// The host, with the port where the address names one.
+    /// The host, with the port if the URL has one.
     pub(super) fqdn: &'c str,
     pub(super) host: &'c str,
     pub(super) port: &'c str,
@@ -35,7 +35,7 @@ impl<'c> Address<'c> {
     }
 }
 
-/// Adds what is known of the server.
+/// Adds the variables of the server.
 pub(super) fn add(context: &PipelineContext, values: &mut Values) {
     let Address {
         url,

@@ -1,7 +1,7 @@
 use super::{Phase, Values};
 use crate::context::PipelineContext;
 
-/// Adds what is known of the schedule, call, pipeline, chat or pull request that started the
+/// Adds the variables of the schedule, call, pipeline, chat or pull request that started the
 /// pipeline.
 pub(super) fn add(context: &PipelineContext, values: &mut Values) {
     use Phase::{Job, Pipeline, PrePipeline};

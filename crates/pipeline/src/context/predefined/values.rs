@@ -1,41 +1,41 @@
 use executor_core::variable::{JobVariable, JobVariables};
 
-/// When a predefined variable is known.
+/// The phase from which on a predefined variable is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// Before there is a pipeline: `include` sees it.
+    /// Before the pipeline exists: visible to `include`.
     PrePipeline,
-    /// As soon as there is a pipeline: `rules` see it.
+    /// Once the pipeline exists: visible to `rules`.
     Pipeline,
-    /// Only in a job that runs, like ids and tokens.
+    /// Only in running jobs, like ids and tokens.
     Job,
 }
 
-/// Names and values in the order they are defined, as far as a phase knows them.
+/// The variables available in a phase, in the order of their definition.
 pub(in crate::context) struct Values {
     phase: Phase,
     list: Vec<JobVariable>,
 }
 
 impl Values {
-    /// Returns an empty list that takes what is known in `phase`.
+    /// Returns an empty list of the variables available in `phase`.
     pub(in crate::context) fn until(phase: Phase) -> Self {
         let list = Vec::new();
         Self { phase, list }
     }
 
-    /// Adds a variable that is known from `phase` on.
+    /// Adds a variable that is available from `phase` on.
     pub(in crate::context) fn add(&mut self, phase: Phase, name: &str, value: impl Into<String>) {
         if phase <= self.phase {
             self.list.push(JobVariable {
-                // A commit message is data: `$HOME` in it is no reference.
+                // The value is data: `$HOME` in a commit message is not a reference.
                 raw: true,
                 ..JobVariable::public(name, value)
             });
         }
     }
 
-    /// Adds a variable that is known from `phase` on, if there is a value.
+    /// Adds a variable that is available from `phase` on, if there is a value.
     pub(in crate::context) fn add_some(
         &mut self,
         phase: Phase,
@@ -47,7 +47,7 @@ impl Values {
         }
     }
 
-    /// Adds a variable as it is.
+    /// Adds a variable unchanged.
     pub(in crate::context) fn push(&mut self, phase: Phase, variable: JobVariable) {
         if phase <= self.phase {
             self.list.push(variable);

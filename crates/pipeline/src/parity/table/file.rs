@@ -2,53 +2,53 @@ use crate::parity::Row;
 
 /// The keywords of the top level.
 pub(super) static ROWS: [Row; 16] = [
-    Row::honoured(
-        "default",
-        "jobs take from it what they do not say themselves",
-    ),
-    Row::honoured(
+    Row::supported("default", "jobs inherit keywords from it"),
+    Row::supported(
         "include:local",
-        "files of the project are read, globs and rules too",
+        "files of the project are read, with globs and rules",
     ),
-    Row::honoured(
+    Row::supported(
         "include:component",
-        "versions are found among the tags of its project, published in a catalogue or not",
+        "versions are the tags of its project, whether or not published in a catalog",
     ),
-    Row::honoured(
+    Row::supported(
         "include:project",
-        "files are read through GitLab's API, else by Git",
+        "files are read through GitLab's API, or else with git",
     ),
-    Row::honoured(
+    Row::supported(
         "include:remote",
         "files are fetched without a token, from public addresses unless the settings allow more",
     ),
-    Row::honoured(
+    Row::supported(
         "include:template",
-        "those of gitlab.com are read, unless the settings say where others are",
+        "those of gitlab.com are read, unless the settings name another source",
     ),
-    Row::honoured("spec:inputs", "values are given with `--input NAME=VALUE`"),
-    Row::honoured("stages", "they order the jobs"),
-    Row::honoured("variables", "also `options`, `description` and `expand`"),
-    Row::honoured(
+    Row::supported("spec:inputs", "pass values with `--input NAME=VALUE`"),
+    Row::supported("stages", "they order the jobs"),
+    Row::supported("variables", "also `options`, `description` and `expand`"),
+    Row::supported(
         "workflow:auto_cancel:on_job_failure",
         "a job that fails cancels the others",
     ),
-    Row::honoured(
+    Row::supported(
         "workflow:auto_cancel:on_new_commit",
-        "a run of a newer commit of the same ref cancels those of older ones that still run here",
+        "a run of a newer commit of the same ref cancels runs of older commits on this machine",
     ),
-    Row::honoured("workflow:name", "it is in `CI_PIPELINE_NAME`"),
-    Row::honoured("workflow:rules", "they decide whether there is a pipeline"),
-    Row::honoured(
+    Row::supported("workflow:name", "available as `CI_PIPELINE_NAME`"),
+    Row::supported(
+        "workflow:rules",
+        "they decide whether the pipeline is created",
+    ),
+    Row::supported(
         "workflow:rules:auto_cancel:on_job_failure",
         "a job that fails cancels the others",
     ),
-    Row::honoured(
+    Row::supported(
         "workflow:rules:auto_cancel:on_new_commit",
-        "a run of a newer commit of the same ref cancels those of older ones that still run here",
+        "a run of a newer commit of the same ref cancels runs of older commits on this machine",
     ),
-    Row::honoured(
+    Row::supported(
         "workflow:rules:variables",
-        "they are added to those of the file",
+        "they are merged over those of the file",
     ),
 ];

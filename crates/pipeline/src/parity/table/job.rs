@@ -5,85 +5,85 @@ use executor_core::job::{
 
 /// The keywords of jobs.
 pub(super) static ROWS: [Row; 56] = [
-    Row::honoured(
+    Row::supported(
         "after_script",
-        "it runs in a shell of its own, whatever became of the script",
+        "it runs in its own shell, whether or not the script succeeded",
     ),
-    Row::honoured("allow_failure", "also with `exit_codes`"),
-    Row::honoured("artifacts:exclude", "these files are left out"),
-    Row::honoured(
+    Row::supported("allow_failure", "also with `exit_codes`"),
+    Row::supported("artifacts:exclude", "these files are excluded"),
+    Row::supported(
         "artifacts:name",
-        "an archive that is exported has this name",
+        "an exported archive has this name",
     ),
-    Row::honoured("artifacts:paths", "the files pass to later jobs of the run"),
-    Row::honoured(
+    Row::supported("artifacts:paths", "the files are passed to later jobs of the run"),
+    Row::supported(
         "artifacts:untracked",
-        "the files pass to later jobs of the run",
+        "the files are passed to later jobs of the run",
     ),
-    Row::honoured("artifacts:when", "it decides whether the files are kept"),
+    Row::supported("artifacts:when", "it decides whether the files are kept"),
     Row::note(
         "artifacts:access",
-        "nobody else can reach the files of a local run, so there is nothing to forbid",
+        "the files of a local run stay on this machine, so access is not restricted further",
     )
     .in_job(|job| artifacts(job, |artifacts| artifacts.access.is_some())),
-    Row::honoured(
+    Row::supported(
         "artifacts:expire_in",
-        "the files go when the time is up and the run has ended; without it they go with the run",
+        "the files are removed when they expire and the run has finished; without it they are removed with the run",
     ),
-    Row::honoured(
+    Row::supported(
         "artifacts:expose_as",
-        "the end of a run shows the kept files under this label",
+        "the report of a run lists the files under this label",
     ),
     Row::note(
         "artifacts:public",
-        "nobody else can reach the files of a local run, so there is nothing to forbid",
+        "the files of a local run stay on this machine, so access is not restricted further",
     )
     .in_job(|job| artifacts(job, |artifacts| artifacts.public.is_some())),
-    Row::honoured(
+    Row::supported(
         "artifacts:reports",
-        "all kinds are kept and listed; those named here are read as well",
+        "all kinds are kept and listed; those named here are also evaluated",
     ),
-    Row::honoured(
+    Row::supported(
         "artifacts:reports:dotenv",
-        "its variables reach the jobs that fetch the artifacts; what GitLab refuses fails the job",
+        "its variables are passed to the jobs that fetch the artifacts; a file that GitLab refuses fails the job",
     ),
-    Row::honoured(
+    Row::supported(
         "artifacts:reports:junit",
-        "its tests are counted, and those that failed are shown at the end",
+        "tests are counted, and failed ones are shown in the report",
     ),
-    Row::honoured(
+    Row::supported(
         "before_script",
         "it runs before the script, in the same shell",
     ),
-    Row::honoured(
+    Row::supported(
         "cache",
-        "kept on this machine for later runs of the project, with all that belongs to it",
+        "kept on this machine for later runs of the project, with all its keywords",
     ),
-    Row::honoured(
+    Row::supported(
         "coverage",
-        "the log is searched line by line, as GitLab does",
+        "the log is searched line by line, as by GitLab",
     ),
     Row::note(
         "dast_configuration",
-        "its profiles are on a server, and only a template of GitLab reads them",
+        "its profiles are on a server and are used only by a template of GitLab",
     ),
-    Row::honoured(
+    Row::supported(
         "dependencies",
-        "they choose whose artifacts a job starts with",
+        "they select the jobs whose artifacts a job starts with",
     ),
     Row::note(
         "environment",
-        "the job runs and gets the variables of the environment; no deployment is recorded",
+        "the job runs with the variables of the environment; no deployment is recorded",
     )
     .in_job(|job| job.environment.is_some()),
     Row::note(
         "environment:auto_stop_in",
-        "no environment is kept here, so none is stopped after a time",
+        "environments are not tracked here, so none is stopped automatically",
     )
     .in_job(|job| environment(job, |environment| environment.auto_stop_in.is_some())),
     Row::warning(
         "environment:kubernetes",
-        "no agent of a cluster is asked for access: `KUBECONFIG` is what it is on this machine",
+        "no cluster agent grants access: `KUBECONFIG` stays as set on this machine",
     )
     .in_job(|job| environment(job, |environment| environment.kubernetes.is_some())),
     Row::note(
@@ -91,16 +91,15 @@ pub(super) static ROWS: [Row; 56] = [
         "the job that stops it is an ordinary manual job here; start it with `--manual`",
     )
     .in_job(|job| environment(job, |environment| environment.on_stop.is_some())),
-    Row::honoured("except", "it is asked in the situation of the run"),
-    Row::honoured("extends", "also over files"),
-    Row::honoured(
+    Row::supported("except", "evaluated in the situation of the run"),
+    Row::supported("extends", "also across files"),
+    Row::supported(
         "hooks",
-        "`pre_get_sources_script` runs before the sources are there",
+        "`pre_get_sources_script` runs before the sources are fetched",
     ),
     Row::warning(
         "id_tokens",
-        "only a server can sign such a token: its variable is not set, unless you give one with \
-         `--secret`",
+        "only a server can sign such a token: its variable is not set unless you pass one with `--secret`",
     )
     .in_job(|job| {
         job.id_tokens
@@ -110,50 +109,49 @@ pub(super) static ROWS: [Row; 56] = [
     .unless_empty(),
     Row::warning(
         "identity",
-        "only a server can vouch for the job: it acts as whoever you are in that cloud",
+        "only a server can authenticate the job: it uses your own login at that cloud provider",
     )
     .in_job(|job| job.identity.is_some()),
     Row::warning(
         "image",
-        "the shell executor runs the job on this machine, with the programs that are here; `--executor docker` runs it in its image",
+        "the shell executor runs the job with the programs of this machine; `--executor docker` runs it in its image",
     )
     .in_job(|job| job.image.is_some()),
-    Row::honoured(
+    Row::supported(
         "inherit",
-        "it decides what comes from `default` and `variables`",
+        "it selects what is inherited from `default` and `variables`",
     ),
     Row::error(
         "inputs",
-        "the values of job inputs are not put into scripts yet, so these would run with holes",
+        "job inputs are not interpolated into scripts yet, so the scripts would be incomplete",
     )
     .in_job(|job| job.inputs.as_ref().is_some_and(|inputs| !inputs.is_empty()))
     .unless_empty(),
-    Row::honoured(
+    Row::supported(
         "interruptible",
-        "it says what a run of a newer commit of the same ref may cancel",
+        "it decides what a run of a newer commit of the same ref may cancel",
     ),
     Row::note(
         "manual_confirmation",
-        "whoever names a job with `--manual` has confirmed it",
+        "naming a job with `--manual` confirms it",
     ),
-    Row::honoured(
+    Row::supported(
         "needs",
         "also `optional`, `artifacts` and `parallel:matrix`",
     ),
-    Row::honoured(
+    Row::supported(
         "needs:pipeline",
-        "the jobs of child pipelines fetch what those of the pipelines above left; to wait for \
-         another project's pipeline is refused",
+        "jobs of child pipelines fetch artifacts of their ancestors' jobs; mirroring another project's pipeline is refused",
     ),
     Row::error(
         "needs:project",
-        "the artifacts of another project are on a server, and the job cannot do without them",
+        "the artifacts of another project are on a server, and the job needs them",
     )
     .in_job(|job| needs_cross(job, |need| need.project.is_some())),
-    Row::honoured("only", "it is asked in the situation of the run"),
+    Row::supported("only", "evaluated in the situation of the run"),
     Row::note(
         "pages",
-        "the directory is kept as an artifact; there is no server that publishes it",
+        "the directory is kept as an artifact; nothing is published",
     )
     .in_job(|job| {
         job.pages
@@ -161,32 +159,30 @@ pub(super) static ROWS: [Row; 56] = [
             .is_some_and(PagesDefinition::is_enabled)
     })
     .unless_empty(),
-    Row::honoured("parallel", "also `matrix`"),
+    Row::supported("parallel", "also `matrix`"),
     Row::note(
         "publish",
-        "the directory is kept as an artifact; there is no server that publishes it",
+        "the directory is kept as an artifact; nothing is published",
     ),
     Row::note(
         "release",
-        "the script runs; the release and its tag are made by a server only",
+        "the script runs; only a server creates the release and its tag",
     )
     .in_job(|job| job.release.is_some()),
-    Row::honoured(
+    Row::supported(
         "resource_group",
-        "jobs of one group run one after the other, in all runs of the project on this machine",
+        "jobs of one group run one at a time, across all runs of the project on this machine",
     ),
-    Row::honoured("retry", "also `when` and `exit_codes`"),
-    Row::honoured("rules", "they are asked in the situation of the run"),
-    Row::honoured(
+    Row::supported("retry", "also `when` and `exit_codes`"),
+    Row::supported("rules", "evaluated in the situation of the run"),
+    Row::supported(
         "run",
-        "a service runs the steps on this machine or in the job's container, which needs the agent there; \
-         `runwright steps` runs one by hand",
+        "a service runs the steps on this machine or in the job's container, which then needs the agent; `runwright steps` runs one manually",
     ),
-    Row::honoured("script", "the commands run in one shell"),
+    Row::supported("script", "the commands run in one shell"),
     Row::error(
         "secrets",
-        "no store of secrets is asked, so the job would run without them; remove the keyword for \
-         local runs and give the variables with `--secret`",
+        "secrets are not fetched from a store, so the job would run without them; remove the keyword for local runs and pass the variables with `--secret`",
     )
     .in_job(|job| {
         job.secrets
@@ -196,24 +192,23 @@ pub(super) static ROWS: [Row; 56] = [
     .unless_empty(),
     Row::warning(
         "services",
-        "the shell executor starts no containers: what a service offers has to be here already; `--executor docker` starts them",
+        "the shell executor starts no containers: the services must already run on this machine; `--executor docker` starts them",
     )
     .in_job(|job| job.services.as_ref().is_some_and(|list| !list.is_empty()))
     .unless_empty(),
-    Row::honoured("stage", "it orders the job"),
-    Row::honoured("start_in", "a delayed job waits for that time"),
-    Row::note("tags", "every job runs on this machine, whatever its tags")
+    Row::supported("stage", "it orders the job"),
+    Row::supported("start_in", "a delayed job waits this long"),
+    Row::note("tags", "every job runs on this machine, regardless of its tags")
         .in_job(|job| job.tags.as_ref().is_some_and(|tags| !tags.is_empty()))
         .unless_empty(),
-    Row::honoured("timeout", "a job whose time is up is stopped"),
-    Row::honoured(
+    Row::supported("timeout", "a job that exceeds it is stopped"),
+    Row::supported(
         "trigger",
-        "child pipelines run in the same run; so do those of other projects that your settings \
-         name the checkouts of",
+        "child pipelines run as part of the run; so do pipelines of other projects whose checkouts your settings name",
     ),
-    Row::honoured("variables", "also `expand: false`"),
-    Row::honoured("when", "manual jobs start when named with `--manual`"),
-    Row::honoured("rules:variables", "they win over those of the job"),
+    Row::supported("variables", "also `expand: false`"),
+    Row::supported("when", "manual jobs start when named with `--manual`"),
+    Row::supported("rules:variables", "they override those of the job"),
 ];
 
 fn artifacts(job: &JobDefinition, has: fn(&ArtifactsDefinition) -> bool) -> bool {

@@ -1,6 +1,5 @@
-//! What a job says of stages and other jobs: whether they are there, and early enough.
+//! Checks that the stages and jobs a job refers to exist and come early enough.
 
-mod cycle;
 mod needs;
 mod on_stop;
 
@@ -9,19 +8,21 @@ use super::expand::Expansion;
 use super::lower::stage;
 use super::stage_indices;
 use crate::config::{Config, Job, RulesKeyword, TriggerTarget};
+use crate::graph;
 use executor_core::job::When;
 use std::collections::{HashMap, HashSet};
 use yaml::diagnostic::{Diagnostic, Diagnostics};
 use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 
-/// How many mistyped names are given advice: each is compared with all names there are, and nobody
-/// reads that much.
+/// How many mistyped names get a suggestion, which takes a comparison with every name of the file.
 const MOST_ADVICE: usize = 50;
 /// How many stages a message lists.
 const MOST_LISTED: usize = 20;
+/// How many names of a cycle a message lists.
+const MOST_IN_CYCLE: usize = 20;
 
-/// Checks every name of a stage or job that a job gives.
+/// Checks every reference of a job to a stage or another job.
 pub(super) fn check(
     config: &Config,
     expansion: &Expansion<'_>,
@@ -54,13 +55,13 @@ struct Checker<'c> {
     stages: HashMap<&'c str, usize>,
     expansion: &'c Expansion<'c>,
     diagnostics: &'c mut Diagnostics,
-    /// The places of mistyped names that were given advice.
+    /// The locations of mistyped names that got a suggestion.
     advised: HashSet<Span>,
-    /// How many names of needs may still be looked up.
+    /// How many more names of needs may be looked up.
     lookups_left: usize,
 }
 
-/// How a job is referred to, for messages.
+/// A kind of reference to a job, for messages.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     what: &'static str,
@@ -108,7 +109,7 @@ impl<'c> Checker<'c> {
         self.check_dependencies_are_needed(job, names);
     }
 
-    /// Checks the jobs whose artifacts hold the file of a child pipeline.
+    /// Checks the jobs whose artifacts contain the file of a child pipeline.
     fn check_generators(&mut self, job: &'c Job) {
         let target = job.trigger.as_deref().map(|trigger| &trigger.target);
         if let Some(TriggerTarget::Child { generators }) = target {
@@ -125,7 +126,7 @@ impl<'c> Checker<'c> {
             return false;
         };
         let index = |job: &Job| self.stages.get(stage(job)).copied();
-        // A job without a stage has its own error already.
+        // An unknown stage has its own error.
         let (Some(mine), Some(others)) = (index(job), index(other)) else {
             return true;
         };
@@ -150,7 +151,7 @@ impl<'c> Checker<'c> {
         self.report(link.code, message, span, help);
     }
 
-    /// Returns what helps where `job` names a job that is not there.
+    /// Returns help for a reference of `job` to a job that does not exist.
     fn advise_of_job(&mut self, job: &Job, name: &str, span: Span) -> Option<String> {
         let names = self.config.jobs.iter().map(|job| &*job.name);
         let help = self.advise(span, name, names.filter(|&known| known != &*job.name));
@@ -160,7 +161,38 @@ impl<'c> Checker<'c> {
         })
     }
 
-    /// Warns of a last rule that always holds: together with a merge request, a push then starts two
+    /// Checks that no job needs itself, directly or indirectly.
+    pub(super) fn check_cycles(&mut self, resolved: &[ResolvedJob]) {
+        let edges = resolved.iter().map(|job| {
+            let needs = job.definition.needs.iter().flatten();
+            needs
+                .filter_map(|need| self.expansion.index_of(&need.job))
+                .collect()
+        });
+        let Err(cycle) = graph::order(&edges.collect::<Vec<_>>()) else {
+            return;
+        };
+        let first = &resolved[cycle[0]];
+        let shown = cycle.iter().take(MOST_IN_CYCLE);
+        let mut names: Vec<&str> = shown.map(|&at| &*resolved[at].definition.name).collect();
+        if cycle.len() > MOST_IN_CYCLE {
+            names.push("...");
+        }
+        names.push(&first.definition.name);
+        let message = format!(
+            "The pipeline has circular dependencies: the jobs need each other in a cycle: {}",
+            names.join(" -> ")
+        );
+        let Some(span) = first.span else {
+            return;
+        };
+        let in_file = self.expansion.find(&first.definition.name);
+        let need = in_file.and_then(|job| job.needs.as_ref()?.first());
+        let span = need.map_or(span, |need| need.span);
+        self.report("needs-cycle", message, span, None);
+    }
+
+    /// Warns of a last rule that always matches: with an open merge request, a push then starts two
     /// pipelines.
     fn check_last_rule(&mut self, job: &Job) {
         let RulesKeyword::Given(rules) = &job.rules else {
@@ -182,7 +214,8 @@ impl<'c> Checker<'c> {
         self.diagnostics.push(warning.with_help(help.to_owned()));
     }
 
-    /// Returns the nearest known name, once for each place: jobs may take a mistyped name from one.
+    /// Returns a suggestion, once for each location: several jobs may inherit the same mistyped
+    /// name.
     fn advise(
         &mut self,
         span: Span,

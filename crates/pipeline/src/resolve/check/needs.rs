@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use std::collections::HashSet;
 use yaml::source::Span;
 
-/// How many names of needs are looked up; a matrix in each of many needs could name millions.
+/// How many names of needs are looked up; matrices in many needs could name millions.
 pub(super) const MOST_LOOKUPS: usize = 4_000_000;
 
 impl<'c> Checker<'c> {
@@ -20,7 +20,8 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Checks that dependencies are among the needs; GitLab does not when there are no needs at all.
+    /// Checks that dependencies are among the needs; GitLab skips this check when there are no
+    /// needs.
     pub(super) fn check_dependencies_are_needed(&mut self, job: &Job, names: &[Spanned<String>]) {
         let needs = job.needs.as_deref().unwrap_or_default();
         if needs.is_empty() || names.is_empty() {
@@ -35,7 +36,7 @@ impl<'c> Checker<'c> {
             self.report("dependency-not-needed", message, names[0].span, None);
             return;
         }
-        // Of a job that is not there, that was said already.
+        // An unknown job has its own error.
         let exists = |name: &&Spanned<String>| self.expansion.find(&name.value).is_some();
         let names = names.iter().filter(|name| !needed.contains(&*name.value));
         for name in names.filter(exists).collect::<Vec<_>>() {
@@ -68,7 +69,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Checks a need as one instance has it; returns whether nothing was found.
+    /// Checks a need of one instance; returns whether it is correct.
     fn check_for_instance(
         &mut self,
         job: &'c Job,
@@ -93,7 +94,7 @@ impl<'c> Checker<'c> {
         self.check_need(job, &with_values(need, values), span)
     }
 
-    /// Checks that what a need names is there; returns whether nothing was found.
+    /// Checks that the jobs of a need exist; returns whether they do.
     fn check_need(&mut self, job: &'c Job, need: &JobNeed, span: Span) -> bool {
         let name = &need.need.job;
         let Some(matrix) = &need.matrix else {
@@ -105,7 +106,7 @@ impl<'c> Checker<'c> {
             if self.lookups_left == 0 {
                 return false;
             }
-            if self.expansion.place(&chosen).is_some() {
+            if self.expansion.index_of(&chosen).is_some() {
                 if !self.check_earlier(job, &chosen, NEED, span) {
                     return false;
                 }
@@ -129,12 +130,12 @@ impl<'c> Checker<'c> {
             .next()
             .filter(|&first| first != name);
         let help = first.map(|first| {
-            format!("`{name}` becomes jobs like `{first}`: give all its names, in its order")
+            format!("`{name}` expands to jobs like `{first}`: give all names of its matrix, in the same order")
         });
         self.report("unknown-need", message, span, help);
     }
 
-    /// Checks that no job is needed twice; for a matrix the first instance stands for all.
+    /// Checks that no job is needed twice; of a matrix only the first instance is checked.
     fn check_duplicates(&mut self, job: &Job) {
         let values = match &job.parallel {
             Some(Parallel::Matrix(matrix)) => matrix.combinations.first(),

@@ -27,7 +27,7 @@ impl<'c> Checker<'c> {
     }
 }
 
-/// Returns what is wrong with the job that stops an environment, and what helps.
+/// Returns the problem with the job that stops an environment, and help.
 fn problem(name: &str, environment: &Environment, other: &Job) -> Option<(String, String)> {
     let own = &environment.definition.name;
     let Some(stopped) = &other.kept.environment else {
@@ -41,7 +41,7 @@ fn problem(name: &str, environment: &Environment, other: &Job) -> Option<(String
             "on_stop job `{name}` has a different environment: `{}`, not `{own}`",
             stopped.name
         );
-        return Some((words, "both names have to be written alike".to_owned()));
+        return Some((words, "both names must be identical".to_owned()));
     }
     if stopped.action != Some(EnvironmentAction::Stop) {
         let help = format!("add `action: stop` to the environment of `{name}`");

@@ -164,9 +164,9 @@ d: {script: x, except: [main]}
         let plan = try_plan(&resolve(text), push(), &selection);
         plan.unwrap_err().to_string()
     };
-    insta::assert_snapshot!(refused("b"), @"the pipeline does not have the job `b`: none of its rules holds; `runwright explain` tells more");
-    insta::assert_snapshot!(refused("c"), @"the pipeline does not have the job `c`: its rule 1 holds and says `never`; `runwright explain` tells more");
-    insta::assert_snapshot!(refused("d"), @"the pipeline does not have the job `d`: its `only` or `except` leaves it out; `runwright explain` tells more");
+    insta::assert_snapshot!(refused("b"), @"the pipeline does not have the job `b`: none of its rules matches; see `runwright explain`");
+    insta::assert_snapshot!(refused("c"), @"the pipeline does not have the job `c`: its rule 1 matches with `when: never`; see `runwright explain`");
+    insta::assert_snapshot!(refused("d"), @"the pipeline does not have the job `d`: its `only` or `except` excludes it; see `runwright explain`");
 }
 
 #[test]
@@ -206,7 +206,7 @@ c: {script: x}
     };
     assert_eq!(check("b"), Ok(()));
     let refused = check("a").unwrap_err();
-    assert!(refused.contains("\"A=B\" holds `=`"), "{refused}");
+    assert!(refused.contains("\"A=B\" contains `=`"), "{refused}");
     assert!(check("c").unwrap_err().contains("\"G=\""));
 }
 

@@ -142,13 +142,13 @@ fn what_cannot_be_included_in_a_child_is_refused() {
 fn a_mistake_in_a_child_has_its_place_in_the_parent() {
     let found = child("[{artifact: gen/a.yml, job: 'make: [y]'}]").diagnostics;
     insta::assert_snapshot!(found, @r"
-    error[include-missing]: include: `gen/a.yml` of the job `make: [y]` is not there: no job of this name left artifacts in the parent pipeline
+    error[include-missing]: include: `gen/a.yml` of the job `make: [y]` does not exist: no job of this name has artifacts in the parent pipeline
      --> .gitlab-ci.yml:5:34
       |
     5 |   trigger: {include: [{artifact: gen/a.yml, job: 'make: [y]'}]}
       |                                  ^^^^^^^^^
       |
-      = help: a job keeps the files that its `artifacts:paths` name
+      = help: a job keeps the files of its `artifacts:paths`
     ");
 }
 
@@ -233,6 +233,6 @@ fn children_nest_two_levels_deep() {
     1 | deeper: {trigger: {include: ci/deep.yml}}
       |                             ----------- included here
       |
-      = help: let the jobs of this pipeline do it, or the pipeline above start it
+      = help: move its jobs into this pipeline, or start it from the parent pipeline
     ");
 }

@@ -64,6 +64,6 @@ fn bitrab_refuses_components_and_leaves_out_what_it_does_not_fetch() {
     2 |   - component: gitlab.com/g/c/lint@1.0
       |                ^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: the dialect `gitlab` knows components
+      = help: the dialect `gitlab` supports components
     ");
 }

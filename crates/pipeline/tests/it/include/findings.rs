@@ -131,7 +131,10 @@ fn a_mistake_is_shown_where_it_was_made() {
         "local: empty.yml",
         "empty.yml: include: the local file `empty.yml` is empty",
     );
-    check("template: Go", "Go: include: `Go` is no name of a template");
+    check(
+        "template: Go",
+        "Go: include: `Go` is not the name of a template",
+    );
 }
 
 #[test]
@@ -229,12 +232,12 @@ job:
     ];
     assert_eq!(errors, expect, "{found}");
     insta::assert_snapshot!(found.render(found.errors().next().unwrap()), @r"
-    error[include-not-fetched]: include: the remote file `https://example.com/base.yml` is not fetched: the address is not among the files given beforehand
+    error[include-not-fetched]: include: the remote file `https://example.com/base.yml` is not fetched: the URL is not among the known files
      --> .gitlab-ci.yml:3:13
       |
     3 |   - remote: https://example.com/base.yml
       |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: what it might define is not reported as missing
+      = help: anything it may define is not reported as missing
     ");
 }

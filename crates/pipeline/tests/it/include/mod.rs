@@ -139,7 +139,7 @@ fn inputs_of_an_include_reach_its_file_each_time() {
     1 | spec: {inputs: {name: {}, image: {default: ruby}}}
       |                 ---- declared here, without a `default`
       |
-      = help: give it: `inputs: {name: ...}`
+      = help: pass it: `inputs: {name: ...}`
     ");
     let found = load(
         "include: [{local: a.yml, inputs: {x: 1}}]\nj: {script: x}",

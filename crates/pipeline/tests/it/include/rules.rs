@@ -41,7 +41,7 @@ fn variables_are_those_known_before_the_pipeline() {
     1 | include: [$SECRET/a.yml, $NESTED/a.yml, $NO]
       |                                         ^^^
       |
-      = help: a variable that is not known before there is a pipeline is empty here, and those of the file are not known yet
+      = help: variables of the file, and others that are not available before the pipeline exists, are empty here
 
     error[include-missing]: include: the local file `[MASKED]/a.yml` does not exist
      --> .gitlab-ci.yml:1:11
@@ -122,8 +122,8 @@ fn rules_let_files_in_by_what_is_known_before_the_pipeline() {
     insta::assert_snapshot!(refused("[{foo: x}]"), @"include:rules:rule config contains unknown keys: foo");
     insta::assert_snapshot!(refused("[{if: $A, variables: {B: c}}]"), @"include:rules:rule config contains unknown keys: variables");
     insta::assert_snapshot!(refused("[{when: manual}]"), @"include:rules:rule when should be one of: always, never");
-    insta::assert_snapshot!(refused("[{if: '$A =='}]"), @"include:rules:rule if has invalid expression syntax: something is missing behind `==`");
-    insta::assert_snapshot!(refused("[{changes: {paths: [a], compare_to: nowhere}}]"), @"rules:changes:compare_to names `nowhere`, which is no branch, tag or commit here");
+    insta::assert_snapshot!(refused("[{if: '$A =='}]"), @"include:rules:rule if has invalid expression syntax: an operand is missing after `==`");
+    insta::assert_snapshot!(refused("[{changes: {paths: [a], compare_to: nowhere}}]"), @"rules:changes:compare_to names `nowhere`, which is not a branch, tag or commit here");
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn rules_that_are_passed_over_let_every_file_in() {
         let names = tree.as_object().expect("a mapping").keys().cloned();
         names.collect::<Vec<_>>()
     };
-    assert_eq!(jobs(IncludeRules::Decide), ["b"]);
-    assert_eq!(jobs(IncludeRules::PassOver), ["a", "b"]);
+    assert_eq!(jobs(IncludeRules::Evaluate), ["b"]);
+    assert_eq!(jobs(IncludeRules::Ignore), ["a", "b"]);
 }
 
 #[test]

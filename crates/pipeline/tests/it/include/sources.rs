@@ -122,7 +122,7 @@ fn a_component_has_its_inputs_itself() {
     let component = |text: &str| IncludedFile {
         name: "h/g/p/c@1".to_owned(),
         text: text.into(),
-        home: FileHome::Nowhere,
+        home: FileHome::NoProject,
         component: vec![("name".to_owned(), "c".to_owned())],
     };
     let text = "include: [{component: h/g/p/c@1}]\nj: {script: x}";
@@ -139,7 +139,7 @@ fn a_component_has_its_inputs_itself() {
     1 | include: [{component: h/g/p/c@1}]
       |                       --------- included here
       |
-      = help: the inputs of a component stand in its own `spec:inputs`
+      = help: declare the inputs of a component in its own `spec:inputs`
     ");
     let header = "spec: {inputs: {a: {default: b}}}\n---\nc: {script: '$[[ inputs.a ]]'}";
     assert_eq!(load_always(Ok(component(header)), text), "");
@@ -165,7 +165,7 @@ fn what_a_source_says_shows_no_secret() {
     let found = IncludedFile {
         name: "https://e.com/s3cret/a.yml".to_owned(),
         text: "- no hash".into(),
-        home: FileHome::Nowhere,
+        home: FileHome::NoProject,
         component: Vec::new(),
     };
     let shown = load_always(Ok(found), text);

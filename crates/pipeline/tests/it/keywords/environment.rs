@@ -97,7 +97,7 @@ fn the_job_that_stops_an_environment_has_to_fit() {
         "stop: {script: x, environment: {name: b, action: stop}}",
         "has a different environment: `b`, not `a`",
     );
-    let fits = "job: {script: x, environment: {name: a/$B, on_stop: stop}}\n\
+    let valid = "job: {script: x, environment: {name: a/$B, on_stop: stop}}\n\
                 stop: {script: x, environment: {name: a/$B, action: stop}}";
-    refuse_file(fits, &[]);
+    refuse_file(valid, &[]);
 }

@@ -77,9 +77,9 @@ fn a_link_that_no_server_would_take_is_doubted() {
         .map(|doubt| doubt.message.as_str())
         .collect();
     insta::assert_snapshot!(doubts.join("\n"), @r"
-    jobs:job:release:assets links: the link has no `name`, so the release cannot be made
-    jobs:job:release:assets links: the link has no `url`, so the release cannot be made
-    jobs:job:release:assets links: the link has the unknown key `nmae`, so the release cannot be made
-    jobs:job:release:assets links: the link has none of these as `link_type`: other, runbook, package, image, so the release cannot be made
+    jobs:job:release:assets links: the link has no `name`, so the release cannot be created
+    jobs:job:release:assets links: the link has no `url`, so the release cannot be created
+    jobs:job:release:assets links: the link has the unknown key `nmae`, so the release cannot be created
+    jobs:job:release:assets links: the link needs a `link_type` that is one of: other, runbook, package, image, so the release cannot be created
     ");
 }

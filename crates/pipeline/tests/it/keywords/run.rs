@@ -46,8 +46,7 @@ fn steps_that_cannot_be_are_refused_where_they_are_wrong() {
         ":step config missing required keys: name",
         "{script: a}",
     );
-    let name =
-        ":step name should start with a letter or '_' and go on with letters, digits and '_'";
+    let name = ":step name should start with a letter or '_', followed by letters, digits and '_'";
     check("[{name: a-b, script: c}]", name, "a-b");
     step("script: ''", " script can't be blank", "''");
     step(

@@ -51,8 +51,8 @@ fn a_server_that_says_nothing_is_an_error() {
     let mut answer = Answer::of_text("");
     answer.merged = None;
     insta::assert_snapshot!(shown(&answer), @r"
-    error[server-error]: gitlab.example.com does not say what the file means
-      = help: without `--prefer-api` the file is read here
+    error[server-error]: gitlab.example.com returned no merged configuration
+      = help: omit `--prefer-api` to read the file locally
     ");
 }
 

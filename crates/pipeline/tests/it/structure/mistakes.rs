@@ -49,7 +49,7 @@ fn one_mistake_is_one_error() {
         "a: {script: x}\njob: {script: x, needs: [{jbo: a}]}",
         &["jobs:job:needs:need config contains unknown keys: jbo @ jbo"],
     );
-    // A job that is not there cannot be among the needs.
+    // A job that does not exist cannot be among the needs.
     check_errors(
         "a: {stage: build, script: x}\njob: {script: x, needs: [a], dependencies: [nope]}",
         &["job job: undefined dependency: nope @ nope"],
@@ -99,7 +99,7 @@ fn a_keyword_in_a_wrong_place_is_told_its_own() {
     );
     check_help(
         "default: {variables: {A: b}}\njob: {script: x}",
-        "variables of all jobs stand at the top level of the file",
+        "variables of all jobs belong to the top level of the file",
     );
     check_help(
         "default: {environment: e}\njob: {script: x}",
@@ -111,7 +111,7 @@ fn a_keyword_in_a_wrong_place_is_told_its_own() {
     );
     check_help(
         "job: {script: x, type: test}",
-        "`type` is called `stage` now",
+        "`type` is now called `stage`",
     );
     check_help(
         "job: {script: x, artifacts: {reports: {cobertura: c.xml}}}",
@@ -119,7 +119,7 @@ fn a_keyword_in_a_wrong_place_is_told_its_own() {
     );
     check_help(
         "job: {trigger: {include: a.yml, inputs: {a: 1}}}",
-        "give inputs to the file: `include: [{local: ..., inputs: ...}]`",
+        "pass inputs to the file: `include: [{local: ..., inputs: ...}]`",
     );
 }
 

@@ -96,7 +96,7 @@ fn what_is_needed_is_there_and_comes_before() {
         ),
         (
             "[t]",
-            "The pipeline has circular dependencies: the jobs need each other in a circle: t -> t",
+            "The pipeline has circular dependencies: the jobs need each other in a cycle: t -> t",
             "t",
         ),
     ] {
@@ -206,7 +206,7 @@ fn what_is_no_need_is_refused() {
         ),
         (
             "[{job: a, parallel: 2}]",
-            &format!("{need} parallel cannot be a number here: it chooses instances with `matrix`"),
+            &format!("{need} parallel cannot be a number here: select instances with `matrix`"),
             "2",
         ),
         (

@@ -1,6 +1,6 @@
 use super::given::list;
 use executor_core::job::RefType;
-use pipeline::context::fits_scope;
+use pipeline::context::matches_scope;
 
 /// A branch or tag that a pipeline is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Protection {
 
 /// Returns whether a name is one of those that a project protects: `release/*` stands for many.
 pub(super) fn is_covered(name: &str, patterns: &[String]) -> bool {
-    patterns.iter().any(|pattern| fits_scope(pattern, name))
+    patterns.iter().any(|pattern| matches_scope(pattern, name))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub(super) fn of_child(bridge: &Bridge) -> PipelineContext {
     context.trigger = None;
     context.chat = None;
     context.schedule_description = None;
-    context.relatives = bridge.plan.relatives_of_children();
+    context.ancestors = bridge.plan.ancestors_of_children();
     context.given.retain(|given| given.level != Level::Pipeline);
     hand_down(&mut context, bridge);
     context

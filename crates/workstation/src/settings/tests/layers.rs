@@ -217,7 +217,7 @@ fn mistakes_of_a_project_are_shown_at_their_place() {
     let many = format!("[jobs.test]\ninputs = ['{}']", "{a,b}".repeat(20));
     check(
         &many,
-        "2:11: the braces of the glob stand for too many texts (-)",
+        "2:11: the braces of the glob expand to too many alternatives (-)",
     );
     check(
         "[jobs.\"a\\u001b[31m\"]\nx = 1",

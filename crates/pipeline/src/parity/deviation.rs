@@ -1,25 +1,25 @@
-use super::{Class, table};
+use super::{Class, job_keywords};
 use executor_core::job::JobDefinition;
 
-/// A keyword of a job that a local run does not honour.
+/// A keyword of a job that a local run does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Finding {
+pub struct Deviation {
     /// The keyword and the path to it, for example `artifacts:expose_as`.
     pub keyword: &'static str,
-    /// How much it matters; never [`Class::Honoured`].
+    /// The consequence; never [`Class::Supported`].
     pub class: Class,
-    /// What happens here, and why; a sentence without its capital and its dot.
+    /// What a local run does instead, and why; a sentence without capital and final dot.
     pub text: &'static str,
 }
 
-impl Finding {
-    /// Returns the finding as one sentence without its dot: `` `tags`: every job runs ... ``
+impl Deviation {
+    /// Returns a message without final dot: `` `tags`: every job runs ... ``
     pub fn message(&self) -> String {
         format!("`{}`: {}", self.keyword, self.text)
     }
 }
 
-/// Returns what a local run does not honour of a job, in the order of the table.
+/// Returns the keywords of a job that a local run does not support, in table order.
 ///
 /// # Examples
 ///
@@ -31,17 +31,17 @@ impl Finding {
 ///     tags: Some(vec!["linux".to_owned()]),
 ///     ..JobDefinition::default()
 /// };
-/// let findings = check_job(&job);
-/// assert_eq!(findings[0].keyword, "tags");
-/// assert_eq!(findings[0].class, Class::Note);
+/// let deviations = check_job(&job);
+/// assert_eq!(deviations[0].keyword, "tags");
+/// assert_eq!(deviations[0].class, Class::Note);
 /// ```
-pub fn check_job(job: &JobDefinition) -> Vec<Finding> {
-    let rows = table::of_jobs().iter();
+pub fn check_job(job: &JobDefinition) -> Vec<Deviation> {
+    let rows = job_keywords().iter();
     let used = rows.filter(|row| {
         let is_used = row.in_job.is_some_and(|has| has(job));
-        is_used && row.class != Class::Honoured
+        is_used && row.class != Class::Supported
     });
-    let finding = |row: &super::Row| Finding {
+    let finding = |row: &super::Row| Deviation {
         keyword: row.keyword,
         class: row.class,
         text: row.text,

@@ -4,19 +4,51 @@ use crate::context::referenced;
 use crate::expression::{Expression, MASKED, Variables};
 use std::collections::BTreeSet;
 
-/// What became of one rule, and why.
+/// Returns the index of the first rule that matches; `None` when none does.
+///
+/// # Errors
+///
+/// When a condition needs a ref, a project or a repository that is not available.
+pub fn first_match(rules: &[Rule], context: &RuleContext<'_>) -> Result<Option<usize>, RuleError> {
+    for (at, rule) in rules.iter().enumerate() {
+        if is_match(rule, context)? {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether every condition of a rule holds, stopping at the first that does not.
+fn is_match(rule: &Rule, context: &RuleContext<'_>) -> Result<bool, RuleError> {
+    if let Some(condition) = &rule.condition
+        && !condition.value.is_true(context.variables)
+    {
+        return Ok(false);
+    }
+    if let Some(changes) = &rule.changes
+        && !context.files.changes(changes, context)?.holds()
+    {
+        return Ok(false);
+    }
+    match &rule.exists {
+        Some(exists) => Ok(context.files.exists(exists, context)?.holds()),
+        None => Ok(true),
+    }
+}
+
+/// The outcome of one rule, with its conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleVerdict {
-    /// Whether it decided.
+    /// The outcome.
     pub outcome: RuleOutcome,
-    /// Its conditions; none: it always holds. Those of a rule that was not reached are there, too.
+    /// Its conditions, also for a rule that was not reached; a rule without any always matches.
     pub clauses: Vec<ClauseVerdict>,
 }
 
-/// Looks at every condition of every rule, also behind the one that decides.
+/// Evaluates every condition of every rule, even after the rule that decides.
 ///
-/// The rule whose outcome is [`RuleOutcome::Held`] is that of [`first_match`](super::first_match).
-/// A condition that has no answer says so in its note, and the rules behind it are not reached.
+/// The rule whose outcome is [`RuleOutcome::Held`] is that of [`first_match`]. A condition that
+/// cannot be evaluated has its error as a note, and later rules are not reached.
 pub fn examine(rules: &[Rule], context: &RuleContext<'_>) -> Vec<RuleVerdict> {
     let mut is_decided = false;
     let verdicts = rules.iter().map(|rule| {
@@ -28,7 +60,8 @@ pub fn examine(rules: &[Rule], context: &RuleContext<'_>) -> Vec<RuleVerdict> {
         } else {
             RuleOutcome::Failed
         };
-        // As the conditions stop at the first that does not hold, so does the search for an answer.
+        // Like `first_match`, the first condition that does not hold ends the rule: one that cannot
+        // be // evaluated ends the search only if it is reached.
         let decisive = clauses.iter().find(|clause| clause.holds != Some(true));
         is_decided |= decisive.is_none_or(|clause| clause.holds.is_none());
         RuleVerdict { outcome, clauses }
@@ -54,7 +87,7 @@ fn clauses(rule: &Rule, context: &RuleContext<'_>) -> Vec<ClauseVerdict> {
     clauses
 }
 
-/// Says what a condition on variables yields.
+/// Returns the verdict of a condition on variables.
 pub(super) fn expression_clause(
     expression: &Expression,
     variables: &dyn Variables,
@@ -70,7 +103,7 @@ pub(super) fn expression_clause(
     }
 }
 
-/// Says what a condition on files yields.
+/// Returns the verdict of a condition on files.
 pub(super) fn file_clause(
     kind: ClauseKind,
     text: String,
@@ -78,9 +111,9 @@ pub(super) fn file_clause(
     context: &RuleContext<'_>,
 ) -> ClauseVerdict {
     let (holds, note) = match verdict {
-        // What fits a secret is the secret.
-        Ok(FileVerdict::Fits { .. }) if context.names_secret(&text) => {
-            (Some(true), "a file fits".to_owned())
+        // A file that matches a secret would reveal it.
+        Ok(FileVerdict::Match { .. }) if context.names_secret(&text) => {
+            (Some(true), "a file matches".to_owned())
         }
         Ok(verdict) => (Some(verdict.holds()), verdict.to_string()),
         Err(error) => (None, error.to_string()),

@@ -10,38 +10,38 @@ use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
 use yaml::source::FileId;
 use yaml::{LoadedFile, load};
 
-/// All files that were included, each fetched and parsed once, however often it is named.
+/// The included files, each fetched and parsed once, however often it is named.
 #[derive(Debug)]
-pub(super) struct Shelf<'o> {
+pub(super) struct FileCache<'o> {
     options: &'o LoadOptions<'o>,
-    files: HashMap<Key, Option<Arc<ShelvedFile>>>,
+    files: HashMap<Key, Option<Arc<CachedFile>>>,
     paths: HashMap<FileHome, Paths>,
     bytes_left: usize,
 }
 
-/// What tells files apart: what names them and, for local ones, where that stands.
+/// The identity of a file: its location and, for local files, the project of the including file.
 type Key = (IncludeLocation, Option<FileHome>);
 
-/// A file that was fetched and parsed; its inputs are not put in.
+/// A fetched and parsed file before the interpolation of its inputs.
 #[derive(Debug)]
-pub(super) struct ShelvedFile {
+pub(super) struct CachedFile {
     pub(super) id: FileId,
     pub(super) documents: LoadedFile,
     pub(super) home: FileHome,
-    /// Its path in its home; empty outside of projects.
+    /// Its path in its project; empty outside of projects.
     pub(super) path: String,
-    /// What it can know of itself as a component.
+    /// The fields of a component, by name.
     pub(super) component: Vec<(String, String)>,
 }
 
-/// A file that is wanted, and by whom.
+/// A file to fetch, and the project of the including file.
 #[derive(Debug)]
-pub(super) struct Wish<'w> {
+pub(super) struct FileRequest<'w> {
     pub(super) target: &'w Target,
     pub(super) from: &'w FileHome,
 }
 
-impl<'o> Shelf<'o> {
+impl<'o> FileCache<'o> {
     pub(super) fn new(options: &'o LoadOptions<'o>) -> Self {
         Self {
             options,
@@ -51,82 +51,82 @@ impl<'o> Shelf<'o> {
         }
     }
 
-    /// Returns a file that was fetched before; nothing if that failed.
-    pub(super) fn file(&self, target: &Target, from: &FileHome) -> Option<Arc<ShelvedFile>> {
+    /// Returns a fetched file; nothing if fetching failed.
+    pub(super) fn file(&self, target: &Target, from: &FileHome) -> Option<Arc<CachedFile>> {
         self.files.get(&key(target, from)).cloned().flatten()
     }
 
-    /// Fetches the files that are not there yet, all at once. A failure is reported where the file
-    /// is named first.
-    pub(super) fn fetch(&mut self, wishes: &[Wish<'_>], diagnostics: &mut Diagnostics) {
-        let mut new: Vec<&Wish<'_>> = Vec::new();
-        for wish in wishes {
-            if let Entry::Vacant(vacant) = self.files.entry(key(wish.target, wish.from)) {
+    /// Fetches the files that are not cached yet, all at once. A failure is reported where the file
+    /// is first named.
+    pub(super) fn fetch(&mut self, requests: &[FileRequest<'_>], diagnostics: &mut Diagnostics) {
+        let mut new: Vec<&FileRequest<'_>> = Vec::new();
+        for request in requests {
+            if let Entry::Vacant(vacant) = self.files.entry(key(request.target, request.from)) {
                 vacant.insert(None);
-                new.push(wish);
+                new.push(request);
             }
         }
         if new.is_empty() {
             return;
         }
-        let requests: Vec<IncludeRequest> = new
+        let to_fetch: Vec<IncludeRequest> = new
             .iter()
-            .map(|wish| IncludeRequest {
-                location: wish.target.location.clone(),
-                from: wish.from.clone(),
+            .map(|request| IncludeRequest {
+                location: request.target.location.clone(),
+                from: request.from.clone(),
             })
             .collect();
-        let found = self.options.includes.fetch(&requests);
-        for (wish, found) in new.into_iter().zip(found) {
-            let shelved = match found {
-                Ok(found) => self.shelve(wish, found, diagnostics),
+        let found = self.options.includes.fetch(&to_fetch);
+        for (request, found) in new.into_iter().zip(found) {
+            let cached = match found {
+                Ok(found) => self.add(request, found, diagnostics),
                 Err(error) => {
-                    self.refuse(wish, &error, diagnostics);
+                    self.refuse(request, &error, diagnostics);
                     None
                 }
             };
-            match shelved {
+            match cached {
                 None => diagnostics.lack(Lacks::Files),
                 Some(file) => {
-                    let key = key(wish.target, wish.from);
+                    let key = key(request.target, request.from);
                     self.files.insert(key, Some(Arc::new(file)));
                 }
             }
         }
     }
 
-    fn shelve(
+    fn add(
         &mut self,
-        wish: &Wish<'_>,
+        request: &FileRequest<'_>,
         found: IncludedFile,
         diagnostics: &mut Diagnostics,
-    ) -> Option<ShelvedFile> {
+    ) -> Option<CachedFile> {
         let limits = &self.options.limits;
         let length = found.text.len();
         let bytes_left = self.bytes_left.checked_sub(length);
         if length > limits.bytes || bytes_left.is_none() {
             let message = format!(
-                "include: `{}` has {length} bytes; at most {} are read of a file, and {} of all \
-                 included ones",
-                wish.target.shown, limits.bytes, limits.included_bytes
+                "include: `{}` has {length} bytes; the limit is {} for a file, and {} for all \
+                 included files",
+                request.target.shown, limits.bytes, limits.included_bytes
             );
-            diagnostics.push(Diagnostic::error("file-too-large", message).at(wish.target.span));
+            diagnostics.push(Diagnostic::error("file-too-large", message).at(request.target.span));
             return None;
         }
         self.bytes_left = bytes_left.unwrap_or_default();
         if found.text.trim().is_empty() {
-            diagnostics.push(super::refusal::of_empty(wish.target));
+            diagnostics.push(super::refusal::of_empty(request.target));
             return None;
         }
-        let path = match &wish.target.location {
+        let path = match &request.target.location {
             IncludeLocation::Local { path } => path.clone(),
             IncludeLocation::Project { file, .. } => file.clone(),
             _ => String::new(),
         };
         let sources = diagnostics.sources_mut();
         let name = without_secrets(&found.name, &self.options.variables);
-        let id = sources.add_included(name, &*found.text, wish.target.span);
-        Some(ShelvedFile {
+        let id = sources.add_included(name, &*found.text, request.target.span);
+        Some(CachedFile {
             id,
             documents: load(id, limits, diagnostics)?,
             home: found.home,
@@ -135,25 +135,30 @@ impl<'o> Shelf<'o> {
         })
     }
 
-    fn refuse(&mut self, wish: &Wish<'_>, error: &IncludeError, diagnostics: &mut Diagnostics) {
-        let is_local = matches!(wish.target.location, IncludeLocation::Local { .. });
+    fn refuse(
+        &mut self,
+        request: &FileRequest<'_>,
+        error: &IncludeError,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let is_local = matches!(request.target.location, IncludeLocation::Local { .. });
         let is_missing = is_local && *error == IncludeError::Missing;
         let paths = if is_missing {
-            self.paths(wish.from).unwrap_or_default()
+            self.paths(request.from).unwrap_or_default()
         } else {
             Paths::default()
         };
         let paths = paths.iter().map(String::as_str);
         let paths = paths.filter(|path| super::check::is_yaml(path));
-        let mut finding = super::refusal::of_file(error, wish.target, paths);
+        let mut diagnostic = super::refusal::of_file(error, request.target, paths);
         let variables = &self.options.variables;
-        finding.message = without_secrets(&finding.message, variables);
-        let help = finding.help.as_deref();
-        finding.help = help.map(|help| without_secrets(help, variables));
-        diagnostics.push(finding);
+        diagnostic.message = without_secrets(&diagnostic.message, variables);
+        let help = diagnostic.help.as_deref();
+        diagnostic.help = help.map(|help| without_secrets(help, variables));
+        diagnostics.push(diagnostic);
     }
 
-    /// Returns all paths of a project, asked for once.
+    /// Returns all paths of a project, listed once.
     pub(super) fn paths(&mut self, home: &FileHome) -> Result<Paths, IncludeError> {
         if let Some(paths) = self.paths.get(home) {
             return Ok(Arc::clone(paths));

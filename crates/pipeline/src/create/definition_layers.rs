@@ -4,20 +4,20 @@ use crate::context::{group_name, job_value};
 use executor_core::job::{DeploymentTier, JobDefinition};
 use std::cell::OnceCell;
 
-/// The layers that are a job's own.
+/// The layers of variables that come from a job's definition.
 #[derive(Debug)]
-pub(super) struct OwnLayers<'a> {
+pub(super) struct DefinitionLayers<'a> {
     pub(super) definition: &'a JobDefinition,
     pub(super) inherited: &'a Inherited,
     pub(super) rule: Option<&'a Variables>,
-    /// Whether the variables that tell of the job's environment are there.
+    /// Whether the variables of the job's environment are available.
     has_environment: bool,
     slug: OnceCell<String>,
     total: OnceCell<String>,
     index: OnceCell<String>,
 }
 
-impl<'a> OwnLayers<'a> {
+impl<'a> DefinitionLayers<'a> {
     pub(super) fn new(
         definition: &'a JobDefinition,
         inherited: &'a Inherited,
@@ -34,7 +34,8 @@ impl<'a> OwnLayers<'a> {
         }
     }
 
-    /// Returns the same without what tells of the environment, whose name cannot be made of that.
+    /// Returns the same layers without the variables of the environment, in which its name is
+    /// expanded.
     pub(super) fn without_environment(&self) -> Self {
         Self {
             has_environment: false,
@@ -42,16 +43,16 @@ impl<'a> OwnLayers<'a> {
         }
     }
 
-    /// Returns one of the variables that tell a job of itself.
+    /// Returns a predefined variable about the job itself.
     pub(super) fn value(&self, name: &str) -> Option<LayeredVariable<'_>> {
         let job = self.definition;
         let environment = job.environment.as_deref().filter(|_| self.has_environment);
         let (name, value) = match name {
             "CI_JOB_NAME" => ("CI_JOB_NAME", Some(job.name.as_str())),
             "CI_JOB_STAGE" => ("CI_JOB_STAGE", Some(job.stage.as_str())),
-            "CI_JOB_NAME_SLUG" => ("CI_JOB_NAME_SLUG", kept(&self.slug, job, name)),
-            "CI_NODE_TOTAL" => ("CI_NODE_TOTAL", kept(&self.total, job, name)),
-            "CI_NODE_INDEX" => ("CI_NODE_INDEX", kept(&self.index, job, name)),
+            "CI_JOB_NAME_SLUG" => ("CI_JOB_NAME_SLUG", cached(&self.slug, job, name)),
+            "CI_NODE_TOTAL" => ("CI_NODE_TOTAL", cached(&self.total, job, name)),
+            "CI_NODE_INDEX" => ("CI_NODE_INDEX", cached(&self.index, job, name)),
             "CI_JOB_GROUP_NAME" => ("CI_JOB_GROUP_NAME", Some(group_name(&job.name))),
             "CI_JOB_MANUAL" => ("CI_JOB_MANUAL", job_value(job, name).map(|_| "true")),
             "CI_JOB_IMAGE" => (
@@ -83,8 +84,8 @@ impl<'a> OwnLayers<'a> {
     }
 }
 
-/// Returns a value that is made at most once.
-fn kept<'c>(cell: &'c OnceCell<String>, job: &JobDefinition, name: &str) -> Option<&'c str> {
+/// Returns a value, computed at most once.
+fn cached<'c>(cell: &'c OnceCell<String>, job: &JobDefinition, name: &str) -> Option<&'c str> {
     let value = job_value(job, name)?;
     Some(cell.get_or_init(|| value.into_owned()))
 }

@@ -1,6 +1,6 @@
-/// Where a server's words say that something is.
+/// What a message of a server is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place<'w> {
+pub(super) enum Subject<'w> {
     /// A line and a column of a text, both from 1.
     Line {
         /// The line.
@@ -8,46 +8,49 @@ pub(super) enum Place<'w> {
         /// The column.
         column: usize,
     },
-    /// What keys lead to, joined by colons: `jobs:build:artifacts`.
+    /// A path of keys joined by colons: `jobs:build:artifacts`.
     Key(&'w str),
-    /// A key that should not be there, and what leads to where it is.
+    /// The path of a mapping and its unknown key.
     Unknown(&'w str, &'w str),
     /// A job, by its name.
     Job(&'w str),
-    /// An included file, by its path or address, or by its project's.
+    /// An included file, by its path, its URL or its project.
     File(&'w str),
 }
 
-/// What begins a sentence about what a path of keys leads to.
+/// The words that follow a path of keys.
 const BEHIND_PATHS: [&str; 4] = [" config ", " may allow ", " dependencies ", " needs "];
 
-/// Returns what the words of GitLab's lint are about, as far as their shape tells it.
-pub(super) fn place(words: &str) -> Option<Place<'_>> {
-    of_line(words)
-        .or_else(|| of_job(words))
-        .or_else(|| of_key(words))
-        .or_else(|| of_file(words))
+///
+impl<'w> Subject<'w> {
+    /// Infers the subject of a message of GitLab's lint from its wording.
+    pub(super) fn of(words: &'w str) -> Option<Self> {
+        of_line(words)
+            .or_else(|| of_job(words))
+            .or_else(|| of_key(words))
+            .or_else(|| of_file(words))
+    }
 }
 
-/// Reads `... at line 3 column 5`, as the parser of YAML ends its sentences.
-fn of_line(words: &str) -> Option<Place<'_>> {
-    // What is in another file is called by that file's name.
+/// Reads `... at line 3 column 5`, the end of a YAML parser's message.
+fn of_line(words: &str) -> Option<Subject<'_>> {
+    // A message about an included file starts with that file's name.
     let is_of_own_file = words.starts_with("(<unknown>)") || !words.starts_with('(');
     let (_, at) = words.rsplit_once(" at line ").filter(|_| is_of_own_file)?;
     let (line, rest) = at.split_once(" column ")?;
     let column: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    Some(Place::Line {
+    Some(Subject::Line {
         line: line.parse().ok()?,
         column: column.parse().ok()?,
     })
 }
 
 /// Reads `build job: undefined need: x`, `build: unknown keys in `extends` (.x)` and the like.
-fn of_job(words: &str) -> Option<Place<'_>> {
+fn of_job(words: &str) -> Option<Subject<'_>> {
     let quoted = words.strip_prefix('`').or(words.strip_prefix('\''));
     let quoted = quoted.and_then(|rest| rest.split_once(['`', '\'']));
     if let Some((name, _)) = quoted.filter(|(_, rest)| rest.starts_with(" job")) {
-        return Some(Place::Job(name));
+        return Some(Subject::Job(name));
     }
     let about = [
         " job: ",
@@ -58,33 +61,34 @@ fn of_job(words: &str) -> Option<Place<'_>> {
     ];
     let mut about = about.iter();
     let name = about.find_map(|&behind| Some(words.split_once(behind)?.0))?;
-    Some(Place::Job(name.strip_prefix("jobs:").unwrap_or(name)))
+    Some(Subject::Job(name.strip_prefix("jobs:").unwrap_or(name)))
 }
 
 /// Reads `jobs:build:artifacts config should be a hash`.
-fn of_key(words: &str) -> Option<Place<'_>> {
+fn of_key(words: &str) -> Option<Subject<'_>> {
     if let Some(path) = words.strip_prefix("jobs:") {
         let mut behind = BEHIND_PATHS.iter().filter_map(|behind| path.find(behind));
         let end = behind.next().or_else(|| path.find(' '));
-        // The name of a job may have blanks; what is behind it then is not found, and nothing lost.
+        // A job's name may contain spaces; then the key behind it is not located, which is
+        // harmless.
         let end = end.unwrap_or(path.len());
         let path = &words[..("jobs:".len() + end)];
-        return Some(unknown_key(words, path).unwrap_or(Place::Key(path)));
+        return Some(unknown_key(words, path).unwrap_or(Subject::Key(path)));
     }
     let (path, _) = words.split_once(" config ")?;
-    let of_path = || unknown_key(words, path).unwrap_or(Place::Key(path));
+    let of_path = || unknown_key(words, path).unwrap_or(Subject::Key(path));
     (!path.contains(' ')).then(of_path)
 }
 
 /// Reads `... config contains unknown keys: a, b`.
-fn unknown_key<'w>(words: &'w str, path: &'w str) -> Option<Place<'w>> {
+fn unknown_key<'w>(words: &'w str, path: &'w str) -> Option<Subject<'w>> {
     let (_, keys) = words.split_once(" config contains unknown keys: ")?;
     let first = keys.split(", ").next()?;
-    Some(Place::Unknown(path, first))
+    Some(Subject::Unknown(path, first))
 }
 
 /// Reads ``Local file `ci/a.yml` does not exist!`` and the like.
-fn of_file(words: &str) -> Option<Place<'_>> {
+fn of_file(words: &str) -> Option<Subject<'_>> {
     let (before, rest) = words.split_once('`')?;
     let (name, _) = rest.split_once('`')?;
     let about = [
@@ -97,7 +101,7 @@ fn of_file(words: &str) -> Option<Place<'_>> {
         "Component ",
         "Template file ",
     ];
-    about.contains(&before).then_some(Place::File(name))
+    about.contains(&before).then_some(Subject::File(name))
 }
 
 #[cfg(test)]
@@ -105,12 +109,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_say_what_they_are_about() {
-        let check = |words: &str, expect: Option<Place<'_>>| {
-            assert_eq!(place(words), expect, "{words}");
+    fn wordings_are_recognized() {
+        let check = |words: &str, expect: Option<Subject<'_>>| {
+            assert_eq!(Subject::of(words), expect, "{words}");
         };
-        let key = |path| Some(Place::Key(path));
-        let unknown = |path, key| Some(Place::Unknown(path, key));
+        let key = |path| Some(Subject::Key(path));
+        let unknown = |path, key| Some(Subject::Unknown(path, key));
         check(
             "jobs:b config contains unknown keys: a, c",
             unknown("jobs:b", "a"),
@@ -139,7 +143,7 @@ mod tests {
         check("variables config should be a hash", key("variables"));
         check("default:image config x", key("default:image"));
         check("include config y", key("include"));
-        let job = |name| Some(Place::Job(name));
+        let job = |name| Some(Subject::Job(name));
         check(
             "test job: chosen stage x does not exist; available stages",
             job("test"),
@@ -156,14 +160,14 @@ mod tests {
             "'test' job needs 'x' job, but 'x' is not in any stage",
             job("test"),
         );
-        let line = |line, column| Some(Place::Line { line, column });
+        let line = |line, column| Some(Subject::Line { line, column });
         check("(<unknown>): mapping values at line 3 column 5", line(3, 5));
         check("Invalid YAML at line 12 column 1 (Psych)", line(12, 1));
         check("(ci/a.yml): mapping values at line 3 column 5", None);
         check("x at line three column 5", None);
         check("x at line 3 column ", None);
         check("x at line 99999999999999999999999 column 1", None);
-        let file = |name| Some(Place::File(name));
+        let file = |name| Some(Subject::File(name));
         check("Local file `a.yml` does not exist!", file("a.yml"));
         check("Project `a/b` not found or access denied!", file("a/b"));
         check("`a.yml`: Invalid configuration format", file("a.yml"));

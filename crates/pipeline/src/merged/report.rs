@@ -1,20 +1,20 @@
 use super::ServerReading;
-use super::place::{Place, place};
+use super::subject::Subject;
 use std::sync::Arc;
 use yaml::diagnostic::{Diagnostic, Diagnostics};
 use yaml::source::{FileId, Span};
 use yaml::{Kind, Limits, Node, load};
 
-/// The texts that a finding of the server can be about, each with what is in it.
+/// The texts that a message of the server can be about, with their content.
 struct Texts {
-    /// The file that the server was asked about.
+    /// The file that was sent to the server.
     own: FileId,
-    /// What is in it, and in what was merged, as far as they can be read.
+    /// The content of that file and of the merged text, if they can be read.
     contents: [Option<Arc<Node>>; 2],
 }
 
-/// Adds what the server found, each with its place as far as its words tell it: in the file that
-/// was sent, or else in what was merged.
+/// Adds the server's errors and warnings, each with the location that its wording implies: in the
+/// file that was sent, or else in the merged text.
 pub(crate) fn report(
     reading: &ServerReading<'_>,
     own: FileId,
@@ -25,10 +25,10 @@ pub(crate) fn report(
     if reading.errors.is_empty() && reading.warnings.is_empty() {
         return;
     }
-    // What is wrong with the texts is the server's to say here.
-    let mut unheard = Diagnostics::default();
-    unheard.sources_mut().clone_from(diagnostics.sources());
-    let mut content = |file| Some(load(file, limits, &mut unheard)?.content);
+    // The server has reported the problems of these texts; ours are dropped.
+    let mut dropped = Diagnostics::default();
+    dropped.sources_mut().clone_from(diagnostics.sources());
+    let mut content = |file| Some(load(file, limits, &mut dropped)?.content);
     let texts = Texts {
         own,
         contents: [content(own), merged.and_then(content)],
@@ -36,54 +36,54 @@ pub(crate) fn report(
     let server = reading.server;
     for words in reading.errors {
         let error = Diagnostic::error("server-error", format!("{server}: {}", one_line(words)));
-        diagnostics.push(texts.placed(error, words, diagnostics));
+        diagnostics.push(texts.located(error, words, diagnostics));
     }
     for words in reading
         .warnings
         .iter()
-        .filter(|words| !is_found_here(words))
+        .filter(|words| !is_reported_locally(words))
     {
         let message = format!("{server}: {}", one_line(words));
         let warning = Diagnostic::warning("server-warning", message);
-        diagnostics.push(texts.placed(warning, words, diagnostics));
+        diagnostics.push(texts.located(warning, words, diagnostics));
     }
 }
 
-/// Returns whether a warning is one that this program has too.
-fn is_found_here(words: &str) -> bool {
+/// Returns whether this program reports the same warning.
+fn is_reported_locally(words: &str) -> bool {
     words.contains("may allow multiple pipelines to run for a single action")
 }
 
 impl Texts {
-    fn placed(&self, finding: Diagnostic, words: &str, found: &Diagnostics) -> Diagnostic {
+    fn located(&self, diagnostic: Diagnostic, words: &str, found: &Diagnostics) -> Diagnostic {
         match self.span(words, found) {
-            Some(span) => finding.at(span),
-            None => finding,
+            Some(span) => diagnostic.at(span),
+            None => diagnostic,
         }
     }
 
     fn span(&self, words: &str, found: &Diagnostics) -> Option<Span> {
         let mut contents = self.contents.iter().flatten();
-        match place(words)? {
-            Place::Line { line, column } => {
+        match Subject::of(words)? {
+            Subject::Line { line, column } => {
                 let text = found.sources().file(self.own).text();
                 offset(text, line, column).map(|at| Span::of_offset(self.own, text, at))
             }
-            Place::Key(path) => contents.find_map(|content| find(content, path)),
-            Place::Unknown(path, key) => contents.find_map(|content| {
+            Subject::Key(path) => contents.find_map(|content| find(content, path)),
+            Subject::Unknown(path, key) => contents.find_map(|content| {
                 let all = find(content, &format!("{path}:{key}"));
                 all.or_else(|| find(content, path))
             }),
-            Place::File(name) => contents.find_map(|content| entry_span(content, name)),
-            Place::Job(name) => contents.find_map(|content| key_span(content, name)),
+            Subject::File(name) => contents.find_map(|content| entry_span(content, name)),
+            Subject::Job(name) => contents.find_map(|content| key_span(content, name)),
         }
     }
 }
 
-/// Returns the place of what a path of the server means, as far down as it is there.
+/// Returns the location of the longest existing prefix of a server's path.
 ///
-/// The names in it are joined by colons, and may hold colons themselves: the longest that is there
-/// is meant.
+/// The names in it are joined by colons and may contain colons themselves: the longest existing
+/// name wins.
 fn find(content: &Node, path: &str) -> Option<Span> {
     let job = path.strip_prefix("jobs:");
     let (mut rest, mut node) = (job.unwrap_or(path), content);
@@ -100,7 +100,7 @@ fn find(content: &Node, path: &str) -> Option<Span> {
     found
 }
 
-/// Returns the longest key of a mapping that `path` begins with, and what is behind it.
+/// Returns the longest key of a mapping that is a prefix of `path`, and the rest of the path.
 fn longest_key<'p>(node: &Node, path: &'p str) -> Option<(&'p str, Option<&'p str>)> {
     let entries = node.as_mapping()?;
     if entries.contains_key(path) {
@@ -114,7 +114,7 @@ fn longest_key<'p>(node: &Node, path: &'p str) -> Option<(&'p str, Option<&'p st
 
 fn key_span(content: &Node, name: &str) -> Option<Span> {
     let entries = content.as_mapping()?;
-    // An instance is named by its job and what `parallel` adds.
+    // The name of an instance is that of its job and a suffix from `parallel`.
     let entry = entries.get(name).or_else(|| {
         let job = name.split_once(": [").map(|(job, _)| job);
         let job = job.or_else(|| name.rsplit_once(' ').map(|(job, _)| job));
@@ -123,25 +123,25 @@ fn key_span(content: &Node, name: &str) -> Option<Span> {
     entry.map(|entry| entry.key_span)
 }
 
-/// Returns the place of the include that names a file or project.
+/// Returns the location of the include that names a file or project.
 fn entry_span(content: &Node, name: &str) -> Option<Span> {
     let names = |node: &Node| {
         let text = node.as_str().filter(|text| !text.is_empty());
         text.is_some_and(|text| text.trim_start_matches('/') == name.trim_start_matches('/'))
     };
-    let mut waiting = vec![content.get("include")?];
-    while let Some(node) = waiting.pop() {
+    let mut stack = vec![content.get("include")?];
+    while let Some(node) = stack.pop() {
         match &node.kind {
             _ if names(node) => return Some(node.span),
-            Kind::Sequence(items) => waiting.extend(items.iter().rev()),
-            Kind::Mapping(entries) => waiting.extend(entries.values().rev().map(|it| &it.value)),
+            Kind::Sequence(items) => stack.extend(items.iter().rev()),
+            Kind::Mapping(entries) => stack.extend(entries.values().rev().map(|it| &it.value)),
             _ => {}
         }
     }
     None
 }
 
-/// Returns the offset of a line and column, both from 1; of what is behind the text, its end.
+/// Returns the offset of a line and column, both from 1; columns beyond the line mean its end.
 fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
     let line_start = match line.checked_sub(2) {
         None => 0,
@@ -152,7 +152,7 @@ fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
     Some(line_start + before.map_or(line.len(), |(at, _)| at))
 }
 
-/// Returns the words of another program as one line.
+/// Joins the words of a message into one line.
 fn one_line(words: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
     words.join(" ")
@@ -175,7 +175,7 @@ build:linux:
   parallel: {matrix: [{A: [x]}]}
 ";
 
-    /// Returns the text that the place of the server's words begins with.
+    /// Returns the start of the text at the location of the server's message.
     fn found_at(words: &str) -> Option<String> {
         let mut diagnostics = Diagnostics::default();
         let own = diagnostics.sources_mut().add("ci.yml", TEXT);
@@ -188,13 +188,16 @@ build:linux:
             warnings: &[],
         };
         report(&reading, own, None, &Limits::default(), &mut diagnostics);
-        let error = diagnostics.errors().next().expect("one was given");
+        let error = diagnostics
+            .errors()
+            .next()
+            .expect("the server reported one");
         let start = error.span?.start as usize;
         Some(TEXT[start..].chars().take(8).collect())
     }
 
     #[test]
-    fn what_a_server_says_is_found_in_the_file() {
+    fn messages_of_the_server_are_located_in_the_file() {
         let check = |words: &str, expect: Option<&str>| {
             assert_eq!(found_at(words).as_deref(), expect, "{words}");
         };
@@ -234,7 +237,7 @@ build:linux:
     }
 
     #[test]
-    fn what_is_in_no_file_of_the_project_is_found_in_what_was_merged() {
+    fn messages_about_included_files_are_located_in_the_merged_text() {
         let mut diagnostics = Diagnostics::default();
         let own = diagnostics.sources_mut().add("ci.yml", "include: x.yml\n");
         let text = "---\njob:\n  script: x\n";
@@ -260,7 +263,7 @@ build:linux:
 
     proptest! {
         #[test]
-        fn no_words_and_no_file_make_a_reader_panic(
+        fn no_message_and_no_file_cause_a_panic(
             start in prop::sample::select(vec!["", "jobs:", "`", "x job: ", "(<unknown>): "]),
             words in "\\PC{0,20}",
             end in prop::sample::select(vec!["", ": a", " config x", "`", " unknown keys: "]),

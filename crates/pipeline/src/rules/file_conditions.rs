@@ -7,43 +7,43 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What was asked of a repository's files, and the answers.
+/// Evaluates conditions on a repository's files, each at most once.
 ///
-/// Thousands of jobs share a few conditions on files. Each is compared once, whatever variables the
-/// jobs come with, as long as these make the same globs of it.
+/// Thousands of jobs share a few conditions on files. A condition is evaluated once for all jobs
+/// whose variables expand it to the same globs.
 #[derive(Debug)]
-pub struct FileAnswers<'r> {
+pub struct FileConditions<'r> {
     repository: &'r dyn Repository,
-    known: Mutex<HashMap<Question, Answer>>,
+    known: Mutex<HashMap<FileQuery, Verdict>>,
     lists: Mutex<HashMap<Option<Commit>, Arc<FileList>>>,
 }
 
-type Answer = Result<FileVerdict, FileError>;
+type Verdict = Result<FileVerdict, FileError>;
 
 /// Another project, and a commit of it.
 type Commit = (String, Option<String>);
 
-/// A condition on files, its variables replaced.
+/// A condition on files after the expansion of its variables.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Question {
+enum FileQuery {
     Changes {
         since: Option<String>,
-        asked: Asked,
+        criterion: Criterion,
     },
     Exists {
         commit: Option<Commit>,
-        asked: Asked,
+        criterion: Criterion,
     },
 }
 
-/// What files are asked to fit.
+/// The globs or the pattern that files must match.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Asked {
+enum Criterion {
     Globs(Vec<String>),
     Pattern(String, String),
 }
 
-impl Asked {
+impl Criterion {
     fn new(globs: &[String], pattern: Option<&Pattern>, context: Option<&RuleContext<'_>>) -> Self {
         if let Some(pattern) = pattern {
             return Self::Pattern(pattern.source().to_owned(), pattern.flags().to_owned());
@@ -56,8 +56,8 @@ impl Asked {
     }
 }
 
-impl<'r> FileAnswers<'r> {
-    /// Makes ready to ask a repository.
+impl<'r> FileConditions<'r> {
+    /// Creates conditions on the files of a repository.
     pub fn new(repository: &'r dyn Repository) -> Self {
         Self {
             repository,
@@ -66,7 +66,7 @@ impl<'r> FileAnswers<'r> {
         }
     }
 
-    /// Answers `rules:changes`.
+    /// Evaluates `rules:changes`.
     pub(super) fn changes(
         &self,
         changes: &Changes,
@@ -74,29 +74,29 @@ impl<'r> FileAnswers<'r> {
     ) -> Result<FileVerdict, RuleError> {
         let pattern = changes.regexp.as_deref();
         let since = changes.compare_to.as_deref();
-        let question = Question::Changes {
+        let query = FileQuery::Changes {
             since: since.map(|reference| context.expand(reference)),
-            asked: Asked::new(&changes.paths, pattern, Some(context)),
+            criterion: Criterion::new(&changes.paths, pattern, Some(context)),
         };
         let (keyword, named) = match since {
             Some(reference) => ("rules:changes:compare_to", context.show(reference)),
             None => ("rules:changes", String::new()),
         };
-        let answer = self.answer(question, pattern);
-        answer.map_err(|error| error.of(keyword, &named, Some(changes.span)))
+        let verdict = self.verdict(query, pattern);
+        verdict.map_err(|error| error.of(keyword, &named, Some(changes.span)))
     }
 
-    /// Answers `only:changes`, whose globs name no variables.
+    /// Evaluates `only:changes`, whose globs are not expanded.
     pub(super) fn policy_changes(&self, globs: &[String]) -> Result<FileVerdict, RuleError> {
-        let question = Question::Changes {
+        let query = FileQuery::Changes {
             since: None,
-            asked: Asked::new(globs, None, None),
+            criterion: Criterion::new(globs, None, None),
         };
-        let answer = self.answer(question, None);
-        answer.map_err(|error| error.of("changes", "", None))
+        let verdict = self.verdict(query, None);
+        verdict.map_err(|error| error.of("changes", "", None))
     }
 
-    /// Answers `rules:exists`.
+    /// Evaluates `rules:exists`.
     pub(super) fn exists(
         &self,
         exists: &Exists,
@@ -105,15 +105,15 @@ impl<'r> FileAnswers<'r> {
         let pattern = exists.regexp.as_deref();
         let expand = |text: &String| context.expand(text);
         let reference = exists.reference.as_ref().map(expand);
-        let question = Question::Exists {
+        let query = FileQuery::Exists {
             commit: exists
                 .project
                 .as_ref()
                 .map(|name| (expand(name), reference)),
-            asked: Asked::new(&exists.paths, pattern, Some(context)),
+            criterion: Criterion::new(&exists.paths, pattern, Some(context)),
         };
-        let answer = self.answer(question, pattern);
-        answer.map_err(|error| {
+        let verdict = self.verdict(query, pattern);
+        verdict.map_err(|error| {
             let named = match &error {
                 FileError::Repository(RepositoryError::UnknownProject(_)) => &exists.project,
                 _ => &exists.reference,
@@ -123,34 +123,36 @@ impl<'r> FileAnswers<'r> {
         })
     }
 
-    fn answer(&self, question: Question, pattern: Option<&Pattern>) -> Answer {
+    fn verdict(&self, query: FileQuery, pattern: Option<&Pattern>) -> Verdict {
         let mut known = self.known.lock();
-        if let Some(answer) = known.get(&question) {
-            return answer.clone();
+        if let Some(verdict) = known.get(&query) {
+            return verdict.clone();
         }
-        let answer = self.find(&question, pattern);
-        known.insert(question, answer.clone());
-        answer
+        let verdict = self.find(&query, pattern);
+        known.insert(query, verdict.clone());
+        verdict
     }
 
-    fn find(&self, question: &Question, pattern: Option<&Pattern>) -> Answer {
-        match question {
-            Question::Changes { since, asked } => {
+    fn find(&self, query: &FileQuery, pattern: Option<&Pattern>) -> Verdict {
+        match query {
+            FileQuery::Changes { since, criterion } => {
                 let Some(paths) = self.changed(since.as_deref())? else {
                     return Ok(FileVerdict::Unknown);
                 };
-                match (asked, pattern) {
-                    (Asked::Globs(globs), _) => file_list::changes(globs, &paths),
-                    (Asked::Pattern(..), Some(pattern)) => Ok(file_list::fitting(pattern, &paths)),
-                    (Asked::Pattern(..), None) => Ok(FileVerdict::NoPattern),
+                match (criterion, pattern) {
+                    (Criterion::Globs(globs), _) => file_list::changes(globs, &paths),
+                    (Criterion::Pattern(..), Some(pattern)) => {
+                        Ok(file_list::matching(pattern, &paths))
+                    }
+                    (Criterion::Pattern(..), None) => Ok(FileVerdict::NoPattern),
                 }
             }
-            Question::Exists { commit, asked } => {
+            FileQuery::Exists { commit, criterion } => {
                 let list = self.list(commit.as_ref())?;
-                match (asked, pattern) {
-                    (Asked::Globs(globs), _) => list.exists(globs),
-                    (Asked::Pattern(..), Some(pattern)) => Ok(list.fitting(pattern)),
-                    (Asked::Pattern(..), None) => Ok(FileVerdict::NoPattern),
+                match (criterion, pattern) {
+                    (Criterion::Globs(globs), _) => list.exists(globs),
+                    (Criterion::Pattern(..), Some(pattern)) => Ok(list.matching(pattern)),
+                    (Criterion::Pattern(..), None) => Ok(FileVerdict::NoPattern),
                 }
             }
         }
