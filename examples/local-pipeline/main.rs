@@ -12,7 +12,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
 
 use anyhow::Context;
-use console::{Advice, Console, View, summary};
+use console::{SummaryHints, Console, View, summary};
 use process::{CaptureLimits, Command, NeverStop, Settings, Supervisor};
 use runwright::Cancellation;
 use runwright::shell::{self, ShellConfig};
@@ -48,7 +48,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     let report = run
         .execute("shell", Arc::new(provider), sink, &Cancellation::new())
         .await?;
-    let advice = Advice {
+    let hints = SummaryHints {
         // They go with the scratch directory when this program ends.
         log: &|_pipeline, _job| None,
         again: &|job| format!("runwright run {job}"),
@@ -56,7 +56,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         // Nobody has run it before, so nothing is usual.
         times: false,
     };
-    console.write(&summary(&report, view.style, &advice));
+    console.write(&summary(&report, view.style, &hints));
     console.finish()?;
     Ok(ExitCode::from(report.exit.code()))
 }

@@ -15,7 +15,6 @@ mod command;
 mod executors;
 mod exit_code;
 mod failure;
-mod garbage_report;
 mod resolved_args;
 mod starter;
 

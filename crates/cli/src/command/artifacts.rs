@@ -1,10 +1,10 @@
-use super::past::{Past, history, jobs, split_run};
-use super::{print, print_json};
+use super::project_runs::{ProjectRuns, history, jobs, split_run};
+use super::stdout::{print, print_json};
 use crate::args::ArtifactsArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use anyhow::anyhow;
-use console::artifacts::{JobArtifact, table};
+use console::reports::artifacts::{JobArtifact, table};
 use console::{Style, counted, error_line, shown_name, size};
 use executor_core::Cancellation;
 use jiff::Timestamp;
@@ -26,7 +26,7 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
             ));
         }
     };
-    let past = Past::find(&args.place)?;
+    let past = ProjectRuns::find(&args.place)?;
     let mut run = past.run(number)?;
     let mut name = name;
     if let Some(shown) = name {

@@ -1,17 +1,16 @@
 //! What to run, asked at the terminal.
 
-use super::ask::{can_ask, one_of, some_of};
-use super::failed::last_run;
+use super::created_pipeline::CreatedPipeline;
 use super::list::remarks;
+use super::only_failed::last_run;
 use super::plan::present;
-use super::situated::Situated;
-use super::words::run_words;
+use super::prompt::{can_ask, one_of, some_of};
+use super::run::run_words;
 use crate::args::RunArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use anyhow::anyhow;
-use console::quoted::quoted;
-use console::{ProgressMode, columns, counted, error_line, shown_name};
+use console::{ProgressMode, columns, counted, error_line, shell_quoted, shown_name};
 use std::ffi::OsString;
 use std::path::Path;
 use workstation::{LocalError, LocalProject, StateDir};
@@ -42,14 +41,14 @@ pub(super) fn choose(args: &RunArgs, words: &[String]) -> Result<Exit, Failure> 
         let error = anyhow!("nobody can be asked here what to run");
         return Err(Failure::usage(error).with_help("name the jobs; `runwright list` shows them"));
     }
-    let Some(situated) = Situated::read_silently(&args.project)? else {
+    let Some(created) = CreatedPipeline::read_silently(&args.project)? else {
         return Ok(Exit::Usage);
     };
-    let Some(chosen) = ask(&situated)? else {
+    let Some(chosen) = ask(&created)? else {
         return Ok(Exit::Interrupted);
     };
     let words = chosen.words(words);
-    let line: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+    let line: Vec<_> = words.iter().map(|word| shell_quoted(word)).collect();
     error_line(&format!("runwright {}", line.join(" ")));
     run_words(&words)
 }
@@ -85,8 +84,8 @@ impl Chosen {
     }
 }
 
-fn ask(situated: &Situated) -> Result<Option<Chosen>, Failure> {
-    let jobs = present(&situated.creation);
+fn ask(created: &CreatedPipeline) -> Result<Option<Chosen>, Failure> {
+    let jobs = present(&created.creation);
     if jobs.is_empty() {
         // Why there is none is told by the run.
         return Ok(Some(Chosen::Whole));
@@ -95,7 +94,7 @@ fn ask(situated: &Situated) -> Result<Option<Chosen>, Failure> {
         format!("the whole pipeline: {}", counted(jobs.len(), "job")),
         "some of its jobs".to_owned(),
     ];
-    rows.extend(failed(situated));
+    rows.extend(failed(created));
     match one_of("What is to run?", &rows)? {
         None => return Ok(None),
         Some(0) => return Ok(Some(Chosen::Whole)),
@@ -111,7 +110,7 @@ fn ask(situated: &Situated) -> Result<Option<Chosen>, Failure> {
         .map(|(job, stage)| {
             let padding = " ".repeat(width - columns(stage));
             let name = shown_name(job.name());
-            let row = format!("{stage}{padding}  {name}  {}", remarks(situated, job, None));
+            let row = format!("{stage}{padding}  {name}  {}", remarks(created, job, None));
             row.trim_end().to_owned()
         })
         .collect();
@@ -123,9 +122,9 @@ fn ask(situated: &Situated) -> Result<Option<Chosen>, Failure> {
 }
 
 /// Offers what failed in the last run, if something did.
-fn failed(situated: &Situated) -> Option<String> {
+fn failed(created: &CreatedPipeline) -> Option<String> {
     let state = StateDir::of_user().map_err(LocalError::from).ok()?;
-    let runs = state.project(situated.project.root()).runs();
+    let runs = state.project(created.project.root()).runs();
     let (run, history) = last_run(&runs).ok()?;
     history.end?;
     let count = history.failed().len();

@@ -1,5 +1,6 @@
-use super::past::Past;
-use super::{garbage, print};
+use super::engine_garbage;
+use super::project_runs::ProjectRuns;
+use super::stdout::print;
 use crate::args::CleanArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
@@ -13,12 +14,12 @@ use workstation::{Cleaning, Fate, LocalError, Removable, RemovableKind, Settings
 
 /// Removes what runs have left, or shows how much there is.
 pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
-    let past = Past::find(&args.place)?;
+    let past = ProjectRuns::find(&args.place)?;
     let asks = args.runs || args.artifacts || args.cache || args.reuse || args.all;
     if args.docker {
         let settings = Settings::read(past.state.path(), std::env::home_dir().as_deref());
         let settings = settings.map_err(LocalError::from)?;
-        garbage::clean(&settings, &past.state, age(args)?, args.dry_run)?;
+        engine_garbage::clean(&settings, &past.state, age(args)?, args.dry_run)?;
         if !asks {
             return Ok(Exit::Success);
         }

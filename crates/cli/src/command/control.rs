@@ -1,15 +1,15 @@
 //! Telling a run that goes on what to do.
 
-use super::ask::one_job;
-use super::go_on::go_on;
-use super::past::{Past, history, job, jobs, run_and_job, split_run};
-use super::{check_name, print};
+use super::pipeline_options::check_name;
+use super::project_runs::{ProjectRuns, history, job, jobs, run_and_job, split_run};
+use super::prompt::one_job;
+use super::resume::go_on;
+use super::stdout::print;
 use crate::args::{CancelArgs, PlaceArgs, PlayArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use console::quoted::quoted;
-use console::shown_name;
+use console::{shell_quoted, shown_name};
 use pipeline::selector;
 use scheduler::Status;
 use workstation::{
@@ -26,7 +26,7 @@ pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
     for pair in &args.variable {
         check_name(pair.key())?;
     }
-    let past = Past::find(&args.place)?;
+    let past = ProjectRuns::find(&args.place)?;
     let (run, text) = past.owner(past.run(number)?, text)?;
     let history = history(&run)?;
     let name = &*waiting(&run, &history, text)?;
@@ -85,7 +85,7 @@ fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Fai
     if !words.is_empty() {
         return Ok(Some(words.to_vec()));
     }
-    let past = Past::open(place)?;
+    let past = ProjectRuns::open(place)?;
     let run = past.run(None)?;
     let history = history(&run)?;
     let jobs: Vec<_> = history
@@ -121,7 +121,7 @@ fn waiting(run: &Run, history: &RunHistory, text: &str) -> Result<String, Failur
 }
 
 /// Refuses to play a job that waits for its pipeline, in which a job waits for somebody.
-fn refuse_waiting_bridge(past: &Past, run: &Run, name: &str) -> Result<(), Failure> {
+fn refuse_waiting_bridge(past: &ProjectRuns, run: &Run, name: &str) -> Result<(), Failure> {
     let Some(child) = past.child(run, name)? else {
         return Ok(());
     };
@@ -135,13 +135,13 @@ fn refuse_waiting_bridge(past: &Past, run: &Run, name: &str) -> Result<(), Failu
     let error = anyhow!("job {name:?} of run {} waits for run {id}", run.id());
     let help = format!(
         "`runwright play {id} {}` starts what that waits for",
-        quoted(waiting)
+        shell_quoted(waiting)
     );
     Err(Failure::usage(error).with_help(help))
 }
 
 /// Runs jobs of a run that goes on again; returns false when it has just ended.
-pub(super) fn retry_now(past: &Past, run: &Run, names: &[String]) -> Result<bool, Failure> {
+pub(super) fn retry_now(past: &ProjectRuns, run: &Run, names: &[String]) -> Result<bool, Failure> {
     for name in names {
         let (owner, job) = past.owner(run.clone(), name)?;
         let request = ControlRequest::Retry {
@@ -161,7 +161,7 @@ pub(super) fn retry_now(past: &Past, run: &Run, names: &[String]) -> Result<bool
 /// Cancels a run that goes on, or one of its jobs.
 pub(crate) fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
     let (number, names) = split_run(&args.words);
-    let past = Past::find(&args.place)?;
+    let past = ProjectRuns::find(&args.place)?;
     let mut run = match number {
         Some(number) => past.run(Some(number))?,
         None => living(&past)?,
@@ -232,7 +232,7 @@ fn gone(run: &Run) -> Result<Failure, Failure> {
 }
 
 /// Returns the only run that goes on.
-fn living(past: &Past) -> Result<Run, Failure> {
+fn living(past: &ProjectRuns) -> Result<Run, Failure> {
     let mut living = past.living()?;
     let failure = match living.len() {
         1 => return Ok(living.remove(0)),

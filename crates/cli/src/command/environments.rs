@@ -1,13 +1,12 @@
-use super::go_on::{go_on, run_alone};
-use super::past::{Past, history, tell_killed};
-use super::{print, print_json};
+use super::project_runs::{ProjectRuns, history, tell_killed};
+use super::resume::{go_on, run_alone};
+use super::stdout::{print, print_json};
 use crate::args::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use anyhow::anyhow;
-use console::environments::table;
-use console::quoted::word;
-use console::{Style, error_line, shown_name};
+use console::reports::environments::table;
+use console::{Style, error_line, shell_argument, shown_name};
 use jiff::Timestamp;
 use scheduler::Status;
 use workstation::{ContinuationKind, Environment, LocalError, Run, RunState};
@@ -17,7 +16,7 @@ pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {
     if let Some(EnvironmentsAction::Stop(args)) = &args.action {
         return stop(args);
     }
-    let past = Past::find(&args.place)?;
+    let past = ProjectRuns::find(&args.place)?;
     let all = past
         .project
         .environments()
@@ -35,7 +34,7 @@ pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {
 
 fn stop(args: &StopArgs) -> Result<Exit, Failure> {
     // Which environments are due need not be said to somebody who stops them.
-    let past = Past::open(&args.place)?;
+    let past = ProjectRuns::open(&args.place)?;
     tell_killed(&past.runs, None);
     let environments = past.project.environments();
     let chosen = if args.due {
@@ -66,7 +65,11 @@ fn stop(args: &StopArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn stop_one(past: &Past, environment: &Environment, args: &StopArgs) -> Result<Exit, Failure> {
+fn stop_one(
+    past: &ProjectRuns,
+    environment: &Environment,
+    args: &StopArgs,
+) -> Result<Exit, Failure> {
     let name = shown_name(&environment.name);
     if !environment.is_available() {
         error_line(&format!("{name} is stopped already"));
@@ -79,7 +82,7 @@ fn stop_one(past: &Past, environment: &Environment, args: &StopArgs) -> Result<E
         .zip(environment.deployment.as_ref());
     let ended = if let Some((job, deployment)) = stops {
         let run = past.run(Some(deployment.pipeline)).map_err(|failure| {
-            let job = word(job);
+            let job = shell_argument(job);
             failure.with_help(format!(
                 "what deployed it is forgotten; `runwright run --no-needs {job}` runs the job, \
                  with the options that it was deployed with"
@@ -116,7 +119,11 @@ fn run_stop_job(run: &Run, job: &str, args: &StopArgs) -> Result<Exit, Failure> 
     let state = run.state(&history);
     if let RunState::Running { .. } = state {
         let error = anyhow!("run {}, which deployed it, still runs", run.id());
-        let play = format!("`runwright play {} {}` starts the job", run.id(), word(job));
+        let play = format!(
+            "`runwright play {} {}` starts the job",
+            run.id(),
+            shell_argument(job)
+        );
         return Err(Failure::usage(error).with_help(play));
     }
     let came_to_its_end = matches!(

@@ -1,26 +1,30 @@
-use super::ask::one_job;
+use super::created_pipeline::CreatedPipeline;
 use super::list::remarks;
-use super::situated::Situated;
-use super::{print, print_json};
-use crate::args::ExplainArgs;
+use super::plan::exit;
+use super::prompt::one_job;
+use super::stdout::{print, print_json};
+use crate::args::{ExplainArgs, VariablesArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use console::{Style, explanation, shown_name};
+use console::{
+    Style, explained_variables, explanation, shown_name, variables as variables_text,
+    variables_head,
+};
 use pipeline::create::CreatedJob;
 
 /// Explains jobs: why each is in the pipeline or not, and where all it has comes from.
 pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
-    let Some(situated) = Situated::read(&args.project)? else {
+    let Some(created) = CreatedPipeline::read(&args.project)? else {
         return Ok(Exit::Usage);
     };
     let mut named = args.job.clone();
     if named.is_empty() {
-        let all: Vec<&CreatedJob> = situated.creation.jobs.iter().collect();
+        let all: Vec<&CreatedJob> = created.creation.jobs.iter().collect();
         let rows = all.iter().map(|job| {
             format!(
                 "{}  {}",
                 shown_name(job.name()),
-                remarks(&situated, job, None)
+                remarks(&created, job, None)
             )
         });
         let Some(at) = one_job("Which job is to be explained?", &rows.collect::<Vec<_>>())? else {
@@ -30,9 +34,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     }
     let mut jobs = Vec::new();
     for name in &named {
-        jobs.extend(situated.instances(name)?);
+        jobs.extend(created.instances(name)?);
     }
-    let explainer = situated.explainer()?;
+    let explainer = created.explainer()?;
     let found = jobs.iter().filter_map(|job| explainer.explain(job));
     let found: Vec<_> = found.collect();
     if args.json {
@@ -46,4 +50,32 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
         print(texts.join("\n"))?;
     }
     Ok(Exit::Success)
+}
+
+/// Shows variables, those that win first: what all jobs share, or what one job gets.
+pub(crate) fn variables(args: &VariablesArgs) -> Result<Exit, Failure> {
+    let Some(created) = CreatedPipeline::read(&args.project)? else {
+        return Ok(Exit::Usage);
+    };
+    let explainer = created.explainer()?;
+    let found = match &args.job {
+        None => vec![explainer.shared_variables()],
+        Some(name) => {
+            let jobs = created.instances(name)?.into_iter();
+            jobs.filter_map(|job| explainer.variables(job)).collect()
+        }
+    };
+    if args.json {
+        print_json(&found)?;
+    } else {
+        let style = Style::of_stdout();
+        let shown = |it| match (args.explain, found.len()) {
+            (true, _) => explained_variables(it, style),
+            (false, 1) => variables_text(it),
+            (false, _) => variables_head(it, style) + &variables_text(it),
+        };
+        print(found.iter().map(shown).collect::<Vec<_>>().join("\n"))?;
+    }
+    created.tell_refusal();
+    Ok(exit(&created.creation))
 }

@@ -1,4 +1,4 @@
-use super::{print, print_json};
+use super::stdout::{print, print_json};
 use crate::args::GitLabArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;

@@ -1,16 +1,16 @@
-use super::past::{Past, tell_killed};
-use super::{print, print_json};
+use super::project_runs::{ProjectRuns, tell_killed};
+use super::stdout::{print, print_json};
 use crate::args::HistoryArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use console::history::{ShownRun, nested, table};
+use console::reports::history::{ShownRun, nested, table};
 use console::{Style, error_line};
 use std::num::NonZeroUsize;
 use workstation::{LocalError, Runs, RunsError};
 
 /// Shows the runs of the project, or of all projects.
 pub(crate) fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
-    let past = Past::find(&args.place)?;
+    let past = ProjectRuns::find(&args.place)?;
     let mut projects = vec![past.runs.clone()];
     if args.all {
         projects = past.state.all_runs().map_err(LocalError::from)?;

@@ -1,12 +1,12 @@
 //! The hook of git that runs, before a push, what it touches.
 
-use super::print;
-use super::words::run_words;
+use super::run::run_words;
+use super::stdout::print;
 use crate::args::{HookAction, HookArgs, PlaceArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use anyhow::Context;
-use console::{error_line, notes, shown_name};
+use console::{error_line, print_notes, shown_name};
 use std::io::Read;
 use std::path::Path;
 use workstation::{HookState, LocalError, LocalProject, PushHook, Pushed};
@@ -78,7 +78,7 @@ fn status(hook: &PushHook) -> Result<Exit, Failure> {
 fn tell_manager(hook: &PushHook) {
     if let Some(manager) = hook.manager() {
         let (name, advice) = (manager.name(), manager.advice());
-        notes(&[&format!("{name} manages hooks here: {advice}")]);
+        print_notes([&format!("{name} manages hooks here: {advice}")]);
     }
 }
 
@@ -105,7 +105,7 @@ fn run() -> Result<Exit, Failure> {
         .commit("HEAD")
         .is_some_and(|head| pushed.has_others_than(&head, commit))
     {
-        notes(&["what is pushed is not what is checked out; what runs is the working tree"]);
+        print_notes(["what is pushed is not what is checked out; what runs is the working tree"]);
     }
     let base = pushed.base(|id| hook.commit(id).is_some());
     let words = words(base);

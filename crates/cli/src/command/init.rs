@@ -1,10 +1,10 @@
-use super::print;
+use super::stdout::print;
 use crate::args::InitArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use crate::starter::{Starter, starter};
 use anyhow::{Context, anyhow};
-use console::{notes, shown_name};
+use console::{print_notes, shown_name};
 use fail_point::fail_point;
 use std::fs;
 use std::io::{self, Write as _};
@@ -48,7 +48,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<Exit, Failure> {
         let others = rest
             .iter()
             .fold((*first).to_owned(), |all, it| all + ", " + it);
-        notes(&[&format!("there is {others}, too: add jobs for that")]);
+        print_notes([&format!("there is {others}, too: add jobs for that")]);
     }
     Ok(Exit::Success)
 }

@@ -1,8 +1,9 @@
-use super::{find_project, pipeline_options, print, print_json};
+use super::pipeline_options::{find_project, pipeline_options};
+use super::stdout::{print, print_json};
 use crate::args::{LintArgs, LintFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use console::{Style, counted, findings, in_order, sarif};
+use console::{Style, counted, diagnostics_text, in_file_order, sarif};
 use pipeline::parity;
 use serde::Serialize;
 use yaml::diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics, Severity};
@@ -32,7 +33,7 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
             } else {
                 Severity::Warning
             };
-            let text = findings(&found, least, Style::of_stdout());
+            let text = diagnostics_text(&found, least, Style::of_stdout());
             let gap = if text.is_empty() { "" } else { "\n" };
             let sentence = sentence(&found, invalid_file(&found).unwrap_or(&file), args.notes);
             let strict = match refused {
@@ -43,7 +44,7 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
         }
         LintFormat::Json => print_json(&Verdict::of(&found))?,
         LintFormat::Sarif => {
-            let records: Vec<_> = in_order(&found)
+            let records: Vec<_> = in_file_order(&found)
                 .into_iter()
                 .map(|finding| DiagnosticRecord::new(finding, found.sources()))
                 .collect();

@@ -1,11 +1,11 @@
-use super::changed::Touched;
+use super::created_pipeline::CreatedPipeline;
 use super::plan::{exit, present};
-use super::situated::Situated;
-use super::{print, print_json};
+use super::stdout::{print, print_json};
+use super::touched::Touched;
 use crate::args::ListArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use console::plan::start;
+use console::reports::plan::start;
 use console::{Style, Tone, columns, fit, shown_name, strip_controls};
 use executor_core::job::{JobDefinition, When};
 use pipeline::create::CreatedJob;
@@ -15,22 +15,22 @@ use std::collections::{HashMap, HashSet};
 
 /// Shows the jobs of the pipeline.
 pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let Some(situated) = Situated::read(&args.project)? else {
+    let Some(created) = CreatedPipeline::read(&args.project)? else {
         return Ok(Exit::Usage);
     };
-    let creation = &situated.creation;
+    let creation = &created.creation;
     let mut jobs = present(creation);
     if args.all {
         let places = creation.stage_indices();
         jobs = creation.jobs.iter().collect();
         jobs.sort_by_key(|job| places.get(&*job.definition.stage));
     }
-    let touched = situated.touched(&args.changed, &args.project)?;
+    let touched = created.touched(&args.changed, &args.project)?;
     let causes = touched.as_ref().map(Touched::causes);
     if let Some(causes) = causes.as_ref().filter(|_| !args.all) {
         jobs.retain(|job| causes.contains_key(job.name()));
     }
-    let jobs = wanted(&situated, jobs, args)?;
+    let jobs = wanted(&created, jobs, args)?;
     if args.json {
         let jobs = jobs.iter().map(|job| Listed {
             job: creation.complete(job),
@@ -42,11 +42,11 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
             job,
             name: shown_name(job.name()),
             stage: shown_name(&job.definition.stage),
-            remarks: remarks(&situated, job, causes.as_ref()),
+            remarks: remarks(&created, job, causes.as_ref()),
         });
         print(table(&rows.collect::<Vec<_>>()))?;
     }
-    situated.tell_refusal();
+    created.tell_refusal();
     Ok(exit(creation))
 }
 
@@ -61,13 +61,13 @@ struct Listed<'c> {
 
 /// Leaves only the jobs that are asked for.
 fn wanted<'j>(
-    situated: &'j Situated,
+    created: &'j CreatedPipeline,
     mut jobs: Vec<&'j CreatedJob>,
     args: &ListArgs,
 ) -> Result<Vec<&'j CreatedJob>, Failure> {
     let names = |texts: &[String]| -> Result<HashSet<&str>, Failure> {
-        let meant = situated.meant(texts)?.into_iter();
-        let meant = meant.zip(&situated.creation.jobs);
+        let meant = created.meant(texts)?.into_iter();
+        let meant = meant.zip(&created.creation.jobs);
         Ok(meant
             .filter(|(is_meant, _)| *is_meant)
             .map(|(_, job)| job.name())
@@ -110,13 +110,13 @@ fn table(rows: &[Row<'_>]) -> String {
 
 /// Returns what is special about a job: what it is for, when it runs, or why it does not.
 pub(super) fn remarks(
-    situated: &Situated,
+    created: &CreatedPipeline,
     job: &CreatedJob,
     causes: Option<&HashMap<&str, &Cause>>,
 ) -> String {
     let definition = &job.definition;
     let mut remarks = Vec::new();
-    let decoration = situated.pipeline.decorations().of(job.name());
+    let decoration = created.pipeline.decorations().of(job.name());
     if let Some(description) = decoration.and_then(|it| it.description.as_deref()) {
         remarks.push(strip_controls(description));
     }

@@ -1,11 +1,11 @@
-use super::ask::one_job;
-use super::past::{Past, history, job, jobs, run_and_job};
-use super::print;
+use super::project_runs::{ProjectRuns, history, job, jobs, run_and_job};
+use super::prompt::one_job;
+use super::stdout::print;
 use crate::args::{LogsArgs, PlaceArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use console::stored_log::{Reader, Stamps, StoredLog, wait};
+use console::reports::stored_log::{Reader, Stamps, StoredLog, wait};
 use console::{error_line, shown_name, strip_controls};
 use scheduler::Status;
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
     if args.attempt == Some(0) {
         return Err(Failure::usage(anyhow!("attempts are counted from 1")));
     }
-    let past = Past::find(&args.place)?;
+    let past = ProjectRuns::find(&args.place)?;
     let (run, text) = past.owner(past.run(number)?, text)?;
     let history = history(&run)?;
     let meant = jobs(&run, &history, text)?;
@@ -71,7 +71,7 @@ fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Fai
     if !words.is_empty() {
         return Ok(Some(words.to_vec()));
     }
-    let past = Past::open(place)?;
+    let past = ProjectRuns::open(place)?;
     let run = past.run(None)?;
     let history = history(&run)?;
     let jobs: Vec<_> = history.planned().filter(|job| job.life > 0).collect();

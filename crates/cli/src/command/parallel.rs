@@ -1,9 +1,12 @@
 use crate::args::{BackendArg, DialectArg, RunArgs};
 use crate::failure::Failure;
 use anyhow::anyhow;
-use console::notes;
+use console::print_notes;
 use std::num::NonZeroU32;
-use workstation::{BitrabSettings, Isolation, LocalError, LocalProject, ParallelBackend};
+use workstation::{
+    BitrabSettings, Isolation, LocalError, LocalProject, ParallelBackend, SnapshotMethod, can_mount,
+    enter_user_namespace,
+};
 
 /// How the jobs of a run are run beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +37,7 @@ impl Parallel {
             });
         }
         let settings = BitrabSettings::read(project.root()).map_err(LocalError::from)?;
-        let said: Vec<&str> = settings.notes.iter().map(String::as_str).collect();
-        notes(&said);
+        print_notes(&settings.notes);
         Ok(Self::of_bitrab(args, &settings))
     }
 
@@ -60,13 +62,22 @@ impl Parallel {
     }
 }
 
+/// Gives this process the right to mount overlays, where somebody asked for them and it has not.
+///
+/// There must be no second thread yet.
+pub(super) fn allow_mounts(isolation: Isolation) -> Result<(), Failure> {
+    if isolation == Isolation::Snapshot(SnapshotMethod::Overlay) && !can_mount() {
+        enter_user_namespace().map_err(LocalError::from)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
     use clap::Parser;
     use std::path::Path;
-    use workstation::SnapshotMethod;
 
     fn chosen(options: &str, settings: &str) -> Parallel {
         let line = format!("runwright run {options}");

@@ -1,12 +1,12 @@
-use super::changed::Touched;
+use super::created_pipeline::CreatedPipeline;
 use super::plan_times::PlanTimes;
-use super::situated::Situated;
-use super::{print, print_json};
+use super::stdout::{print, print_json};
+use super::touched::Touched;
 use crate::args::{PlanArgs, PlanFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use console::plan::{PlanJob, dot, mermaid, stages, table};
-use console::{Style, Tone, refused, shown_name, strip_controls};
+use console::reports::plan::{PlanJob, dot, mermaid, stages, table};
+use console::{Style, Tone, refusal_text, shown_name, strip_controls};
 use executor_core::job::RefType;
 use pipeline::Selection;
 use pipeline::context::PipelineContext;
@@ -22,24 +22,24 @@ use std::fmt::Write as _;
 /// That there is none because rules say so is an answer, as it is for GitLab; that none can be made
 /// is a mistake.
 pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
-    let Some(mut situated) = Situated::read(&args.project)? else {
+    let Some(mut created) = CreatedPipeline::read(&args.project)? else {
         return Ok(Exit::Usage);
     };
     // What others of the pipeline have to do with it counts, whichever jobs are shown.
-    let touched = situated.touched(&args.changed, &args.project)?;
-    let all = situated.creation.jobs.len();
-    situated.narrow(&Selection {
+    let touched = created.touched(&args.changed, &args.project)?;
+    let all = created.creation.jobs.len();
+    created.narrow(&Selection {
         jobs: args.jobs.job.clone(),
         skip: args.jobs.skipped(),
         ..Selection::default()
     })?;
-    let creation = &situated.creation;
+    let creation = &created.creation;
     let causes = touched.as_ref().map(Touched::causes);
     let causes = causes.as_ref();
-    let times = args.times.then(|| times(&situated, causes)).transpose()?;
+    let times = args.times.then(|| times(&created, causes)).transpose()?;
     match args.format() {
         PlanFormat::Table => {
-            let context = situated.pipeline.context()?;
+            let context = created.pipeline.context()?;
             let style = Style::of_stdout();
             let mut text = shown(creation, all, context, causes, times.as_ref(), style);
             if let Some(times) = times.filter(|_| creation.refusal.is_none()) {
@@ -60,18 +60,18 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         PlanFormat::Dot => print(dot(&stages(jobs(creation, causes))))?,
     }
     if args.format() != PlanFormat::Table {
-        situated.tell_refusal();
+        created.tell_refusal();
     }
     Ok(exit(creation))
 }
 
 /// Returns how long it takes, or what of it is touched.
-fn times(situated: &Situated, causes: Causes<'_>) -> Result<PlanTimes, Failure> {
+fn times(created: &CreatedPipeline, causes: Causes<'_>) -> Result<PlanTimes, Failure> {
     let names = causes.map(|_| {
-        let jobs = jobs(&situated.creation, causes).into_iter();
+        let jobs = jobs(&created.creation, causes).into_iter();
         jobs.map(|job| job.definition.name.clone()).collect()
     });
-    PlanTimes::of(situated, names)
+    PlanTimes::of(created, names)
 }
 
 /// Returns the jobs of the pipeline: none when there is none.
@@ -117,7 +117,7 @@ fn shown(
 ) -> String {
     let situation = situation(context);
     if let Some(refusal) = &creation.refusal {
-        return format!("{situation}: {}\n", refused(refusal, style));
+        return format!("{situation}: {}\n", refusal_text(refusal, style));
     }
     let mut text = String::new();
     let mut jobs = jobs(creation, causes);

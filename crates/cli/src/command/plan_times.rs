@@ -1,10 +1,9 @@
 //! How long a plan takes, by earlier runs.
 
-use super::situated::Situated;
+use super::created_pipeline::CreatedPipeline;
 use crate::failure::Failure;
-use console::notes;
-use console::times::{announcement, path};
-use console::{Style, Tone};
+use console::reports::times::path;
+use console::{Style, Tone, announcement, print_notes};
 use jiff::Timestamp;
 use pipeline::plan::NeedsMode;
 use pipeline::{Plan, Selection};
@@ -25,15 +24,17 @@ pub(super) struct PlanTimes {
 
 impl PlanTimes {
     /// Looks ahead, for all jobs or for these alone.
-    pub(super) fn of(situated: &Situated, jobs: Option<Vec<String>>) -> Result<Self, Failure> {
+    pub(super) fn of(
+        created: &CreatedPipeline,
+        jobs: Option<Vec<String>>,
+    ) -> Result<Self, Failure> {
         let state = StateDir::of_user().map_err(LocalError::from)?;
-        let durations = state.project(situated.project.root()).durations();
+        let durations = state.project(created.project.root()).durations();
         let processors = std::thread::available_parallelism().ok();
         let workers = processors.and_then(|count| NonZeroU32::try_from(count).ok());
         let workers = workers.unwrap_or(NonZeroU32::MIN);
         let expectations = Expectations::of_last_place(&durations, workers);
-        let said: Vec<&str> = expectations.notes().iter().map(String::as_str).collect();
-        notes(&said);
+        print_notes(expectations.notes());
         let is_nothing = jobs.as_ref().is_some_and(Vec::is_empty);
         let selection = Selection {
             needs: match &jobs {
@@ -43,8 +44,8 @@ impl PlanTimes {
             jobs: jobs.unwrap_or_default(),
             ..Selection::default()
         };
-        let context = situated.pipeline.context()?.clone();
-        let plan = Plan::new(&situated.creation, context, &selection);
+        let context = created.pipeline.context()?.clone();
+        let plan = Plan::new(&created.creation, context, &selection);
         // What cannot be planned is told by who runs it.
         let plan = plan.ok().filter(|_| !is_nothing);
         let outlook = plan.and_then(|plan| expectations.forecast(&plan).outlook(Timestamp::now()));

@@ -1,8 +1,9 @@
-use super::{find_project, pipeline_options, print, print_json};
+use super::pipeline_options::{find_project, pipeline_options};
+use super::stdout::{print, print_json};
 use crate::args::{ShowArgs, ShowFormat};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use console::diagnostics;
+use console::print_diagnostics;
 use pipeline::show::{Comments, origin_records, to_yaml};
 use serde_json::json;
 
@@ -12,7 +13,7 @@ use serde_json::json;
 pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let project = find_project(&args.project)?;
     let checked = project.read(&pipeline_options(&args.project)?)?;
-    diagnostics(&checked.diagnostics);
+    print_diagnostics(&checked.diagnostics);
     let exit = if checked.diagnostics.has_errors() {
         Exit::Usage
     } else {

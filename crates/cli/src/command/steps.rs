@@ -4,7 +4,7 @@ use crate::args::{StepsAction, StepsArgs, StepsRunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use console::signal::Signals;
+use console::terminal::Signals;
 use console::{error_line, strip_controls};
 use executor_core::Cancellation;
 use includes::Fetching;
@@ -164,7 +164,7 @@ fn write_results(file: &Path, report: &StepReport) -> Result<(), Failure> {
         .map_err(Failure::environment)?;
     text.push('\n');
     if file == Path::new("-") {
-        return super::print(text);
+        return super::stdout::print(text);
     }
     fs::write(file, text)
         .with_context(|| format!("write {}", file.display()))

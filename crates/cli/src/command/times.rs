@@ -1,11 +1,11 @@
-use super::past::Past;
-use super::{print, print_json};
+use super::project_runs::ProjectRuns;
+use super::stdout::{print, print_json};
 use crate::args::TimesArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use console::times::{JobTimes, one, path, place, table};
-use console::{Style, Tone, error_line, notes};
+use console::reports::times::{JobTimes, one, path, place, table};
+use console::{Style, Tone, error_line, print_notes};
 use scheduler::CriticalStep;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -19,14 +19,14 @@ const VERSION: u32 = 1;
 
 /// Shows how long the jobs of the project take.
 pub(crate) fn times(args: &TimesArgs) -> Result<Exit, Failure> {
-    let past = Past::find(&args.place)?;
+    let past = ProjectRuns::find(&args.place)?;
     let durations = past.project.durations();
     let known = durations
         .read()
         .with_context(|| format!("read {}", durations.path().display()))
         .map_err(Failure::environment)?;
     if known.damaged > 0 {
-        notes(&["some of the times could not be read and are forgotten"]);
+        print_notes(["some of the times could not be read and are forgotten"]);
     }
     let places = gather(&known, args.job.as_deref())?;
     let last = match &args.job {
@@ -83,7 +83,7 @@ struct LastPath {
     steps: Vec<CriticalStep>,
 }
 
-fn last_path(past: &Past) -> Result<Option<LastPath>, Failure> {
+fn last_path(past: &ProjectRuns) -> Result<Option<LastPath>, Failure> {
     let runs = past.runs.list().map_err(LocalError::from)?;
     let is_first = |run: &&Run| run.record().parent.is_none();
     let Some(run) = runs.iter().find(is_first) else {

@@ -1,8 +1,9 @@
-use super::{find_project, pipeline_options, print};
+use super::pipeline_options::{find_project, pipeline_options};
+use super::stdout::print;
 use crate::args::VendorArgs;
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use console::{counted, diagnostics, notes};
+use console::{counted, print_diagnostics, print_notes};
 use includes::{LockFile, Written};
 use workstation::{LocalProject, PipelineOptions, Vendor, VendorError};
 
@@ -23,17 +24,17 @@ pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
         .into_result()
     {
         Ok((vendor, warnings)) => {
-            diagnostics(&warnings);
+            print_diagnostics(&warnings);
             vendor
         }
         Err(found) => {
-            diagnostics(&found);
+            print_diagnostics(&found);
             return Ok(Exit::Usage);
         }
     };
-    notes(&vendor.notes());
+    print_notes(vendor.notes());
     for left_out in vendor.left_out() {
-        notes(&[&format!(
+        print_notes([&format!(
             "left out, as only another situation includes it: {left_out}"
         )]);
     }
@@ -45,7 +46,7 @@ pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
 fn check(project: &LocalProject, options: &PipelineOptions) -> Result<Exit, Failure> {
     let checked = Vendor::check(project, options).map_err(failure)?;
     let Some(report) = checked.value else {
-        diagnostics(&checked.diagnostics);
+        print_diagnostics(&checked.diagnostics);
         return Ok(Exit::Usage);
     };
     if report.is_clean() {

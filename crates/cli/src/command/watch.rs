@@ -1,20 +1,22 @@
 //! `runwright watch`: rounds of runs, one for each change of the working tree.
 
-use super::again::settings;
-use super::audience::Audience;
-use super::changed::touched;
-use super::done::{Done, work};
-use super::own_writes::OwnWrites;
-use super::past::tell_left;
+use super::execute::{FinishedRun, LAST_WORDS, execute_run, follow_terminal, words_on_signal};
+use super::parallel::allow_mounts;
+use super::pipeline_options::pipeline_options;
+use super::project_runs::tell_left;
 use super::report_files::ReportFiles;
-use super::run::{self, LAST_WORDS, follow_terminal, words_on_signal};
-use super::{isolation, pipeline_options};
+use super::rerun_command::settings;
+use super::run::project;
+use super::run_options::{run_options, touched_jobs};
+use super::run_outputs::RunOutputs;
+use super::run_view::RunView;
+use super::touched::touched;
 use crate::args::{RunArgs, WatchArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
-use console::signal::{Signals, TerminalSignals};
-use console::{ProgressMode, diagnostics, error_line, notes, strip_controls};
+use console::terminal::{Signals, TerminalSignals};
+use console::{ProgressMode, error_line, print_diagnostics, print_notes, strip_controls};
 use executor_core::{CancelCause, Cancellation};
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
@@ -42,8 +44,8 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(error)
             .with_help("`runwright run --progress tui` has keys to run jobs again"));
     }
-    let project = run::project(&args.run)?;
-    let options = run::options(&args.run, &project)?;
+    let project = project(&args.run)?;
+    let options = run_options(&args.run, &project)?;
     if args.restart && options.isolation == Isolation::None {
         let error = anyhow!("--restart does not go with jobs in the working tree itself");
         return Err(Failure::usage(error).with_help(
@@ -52,7 +54,7 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     }
     let state = StateDir::of_user().map_err(LocalError::from)?;
     tell_left(&state.project(project.root()));
-    isolation::allow_mounts(options.isolation)?;
+    allow_mounts(options.isolation)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -84,7 +86,7 @@ struct Watching<'a> {
     /// Whether it ever came to a round, if not to a good end.
     has_begun: bool,
     /// What runs write themselves.
-    own: OwnWrites,
+    own: RunOutputs,
 }
 
 /// How a round came to its end.
@@ -106,7 +108,7 @@ impl<'a> Watching<'a> {
         let directory = std::env::current_dir()
             .context("find out the current directory")
             .map_err(Failure::usage)?;
-        let own = OwnWrites::of(&args.run, project.root());
+        let own = RunOutputs::of(&args.run, project.root());
         Ok(Self {
             command: RunCommand {
                 words: words(&args.run),
@@ -128,10 +130,10 @@ impl<'a> Watching<'a> {
 
     async fn go_on(mut self) -> Result<Exit, Failure> {
         if let WatchMeans::Looking { .. } = self.tree.means() {
-            notes(&[&self.tree.means().to_string()]);
+            print_notes([&self.tree.means().to_string()]);
         }
-        if run::options(&self.args.run, &self.project)?.isolation == Isolation::Worktree {
-            notes(&["jobs in worktrees see only what is committed"]);
+        if run_options(&self.args.run, &self.project)?.isolation == Isolation::Worktree {
+            print_notes(["jobs in worktrees see only what is committed"]);
         }
         loop {
             match self.round().await {
@@ -143,7 +145,7 @@ impl<'a> Watching<'a> {
             }
             error_line(&format!(
                 "waiting for changes of {} (Ctrl-C ends)",
-                super::changed::counted(self.tree.files())
+                super::touched::counted(self.tree.files())
             ));
             if !self.wait().await? {
                 return Ok(Exit::Success);
@@ -165,7 +167,7 @@ impl<'a> Watching<'a> {
             };
             match news {
                 Some(TreeNews::Changed(files)) => self.take(files),
-                Some(TreeNews::Means(means)) => notes(&[&means.to_string()]),
+                Some(TreeNews::Means(means)) => print_notes([&means.to_string()]),
                 None => {
                     let error = anyhow!("the thread that watches the tree has ended");
                     return Err(Failure::environment(error));
@@ -190,12 +192,12 @@ impl<'a> Watching<'a> {
         let pipeline = match checked.into_result() {
             Ok((pipeline, warnings)) => {
                 if self.number == 0 {
-                    diagnostics(&warnings);
+                    print_diagnostics(&warnings);
                 }
                 pipeline
             }
             Err(found) => {
-                diagnostics(&found);
+                print_diagnostics(&found);
                 self.has_begun = true;
                 return Ok(Ended::Waits);
             }
@@ -203,11 +205,11 @@ impl<'a> Watching<'a> {
         let own = self.project.own_files(&self.read).into_iter();
         self.tree
             .follow(own.chain(pipeline.files().map(str::to_owned)));
-        let mut options = run::options(&self.args.run, &self.project)?;
+        let mut options = run_options(&self.args.run, &self.project)?;
         options.command.clone_from(&self.command);
         options.done.clone_from(self.rounds.done());
         options.selection.among = if self.rounds == Rounds::default() {
-            run::among(&self.args.run, &self.project, &pipeline)?
+            touched_jobs(&self.args.run, &self.project, &pipeline)?
         } else {
             let creation = pipeline.create()?;
             let files: Vec<String> = self.pending.iter().cloned().collect();
@@ -261,10 +263,10 @@ impl<'a> Watching<'a> {
             .context("listen to the terminal")
             .map_err(Failure::environment)?;
         let reports = ReportFiles::check(&args.shown.report)?;
-        let audience = Arc::new(if is_first {
-            Audience::of(&args.shown)?
+        let view = Arc::new(if is_first {
+            RunView::of(&args.shown)?
         } else {
-            Audience::once_more(&args.shown)?
+            RunView::once_more(&args.shown)?
         });
         options.notices = Notices::new(|line| error_line(&strip_controls(line)));
         let cancellation = Cancellation::new();
@@ -272,12 +274,12 @@ impl<'a> Watching<'a> {
         let mut new = BTreeSet::new();
         let done = {
             let project = self.project.clone();
-            let work = work(args, project, pipeline, options, &audience, &cancellation);
-            let follow = follow_terminal(terminal, &audience);
-            tokio::pin!(work, follow);
+            let running = execute_run(args, project, pipeline, options, &view, &cancellation);
+            let follow = follow_terminal(terminal, &view);
+            tokio::pin!(running, follow);
             loop {
                 tokio::select! {
-                    done = &mut work => break done,
+                    done = &mut running => break done,
                     () = &mut follow => {}
                     () = self.signals.next() => {
                         stops += 1;
@@ -286,7 +288,7 @@ impl<'a> Watching<'a> {
                         } else {
                             cancellation.abort(CancelCause::User);
                         }
-                        audience.tell(words_on_signal(stops));
+                        view.tell(words_on_signal(stops));
                     }
                     news = self.tree.news(), if self.args.restart => {
                         if let Some(TreeNews::Changed(files)) = news {
@@ -294,7 +296,7 @@ impl<'a> Watching<'a> {
                             let matters = may_touch(&self.project, pipeline, &self.own, &new);
                             if matters && !cancellation.is_canceled() {
                                 cancellation.cancel(CancelCause::User);
-                                audience.tell("files changed: canceling, to begin anew");
+                                view.tell("files changed: canceling, to begin anew");
                             }
                         }
                     }
@@ -305,9 +307,9 @@ impl<'a> Watching<'a> {
         let mut written = Ok(());
         if let Ok(done) = &done {
             written = reports.write(&done.report).map_err(Failure::environment);
-            audience.show_summary(&done.summary(args, audience.style()));
+            view.show_summary(&done.summary(args, view.style()));
         }
-        let shown = tokio::task::spawn_blocking(move || audience.finish());
+        let shown = tokio::task::spawn_blocking(move || view.finish());
         let shown = tokio::select! {
             shown = shown => shown.unwrap_or(Ok(())),
             () = self.signals.next() => { stops += 1; Ok(()) }
@@ -327,7 +329,7 @@ impl<'a> Watching<'a> {
     }
 
     /// Leaves out what jobs wrote that ran in the working tree itself.
-    async fn leave_out_what_jobs_wrote(&mut self, done: &Done) {
+    async fn leave_out_what_jobs_wrote(&mut self, done: &FinishedRun) {
         let now = self.tree.look().await;
         self.take(now);
         let during = self.changed.take().unwrap_or_default();
@@ -340,7 +342,7 @@ impl<'a> Watching<'a> {
 fn may_touch(
     project: &LocalProject,
     pipeline: &LocalPipeline,
-    own: &OwnWrites,
+    own: &RunOutputs,
     files: &BTreeSet<String>,
 ) -> bool {
     let files = files.iter().filter(|it| !own.is_output(it));

@@ -1,6 +1,6 @@
-use super::own::OwnTerminal;
+use super::handover::OwnTerminal;
 use super::raw::RawMode;
-use crate::signal::{TerminalChange, TerminalSignals};
+use super::signals::{TerminalChange, TerminalSignals};
 use executor_core::ability::TerminalSession;
 use executor_core::{Cancellation, StageStatus};
 use std::future::poll_fn;

@@ -1,4 +1,4 @@
-use crate::signal::Signals;
+use super::signals::Signals;
 use parking_lot::{Mutex, MutexGuard};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use scheduler::RunExit;

@@ -1,8 +1,8 @@
-//! `runwright shell`: entering a job.
+//! `runwright shell`: a shell in the environment of a job.
 
-mod enter;
-mod entrance;
-mod herald;
-mod wish;
+mod progress;
+mod run;
+mod task;
+mod visitor;
 
-pub(crate) use enter::shell;
+pub(crate) use run::shell;

@@ -1,0 +1,83 @@
+//! What the program tells about itself: its executors, completion scripts and manual pages.
+
+use super::stdout::print;
+use crate::args::{Cli, CompletionArgs, ExecutorsArgs, ManArgs};
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use anyhow::Context;
+use clap::CommandFactory;
+use executor_core::{FeaturesInfo, ShellDialect};
+use executor_docker::DockerOptions;
+use executor_shell::ShellConfig;
+use serde::Serialize;
+use std::fs;
+
+#[derive(Serialize)]
+struct Described<'a> {
+    name: &'a str,
+    shell: Option<&'static str>,
+    features: Vec<&'static str>,
+}
+
+impl Described<'_> {
+    fn row(&self) -> String {
+        let shell = self.shell.unwrap_or("-");
+        format!(
+            "{:<12} {:<12} {}\n",
+            self.name,
+            shell,
+            self.features.join(", ")
+        )
+    }
+}
+
+/// Shows the executors this build has.
+pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
+    let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new())
+        .map_err(Failure::environment)?;
+    let mut all = Vec::new();
+    for (name, provider) in registry.iter() {
+        let mut features = FeaturesInfo::default();
+        provider
+            .features(&mut features)
+            .map_err(Failure::environment)?;
+        let shell = provider.default_shell().map(ShellDialect::as_str);
+        all.push(Described {
+            name,
+            shell,
+            features: features.names(),
+        });
+    }
+    let text = if args.json {
+        serde_json::to_string_pretty(&all).map_err(Failure::environment)? + "\n"
+    } else {
+        all.iter().map(Described::row).collect()
+    };
+    print(text)?;
+    Ok(Exit::Success)
+}
+
+/// Prints a completion script.
+pub(crate) fn completion(args: &CompletionArgs) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "runwright", &mut script);
+    print(script)?;
+    Ok(Exit::Success)
+}
+
+/// Writes the manual pages, or prints the main one.
+pub(crate) fn man(args: &ManArgs) -> Result<Exit, Failure> {
+    if let Some(directory) = &args.output {
+        fs::create_dir_all(directory)
+            .and_then(|()| clap_mangen::generate_to(Cli::command(), directory))
+            .with_context(|| format!("write manual pages to {}", directory.display()))
+            .map_err(Failure::environment)?;
+        return Ok(Exit::Success);
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command())
+        .render(&mut page)
+        .map_err(Failure::environment)?;
+    print(page)?;
+    Ok(Exit::Success)
+}

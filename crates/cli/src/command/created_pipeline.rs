@@ -1,0 +1,136 @@
+use super::pipeline_options::{find_project, pipeline_options};
+use super::touched::Touched;
+use crate::args::{ChangedArgs, ProjectArgs};
+use crate::failure::Failure;
+use anyhow::anyhow;
+use console::{print_diagnostics, print_notes, print_refusal, print_skipped};
+use pipeline::create::{CreatedJob, Creation};
+use pipeline::selector::{self, NoMatch};
+use pipeline::{Diagnostics, Plan, Selection};
+use pipeline_insight::explain::Explainer;
+use std::collections::HashSet;
+use workstation::{LocalError, LocalPipeline, LocalProject};
+use yaml::suggest::did_you_mean;
+
+/// A valid pipeline file, and what becomes of it in the situation that was asked for.
+pub(super) struct CreatedPipeline {
+    pub(super) pipeline: LocalPipeline,
+    pub(super) creation: Creation,
+    pub(super) project: LocalProject,
+}
+
+impl CreatedPipeline {
+    /// Reads the pipeline that the arguments mean; nothing when it is invalid, which is told then.
+    pub(super) fn read(args: &ProjectArgs) -> Result<Option<Self>, Failure> {
+        let Some((created, warnings)) = Self::read_with_warnings(args)? else {
+            return Ok(None);
+        };
+        print_diagnostics(&warnings);
+        print_notes(created.pipeline.notes()?);
+        Ok(Some(created))
+    }
+
+    /// Reads the same, and leaves warnings and notes to whoever reads it once more.
+    pub(super) fn read_silently(args: &ProjectArgs) -> Result<Option<Self>, Failure> {
+        let read = Self::read_with_warnings(args)?;
+        Ok(read.map(|(created, _)| created))
+    }
+
+    fn read_with_warnings(args: &ProjectArgs) -> Result<Option<(Self, Diagnostics)>, Failure> {
+        let project = find_project(args)?;
+        let checked = project.read(&pipeline_options(args)?)?;
+        let (pipeline, warnings) = match checked.into_result() {
+            Ok(read) => read,
+            Err(found) => {
+                print_diagnostics(&found);
+                return Ok(None);
+            }
+        };
+        let creation = pipeline.create()?;
+        let created = Self {
+            pipeline,
+            creation,
+            project,
+        };
+        Ok(Some((created, warnings)))
+    }
+
+    /// Returns the jobs that a change touches, if somebody asks for that.
+    pub(super) fn touched(
+        &self,
+        asked: &ChangedArgs,
+        args: &ProjectArgs,
+    ) -> Result<Option<Touched>, Failure> {
+        Touched::find(asked, args, &self.project, &self.pipeline, &self.creation)
+    }
+
+    /// Returns the jobs that somebody means: by a name, also of all that `parallel` makes of it, by a
+    /// glob, or by the variables of copies.
+    pub(super) fn instances(&self, name: &str) -> Result<Vec<&CreatedJob>, Failure> {
+        let creation = &self.creation;
+        let named: Vec<_> = creation.jobs.iter().map(CreatedJob::named).collect();
+        match selector::find(name, &named) {
+            Ok(selected) => {
+                let places = selected.indices.into_iter();
+                return Ok(places.map(|at| &creation.jobs[at]).collect());
+            }
+            Err(NoMatch::Job { .. }) => {}
+            Err(error) => {
+                return Err(
+                    Failure::usage(error).with_help("`runwright list --all` shows all jobs")
+                );
+            }
+        }
+        let failure = Failure::usage(anyhow!("there is no job {name:?}"));
+        let jobs = creation.jobs.iter();
+        let known = jobs.flat_map(|job| [job.name(), &*job.resolved.name_in_file]);
+        let help = did_you_mean(name, known);
+        Err(failure
+            .with_help(help.unwrap_or_else(|| "`runwright list --all` shows all jobs".to_owned())))
+    }
+
+    /// Returns which jobs are meant by texts: for each job of the file whether one of them means it.
+    pub(super) fn meant(&self, texts: &[String]) -> Result<Vec<bool>, Failure> {
+        let mut names = HashSet::new();
+        for text in texts {
+            let meant = self.instances(text)?;
+            names.extend(meant.into_iter().map(CreatedJob::name));
+        }
+        let jobs = self.creation.jobs.iter();
+        Ok(jobs.map(|job| names.contains(job.name())).collect())
+    }
+
+    /// Leaves only the jobs that `runwright run` takes for a selection.
+    pub(super) fn narrow(&mut self, selection: &Selection) -> Result<(), Failure> {
+        if self.creation.refusal.is_some() || *selection == Selection::default() {
+            return Ok(());
+        }
+        let checked = selection.check(self.pipeline.resolved());
+        checked.map_err(LocalError::from)?;
+        let context = self.pipeline.context()?.clone();
+        let plan = Plan::new(&self.creation, context, selection).map_err(LocalError::from)?;
+        print_skipped(&plan);
+        let jobs = &mut self.creation.jobs;
+        jobs.retain(|job| plan.position(job.name()).is_some());
+        Ok(())
+    }
+
+    /// Returns what explains the jobs.
+    pub(super) fn explainer(&self) -> Result<Explainer<'_>, Failure> {
+        let pipeline = &self.pipeline;
+        let (context, repository) = (pipeline.context()?, pipeline.repository()?);
+        Ok(Explainer::new(
+            pipeline.loaded(),
+            &self.creation,
+            context,
+            repository,
+        ))
+    }
+
+    /// Says on standard error why there is no pipeline, if there is none.
+    pub(super) fn tell_refusal(&self) {
+        if let Some(found) = &self.creation.refusal {
+            print_refusal(found);
+        }
+    }
+}

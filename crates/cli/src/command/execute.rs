@@ -1,0 +1,227 @@
+//! Executes a run and shows it, from its plan to its report.
+
+use super::forecast::RunForecast;
+use super::report_files::ReportFiles;
+use super::rerun_command::{RerunCommand, shell_words};
+use super::run_options::executor_choice;
+use super::run_view::RunView;
+use super::shell_on_failure::FailureShell;
+use crate::args::RunArgs;
+use crate::exit_code::Exit;
+use crate::failure::Failure;
+use anyhow::{Context, anyhow};
+use console::full_screen::Shells;
+use console::terminal::{OwnTerminal, Signals, TerminalChange, TerminalSignals};
+use console::{
+    ProgressMode, Style, SummaryHints, error_line, print_notes, print_refusal, print_skipped,
+    strip_controls, summary,
+};
+use executor_core::{Cancellation, ExecutorProvider, FeaturesInfo};
+use pipeline::Plan;
+use pipeline::parity::{Class, check_plan};
+use scheduler::PipelineReport;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use workstation::{
+    LocalError, LocalPipeline, LocalProject, LocalRun, Notices, RunLogs, RunOptions, StateDir,
+    Visitor,
+};
+
+/// A run that has ended, and what is needed to tell of it.
+pub(super) struct FinishedRun {
+    pub(super) report: PipelineReport,
+    pub(super) plan: Arc<Plan>,
+    logs: RunLogs,
+}
+
+impl FinishedRun {
+    pub(super) fn summary(&self, args: &RunArgs, style: Style) -> String {
+        let again = RerunCommand::new(args, &self.plan);
+        let hints = SummaryHints {
+            log: &|pipeline, job| self.logs.of(pipeline, job),
+            again: &|job| again.command(job),
+            play: &|pipeline, job| again.play(pipeline.0, job),
+            times: args.shown.times,
+        };
+        let mut text = summary(&self.report, style, &hints);
+        if let Some(limit) = &args.timeout
+            && self.report.exit == Exit::JobFailed
+            && self.report.failed_jobs().next().is_none()
+        {
+            let _ = writeln!(text, "its time was up: --timeout {limit:?}");
+        }
+        text
+    }
+}
+
+/// Runs the pipeline to its end, and tells the view meanwhile.
+pub(super) async fn execute_run(
+    args: &RunArgs,
+    project: LocalProject,
+    pipeline: &LocalPipeline,
+    options: RunOptions,
+    view: &RunView,
+    cancellation: &Cancellation,
+) -> Result<FinishedRun, Failure> {
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let root = project.root().to_owned();
+    let mut run = LocalRun::prepare(project, pipeline, &state, options).await?;
+    let logs = run.logs();
+    let plan = Arc::clone(run.plan());
+    view.introduce(&plan);
+    print_notes(pipeline.notes()?);
+    print_notes(run.notes());
+    plan.refusal().into_iter().for_each(print_refusal);
+    print_skipped(&plan);
+    let placed = executor_choice(args, &root)
+        .provider(&mut run, pipeline)
+        .await?;
+    let provider = Arc::clone(&placed.provider);
+    tell_of_ignored(provider.as_ref(), &plan)?;
+    let forecast = RunForecast::of(&run, &args.executor, &args.shown, view);
+    let events = view.sink();
+    let events = match &forecast {
+        Some(forecast) => forecast.sink(events),
+        None => events,
+    };
+    let report = run
+        .execute(&args.executor, provider, events, cancellation)
+        .await;
+    placed.tidy(cancellation).await;
+    let mut report = report?;
+    report.times = forecast.map(|forecast| forecast.times(&report));
+    Ok(FinishedRun { report, plan, logs })
+}
+
+/// Says once for each keyword what the jobs ask for and do not get here.
+fn tell_of_ignored(provider: &dyn ExecutorProvider, plan: &Plan) -> Result<(), Failure> {
+    let mut features = FeaturesInfo::default();
+    provider
+        .features(&mut features)
+        .map_err(Failure::environment)?;
+    for found in check_plan(plan) {
+        let is_given = match found.deviation.keyword {
+            "image" => features.image,
+            "services" => features.services,
+            _ => false,
+        };
+        if found.deviation.class == Class::Warning && !is_given {
+            error_line(&strip_controls(&format!("warning: {found}")));
+        }
+    }
+    Ok(())
+}
+
+/// How long the reader of the output is waited for after somebody stopped the run.
+pub(super) const LAST_WORDS: Duration = Duration::from_secs(5);
+
+pub(super) async fn execute(
+    args: &RunArgs,
+    project: LocalProject,
+    pipeline: &LocalPipeline,
+    mut options: RunOptions,
+) -> Result<Exit, Failure> {
+    let mut signals = Signals::listen()
+        .context("listen to signals")
+        .map_err(Failure::environment)?;
+    let terminal = TerminalSignals::listen()
+        .context("listen to the terminal")
+        .map_err(Failure::environment)?;
+    let interrupted = signals.seen();
+    let cancellation = Cancellation::new();
+    let reports = ReportFiles::check(&args.shown.report)?;
+    let view = Arc::new(RunView::of(&args.shown)?);
+    if args.shell_on_failure {
+        options.visitor = failure_shell(args, &view, &options)?;
+    }
+    let shells = || Shells {
+        runtime: Handle::current(),
+        profile: args.login,
+        words: shell_words(args),
+        is_deaf: signals.deafness(),
+    };
+    view.connect(&options, shells, &cancellation);
+    options.notices = Notices::new(|line| error_line(&strip_controls(line)));
+    let running = execute_run(args, project, pipeline, options, &view, &cancellation);
+    let done = tokio::select! {
+        done = running => done,
+        () = signals.drive(&cancellation, |count| view.tell(words_on_signal(count))) => {
+            return Err(Failure::environment(anyhow!("the signal handler ended")));
+        }
+        () = follow_terminal(terminal, &view) => {
+            return Err(Failure::environment(anyhow!("the signal handler ended")));
+        }
+    };
+    let mut written = Ok(());
+    if let Ok(done) = &done {
+        written = reports.write(&done.report).map_err(Failure::environment);
+        view.show_summary(&done.summary(args, view.style()));
+    }
+    let was_interrupted = interrupted.load(Ordering::SeqCst);
+    let shown = {
+        let view = Arc::clone(&view);
+        tokio::task::spawn_blocking(move || view.finish())
+    };
+    let shown = tokio::select! {
+        shown = shown => shown.unwrap_or(Ok(())),
+        () = signals.next() => {
+            interrupted.store(true, Ordering::SeqCst);
+            Ok(())
+        }
+        () = tokio::time::sleep(LAST_WORDS), if was_interrupted => Ok(()),
+    };
+    view.leave();
+    let done = done?;
+    written?;
+    if interrupted.load(Ordering::SeqCst) {
+        return Ok(Exit::Interrupted);
+    }
+    shown.map_err(Failure::environment)?;
+    Ok(done.report.exit)
+}
+
+/// Returns who enters jobs that fail. A run that is gone on with may have begun at a terminal, and does
+/// without one.
+fn failure_shell(
+    args: &RunArgs,
+    view: &RunView,
+    options: &RunOptions,
+) -> Result<Option<Arc<dyn Visitor>>, Failure> {
+    match view.console().filter(|_| OwnTerminal::is_there()) {
+        Some(console) => {
+            let visitor = FailureShell::new(console, &options.controls, args.login);
+            Ok(Some(Arc::new(visitor)))
+        }
+        None if options.continues.is_some() => Ok(None),
+        None if args.shown.progress() == ProgressMode::Tui => {
+            let error = anyhow!("--shell-on-failure does not go with --progress tui");
+            Err(Failure::usage(error).with_help("the key `s` opens a shell in a job"))
+        }
+        None => {
+            let error = anyhow!("--shell-on-failure needs a terminal, with a person at it");
+            Err(Failure::usage(error)
+                .with_help("leave it out, and enter the job afterwards: `runwright shell JOB`"))
+        }
+    }
+}
+
+pub(super) fn words_on_signal(count: usize) -> &'static str {
+    if count == 1 {
+        "cancelling; once more to end everything at once"
+    } else {
+        "ending everything at once"
+    }
+}
+
+/// Keeps the view in step with the terminal. Never returns.
+pub(super) async fn follow_terminal(mut terminal: TerminalSignals, view: &RunView) {
+    loop {
+        match terminal.next().await {
+            TerminalChange::Size => view.resized(),
+            TerminalChange::Resumed => view.resumed(),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What jobs brought into a container engine, in a table.
+
+use console::{Row, Style, Tone, age, grid, size, strip_controls};
+use executor_docker::garbage::{Because, Collection, Item, Stays, Verdict};
+use jiff::Timestamp;
+
+/// Returns a line for each thing: what becomes of it, and why. Nothing where there is nothing.
+pub(super) fn garbage_table(found: &Collection, now: Timestamp, style: Style) -> String {
+    if found.items.is_empty() {
+        return String::new();
+    }
+    let heads = ["", "kind", "name", "size", "last used", "why"];
+    let rows = found.items.iter().map(|item| row(item, now));
+    grid(heads, &rows.collect::<Vec<_>>(), style)
+}
+
+fn row(item: &Item, now: Timestamp) -> Row<6> {
+    let (fate, tone) = match item.verdict {
+        Verdict::Goes(_) => ("would go", Tone::Plain),
+        Verdict::Gone(_) => ("removed", Tone::Plain),
+        Verdict::Stays(Stays::Refused(_)) => ("stays", Tone::Warning),
+        Verdict::Stays(_) => ("stays", Tone::Quiet),
+    };
+    let used = Timestamp::try_from(item.used).unwrap_or(Timestamp::MIN);
+    Row {
+        cells: [
+            fate.to_owned(),
+            item.kind.to_string(),
+            strip_controls(&item.name),
+            size(item.bytes),
+            age(now, used),
+            strip_controls(&why(&item.verdict)),
+        ],
+        tone,
+    }
+}
+
+fn why(verdict: &Verdict) -> String {
+    let text = match verdict {
+        Verdict::Goes(Because::Unused(_)) | Verdict::Gone(Because::Unused(_)) => {
+            "no job used it for too long"
+        }
+        Verdict::Goes(Because::OverBudget) | Verdict::Gone(Because::OverBudget) => {
+            "over the budget"
+        }
+        Verdict::Stays(stays) => return why_it_stays(stays),
+    };
+    text.to_owned()
+}
+
+fn why_it_stays(stays: &Stays) -> String {
+    let text = match stays {
+        Stays::WithinBudget => "there is room",
+        Stays::NoLimit => "there is no limit",
+        Stays::NotOurs => "not ours: no job brought it, or you pulled it too",
+        Stays::OtherName(name) => return format!("it is {name} too"),
+        Stays::Kept => "keep-images",
+        Stays::Leased(job) => return format!("in use by job {job}"),
+        Stays::InContainer => "a container has it",
+        Stays::FreesNothing => "it would free nothing",
+        Stays::PullsGoOn => "images are being pulled",
+        Stays::NoTime => "the time was up",
+        Stays::Refused(words) => return format!("the engine refuses: {words}"),
+    };
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_docker::garbage::ItemKind;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn each_thing_has_a_line_that_says_why() {
+        let day = Duration::from_hours(24);
+        let item = |kind, name: &str, bytes, days, verdict| Item {
+            kind,
+            name: name.to_owned(),
+            bytes,
+            used: UNIX_EPOCH + 100 * day - days * day,
+            verdict,
+        };
+        let (image, volume) = (ItemKind::Image, ItemKind::Volume);
+        let unused = || Because::Unused(40 * day);
+        let name = "runwright-cache-0f2c";
+        let mut found = Collection::default();
+        assert_eq!(
+            garbage_table(&found, Timestamp::UNIX_EPOCH, Style::PLAIN),
+            ""
+        );
+        found.items = vec![
+            item(image, "a:1", 7_800_000, 40, Verdict::Stays(Stays::NotOurs)),
+            item(image, "b:1", 1_100_000_000, 21, Verdict::Goes(unused())),
+            item(volume, name, 412, 15, Verdict::Gone(Because::OverBudget)),
+            item(
+                image,
+                "c\u{1b}[2J",
+                5,
+                2,
+                Verdict::Stays(Stays::Leased("test".to_owned())),
+            ),
+            item(
+                image,
+                "d:1",
+                5,
+                0,
+                Verdict::Stays(Stays::Refused("busy".to_owned())),
+            ),
+        ];
+        let now = Timestamp::try_from(UNIX_EPOCH + 100 * day).expect("a moment");
+        let expect = "\
+\x20         kind    name                  size    last used    why
+stays     image   a:1                   7.8 MB  40 days ago  not ours: no job brought it, or you pulled it too
+would go  image   b:1                   1.1 GB  21 days ago  no job used it for too long
+removed   volume  runwright-cache-0f2c  412 B   15 days ago  over the budget
+stays     image   c                     5 B     2 days ago   in use by job test
+stays     image   d:1                   5 B     0 s ago      the engine refuses: busy
+";
+        assert_eq!(garbage_table(&found, now, Style::PLAIN), expect);
+    }
+}

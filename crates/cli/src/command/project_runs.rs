@@ -1,0 +1,294 @@
+//! What the commands about runs have in common.
+
+use crate::args::PlaceArgs;
+use crate::failure::Failure;
+use anyhow::anyhow;
+use console::{CHILD_SEPARATOR, Style, Tone, error_line, shell_quoted, shown_name};
+use jiff::Timestamp;
+use pipeline::selector::{self, NamedJob, NoMatch};
+use scheduler::event::ParentJob;
+use std::path::Path;
+use workstation::{
+    JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, RunState, Runs, StateDir,
+};
+use yaml::suggest::did_you_mean;
+
+/// The runs of the project that a command is about.
+pub(super) struct ProjectRuns {
+    pub(super) state: StateDir,
+    pub(super) project: ProjectState,
+    pub(super) runs: Runs,
+}
+
+impl ProjectRuns {
+    /// Finds them, and says what earlier ones left for the user to do.
+    pub(super) fn find(place: &PlaceArgs) -> Result<Self, Failure> {
+        let past = Self::open(place)?;
+        tell_left(&past.project);
+        Ok(past)
+    }
+
+    /// Finds them and the run of this number, or the last one, with which somebody goes on: of that one
+    /// is said what happened, and not that he could go on with it.
+    pub(super) fn find_to_go_on(
+        place: &PlaceArgs,
+        number: Option<u64>,
+    ) -> Result<(Self, Run), Failure> {
+        let past = Self::open(place)?;
+        let run = past.run(number);
+        tell_left_but(&past.project, run.as_ref().ok().map(Run::id));
+        Ok((past, run?))
+    }
+
+    /// Finds them, and says nothing.
+    pub(super) fn open(place: &PlaceArgs) -> Result<Self, Failure> {
+        let directory = place.cwd.as_deref().unwrap_or(Path::new("."));
+        let project = LocalProject::find(directory, None)?;
+        let state = StateDir::of_user().map_err(LocalError::from)?;
+        let project = state.project(project.root());
+        let runs = project.runs();
+        Ok(Self {
+            state,
+            project,
+            runs,
+        })
+    }
+
+    /// Returns the runs that go on, the newest first, child pipelines left out.
+    pub(super) fn living(&self) -> Result<Vec<Run>, Failure> {
+        let mut living = self.runs.list().map_err(LocalError::from)?;
+        living.retain(|run| {
+            // Whoever cancels a run cancels what its jobs started.
+            if run.record().parent.is_some() {
+                return false;
+            }
+            let history = run.history().unwrap_or_default();
+            matches!(run.state(&history), RunState::Running { .. })
+        });
+        Ok(living)
+    }
+
+    /// Returns the run of this number, or the last one.
+    pub(super) fn run(&self, number: Option<u64>) -> Result<Run, Failure> {
+        let found = match number {
+            Some(number) => self.runs.find(number),
+            None => self.runs.latest(),
+        };
+        Ok(found.map_err(LocalError::from)?)
+    }
+
+    /// Returns the run that has the job of this name: `deploy > build` is a job of a child pipeline, as
+    /// it is shown while it runs.
+    pub(super) fn owner<'n>(&self, run: Run, name: &'n str) -> Result<(Run, &'n str), Failure> {
+        let history = history(&run)?;
+        if history.job(name).is_some() {
+            return Ok((run, name));
+        }
+        for (at, _) in name.match_indices(CHILD_SEPARATOR) {
+            let (job, below) = (&name[..at], &name[at + CHILD_SEPARATOR.len()..]);
+            if history.job(job).is_some()
+                && let Some(child) = self.child(&run, job)?
+            {
+                return self.owner(child, below);
+            }
+        }
+        Ok((run, name))
+    }
+
+    /// Returns the child pipeline that a job of a run started last.
+    pub(super) fn child(&self, run: &Run, job: &str) -> Result<Option<Run>, Failure> {
+        Ok(self.runs.child_of(run, job).map_err(LocalError::from)?)
+    }
+
+    /// Returns the run that somebody asked for which a run is a part of: itself, unless it is a child
+    /// pipeline. What a run of another project started is none of this one's.
+    pub(super) fn top(&self, run: &Run) -> Result<Run, Failure> {
+        let mut top = run.clone();
+        while let Some(parent) = top.record().parent.clone() {
+            if parent.project.is_some() {
+                return Err(started_elsewhere(&top, &parent));
+            }
+            // A child is younger than its parent.
+            if parent.pipeline.0 >= top.id() {
+                break;
+            }
+            top = self.run(Some(parent.pipeline.0))?;
+        }
+        Ok(top)
+    }
+}
+
+fn started_elsewhere(run: &Run, parent: &ParentJob) -> Failure {
+    let error = anyhow!(
+        "run {} was started by job {:?} of run {} of another project",
+        run.id(),
+        parent.job,
+        parent.pipeline
+    );
+    let failure = Failure::usage(error);
+    match &run.record().above {
+        Some(above) => {
+            let above = shell_quoted(&above.display().to_string());
+            let pipeline = parent.pipeline;
+            failure.with_help(format!(
+                "`runwright resume -C {above} {pipeline}` goes on with both"
+            ))
+        }
+        None => failure,
+    }
+}
+
+/// Says what earlier runs left for the user to do: runs that were killed, once, and environments whose
+/// time is up.
+pub(super) fn tell_left(project: &ProjectState) {
+    tell_left_but(project, None);
+}
+
+fn tell_left_but(project: &ProjectState, goes_on: Option<u64>) {
+    tell_killed(&project.runs(), goes_on);
+    // A list that cannot be read is told of where it is needed.
+    let due = project.environments().due(Timestamp::now());
+    let names: Vec<_> = due
+        .iter()
+        .flatten()
+        .map(|it| shown_name(&it.name))
+        .collect();
+    if !names.is_empty() {
+        let style = Style::of_stderr();
+        error_line(&format!(
+            "{} the time of {} is up; `runwright environments stop --due` stops what is due",
+            style.paint(Tone::Warning, "note:"),
+            names.join(", ")
+        ));
+    }
+}
+
+/// Says once which runs were killed, and what can be done, unless that is what is being done.
+pub(super) fn tell_killed(runs: &Runs, goes_on: Option<u64>) {
+    let style = Style::of_stderr();
+    for killed in runs.killed_since_last_look() {
+        let note = style.paint(Tone::Warning, "note:");
+        let id = killed.id;
+        error_line(&match goes_on {
+            Some(it) if it == id => format!("{note} {killed}"),
+            _ => format!("{note} {killed}; `runwright resume {id}` goes on with it"),
+        });
+    }
+}
+
+/// Reads what has happened in a run.
+pub(super) fn history(run: &Run) -> Result<RunHistory, Failure> {
+    Ok(run.history().map_err(LocalError::from)?)
+}
+
+/// Returns the job of this name in a run.
+pub(super) fn job<'h>(
+    run: &Run,
+    history: &'h RunHistory,
+    name: &str,
+) -> Result<&'h JobHistory, Failure> {
+    history.job(name).ok_or_else(|| {
+        let names = history.planned().map(|job| job.name.as_str());
+        let help = did_you_mean(name, names).or_else(|| jobs_of(history));
+        let failure = Failure::usage(anyhow!("run {} has no job {name:?}", run.id()));
+        match help {
+            Some(help) => failure.with_help(help),
+            None => failure,
+        }
+    })
+}
+
+/// Returns the jobs of a run that are meant by `text`: a name, a glob, or copies by their variables.
+pub(super) fn jobs<'h>(
+    run: &Run,
+    history: &'h RunHistory,
+    text: &str,
+) -> Result<Vec<&'h JobHistory>, Failure> {
+    if let Some(job) = history.job(text) {
+        return Ok(vec![job]);
+    }
+    let planned: Vec<_> = history.planned().collect();
+    let named: Vec<_> = planned
+        .iter()
+        .map(|job| NamedJob::new(&job.name, &job.matrix))
+        .collect();
+    match selector::find(text, &named) {
+        Ok(selected) => Ok(selected.indices.into_iter().map(|at| planned[at]).collect()),
+        // That a name is not there is told with what there is.
+        Err(NoMatch::Job { .. } | NoMatch::Glob { .. }) => {
+            job(run, history, text).map(|job| vec![job])
+        }
+        Err(error) => {
+            let failure = Failure::usage(anyhow!("run {}: {error}", run.id()));
+            Err(match jobs_of(history) {
+                Some(help) => failure.with_help(help),
+                None => failure,
+            })
+        }
+    }
+}
+
+/// So many jobs of a run are named to somebody who named none of them.
+const MOST_NAMES: usize = 10;
+
+fn jobs_of(history: &RunHistory) -> Option<String> {
+    let names: Vec<_> = history.planned().map(|job| shown_name(&job.name)).collect();
+    let told = names.get(..MOST_NAMES).unwrap_or(&names);
+    let list = told.join(", ");
+    match (names.len(), names.len() - told.len()) {
+        (0, _) => None,
+        (_, 0) => Some(format!("its jobs: {list}")),
+        (_, more) => Some(format!("its jobs: {list} and {more} more")),
+    }
+}
+
+/// Splits `[RUN] REST...`: a run is a number, and comes first.
+pub(super) fn split_run(words: &[String]) -> (Option<u64>, &[String]) {
+    match words {
+        [first, rest @ ..] => match first.parse() {
+            Ok(number) => (Some(number), rest),
+            Err(_) => (None, words),
+        },
+        [] => (None, words),
+    }
+}
+
+/// Splits `[RUN] JOB`: one word alone is a job, whatever it looks like.
+pub(super) fn run_and_job(words: &[String]) -> Result<(Option<u64>, &str), Failure> {
+    match words {
+        [job] => Ok((None, job)),
+        [run, job] => match run.parse() {
+            Ok(number) => Ok((Some(number), job)),
+            Err(_) => Err(
+                Failure::usage(anyhow!("{run:?} is no number of a run"))
+                    .with_help("`runwright history` shows the runs; a job with blanks in its name needs quotes"),
+            ),
+        },
+        _ => Err(Failure::usage(anyhow!("name one job"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_a_number_that_comes_first() {
+        let check = |text: &str, run: Option<u64>, rest: &[&str]| {
+            let words: Vec<String> = text.split_whitespace().map(ToOwned::to_owned).collect();
+            assert_eq!(split_run(&words).0, run, "{text}");
+            assert_eq!(split_run(&words).1, rest, "{text}");
+        };
+        check("", None, &[]);
+        check("12", Some(12), &[]);
+        check("12 test", Some(12), &["test"]);
+        check("test 12", None, &["test", "12"]);
+        check("-1", None, &["-1"]);
+        let words = |text: &str| -> Vec<String> {
+            text.split_whitespace().map(ToOwned::to_owned).collect()
+        };
+        assert_eq!(run_and_job(&words("12")).unwrap(), (None, "12"));
+        assert_eq!(run_and_job(&words("3 12")).unwrap(), (Some(3), "12"));
+        assert!(run_and_job(&words("a b")).is_err());
+    }
+}

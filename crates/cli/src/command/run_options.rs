@@ -1,0 +1,116 @@
+//! The options of a run, from arguments and settings.
+
+use super::executor_choice::ExecutorChoice;
+use super::parallel::Parallel;
+use super::touched::Touched;
+use crate::args::{DialectArg, RunArgs};
+use crate::failure::Failure;
+use anyhow::anyhow;
+use pipeline::Selection;
+use pipeline::config::parse_duration;
+use pipeline::plan::{NeedsMode, UnknownNames};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use workstation::{
+    BitrabSettings, DeclaredChanges, LocalError, LocalPipeline, LocalProject, ReuseMode,
+    ReuseOptions, RunOptions, Settings, StateDir, WatchChanges,
+};
+
+/// Returns the options that arguments and settings ask for.
+pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunOptions, Failure> {
+    let parallel = Parallel::choose(args, project)?;
+    let timeout = match &args.timeout {
+        Some(text) => Some(parse_duration(text).ok_or_else(|| {
+            Failure::usage(anyhow!("--timeout {text:?} is no duration"))
+                .with_help("write it as `90 minutes` or `1h 30m`")
+        })?),
+        None => None,
+    };
+    Ok(RunOptions {
+        selection: Selection {
+            jobs: args.job_names(),
+            stages: args.stage.iter().cloned().collect(),
+            needs: if args.follow_needs() {
+                NeedsMode::With
+            } else {
+                NeedsMode::Without
+            },
+            manual: args.manual.clone(),
+            skip: args.skipped(),
+            unknown: match args.project.dialect {
+                DialectArg::Gitlab => UnknownNames::Refused,
+                DialectArg::Bitrab => UnknownNames::LeftOut,
+            },
+            ..Selection::default()
+        },
+        concurrency: parallel.concurrency,
+        timeout,
+        isolation: parallel.isolation,
+        watch_changes: watch_changes(args, project)?,
+        reuse: reuse_options(args, project)?,
+        ..RunOptions::default()
+    })
+}
+
+/// Returns what is to be known to take jobs from earlier runs.
+fn reuse_options(args: &RunArgs, project: &LocalProject) -> Result<ReuseOptions, Failure> {
+    let mode = args.reuse.mode();
+    if mode == ReuseMode::Off {
+        return Ok(ReuseOptions::default());
+    }
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let home = std::env::home_dir();
+    let settings = Settings::of_project(project.root(), state.path(), home.as_deref())
+        .map_err(LocalError::from)?;
+    let executor_setup = executor_choice(args, project.root()).setup()?;
+    Ok(ReuseOptions {
+        mode,
+        settings: Some(Arc::new(settings)),
+        executor_setup,
+    })
+}
+
+/// Returns what watches for changes of tracked files, if that is asked for: by an option or a setting,
+/// or in bitrab's dialect by the project.
+fn watch_changes(args: &RunArgs, project: &LocalProject) -> Result<Option<WatchChanges>, Failure> {
+    let bitrab = match args.project.dialect {
+        DialectArg::Gitlab => BitrabSettings::default(),
+        DialectArg::Bitrab => BitrabSettings::read(project.root()).map_err(LocalError::from)?,
+    };
+    if !args.warn_changes && !bitrab.warn_on_mutation {
+        return Ok(None);
+    }
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let home = std::env::home_dir();
+    let settings = Settings::of_project(project.root(), state.path(), home.as_deref())
+        .map_err(LocalError::from)?;
+    let declared = DeclaredChanges::new(settings).and_everywhere(&bitrab.whitelist);
+    Ok(Some(WatchChanges::new(Arc::new(declared))))
+}
+
+/// Returns where the jobs are to run.
+pub(super) fn executor_choice<'a>(args: &'a RunArgs, root: &'a Path) -> ExecutorChoice<'a> {
+    ExecutorChoice {
+        executor: &args.executor,
+        docker: &args.docker,
+        login: args.login,
+        fetching: args.project.elsewhere.options().fetching,
+        root,
+    }
+}
+
+/// Returns the jobs that count when a change decides: those of the earlier run that is gone on with, or
+/// those that are touched now.
+pub(super) fn touched_jobs(
+    args: &RunArgs,
+    project: &LocalProject,
+    pipeline: &LocalPipeline,
+) -> Result<Option<BTreeSet<String>>, Failure> {
+    if args.changed.among.is_some() || !args.changed.is_asked() {
+        return Ok(args.changed.among.clone());
+    }
+    let creation = pipeline.create()?;
+    let touched = Touched::find(&args.changed, &args.project, project, pipeline, &creation)?;
+    Ok(touched.map(|touched| touched.jobs.names()))
+}

@@ -1,0 +1,116 @@
+//! Files that change because of the runs themselves, which is no reason to run again.
+
+use super::report_files::is_partial;
+use crate::args::RunArgs;
+use console::{print_notes, strip_controls};
+use pipeline::Plan;
+use pipeline_insight::affected::InputPattern;
+use std::collections::BTreeSet;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// What the runs of a watch write into the tree that is watched.
+pub(super) struct RunOutputs {
+    root: PathBuf,
+    /// Files that options ask for.
+    outputs: BTreeSet<String>,
+    /// Files that its own output goes to, whatever they are called.
+    streams: Vec<Identity>,
+    /// What changed the last time that jobs ran in the working tree itself.
+    restless: BTreeSet<String>,
+}
+
+impl RunOutputs {
+    /// Returns what runs with these arguments write into the tree at `root`.
+    pub(super) fn of(args: &RunArgs, root: &Path) -> Self {
+        let shown = &args.shown;
+        let reports = shown.report.iter().map(|report| &report.path);
+        let files = reports.chain(&shown.events).filter_map(|path| {
+            let path = std::path::absolute(path).ok()?;
+            Some(path.strip_prefix(root).ok()?.to_string_lossy().into_owned())
+        });
+        let streams = [file_behind(io::stdout()), file_behind(io::stderr())];
+        Self {
+            root: root.to_owned(),
+            outputs: files.collect(),
+            streams: streams.into_iter().flatten().collect(),
+            restless: BTreeSet::new(),
+        }
+    }
+
+    /// Returns whether an option asks for this file, or it is one that becomes such a file, or our output goes there.
+    pub(super) fn is_output(&self, file: &str) -> bool {
+        let is_part = |output: &String| is_partial(Path::new(file), Path::new(output));
+        self.outputs.contains(file) || self.outputs.iter().any(is_part) || self.is_stream(file)
+    }
+
+    fn is_stream(&self, file: &str) -> bool {
+        // Mostly there is none, and then nothing is asked.
+        let is_it = |metadata: &Metadata| self.streams.contains(&Identity::of(metadata));
+        !self.streams.is_empty() && self.root.join(file).metadata().is_ok_and(|it| is_it(&it))
+    }
+
+    /// Of what changed while the jobs of a plan ran in the working tree itself, leaves out what they wrote:
+    /// what they keep as artifacts, and what changed the last time too, which is told.
+    pub(super) fn leave_out(&mut self, during: BTreeSet<String>, plan: &Plan) -> BTreeSet<String> {
+        let products = products(plan);
+        let during = during.into_iter();
+        let during: BTreeSet<String> = during
+            .filter(|file| !products.iter().any(|product| product.fits(file)))
+            .collect();
+        let mut again = during.intersection(&self.restless);
+        if let Some(first) = again.next() {
+            let more = match again.next() {
+                Some(_) => " and others change",
+                None => " changes",
+            };
+            print_notes([&strip_controls(&format!(
+                "{first}{more} whenever the jobs run, which is no reason to run them (they may be \
+                 ignored, or be artifacts)"
+            ))]);
+        }
+        let new = during.difference(&self.restless).cloned().collect();
+        self.restless = during;
+        new
+    }
+}
+
+/// What a file is, whatever it is called.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        }
+    }
+}
+
+/// Returns the file that a stream goes to, if it goes to one.
+fn file_behind(stream: impl AsFd) -> Option<Identity> {
+    let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+    let metadata = file.metadata().ok()?;
+    metadata.is_file().then(|| Identity::of(&metadata))
+}
+
+/// Returns what the jobs of a plan keep as artifacts.
+fn products(plan: &Plan) -> Vec<InputPattern> {
+    let artifacts = plan
+        .jobs()
+        .iter()
+        .filter_map(|job| job.definition.artifacts.as_deref());
+    let paths = artifacts.flat_map(|artifacts| artifacts.paths.iter().flatten());
+    let patterns: BTreeSet<&String> = paths.collect();
+    let patterns = patterns.into_iter();
+    patterns
+        .filter_map(|path| InputPattern::new(path).ok())
+        .collect()
+}

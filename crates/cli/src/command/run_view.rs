@@ -1,0 +1,230 @@
+use crate::args::OutputArgs;
+use crate::failure::Failure;
+use anyhow::{Context, anyhow};
+use console::full_screen::{FullScreen, RunHandle, Shells};
+use console::{
+    Console, JsonLines, OutputFeatures, ProgressConflict, ProgressView, SharedWriter, Style, Tee,
+    Tone, error_line, show_errors_directly, show_errors_on,
+};
+use executor_core::Cancellation;
+use parking_lot::Mutex;
+use pipeline::Plan;
+use pipeline_insight::forecast::Forecast;
+use scheduler::event::EventSink;
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::Arc;
+use workstation::RunOptions;
+
+/// Who takes the events of a run: the terminal or standard output, and the file that was asked for.
+#[derive(Debug)]
+pub(super) struct RunView {
+    sink: Arc<dyn EventSink>,
+    reader: Reader,
+    style: Style,
+    file: Option<SharedWriter>,
+}
+
+/// Who reads standard output.
+#[derive(Debug)]
+enum Reader {
+    Person(Arc<Console>),
+    Program(SharedWriter),
+    Screen(Arc<FullScreen>),
+}
+
+impl RunView {
+    pub(super) fn of(args: &OutputArgs) -> Result<Self, Failure> {
+        Self::with_file(args, |path| File::create(path))
+    }
+
+    /// Returns the view of one more run, whose events stand behind those of the run before.
+    pub(super) fn once_more(args: &OutputArgs) -> Result<Self, Failure> {
+        Self::with_file(args, |path| {
+            File::options().append(true).create(true).open(path)
+        })
+    }
+
+    fn with_file(
+        args: &OutputArgs,
+        open: impl FnOnce(&Path) -> io::Result<File>,
+    ) -> Result<Self, Failure> {
+        let features = OutputFeatures::of_stdout();
+        let shown = ProgressView::choose(args.progress(), args.output, args.verbose, features)
+            .and_then(|shown| match shown {
+                ProgressView::FullScreen(_) if !io::stdin().is_terminal() => {
+                    Err(ProgressConflict::NoScreen)
+                }
+                shown => Ok(shown),
+            })
+            .map_err(|conflict| {
+                Failure::usage(anyhow!(conflict.message())).with_help(conflict.help())
+            })?;
+        let mut style = Style::PLAIN;
+        let (reader, sink): (Reader, Arc<dyn EventSink>) = match shown {
+            ProgressView::Json => {
+                let writer = started(SharedWriter::new(io::stdout()))?;
+                (
+                    Reader::Program(writer.clone()),
+                    Arc::new(JsonLines::new(writer)),
+                )
+            }
+            ProgressView::FullScreen(view) => {
+                style = view.style;
+                let screen = Arc::new(started(FullScreen::start(view.style, view.verbose))?);
+                show_errors_on(&screen);
+                (Reader::Screen(Arc::clone(&screen)), screen)
+            }
+            ProgressView::Lines(view) => {
+                style = view.style;
+                let console = Arc::new(started(Console::start(view, io::stdout()))?);
+                console.show_errors_above();
+                (Reader::Person(Arc::clone(&console)), console)
+            }
+        };
+        let mut sinks = vec![sink];
+        let mut file = None;
+        if let Some(path) = &args.events {
+            let created = open(path)
+                .with_context(|| format!("create {}", path.display()))
+                .map_err(Failure::usage)?;
+            let written = started(SharedWriter::new(created))?;
+            sinks.push(Arc::new(JsonLines::new(written.clone())));
+            file = Some(written);
+        }
+        Ok(Self {
+            sink: Arc::new(Tee(sinks)),
+            reader,
+            style,
+            file,
+        })
+    }
+
+    pub(super) fn sink(&self) -> Arc<dyn EventSink> {
+        Arc::clone(&self.sink)
+    }
+
+    pub(super) fn style(&self) -> Style {
+        self.style
+    }
+
+    /// Shows how the run ended, to people; programs have the last event.
+    pub(super) fn show_summary(&self, text: &str) {
+        match &self.reader {
+            Reader::Person(console) => console.write(text),
+            Reader::Screen(screen) => screen.show_after(text),
+            Reader::Program(_) => {}
+        }
+    }
+
+    /// Lets whoever reads on the full screen tell the run what to do.
+    pub(super) fn connect(
+        &self,
+        options: &RunOptions,
+        shells: impl FnOnce() -> Shells,
+        cancellation: &Cancellation,
+    ) {
+        if let Reader::Screen(screen) = &self.reader {
+            screen.connect(RunHandle::new(options, shells(), cancellation.clone()));
+        }
+    }
+
+    /// Says what is going to run.
+    pub(super) fn introduce(&self, plan: &Plan) {
+        if let Reader::Screen(screen) = &self.reader {
+            screen.introduce(plan);
+        }
+    }
+
+    /// Gives the terminal back at once, whether all was shown or not.
+    pub(super) fn leave(&self) {
+        if let Reader::Screen(screen) = &self.reader {
+            screen.leave();
+        }
+    }
+
+    /// Returns whether somebody sits before it.
+    pub(super) fn is_watched(&self) -> bool {
+        match self.reader {
+            Reader::Person(_) => io::stdout().is_terminal(),
+            Reader::Screen(_) => true,
+            Reader::Program(_) => false,
+        }
+    }
+
+    /// Lets the view tell how long the run goes on.
+    pub(super) fn expect(&self, forecast: &Arc<Mutex<Forecast>>) {
+        match &self.reader {
+            Reader::Person(console) => console.set_forecast(forecast),
+            Reader::Screen(screen) => screen.set_forecast(forecast),
+            Reader::Program(_) => {}
+        }
+    }
+
+    /// Says something before the run begins, to people.
+    pub(super) fn announce(&self, line: &str) {
+        if let Reader::Person(console) = &self.reader {
+            console.write(&format!("{}\n", self.style.paint(Tone::Quiet, line)));
+        }
+    }
+
+    /// Says something that is no part of the run's own output.
+    pub(super) fn tell(&self, text: &str) {
+        match &self.reader {
+            // The mark of the key that was pressed stands behind the last line of the view.
+            Reader::Person(console) if console.is_live() => error_line(text),
+            Reader::Screen(screen) => {
+                screen.stops();
+                error_line(text);
+            }
+            _ => error_line(&format!("\n{text}")),
+        }
+    }
+
+    /// Returns the console that has the terminal, if a person reads.
+    pub(super) fn console(&self) -> Option<Arc<Console>> {
+        match &self.reader {
+            Reader::Person(console) => Some(Arc::clone(console)),
+            Reader::Screen(_) | Reader::Program(_) => None,
+        }
+    }
+
+    /// Draws again after the terminal got another size.
+    pub(super) fn resized(&self) {
+        match &self.reader {
+            Reader::Person(console) => console.resized(),
+            Reader::Screen(screen) => screen.resized(),
+            Reader::Program(_) => {}
+        }
+    }
+
+    /// Draws again after somebody else had the terminal.
+    pub(super) fn resumed(&self) {
+        match &self.reader {
+            Reader::Person(console) => console.resumed(),
+            Reader::Screen(screen) => screen.resumed(),
+            Reader::Program(_) => {}
+        }
+    }
+
+    /// Waits until all is shown and written.
+    pub(super) fn finish(&self) -> anyhow::Result<()> {
+        let shown = match &self.reader {
+            Reader::Person(console) => console.finish(),
+            Reader::Program(writer) => writer.finish(),
+            Reader::Screen(screen) => screen.finish(),
+        };
+        show_errors_directly();
+        if let Some(file) = &self.file {
+            file.finish().context("write the events")?;
+        }
+        shown.context("write to standard output")
+    }
+}
+
+fn started<T>(output: io::Result<T>) -> Result<T, Failure> {
+    output
+        .context("start to write output")
+        .map_err(Failure::environment)
+}

@@ -1,0 +1,103 @@
+//! What was found in a pipeline file, for people.
+
+use crate::streams::error_line;
+use crate::text::{Style, Tone, counted, shown_name, strip_controls};
+use pipeline::Plan;
+use pipeline::create::Refusal;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Renderer, Severity};
+
+/// A note names at most this many jobs that need a skipped one.
+const MOST_NAMES: usize = 3;
+
+/// Prints errors and warnings on standard error.
+pub fn print_diagnostics(found: &Diagnostics) {
+    let text = diagnostics_text(found, Severity::Warning, Style::of_stderr());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Returns the findings down to a severity as text, in the order of the files and their lines.
+pub fn diagnostics_text(found: &Diagnostics, least: Severity, style: Style) -> String {
+    let renderer = if style.has_colours() {
+        Renderer::coloured()
+    } else {
+        Renderer::plain()
+    };
+    let shown = in_file_order(found).into_iter();
+    let shown = shown.filter(|finding| finding.severity <= least);
+    let texts: Vec<String> = shown
+        .map(|finding| renderer.render(finding, found.sources()))
+        .collect();
+    texts.join("\n")
+}
+
+/// Returns the findings by place: files as they come first, findings without a place before them.
+pub fn in_file_order(found: &Diagnostics) -> Vec<&Diagnostic> {
+    let mut files = HashMap::new();
+    for span in found.iter().filter_map(|finding| finding.span) {
+        let next = files.len() + 1;
+        files.entry(span.file).or_insert(next);
+    }
+    let mut list: Vec<_> = found.iter().collect();
+    list.sort_by_key(|finding| finding.span.map(|span| (files[&span.file], span.start)));
+    list
+}
+
+/// Prints notes on standard error.
+pub fn print_notes<T: AsRef<str>>(notes: impl IntoIterator<Item = T>) {
+    let word = Style::of_stderr().paint(Tone::Strong, "note:");
+    for note in notes {
+        error_line(&format!("{word} {}", strip_controls(note.as_ref())));
+    }
+}
+
+/// Returns why there is no pipeline, as the end of a sentence.
+pub fn refusal_text(refusal: &Refusal, style: Style) -> String {
+    let words = strip_controls(&refusal.to_string());
+    let words = words
+        .strip_prefix("there is no pipeline: ")
+        .unwrap_or(&words);
+    format!(
+        "{} {words}",
+        style.paint(Tone::Warning, "no pipeline is created:")
+    )
+}
+
+/// Prints why there is no pipeline on standard error.
+pub fn print_refusal(refusal: &Refusal) {
+    error_line(&refusal_text(refusal, Style::of_stderr()));
+}
+
+/// Prints on standard error which jobs run although a job they need is skipped.
+pub fn print_skipped(plan: &Plan) {
+    print_notes(skipped_notes(plan));
+}
+
+fn skipped_notes(plan: &Plan) -> Vec<String> {
+    let missed = plan
+        .skipped()
+        .iter()
+        .filter(|job| !job.needed_by.is_empty());
+    let notes = missed.map(|job| {
+        let needed_by: Vec<_> = job.needed_by.iter().map(|name| shown_name(name)).collect();
+        let without = if job.leaves_artifacts {
+            "runs without its artifacts"
+        } else {
+            "does not wait for it"
+        };
+        let name = shown_name(&job.name);
+        match needed_by.as_slice() {
+            [one] => format!("{name} is skipped: {one} {without}"),
+            many if many.len() <= MOST_NAMES => {
+                format!("{name} is skipped: each of {} {without}", many.join(", "))
+            }
+            many => {
+                let shown = many[..MOST_NAMES].join(", ");
+                let more = counted(many.len() - MOST_NAMES, "other job");
+                format!("{name} is skipped: each of {shown} and {more} {without}")
+            }
+        }
+    });
+    notes.collect()
+}

@@ -1,0 +1,52 @@
+use crate::text::{shown_name, strip_controls};
+use executor_core::job::{SchedulingKind, When};
+use pipeline_insight::explain::Explanation;
+
+/// Returns when a job starts, as the end of a sentence that begins with `starts`.
+pub(super) fn sentence(explained: &Explanation) -> String {
+    let before = before(explained);
+    let mut words = match (explained.when, before) {
+        (When::OnSuccess | When::Always, None) => "at once".to_owned(),
+        (When::OnSuccess, Some(before)) => format!("when {before} succeeded"),
+        (When::OnFailure, None) => "never: it waits for a failure of nothing".to_owned(),
+        (When::OnFailure, Some(before)) => format!("when {before} ended, and some of it failed"),
+        (When::Always, Some(before)) => format!("when {before} ended, however that was"),
+        (When::Manual, None) => "when somebody asks for it".to_owned(),
+        (When::Manual, Some(before)) => {
+            format!("when somebody asks for it, once {before} succeeded")
+        }
+        (When::Delayed, before) => {
+            let delay = explained.start_in.as_deref().unwrap_or("some time");
+            let delay = strip_controls(delay);
+            match before {
+                Some(before) => format!("{delay} after {before} succeeded"),
+                None => format!("{delay} after the pipeline"),
+            }
+        }
+        (When::Never, _) => "never".to_owned(),
+    };
+    match (explained.when, explained.allow_failure) {
+        (When::Manual, true) => words.push_str("; the pipeline does not wait for it"),
+        (When::Manual, false) => words.push_str("; the pipeline waits for it"),
+        (_, true) => words.push_str("; it may fail"),
+        (_, false) => {}
+    }
+    words
+}
+
+/// Returns what is waited for, with a verb that fits a past participle behind it.
+fn before(explained: &Explanation) -> Option<String> {
+    match &explained.needs {
+        Some(needs) => {
+            let present = needs.iter().filter(|need| need.is_included);
+            let names: Vec<_> = present.map(|need| shown_name(&need.need.job)).collect();
+            match names.as_slice() {
+                [] => None,
+                [one] => Some(format!("{one} has")),
+                [first @ .., last] => Some(format!("{} and {last} have", first.join(", "))),
+            }
+        }
+        None if explained.scheduling == SchedulingKind::Dag || explained.stage == ".pre" => None,
+        None => Some("the jobs of all earlier stages have".to_owned()),
+    }
+}

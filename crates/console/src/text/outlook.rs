@@ -1,0 +1,49 @@
+//! How long a run will take, in words.
+
+use super::{clock, whole_seconds};
+use pipeline_insight::forecast::Outlook;
+use std::time::Duration;
+
+/// A run that takes less time is over before anybody has read how long it will take.
+const WORTH_A_WORD: Duration = Duration::from_secs(1);
+
+/// Returns what is said when a run begins: `about 2 min 10 s, if as usual`.
+pub fn announcement(outlook: &Outlook) -> Option<String> {
+    if outlook.total < WORTH_A_WORD {
+        return None;
+    }
+    Some(format!(
+        "{}, if as usual{}",
+        total(outlook),
+        unknown(outlook)
+    ))
+}
+
+/// Returns how long a run takes: `about 2 min 10 s`, or `at least` that.
+fn total(outlook: &Outlook) -> String {
+    let word = if outlook.is_at_least() {
+        "at least"
+    } else {
+        "about"
+    };
+    format!("{word} {}", whole_seconds(outlook.total))
+}
+
+/// Returns what is not known: `; of 2 jobs it is not known`.
+fn unknown(outlook: &Outlook) -> String {
+    match outlook.unknown.len() {
+        0 => String::new(),
+        1 => "; of 1 job it is not known".to_owned(),
+        many => format!("; of {many} jobs it is not known"),
+    }
+}
+
+/// Returns how long a run goes on: `about 1:58 left`.
+pub(crate) fn left(outlook: &Outlook) -> String {
+    let word = if outlook.is_at_least() {
+        "at least"
+    } else {
+        "about"
+    };
+    format!("{word} {} left", clock(outlook.left))
+}
