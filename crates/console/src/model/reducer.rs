@@ -296,8 +296,7 @@ mod tests {
             ],
             Instant::now(),
         );
-        let set =
-            |run: &mut RunModel, job, status| set_status(run, job, status, Instant::now());
+        let set = |run: &mut RunModel, job, status| set_status(run, job, status, Instant::now());
         set(&mut run, "a", Status::Running);
         set(&mut run, "b", Status::Running);
         set(&mut run, "d", Status::Pending);

@@ -39,7 +39,7 @@ pub(crate) struct StageState {
     pub(crate) name: String,
     /// Its name, after that of the job that started its pipeline.
     #[cfg_attr(
-        not(feature = "full-screen"),
+        not(any(feature = "full-screen", test)),
         expect(dead_code, reason = "lines do not show it")
     )]
     pub(crate) title: String,
@@ -50,10 +50,6 @@ pub(crate) struct StageState {
 
 /// A job of the run.
 #[derive(Debug)]
-#[cfg_attr(
-    not(feature = "full-screen"),
-    expect(dead_code, reason = "lines do not show all that the full screen does")
-)]
 pub(crate) struct JobState {
     pub(crate) pipeline: PipelineId,
     /// Its name in the file.
@@ -135,6 +131,7 @@ impl RunModel {
     }
 
     /// Returns the pipeline that no job started.
+    #[cfg(feature = "full-screen")]
     pub(crate) fn first_pipeline(&self) -> Option<PipelineId> {
         self.first_pipeline
     }
