@@ -12,7 +12,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
 
 use anyhow::Context;
-use console::{SummaryHints, Console, View, summary};
+use console::{Console, SummaryHints, View, summary};
 use process::{CaptureLimits, Command, NeverStop, Settings, Supervisor};
 use runwright::Cancellation;
 use runwright::shell::{self, ShellConfig};

@@ -4,8 +4,8 @@ use anyhow::anyhow;
 use console::print_notes;
 use std::num::NonZeroU32;
 use workstation::{
-    BitrabSettings, Isolation, LocalError, LocalProject, ParallelBackend, SnapshotMethod, can_mount,
-    enter_user_namespace,
+    BitrabSettings, Isolation, LocalError, LocalProject, ParallelBackend, SnapshotMethod,
+    can_mount, enter_user_namespace,
 };
 
 /// How the jobs of a run are run beside each other.
