@@ -5,38 +5,37 @@ use std::sync::Arc;
 use std::time::Duration;
 use steps::Library;
 
-/// How jobs run on this host.
+/// The way in which jobs run on this host.
 ///
 /// The runner's own settings (`RunnerConfig`) choose the shell's dialect and other directories.
 #[derive(Debug, Clone)]
 pub struct ShellConfig {
     /// Whether the shell reads the profile files of a login first. Default: yes.
     ///
-    /// The job's variables win over what a profile sets.
+    /// The job's variables override those of a profile.
     pub login: bool,
-    /// Where builds live unless the runner says otherwise, as `builds_dir` or `host_builds_dir`. Default:
-    /// `builds`.
+    /// The builds directory, unless the runner sets `builds_dir` or `host_builds_dir`. Default: `builds`.
     ///
     /// A relative path starts at the runner's working directory.
     pub builds_dir: String,
-    /// Where caches live unless the runner says otherwise. Default: `cache`.
+    /// The cache directory, unless the runner sets one. Default: `cache`.
     pub cache_dir: String,
-    /// What a job gets of the runner's own environment. Default: nearly all of it.
+    /// The part of the runner's process environment that jobs inherit. Default: nearly all of it.
     pub inherit_environment: InheritEnvironment,
-    /// How the processes of a job are held together. Default: by cgroups where there are any.
+    /// How the processes of a job are contained. Default: by cgroups where available.
     ///
     /// Without effect when `supervisor` is set, which has its own setting.
     pub containment: Containment,
-    /// How long a background process may go on writing to the log after the stage's shell ended,
-    /// before it is killed. Default: 1 second.
+    /// How long a background process may write to the log after the end of the stage's shell, before it is killed.
+    /// Default: 1 second.
     pub output_grace: Duration,
-    /// What starts the processes and guards them against the runner's own death.
+    /// Starts the processes, and ends them if the runner dies.
     ///
-    /// Default: one of the provider's own, started with the first job.
+    /// Default: a supervisor of the provider, started with the first job.
     pub supervisor: Option<Supervisor>,
-    /// Who brings the functions that the steps of a job (`run`) name in git repositories and registries.
+    /// Fetches functions from git repositories and registries for the steps of a job (`run`).
     ///
-    /// Default: nobody; such a step fails.
+    /// Default: none; such a step fails.
     pub library: Option<Arc<dyn Library>>,
 }
 
@@ -55,31 +54,28 @@ impl Default for ShellConfig {
     }
 }
 
-/// What a job gets of the runner's environment, below its own variables.
+/// The part of the runner's process environment that jobs inherit, below their own variables.
 ///
-/// A job of this executor runs as the runner's user and could read the runner's environment from
-/// the process table anyway; so keeping variables out is tidiness, not protection. On a host where
-/// operators keep secrets in the environment of a runner that strangers use, choose
-/// [`Only`](Self::Only), and another user for the runner.
+/// A job of this executor runs as the runner's user and can read the runner's environment in the process table anyway,
+/// so excluding variables is tidiness, not protection. On a host with secrets in the environment of a runner that
+/// untrusted users share, choose [`Only`](Self::Only), and another user for the runner.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum InheritEnvironment {
-    /// All of it, as somebody expects who runs jobs on his own machine, except for what would make
-    /// a job believe to be somewhere else:
+    /// All variables, except those that would mislead a job about its own context:
     ///
     /// - variables of an outer job: `CI`, `CI_*`, `GITLAB_CI`, `GITLAB_ENV`;
     /// - settings of runners: `RUNNER_*`, `RUNWRIGHT_*`, `REGISTER_*`, `REGISTRATION_TOKEN`;
-    /// - the repository a Git hook points to: `GIT_DIR`, `GIT_WORK_TREE`, `GIT_INDEX_FILE` and
-    ///   their kin;
-    /// - what belongs to the outer shell: `PWD`, `OLDPWD`, `SHLVL`, `_`.
+    /// - the repository of a Git hook: `GIT_DIR`, `GIT_WORK_TREE`, `GIT_INDEX_FILE` and similar ones;
+    /// - variables of the outer shell: `PWD`, `OLDPWD`, `SHLVL`, `_`.
     #[default]
     All,
-    /// Only these. A name that ends in `*` stands for all that begin so.
+    /// Only these. A name that ends in `*` matches all names with that prefix.
     Only(Vec<String>),
 }
 
 impl InheritEnvironment {
-    /// Returns a choice that keeps tools working and leaks next to nothing: `PATH`, the user, the
-    /// language, the time zone, the directory for temporary files.
+    /// Returns a small choice with which tools still work: `PATH`, the user, the language, the time zone, and the directory
+    /// for temporary files.
     pub fn minimal() -> Self {
         let names = [
             "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR",

@@ -8,8 +8,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Returns the settings with builds where the runner says that they may be on this host, unless it says
-/// where they are to be.
+/// Returns the settings with builds in the runner's builds directory for this host, unless `builds_dir` is set.
 pub(crate) fn on_this_host(config: Arc<RunnerConfig>) -> Arc<RunnerConfig> {
     let Some(host) = config.host_builds_dir.clone() else {
         return config;
@@ -24,7 +23,7 @@ pub(crate) fn on_this_host(config: Arc<RunnerConfig>) -> Arc<RunnerConfig> {
     Arc::new(config)
 }
 
-/// Returns the directories with paths that mean the same from wherever a job stands.
+/// Returns the directories with absolute paths.
 pub(crate) fn absolute(dirs: &BuildDirs) -> Result<BuildDirs, ShellError> {
     Ok(BuildDirs {
         builds_dir: absolute_path("builds directory", &dirs.builds_dir)?,
@@ -39,22 +38,21 @@ fn absolute_path(what: &'static str, path: &str) -> Result<String, ShellError> {
     let error = |source| error(what, Path::new(path), source);
     let absolute = std::path::absolute(path).map_err(error)?;
     let text = absolute.into_os_string().into_string();
-    // A job's script can name no path that is not text.
+    // A script cannot name a path that is not UTF-8.
     text.map_err(|_| error(io::ErrorKind::InvalidFilename.into()))
 }
 
-/// Makes the directories that are missing, and sees that builds and caches can be written to.
+/// Creates missing directories, and checks that builds and caches are writable.
 ///
-/// What is made here stays: builds and caches are for later jobs too.
+/// These directories are kept, because later jobs use them too.
 ///
-/// Nothing is made for a project that is not the runner's: were somebody's tree gone, the job would
-/// succeed in an empty one.
-pub(crate) fn make_usable(dirs: &BuildDirs, project_is_ours: bool) -> Result<(), ShellError> {
+/// Nothing is created for a project of the user: if it vanished, the job would succeed in an empty directory.
+pub(crate) fn make_usable(dirs: &BuildDirs, owns_project: bool) -> Result<(), ShellError> {
     usable("builds directory", Path::new(&dirs.builds_dir))?;
     usable("cache directory", Path::new(&dirs.cache_dir))?;
-    // The project's own directory is made by whoever brings the sources.
+    // The project directory itself is created with the sources.
     match Path::new(&dirs.project_dir).parent() {
-        Some(parent) if project_is_ours => make("directory of the project", parent),
+        Some(parent) if owns_project => make("directory of the project", parent),
         _ => Ok(()),
     }
 }

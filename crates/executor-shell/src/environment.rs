@@ -1,4 +1,4 @@
-//! The environment of a job: what comes from the runner, and the job's own above it.
+//! The process environment of a job: inherited variables, and the job's own above them.
 
 use crate::config::InheritEnvironment;
 use executor_core::StageVariables;
@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::Path;
 
-/// Variables that [`InheritEnvironment::All`] leaves out, besides those of foreign repositories.
+/// Variables that [`InheritEnvironment::All`] excludes, besides those of foreign repositories.
 const NOT_INHERITED: [&str; 12] = [
     "CI",
     "CI_*",
@@ -23,14 +23,14 @@ const NOT_INHERITED: [&str; 12] = [
     "_",
 ];
 
-/// What a job gets of the runner's environment. `Debug` shows names only.
+/// The inherited part of the runner's process environment. `Debug` shows only names.
 #[derive(Clone)]
 pub(crate) struct RunnerEnvironment {
     variables: Vec<(OsString, OsString)>,
 }
 
 impl RunnerEnvironment {
-    /// Takes the runner's environment as it is now.
+    /// Captures the runner's current process environment.
     pub(crate) fn capture(inherit: &InheritEnvironment) -> Self {
         Self::select(inherit, std::env::vars_os())
     }
@@ -53,7 +53,7 @@ impl RunnerEnvironment {
         }
     }
 
-    /// Returns all of it.
+    /// Returns all inherited variables.
     pub(crate) fn variables(&self) -> &[(OsString, OsString)] {
         &self.variables
     }
@@ -66,7 +66,7 @@ impl RunnerEnvironment {
             .map(|(_, value)| value.as_os_str())
     }
 
-    /// Returns the whole environment of a stage: the later of two variables of one name wins.
+    /// Returns the complete environment of a stage; a later variable of the same name wins.
     pub(crate) fn with<'e>(
         &'e self,
         variables: &'e StageVariables,
@@ -84,7 +84,7 @@ impl RunnerEnvironment {
     }
 }
 
-/// Returns whether `name` is the pattern, or begins with what is before its final `*`.
+/// Returns whether `name` is the pattern, or starts with its prefix before a final `*`.
 fn matches(pattern: &str, name: &OsStr) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => name.as_encoded_bytes().starts_with(start.as_bytes()),

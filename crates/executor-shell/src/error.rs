@@ -1,4 +1,4 @@
-//! What can go wrong on this host, and whose fault it is.
+//! The error of this crate, and its translation.
 
 use executor_core::{BoxError, BuildError, Retryability};
 use process::ProcessError;
@@ -6,16 +6,16 @@ use std::io;
 use std::path::PathBuf;
 use steps::ServiceError;
 
-/// The part that failed, in the messages of [`BuildError`].
+/// The backend in the messages of [`BuildError`].
 const BACKEND: &str = "shell";
 
-/// Why a job could not be prepared, run or cleaned up.
+/// The error of preparing, running or cleaning up a job.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ShellError {
-    /// There is no such shell.
+    /// The shell does not exist.
     #[error("shell {shell:?} not found in PATH; install it, or choose another with `shell`")]
     NoShell { shell: String },
-    /// A directory cannot be made, or not be written to.
+    /// A directory cannot be created or written to.
     #[error("use {what} {}", path.display())]
     Directory {
         what: &'static str,
@@ -29,22 +29,22 @@ pub(crate) enum ShellError {
         path: PathBuf,
         source: io::Error,
     },
-    /// A file variable whose name is no file name.
+    /// The name of a file variable is not a file name.
     #[error("file variable {key:?} cannot name a file")]
     FileVariable { key: String },
-    /// The variables do not fit into an environment.
+    /// The variables do not fit into the process environment.
     #[error(
-        "variable {key} of {bytes} bytes is the largest of more than an environment can hold; \
+        "the variables are too large for a process environment; the largest is {key} with {bytes} bytes: \
          make it a file variable"
     )]
     EnvironmentTooLarge { key: String, bytes: usize },
     /// A process could not be started or ended.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// The service for steps could not be started, or did not end in order.
+    /// The service for steps could not be started, or did not end as expected.
     #[error("run the step-runner service")]
     Steps(#[from] ServiceError),
-    /// A terminal could not be had.
+    /// A terminal could not be opened.
     #[error("{action} a terminal")]
     Terminal {
         action: &'static str,
@@ -72,7 +72,7 @@ impl From<ShellError> for BuildError {
     }
 }
 
-/// Returns whether the path itself is wrong, and not the moment.
+/// Returns whether the path itself is wrong, so that a retry does not help.
 fn is_a_setting_of(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -91,7 +91,7 @@ fn from_process(message: String, error: ProcessError) -> BuildError {
         | ProcessError::Unrecordable { .. } => {
             return BuildError::config(message);
         }
-        // The tree of the job is gone, or what was there cannot be ended: more of the same helps not.
+        // The tree of the job is gone, or its processes cannot be ended: a retry does not help.
         ProcessError::WorkingDirectory { .. }
         | ProcessError::Containment { .. }
         | ProcessError::Unkillable { .. }
@@ -106,7 +106,7 @@ fn from_process(message: String, error: ProcessError) -> BuildError {
     }
 }
 
-/// Returns the cause of an error whose own message is in use already.
+/// Returns the source of an error whose own message is already used.
 fn source_of(error: ProcessError) -> Option<BoxError> {
     match error {
         ProcessError::WorkingDirectory { source, .. }

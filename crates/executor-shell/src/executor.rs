@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 /// Runs the stages of one job, each as a shell in a process tree of its own.
 ///
-/// Made by the provider that [`provider`](crate::provider()) returns. `prepare` makes the builds and
-/// cache directories, which stay, and the job's temporary directory, which `cleanup` removes.
+/// [`provider`](crate::provider()) creates it. `prepare` creates the builds and cache directories, which are kept, and the
+/// job's temporary directory, which `cleanup` removes.
 #[derive(Debug)]
 pub struct ShellExecutor {
     base: AbstractExecutor,
@@ -27,14 +27,14 @@ pub struct ShellExecutor {
     prepared: Option<Prepared>,
 }
 
-/// What `prepare` made, or was about to make.
+/// The state after `prepare`.
 #[derive(Debug)]
 struct Prepared {
     shell: ShellInfo,
     tree: ProcessTree,
     files: StageFiles,
     terminal: Arc<ShellTerminal>,
-    /// For what is not a script but steps; started with the first of them.
+    /// Runs stages of steps; started with the first of them.
     steps: Option<StepService>,
 }
 
@@ -70,7 +70,7 @@ impl ShellExecutor {
 }
 
 impl Prepared {
-    /// Runs a stage that is steps of the language.
+    /// Runs a stage of steps.
     async fn run_steps(
         &mut self,
         host: &Host,
@@ -102,7 +102,7 @@ impl Executor for ShellExecutor {
     ) -> Result<PreparedEnvironment, BuildError> {
         cancellation.check()?;
         options.config = directories::on_this_host(options.config);
-        let project_is_ours = options.project_dir.is_none();
+        let owns_project = options.project_dir.is_none();
         let dirs = directories::absolute(self.base.prepare(options)?)?;
         let shell = self.host.find_shell(self.base.shell())?;
         let supervisor = self.host.supervisor()?;
@@ -116,7 +116,7 @@ impl Executor for ShellExecutor {
             terminal: Arc::new(terminal),
             steps: None,
         });
-        directories::make_usable(&dirs, project_is_ours)?;
+        directories::make_usable(&dirs, owns_project)?;
         prepared.files.make_directory()?;
         let mut environment = self.base.local_environment(&Host::name())?;
         environment.workspace = Workspace::Local(dirs);
@@ -180,9 +180,9 @@ impl Executor for ShellExecutor {
             None => Ok(()),
         };
         let closed = prepared.tree.close().await;
-        // Also when something lives on: what it holds open goes away with it.
+        // Also after a failed close: a survivor only loses its files.
         let removed = prepared.files.remove().await;
-        // What lives on is why something could not be removed, if both failed.
+        // If both failed, the surviving process is the reason.
         closed.map_err(ShellError::from)?;
         Ok(served.and(removed)?)
     }
@@ -217,7 +217,7 @@ fn not_prepared() -> BuildError {
     BuildError::not_prepared("shell")
 }
 
-/// Tells how a stage ended; one that was made to end is no result.
+/// Returns the result of a stage; a stopped stage has none.
 fn stage_result(outcome: &Outcome, cancellation: &Cancellation) -> Result<StageResult, BuildError> {
     if let Ended::Stopped { .. } = outcome.ended {
         return Err(BuildError::stopped("shell", cancellation));
@@ -238,7 +238,7 @@ fn stage_result(outcome: &Outcome, cancellation: &Cancellation) -> Result<StageR
     })
 }
 
-/// Says it in the job's words where the kernel refused what the job asked for.
+/// Replaces an error that the job's variables caused by one that names them.
 fn explain(error: ProcessError, command: &StageCommand) -> ShellError {
     match &error {
         ProcessError::Spawn { source, .. }

@@ -1,4 +1,4 @@
-//! This host, as all jobs of one provider share it.
+//! The part of this host that all jobs of a provider share.
 
 use crate::config::ShellConfig;
 use crate::environment::RunnerEnvironment;
@@ -10,18 +10,18 @@ use rustix::fs::{Access, access};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// The settings, the runner's environment, and what starts processes.
+/// The settings, the runner's environment, and the supervisor of processes.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) config: ShellConfig,
     pub(crate) environment: RunnerEnvironment,
-    /// The shell of jobs for which nobody chose one: the platform's, or `sh` where there is no bash.
+    /// The default shell: the platform's, or `sh` without bash.
     pub(crate) default_dialect: ShellDialect,
     supervisor: Mutex<Option<Supervisor>>,
 }
 
 impl Host {
-    /// Looks at the runner's environment. Starts nothing.
+    /// Captures the runner's environment. Starts nothing.
     pub(crate) fn new(config: ShellConfig) -> Self {
         let environment = RunnerEnvironment::capture(&config.inherit_environment);
         let supervisor = Mutex::new(config.supervisor.clone());
@@ -33,7 +33,7 @@ impl Host {
         }
     }
 
-    /// Returns what starts processes; starts it with the first job.
+    /// Returns the supervisor, which is started with the first job.
     pub(crate) fn supervisor(&self) -> Result<Supervisor, ShellError> {
         let mut supervisor = self.supervisor.lock();
         if let Some(supervisor) = &*supervisor {
@@ -48,7 +48,7 @@ impl Host {
 
     /// Returns the shell with the path of its program.
     ///
-    /// It is found on the runner's `PATH`: a job may set its own to where there is no shell at all.
+    /// It is found on the runner's `PATH`, because a job's own `PATH` may have no shell.
     pub(crate) fn find_shell(&self, shell: &ShellInfo) -> Result<ShellInfo, ShellError> {
         let name = shell.program.as_deref().unwrap_or(shell.dialect.as_str());
         if name.contains('/') {
@@ -74,7 +74,7 @@ impl Host {
     }
 }
 
-/// Returns where programs are looked for.
+/// Returns the search path for programs.
 fn path_of(environment: &RunnerEnvironment) -> &OsStr {
     let usual = "/usr/local/bin:/usr/bin:/bin".as_ref();
     environment.get("PATH").unwrap_or(usual)
@@ -83,7 +83,7 @@ fn path_of(environment: &RunnerEnvironment) -> &OsStr {
 fn default_dialect(path: &OsStr) -> ShellDialect {
     let platform = ShellDialect::platform_default();
     let there = |dialect: ShellDialect| find_program(path, dialect.as_str()).is_some();
-    // Without any shell it is the platform's that is missed.
+    // Without any shell, the error names the platform's.
     if platform == ShellDialect::Bash && !there(platform) && there(ShellDialect::Sh) {
         ShellDialect::Sh
     } else {

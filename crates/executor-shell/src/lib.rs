@@ -14,14 +14,14 @@
 //! # Ok::<(), ProviderError>(())
 //! ```
 //!
-//! [`provider`] makes the provider from a [`ShellConfig`]; its executors are [`ShellExecutor`]s.
+//! [`provider`] creates the provider from a [`ShellConfig`]; its executors are [`ShellExecutor`]s.
 //!
-//! **What a job can count on.** Each stage is a shell of its own in a process tree of its own. Its
-//! standard input is empty whatever the script is, its output reaches the log as two streams, and
-//! nothing it started outlives it: not a background process, not one in a session of its own.
+//! **Guarantees for a job.** Each stage is a shell in a process tree of its own. Its standard input is empty, its output
+//! reaches the log as two streams, and nothing that it started outlives it: neither a background process nor one in a
+//! session of its own.
 //!
-//! **What a job can see.** It runs as the runner's user and can read what that user can. Its
-//! environment begins with the runner's, see [`InheritEnvironment`]; the job's variables win.
+//! **Visibility.** A job runs as the runner's user and can read the same files. Its environment extends the runner's, see
+//! [`InheritEnvironment`]; the job's variables win.
 
 mod config;
 mod directories;

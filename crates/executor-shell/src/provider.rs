@@ -9,11 +9,11 @@ use std::sync::Arc;
 /// The executor's name in a registry.
 pub const NAME: &str = "shell";
 
-/// Returns the provider: jobs share nothing but this host, so it is the default one.
+/// Returns the provider; a default one, since jobs share only this host.
 ///
-/// Jobs get bash, or `sh` where the runner's `PATH` has no bash, unless the runner's settings choose
-/// a shell. The runner's environment is taken as it is now. Nothing is started before the first job is
-/// prepared. There is no limit to how many jobs run at once; put a layer on it where there shall be.
+/// Jobs use bash, or `sh` where the runner's `PATH` has no bash, unless the runner's settings choose a shell. The runner's
+/// environment is captured now. Nothing is started before the first job is prepared. The number of concurrent jobs is
+/// unlimited; a layer can limit it.
 pub fn provider(config: ShellConfig) -> DefaultExecutorProvider {
     let host = Arc::new(Host::new(config));
     DefaultExecutorProvider::new(host.default_dialect)

@@ -1,4 +1,4 @@
-//! One interactive shell and the terminal it is at.
+//! One interactive shell and its terminal.
 
 use crate::error::ShellError;
 use crate::session_files::SessionFiles;
@@ -16,7 +16,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinSet;
 
-/// Makes a terminal; returns our end of it, and the path of the shell's.
+/// Opens a terminal; returns the runner's end, and the path of the shell's end.
 pub(crate) fn open_pair(size: TerminalSize) -> io::Result<(OwnedFd, String)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let terminal = openpt(flags)?;
@@ -48,8 +48,8 @@ fn window(size: TerminalSize) -> Winsize {
     }
 }
 
-/// Waits for a shell; what it has started and left is ended then, and with it the terminal.
-async fn run_to_its_end(shell: Process) -> Option<StageStatus> {
+/// Waits for a shell, and ends its remaining descendants, and so the terminal.
+async fn wait_for_end(shell: Process) -> Option<StageStatus> {
     let mut nowhere = |_: Stream, _: &[u8]| {};
     let ended = shell
         .run(&mut nowhere, &NeverStop, &Timing::default())
@@ -60,7 +60,7 @@ async fn run_to_its_end(shell: Process) -> Option<StageStatus> {
     })
 }
 
-/// One shell. Dropping it kills the shell and what it started.
+/// An interactive shell. Dropping it kills the shell and its descendants.
 #[derive(Debug)]
 pub(crate) struct ShellSession {
     terminal: AsyncFd<OwnedFd>,
@@ -72,14 +72,14 @@ pub(crate) struct ShellSession {
 }
 
 impl ShellSession {
-    /// Watches over a shell at the other end of `terminal`.
+    /// Returns the session of a shell at the other end of `terminal`.
     pub(crate) fn new(
         terminal: AsyncFd<OwnedFd>,
         process: Process,
         files: Option<SessionFiles>,
     ) -> Self {
         let mut shell = JoinSet::new();
-        shell.spawn(run_to_its_end(process));
+        shell.spawn(wait_for_end(process));
         Self {
             terminal,
             shell,
@@ -125,7 +125,7 @@ impl AsyncRead for ShellSession {
                     buffer.advance(count);
                     Ok(())
                 }
-                // The kernel's way to say that the last process at the other end is gone.
+                // The kernel reports the end of the last process at the other end by this error.
                 Err(error)
                     if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) =>
                 {

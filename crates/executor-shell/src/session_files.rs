@@ -9,17 +9,16 @@ use shells::InteractiveShell;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A directory with the files of one shell, below the job's private one; dropping it removes it.
+/// A directory with the files of one shell, inside the job's private directory; dropping it removes it.
 ///
-/// The job's private directory is recorded for whoever cleans up after a runner that was killed, so
-/// this one is too.
+/// The job's private directory is in the journal, so this one is also removed after a kill of the runner.
 #[derive(Debug)]
 pub(crate) struct SessionFiles {
     directory: PathBuf,
 }
 
 impl SessionFiles {
-    /// Makes the directory.
+    /// Creates the directory.
     pub(crate) fn make(directory: PathBuf) -> Result<Self, ShellError> {
         let made = fail_point!(
             "executor_shell::session_files::make_dir",
@@ -30,7 +29,7 @@ impl SessionFiles {
         Ok(files)
     }
 
-    /// Writes what the shell reads.
+    /// Writes the files that the shell reads.
     pub(crate) fn write(
         &self,
         interactive: &InteractiveShell<'_>,
@@ -44,7 +43,7 @@ impl SessionFiles {
         self.write_file(InteractiveShell::SCRIPT_FILE, &script)?;
         self.write_file(InteractiveShell::HISTORY_FILE, "")?;
         if request.profile {
-            // A profile may set them anew, and the job's variables win.
+            // A profile may change them, and the job's variables must win.
             self.write_file(InteractiveShell::EXPORTS_FILE, &exports(variables, shell))?;
         }
         Ok(())
@@ -62,7 +61,7 @@ impl SessionFiles {
 
 impl Drop for SessionFiles {
     fn drop(&mut self) {
-        // What stays is removed with the job's private directory.
+        // Leftovers are removed with the job's private directory.
         let _ = fail_point!(
             "executor_shell::session_files::remove",
             process::remove_tree(&self.directory)

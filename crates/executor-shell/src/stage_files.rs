@@ -1,4 +1,4 @@
-//! The files a stage needs: its script and its file variables.
+//! The files of a stage: its script and its file variables.
 
 use crate::error::ShellError;
 use executor_core::variable::JobVariable;
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Variables a shell keeps to itself: exporting them is an error, and useless.
+/// Variables that a shell reserves: exporting them is an error.
 const READ_ONLY: [&str; 6] = [
     "BASHOPTS",
     "BASH_VERSINFO",
@@ -21,21 +21,20 @@ const READ_ONLY: [&str; 6] = [
     "UID",
 ];
 
-/// The job's private directory, and what of it is ours.
+/// The job's private directory, and the files created in it.
 ///
-/// The directory may have been there before, with contents that are none of our business: only
-/// what was made here is removed.
+/// The directory may have existed before with other files: only files created here are removed.
 #[derive(Debug)]
 pub(crate) struct StageFiles {
     directory: PathBuf,
-    /// Has the journal, so that the directory also goes away when the runner dies.
+    /// Has the journal, so that the directory is also removed when the runner dies.
     supervisor: Supervisor,
     made: bool,
     written: BTreeSet<PathBuf>,
 }
 
 impl StageFiles {
-    /// Touches nothing yet.
+    /// Creates nothing yet.
     pub(crate) fn new(directory: PathBuf, supervisor: Supervisor) -> Self {
         Self {
             directory,
@@ -50,7 +49,7 @@ impl StageFiles {
         &self.directory
     }
 
-    /// Makes the directory where it is missing, and sees that only the runner's user may enter it.
+    /// Creates the directory if it is missing, and restricts it to the runner's user.
     pub(crate) fn make_directory(&mut self) -> Result<(), ShellError> {
         let missing = fs::symlink_metadata(&self.directory).is_err();
         if missing && let Some(journal) = self.supervisor.journal() {
@@ -62,7 +61,7 @@ impl StageFiles {
         );
         match made {
             Ok(()) => {
-                // One that was there is somebody else's to remove.
+                // A directory that existed before is not removed.
                 self.made |= missing;
                 Ok(())
             }
@@ -87,10 +86,10 @@ impl StageFiles {
         }
     }
 
-    /// Writes the stage's file variables, anew for each stage, and its script.
+    /// Writes the stage's file variables, again for each stage, and its script.
     ///
-    /// Returns the script's path. The script is a file, not standard input, so that no command in
-    /// it can read the rest of it away; and not an argument, which every user of the host can see.
+    /// Returns the script's path. The script is a file: commands could consume it as standard input, and other users could
+    /// read it as an argument.
     pub(crate) fn write(
         &mut self,
         command: &StageCommand,
@@ -104,7 +103,7 @@ impl StageFiles {
         let mut text = String::with_capacity(command.script.len());
         if shell.dialect.is_posix() && shell.kind == ShellKind::Login {
             let exports = self.write_exports(&command.variables, shell)?;
-            // On the script's first line, so that errors name the lines of the script.
+            // On the first line of the script, so that line numbers in errors are those of the script.
             text = format!(". {exports}; ");
         }
         text.push_str(&command.script);
@@ -118,7 +117,7 @@ impl StageFiles {
         Ok(path)
     }
 
-    /// Notes the files of variables that somebody else writes into the directory.
+    /// Records files of variables that another component writes into the directory.
     pub(crate) fn note_variables(&mut self, variables: &StageVariables) -> Result<(), ShellError> {
         for file in &variables.files {
             let path = self.directory.join(file_name(file)?);
@@ -127,11 +126,9 @@ impl StageFiles {
         Ok(())
     }
 
-    /// Writes the job's variables for a login shell to read after the profile, and returns the
-    /// file's path, quoted.
+    /// Writes the job's variables for a login shell to read after the profile, and returns the file's path, quoted.
     ///
-    /// They are in its environment too; but a profile may set `PATH` and others anew, and the job's
-    /// variables win.
+    /// They are in its environment too, but a profile may change `PATH` and others, and the job's variables must win.
     fn write_exports(
         &mut self,
         variables: &StageVariables,
@@ -140,7 +137,7 @@ impl StageFiles {
         let exports = exports(variables, shell);
         let path = self.directory.join(".exports.sh");
         self.write_file(path.clone(), exports.as_bytes())?;
-        // Only a NUL byte cannot be quoted, and no file that was written has one in its path.
+        // Only a NUL byte cannot be quoted, and the path of a file never has one.
         Ok(shells::quote_sh(&path.to_string_lossy()).unwrap_or_default())
     }
 
@@ -157,9 +154,9 @@ impl StageFiles {
         })
     }
 
-    /// Removes what belongs to one stage only; file variables stay for the jobs' terminal.
+    /// Removes the files of one stage; file variables stay for the job's terminal.
     pub(crate) fn remove_script(&self, script: &Path) {
-        // Another try follows when the job ends.
+        // The end of the job tries again.
         let _ = fail_point!(
             "executor_shell::stage_files::remove_script",
             fs::remove_file(script)
@@ -167,7 +164,7 @@ impl StageFiles {
         let _ = fs::remove_file(self.directory.join(".exports.sh"));
     }
 
-    /// Removes all that was made here, as far as it is still there.
+    /// Removes all remaining files created here.
     pub(crate) async fn remove(&mut self) -> Result<(), ShellError> {
         if self.made {
             remove_tree(&self.directory).await?;
@@ -182,7 +179,7 @@ impl StageFiles {
     }
 }
 
-/// Returns lines that set the variables again, after a profile that may have changed them.
+/// Returns lines that set the variables again after a profile.
 pub(crate) fn exports(variables: &StageVariables, shell: &ShellInfo) -> String {
     let mut exports = String::new();
     for (key, value) in &variables.environment {
@@ -190,14 +187,13 @@ pub(crate) fn exports(variables: &StageVariables, shell: &ShellInfo) -> String {
             continue;
         }
         let variable = [JobVariable::public(key, value)].into_iter().collect();
-        // What cannot be exported by name is in the environment only, where no profile reaches it
-        // either.
+        // Variables with other names are only in the environment, and a profile cannot change them either.
         exports.push_str(&shells::export_prologue(shell.dialect, &variable).unwrap_or_default());
     }
     exports
 }
 
-/// Writes the file variables that are not there yet, for a shell that opens before any stage ran.
+/// Writes missing file variables, for a shell that opens before the first stage.
 pub(crate) fn write_missing(
     directory: &Path,
     variables: &StageVariables,
@@ -220,7 +216,7 @@ pub(crate) fn write_missing(
     Ok(())
 }
 
-/// Removes a file or a directory; what is not there is removed already.
+/// Removes a file or a directory; a missing one is not an error.
 async fn remove_tree(path: &Path) -> Result<(), ShellError> {
     let removed = fail_point!(
         "executor_shell::stage_files::remove",
@@ -233,10 +229,10 @@ async fn remove_tree(path: &Path) -> Result<(), ShellError> {
     })
 }
 
-/// Returns the name of a variable's file, which is the variable's own.
+/// Returns the file name of a variable, which is the variable's name.
 fn file_name(file: &FileVariable) -> Result<&str, ShellError> {
     let key = file.key.as_str();
-    // Names that begin with a dot are the executor's.
+    // Names that start with a dot are reserved for the executor.
     if key.is_empty() || key.starts_with('.') || key.contains(['/', '\0']) {
         return Err(ShellError::FileVariable {
             key: key.to_owned(),
@@ -247,7 +243,7 @@ fn file_name(file: &FileVariable) -> Result<&str, ShellError> {
 
 /// Writes a file that only its owner can read.
 ///
-/// The file is always a new one: the job could have put a link to elsewhere in its place.
+/// The file is always new: the job may have created a link in its place.
 pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let create = || {
         OpenOptions::new()

@@ -1,4 +1,4 @@
-//! The step-runner service of a job on this host: it runs what a job has as `run`.
+//! The step-runner service of a job on this host, for jobs with `run`.
 
 use crate::error::ShellError;
 use crate::host::Host;
@@ -12,10 +12,10 @@ use steps::{
     StepsClient,
 };
 
-/// Its directory in the job's private one.
+/// The service's directory in the job's private one.
 const DIRECTORY: &str = ".steps";
 
-/// The service of one job, and who asks it.
+/// The service of one job, and its client.
 #[derive(Debug)]
 pub(crate) struct StepService {
     service: Arc<LocalService>,
@@ -24,7 +24,7 @@ pub(crate) struct StepService {
 }
 
 impl StepService {
-    /// Prepares the service in the job's private directory.
+    /// Starts the service in the job's private directory.
     pub(crate) fn start(
         host: &Host,
         supervisor: Supervisor,
@@ -45,7 +45,7 @@ impl StepService {
         })
     }
 
-    /// Runs the steps of a stage to their end.
+    /// Runs the steps of a stage.
     pub(crate) async fn run(
         &mut self,
         command: &StageCommand,
@@ -59,7 +59,7 @@ impl StepService {
             steps: RunSteps::Language(command.script.clone()),
             shell: Vec::new(),
             variables: Arc::clone(&command.variables),
-            // The job's log masks.
+            // The job's log masks secrets.
             masked: Vec::new(),
             working_dir: command.working_dir.clone(),
             temp_dir: temp_dir.display().to_string(),
@@ -82,7 +82,7 @@ impl StepService {
         Ok(result.into())
     }
 
-    /// Kills what runs and removes all that was kept.
+    /// Kills all processes and removes all files.
     pub(crate) async fn close(self) -> Result<(), ShellError> {
         Ok(self.service.close().await?)
     }

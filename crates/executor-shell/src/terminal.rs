@@ -16,13 +16,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Joins a shell to the terminal whose path is the first argument.
+/// Connects a shell to the terminal whose path is the first argument.
 ///
-/// The trees of `process` give every child pipes. So a small shell puts the terminal in their
-/// place, and `setsid` of util-linux makes it the one that Ctrl-C and job control belong to.
+/// Process trees give every child pipes. A small shell replaces them by the terminal, and `setsid` of util-linux makes it the
+/// controlling terminal, for Ctrl-C and job control.
 const ATTACH: &str = r#"exec <>"$0" >&0 2>&0 setsid --ctty --wait "$@""#;
 
-/// Opens shells in the project's directory, with the variables of the stage that runs.
+/// Opens shells in the project directory, with the variables of the current stage.
 #[derive(Debug)]
 pub(crate) struct ShellTerminal {
     tree: ProcessTree,
@@ -31,7 +31,7 @@ pub(crate) struct ShellTerminal {
     temp_dir: PathBuf,
     environment: RunnerEnvironment,
     variables: Mutex<Arc<StageVariables>>,
-    /// How many shells were opened.
+    /// The number of shells opened so far.
     opened: AtomicU64,
 }
 
@@ -53,12 +53,12 @@ impl ShellTerminal {
         }
     }
 
-    /// Gives these variables to the shells that are opened from now on.
+    /// Sets the variables of shells opened from now on.
     pub(crate) fn set_variables(&self, variables: &Arc<StageVariables>) {
         *self.variables.lock() = Arc::clone(variables);
     }
 
-    /// Returns the variables of the stage that runs or ran last.
+    /// Returns the variables of the current or last stage.
     fn variables(&self) -> Arc<StageVariables> {
         Arc::clone(&self.variables.lock())
     }
@@ -84,7 +84,7 @@ impl ShellTerminal {
     fn start(&self, terminal: &str, request: &TerminalRequest) -> Result<Started, ShellError> {
         let variables = request.variables.clone();
         let variables = variables.unwrap_or_else(|| self.variables());
-        // It is made when the job is prepared; where it is gone the job is over.
+        // The directory exists from `prepare` to the end of the job.
         if !self.temp_dir.is_dir() {
             let path = self.temp_dir.clone();
             let source = io::ErrorKind::NotFound.into();
@@ -93,12 +93,12 @@ impl ShellTerminal {
         }
         write_missing(&self.temp_dir, &variables)?;
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
-        // Names that begin with a dot are no variable's.
+        // Names that start with a dot are not variables.
         let directory = self.temp_dir.join(format!(".shell-{number}"));
         let path = directory.to_string_lossy();
         let interactive =
             InteractiveShell::new(&self.shell, &path, &request.title, &request.history);
-        // Another user could not read the files, and for other shells there are none.
+        // Another user could not read the files, and other shells have none.
         let Some(mut interactive) = interactive.ok().filter(|_| self.shell.user.is_none()) else {
             let plain = ShellCommand::reading_stdin(&self.shell);
             let command = self.command(terminal, &plain, &[], &variables);
@@ -113,7 +113,7 @@ impl ShellTerminal {
     }
 }
 
-/// A shell, and the files that are its own.
+/// A shell and its own files.
 type Started = (Process, Option<SessionFiles>);
 
 #[async_trait::async_trait]

@@ -162,7 +162,7 @@ fn open_spool(
         return Ok((create_spool(path)?, None));
     };
     make_parent(path)?;
-    match Spool::going_on(path, &note.log, note.log_bytes) {
+    match Spool::resume(path, &note.log, note.log_bytes) {
         Ok(spool) => Ok((spool, None)),
         Err(error) => Ok((create_spool(path)?, Some(error))),
     }

@@ -1,4 +1,4 @@
-//! What to start.
+//! The command of a process.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
@@ -9,14 +9,13 @@ use rustix::fs::{Access, access};
 
 use crate::error::ProcessError;
 
-/// Where a bare program name is looked for if the child has no `PATH`.
+/// The search path for a program if the child has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A program, its arguments, and the world it starts in.
+/// A program with its arguments, environment, directory and standard input.
 ///
-/// The environment is empty but for what [`env`](Self::env) adds; nothing of the
-/// runner's own leaks into a job. `Debug` shows no value of a variable and no
-/// standard input, since either may hold secrets.
+/// The environment has only what [`env`](Self::env) adds; a job does not inherit the runner's. `Debug` shows neither
+/// values of variables nor standard input, which may be secret.
 ///
 /// ```
 /// let command = process::Command::new("bash")
@@ -34,21 +33,20 @@ pub struct Command {
     stdin: Stdin,
 }
 
-/// What a process reads from its standard input.
+/// The standard input of a process.
 #[derive(Clone, Default)]
 pub enum Stdin {
     /// Nothing: `/dev/null`.
     #[default]
     Null,
-    /// These bytes, then the end. They are written while the output is read,
-    /// so neither side waits for the other.
+    /// These bytes, then the end. They are written while the output is read, so that neither side waits for the other.
     Bytes(Vec<u8>),
-    /// What the caller writes to [`Process::take_stdin`](crate::Process::take_stdin).
+    /// The input that the caller writes to [`Process::take_stdin`](crate::Process::take_stdin).
     Piped,
 }
 
 impl Command {
-    /// Makes a command for a program, by path or by a name on the child's own `PATH`.
+    /// Returns a command for a program, given by path or by name on the child's own `PATH`.
     pub fn new(program: impl Into<OsString>) -> Self {
         Self {
             program: program.into(),
@@ -71,7 +69,7 @@ impl Command {
         self
     }
 
-    /// Sets a variable; of two settings of one name the later wins.
+    /// Sets a variable; a later setting of the same name wins.
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
         self
@@ -91,19 +89,19 @@ impl Command {
         self
     }
 
-    /// Sets the directory to start in; by default the runner's own.
+    /// Sets the working directory; the default is the runner's.
     pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.current_dir = Some(directory.into());
         self
     }
 
-    /// Sets the standard input; by default there is none.
+    /// Sets standard input; the default is empty.
     pub fn stdin(mut self, stdin: Stdin) -> Self {
         self.stdin = stdin;
         self
     }
 
-    /// Returns the program as it was named.
+    /// Returns the program as named by the caller.
     pub fn program(&self) -> String {
         self.program.to_string_lossy().into_owned()
     }
@@ -112,7 +110,7 @@ impl Command {
         &self.stdin
     }
 
-    /// Checks every part and turns it into what `execve` takes.
+    /// Checks all parts and converts them for `execve`.
     pub(crate) fn prepare(&self, marker: Option<&str>) -> Result<Prepared, ProcessError> {
         if let Some(directory) = &self.current_dir {
             check_directory(directory)?;
@@ -136,8 +134,7 @@ impl Command {
 
     /// Finds the program as the child would: relative to its directory, on its `PATH`.
     ///
-    /// An absolute path also keeps std on `posix_spawn`: with a cleared
-    /// environment and a bare name it would fork.
+    /// An absolute path also makes std use `posix_spawn`: with a cleared environment and a bare name it would fork.
     fn resolve(&self) -> Result<PathBuf, ProcessError> {
         let not_found = || ProcessError::NotFound {
             program: self.program(),
@@ -163,7 +160,7 @@ impl Command {
                 _ => {}
             }
         }
-        // As a shell does: what is there but may not run is named rather than denied.
+        // As in a shell: a file that may not be executed is reported as such.
         refused.ok_or_else(not_found)
     }
 
@@ -172,7 +169,7 @@ impl Command {
             Some(directory) => directory.join(path),
             None => path.to_owned(),
         };
-        // The child changes its directory first, so a relative path would miss.
+        // The child changes its directory first, so a relative path would not be found.
         std::path::absolute(&path).unwrap_or(path)
     }
 
@@ -189,7 +186,7 @@ impl Command {
             if name.is_empty() || name.as_bytes().contains(&b'=') {
                 return Err(unpassable());
             }
-            // Room for the final NUL too, so that the text is not moved.
+            // Room for the final NUL, so that the text is not reallocated.
             let mut pair = Vec::with_capacity(name.len() + value.len() + 2);
             pair.extend_from_slice(name.as_bytes());
             pair.push(b'=');
@@ -223,10 +220,10 @@ fn check_directory(path: &Path) -> Result<(), ProcessError> {
 /// The variable that every process of a run carries.
 pub(crate) const MARKER_NAME: &str = "RUNWRIGHT_PROCESS_MARKER";
 
-/// Stands between the markers of a job and of the jobs of a runner inside it.
+/// Separates the marker of a job from the markers of a runner inside it.
 pub(crate) const MARKER_SEPARATOR: u8 = b'/';
 
-/// Puts the marker this runner was itself started with, if any, before one of its own.
+/// Prefixes a marker with the one that this runner was itself started with, if any.
 pub(crate) fn nested(inherited: Option<&OsStr>, own: &str) -> String {
     let plain = |text: &&str| {
         text.len() < 1024
@@ -270,7 +267,7 @@ impl fmt::Debug for Stdin {
     }
 }
 
-/// A command in the form the kernel takes.
+/// A command in the form that the kernel takes.
 pub(crate) struct Prepared {
     pub(crate) program: CString,
     pub(crate) args: Vec<CString>,

@@ -1,8 +1,8 @@
-# Ends what a run has made if the runner dies. $1 is the run's journal.
+# Ends the processes of a run and removes its files if the runner dies. $1 is the run's journal.
 #
-# Standard input is a pipe whose other end only the runner holds: a line "done"
+# Standard input is a pipe whose other end only the runner has open: a line "done"
 # dismisses the guardian, the end of the file means that the runner is dead.
-# No variable here carries the run's marker, so the guardian spares itself.
+# No variable here has the run's marker, so the guardian does not kill itself.
 
 trap '' HUP INT QUIT TERM PIPE TSTP TTIN TTOU
 
@@ -14,13 +14,13 @@ journal=$1
 tab=$(printf '\t')
 newline='
 '
-# The records as they are now, but for an incomplete last line. Whoever starts next may take over
-# what was left to him, and remove the journal, while this still works. When they cannot be read to
-# the end, all is left to him.
+# The current records without an incomplete last line. The next start may take over directories that must
+# survive, and remove the journal, while this script runs. If the records cannot be read completely,
+# everything is left to the next start.
 records=$(cat "$journal" && echo .) || exit 0
 records=${records%"${records##*"$newline"}"}
 
-# Tells whether the record "$1<tab>$2" stands: a later line "-$1<tab>$2" takes it back.
+# Succeeds if the record "$1<tab>$2" stands: a later line "-$1<tab>$2" revokes it.
 stands() {
     standing=
     while IFS=$tab read -r sign noted; do
@@ -74,9 +74,9 @@ end_cgroup() {
 
 name=RUNWRIGHT_PROCESS_MARKER
 
-# Lists the environments that hold the marker $1, of process $2 or of all. A
-# runner inside a job puts the job's marker and a slash before its own.
-# Some greps stop at a zero byte, which separates the variables of a process.
+# Lists the environments with the marker $1, of process $2 or of all processes.
+# A runner inside a job puts the job's marker and a slash before its own.
+# Some versions of grep stop at a zero byte, which separates variables.
 if printf 'a\000b' | grep -qF b; then
     marked() {
         grep -lsF -e "$name=$1" -e "/$1" /proc/${2-[0-9]*}/environ
@@ -92,12 +92,12 @@ else
 fi
 
 end_marked() {
-    # A short or empty marker would fit strangers.
+    # A short or empty marker would match other processes.
     if [ "${#1}" -lt 32 ]; then
         return
     fi
-    # A process that starts another and ends while the list is read shows
-    # neither, so only several rounds that find nothing are believed.
+    # A list misses a process that starts another one and ends meanwhile, and
+    # also its child, so several rounds must find nothing.
     round=0
     quiet=0
     while [ "$quiet" -lt 10 ] && [ "$round" -lt 400 ]; do
@@ -105,7 +105,7 @@ end_marked() {
         for environ in $(marked "$1"); do
             pid=${environ#/proc/}
             pid=${pid%/environ}
-            # The number may have passed to a stranger since.
+            # The process id may have been reused since.
             if [ -n "$(marked "$1" "$pid")" ]; then
                 kill -9 "$pid"
                 quiet=0
@@ -116,11 +116,11 @@ end_marked() {
     done
 }
 
-# Prints what is mounted at or below $1.
+# Prints the mount points at and below $1.
 mounted() {
     while read -r _ _ _ _ point _; do
         case $point in
-            # Blanks and backslashes stand there as octal numbers.
+            # Blanks and backslashes are octal escapes.
             *\\*) point=$(printf '%b' "$point") ;;
         esac
         case $point/ in
@@ -135,7 +135,7 @@ end_mount() {
         /?*/?*/) ;;
         *) return ;;
     esac
-    # Where a link has come into the path, it leads to what is not the run's.
+    # A symbolic link in the path could lead to files that are not the run's.
     if [ "$(cd -P -- "$1" && pwd -P)" != "$1" ]; then
         return
     fi
@@ -146,7 +146,7 @@ end_mount() {
     done
 }
 
-# Tells whether $1 is at or below a directory that is left to the next start.
+# Succeeds if $1 is at or below a directory that must survive.
 is_left() {
     sought=$1
     left=
@@ -172,7 +172,7 @@ remove_dir() {
     if [ -L "$1" ] || [ ! -d "$1" ]; then
         return
     fi
-    # What a job has mounted there is not to be emptied. The newest is on top.
+    # Mounts of a job must not be emptied. The newest is on top.
     attempt=0
     while [ -n "$(mounted "$1")" ] && [ "$attempt" -lt 64 ]; do
         umount -l -- "$(mounted "$1" | tail -n 1)" || break
@@ -199,7 +199,7 @@ if [ -n "$unfinished" ]; then
     exit 0
 fi
 
-# What others have recorded is for the next start to report.
+# The next start reports records of other kinds.
 while IFS=$tab read -r kind value; do
     case $kind in
         '' | runner | cgroup | marker | mount | dir | -*) ;;

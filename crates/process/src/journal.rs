@@ -1,4 +1,4 @@
-//! What a run has made outside itself, on disk before it is made.
+//! The record of the resources of a run, written before they are created.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -14,9 +14,9 @@ use rustix::process::Pid;
 
 use crate::error::ProcessError;
 
-/// The kind that names the runner itself.
+/// The kind of the record of the runner itself.
 const RUNNER: &str = "runner";
-/// Kinds that the guardian and [`recover`](crate::recover) act on.
+/// The kinds that the guardian and [`recover`](crate::recover) handle.
 const CGROUP: &str = "cgroup";
 const MARKER: &str = "marker";
 const MOUNT: &str = "mount";
@@ -25,19 +25,18 @@ const LEFT: &str = "left";
 
 /// The journal of one run: `journal/<run>` in the state directory.
 ///
-/// One record a line, `kind<TAB>value`; a leading `-` takes a record back. The
-/// file is locked for as long as the run lives, so a run that died is told from
-/// a live twin. Lines are in the page cache when [`record`](Self::record) returns:
-/// they survive the runner, not the machine, and neither do the processes.
+/// One record a line, `kind<TAB>value`; a leading `-` revokes a record. The file is locked during the run, which
+/// distinguishes dead runs from living ones. Lines are in the page cache when [`record`](Self::record) returns:
+/// they survive the runner but not the machine, and neither do the processes.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    /// Holds the lock. It is close-on-exec, so no child keeps it.
+    /// Holds the lock. Close-on-exec, so that no child keeps it.
     file: File,
 }
 
 impl Journal {
-    /// Makes and locks the journal of a run; only its owner may read it.
+    /// Creates and locks the journal of a run; only its owner may read it.
     pub(crate) fn create(state_dir: &Path, run: &str) -> Result<Self, ProcessError> {
         let directory = directory(state_dir);
         let path = directory.join(run);
@@ -45,9 +44,9 @@ impl Journal {
             let mut builder = DirBuilder::new();
             builder.recursive(true).mode(0o700);
             fail_point!("process::journal::make_dir", builder.create(&directory))?;
-            // Under its name only when locked, else a twin could take it for dead.
-            match create_nameless(&directory, &path) {
-                Err(error) if !is_final(&error) => create_hidden(&directory, run, &path),
+            // Published only when locked, so that another process does not take the run for dead.
+            match create_unnamed(&directory, &path) {
+                Err(error) if !is_final(&error) => create_temporary(&directory, run, &path),
                 made => made,
             }
         };
@@ -60,20 +59,19 @@ impl Journal {
         }
     }
 
-    /// Notes something before it is made, so that it can be removed after a crash.
+    /// Records a resource before it is created, so that it can be removed after a crash.
     ///
-    /// This crate removes what it records itself. Records of other kinds are
-    /// kept and handed out by [`recover`](crate::recover).
+    /// This crate removes the resources that it records itself. [`recover`](crate::recover) returns records of other
+    /// kinds.
     ///
     /// # Errors
     ///
-    /// Fails if the disk does, or if kind or value hold a tab or newline. What
-    /// was to be made must then not be made.
+    /// Fails if the disk fails, or if kind or value contain a tab or newline. The resource must then not be created.
     pub fn record(&self, kind: &str, value: impl AsRef<OsStr>) -> Result<(), ProcessError> {
         self.append("", kind, value.as_ref())
     }
 
-    /// Takes back a record whose thing is gone again.
+    /// Revokes a record of a resource that is gone.
     ///
     /// # Errors
     ///
@@ -82,10 +80,9 @@ impl Journal {
         self.append("-", kind, value.as_ref())
     }
 
-    /// Notes a directory before it is made, so that the guardian removes it after a crash.
+    /// Records a directory before it is created, so that the guardian removes it after a crash.
     ///
-    /// Only an absolute path without detours, and not directly below the root, is
-    /// acted on.
+    /// Only absolute paths without `.` and `..`, and not directly below the root, are removed.
     ///
     /// # Errors
     ///
@@ -94,7 +91,7 @@ impl Journal {
         self.record(DIR, path)
     }
 
-    /// Takes back the record of a directory that is gone again, or was not made.
+    /// Revokes the record of a directory that is gone, or was not created.
     ///
     /// # Errors
     ///
@@ -103,10 +100,9 @@ impl Journal {
         self.forget(DIR, path)
     }
 
-    /// Notes a directory that is not to be removed by the guardian after a crash, with all below it.
+    /// Records a directory that must survive a crash, with all its content.
     ///
-    /// Whoever starts next is told of it by [`recover`](crate::recover), and decides. Noted directories
-    /// in it are left too.
+    /// The next start gets it from [`recover`](crate::recover) and decides. Recorded directories in it survive too.
     ///
     /// # Errors
     ///
@@ -115,7 +111,7 @@ impl Journal {
         self.record(LEFT, path)
     }
 
-    /// Takes the note back: after a crash nobody is going to need the directory.
+    /// Revokes the record: the directory need not survive a crash any more.
     ///
     /// # Errors
     ///
@@ -146,22 +142,22 @@ impl Journal {
 
     /// Removes the journal after an orderly end.
     ///
-    /// It stays if it holds records that others have not taken back, or names a directory that
-    /// could not be removed: the next start sees to both.
+    /// It is kept if it has records of other kinds, or a directory that could not be removed; the next start handles
+    /// both.
     pub(crate) fn finish(&self) -> Result<(), ProcessError> {
         let error = |source| ProcessError::Journal {
             path: self.path.clone(),
             source,
         };
         let text = fs::read(&self.path).map_err(error)?;
-        let is_left = |record: &Record| match record {
+        let is_open = |record: &Record| match record {
             Record::Other { .. } => true,
             Record::Dir(path) | Record::Mount(path) | Record::Left(path) => {
                 fs::symlink_metadata(path).is_ok()
             }
             Record::Runner(_) | Record::Cgroup(_) | Record::Marker(_) => false,
         };
-        if read(&text).iter().any(is_left) {
+        if read(&text).iter().any(is_open) {
             return Ok(());
         }
         fail_point!("process::journal::remove", fs::remove_file(&self.path)).map_err(error)
@@ -178,7 +174,7 @@ impl Journal {
         let mut line = format!("{sign}{kind}\t").into_bytes();
         line.extend_from_slice(value.as_bytes());
         line.push(b'\n');
-        // One write, so that a crash leaves at most one incomplete last line.
+        // A single write, so that a crash leaves at most one incomplete line at the end.
         fail_point!("process::journal::append", (&self.file).write_all(&line)).map_err(|source| {
             ProcessError::Journal {
                 path: self.path.clone(),
@@ -188,35 +184,35 @@ impl Journal {
     }
 }
 
-/// Makes the file without a name, so that a runner killed meanwhile leaves nothing.
-fn create_nameless(directory: &Path, path: &Path) -> io::Result<File> {
+/// Creates the file without a name, so that a runner killed meanwhile leaves nothing.
+fn create_unnamed(directory: &Path, path: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?);
     begin(&file)?;
-    let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
     fail_point!(
         "process::journal::publish",
-        rustix::fs::linkat(CWD, nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)
+        rustix::fs::linkat(CWD, unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW)
             .map_err(io::Error::from)
     )?;
     Ok(file)
 }
 
-/// Makes the file under another name first, where the file system knows no nameless ones.
-fn create_hidden(directory: &Path, run: &str, path: &Path) -> io::Result<File> {
-    let hidden = directory.join(format!(".{run}"));
+/// Creates the file under a temporary name, on file systems without unnamed files.
+fn create_temporary(directory: &Path, run: &str, path: &Path) -> io::Result<File> {
+    let temporary = directory.join(format!(".{run}"));
     let mut options = OpenOptions::new();
     options.append(true).create_new(true).mode(0o600);
-    let file = options.open(&hidden)?;
-    let named = begin(&file).and_then(|()| fs::rename(&hidden, path));
+    let file = options.open(&temporary)?;
+    let named = begin(&file).and_then(|()| fs::rename(&temporary, path));
     if named.is_err() {
-        // The error that made it useless is the one to tell.
-        let _ = fs::remove_file(&hidden);
+        // The first error is the one to report.
+        let _ = fs::remove_file(&temporary);
     }
     named.map(|()| file)
 }
 
-/// Locks a new journal and says whose it is.
+/// Locks a new journal and writes the record of the runner.
 fn begin(mut file: &File) -> io::Result<()> {
     file.try_lock().map_err(io::Error::from)?;
     fail_point!(
@@ -225,7 +221,7 @@ fn begin(mut file: &File) -> io::Result<()> {
     )
 }
 
-/// Returns whether another way of making the file would fail in the same way.
+/// Returns whether another way of creating the file would fail too.
 fn is_final(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -235,7 +231,7 @@ fn is_final(error: &io::Error) -> bool {
     )
 }
 
-/// Returns where the journals of a state directory are.
+/// Returns the directory of journals in a state directory.
 pub(crate) fn directory(state_dir: &Path) -> PathBuf {
     state_dir.join("journal")
 }
@@ -247,32 +243,32 @@ pub(crate) enum Record {
     Runner(Pid),
     /// A run's cgroup.
     Cgroup(PathBuf),
-    /// How the markers of a run's processes begin.
+    /// The prefix of the markers of a run's processes.
     Marker(String),
-    /// A directory that something of the run is mounted on.
+    /// A mount point of the run.
     Mount(PathBuf),
     /// A temporary directory.
     Dir(PathBuf),
-    /// A directory that the next start decides about.
+    /// A directory that must survive a crash.
     Left(PathBuf),
-    /// Something another crate has made.
+    /// A resource of another crate.
     Other { kind: String, value: Vec<u8> },
 }
 
-/// Reads a journal, leaving out what was taken back.
+/// Reads a journal without revoked records.
 ///
-/// An incomplete last line is left out too: its thing was never made.
+/// An incomplete last line is ignored: its resource was not created.
 pub(crate) fn read(text: &[u8]) -> Vec<Record> {
     let mut records = Vec::new();
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let Some(line) = line.strip_suffix(b"\n") else {
             continue;
         };
-        let taken_back = line.first() == Some(&b'-');
+        let is_revoked = line.first() == Some(&b'-');
         let Some(record) = parse(line.strip_prefix(b"-").unwrap_or(line)) else {
             continue;
         };
-        if taken_back {
+        if is_revoked {
             records.retain(|known| *known != record);
         } else {
             records.push(record);
@@ -281,9 +277,9 @@ pub(crate) fn read(text: &[u8]) -> Vec<Record> {
     records
 }
 
-/// Reads one line; `None` for what no run would have written.
+/// Reads one line; `None` for a line that no run writes.
 ///
-/// These values name what is killed and deleted, so a damaged one is dropped.
+/// The values are killed and deleted, so a damaged line is ignored.
 fn parse(line: &[u8]) -> Option<Record> {
     let split = line.iter().position(|byte| *byte == b'\t')?;
     let kind = std::str::from_utf8(&line[..split]).ok()?;
@@ -311,7 +307,7 @@ fn is_run_group(path: &Path) -> bool {
     is_deep(path) && name.starts_with(b"runwright-")
 }
 
-/// Absolute, without detours, and not directly below the root.
+/// Returns whether a path is absolute, without `.` and `..`, and not directly below the root.
 fn is_deep(path: &Path) -> bool {
     let mut parts = path.components();
     parts.next() == Some(Component::RootDir)

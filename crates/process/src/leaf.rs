@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::cgroup::{DEATH_DEADLINE, Group};
-use crate::group_state::GroupState;
+use crate::cgroup_state::CgroupState;
 
 /// The cgroup of one process and its descendants, kept open for the next process.
 #[derive(Debug)]
 pub(crate) struct Leaf {
     group: Group,
-    state: GroupState,
+    state: CgroupState,
     killed: AtomicBool,
 }
 
@@ -21,7 +21,7 @@ impl Leaf {
     /// Creates a leaf.
     pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
         let group = Group::create(path)?;
-        let state = GroupState::open(group.path())?;
+        let state = CgroupState::open(group.path())?;
         Ok(Self {
             group,
             state,

@@ -89,10 +89,10 @@ mod journal;
 mod recover;
 
 mod cgroup;
+mod cgroup_state;
 mod children;
 mod error;
-mod group_state;
-mod job_group;
+mod job_cgroup;
 mod leaf;
 mod orphans;
 mod pump;

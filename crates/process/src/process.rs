@@ -21,13 +21,13 @@ use crate::status::{Ended, ExitStatus, Outcome, Usage};
 use crate::stop::StopSignal;
 use crate::sys::{OurStdio, Started, reap};
 
-/// How often orphans that came to us are collected while a process runs.
+/// How often adopted orphans are collected while a process runs.
 const COLLECT_EVERY: Duration = Duration::from_secs(1);
 
-/// A process that runs, with everything it starts.
+/// A running process with its descendants.
 ///
-/// [`run`](Self::run) waits for its end. Dropping it, also by dropping that
-/// future, kills it and everything it started, without waiting.
+/// [`run`](Self::run) waits for its end. Dropping it, also by dropping that future, kills it and its descendants,
+/// without waiting.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -40,13 +40,13 @@ pub struct Process {
     started: Instant,
 }
 
-/// The patience of [`Process::run`].
+/// The timeouts of [`Process::run`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// From SIGTERM to SIGKILL. Default: 10 s; GitLab's runner gives 10 min.
+    /// The time from SIGTERM to SIGKILL. Default: 10 s; GitLab Runner's is 10 min.
     pub terminate_grace: Duration,
-    /// How long a background process may hold the output open after the main
-    /// process ended, before the pipe is cut. Default: 1 s.
+    /// How long a background process may keep the output open after the end of the main process, before the pipe is
+    /// closed. Default: 1 s.
     pub pipe_grace: Duration,
     /// How long a killed process may take to die before that is an error. Default: 10 s.
     pub kill_deadline: Duration,
@@ -90,7 +90,7 @@ impl Process {
             scope,
             started: at,
         };
-        // From here on an error drops the process and with it the child.
+        // From here on an error drops the process, which kills the child.
         process
             .open(started.pidfd, stdio, input)
             .map_err(|source| process.wait_error(source))?;
@@ -108,12 +108,12 @@ impl Process {
         Ok(())
     }
 
-    /// Returns the main process's number.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.pid.as_raw_nonzero().get().cast_unsigned()
     }
 
-    /// Returns the write end of the standard input, once, after [`Stdin::Piped`].
+    /// Returns the write end of standard input, once, after [`Stdin::Piped`].
     pub fn take_stdin(&mut self) -> Option<Sender> {
         if self.input.is_empty() {
             self.stdin.take()
@@ -122,22 +122,20 @@ impl Process {
         }
     }
 
-    /// Feeds the input, passes on the output, and waits for the end.
+    /// Writes the input, passes the output to the sink, and waits for the end.
     ///
-    /// The process ends when its main process does. Everything the main process
-    /// wrote reaches the sink. If a background process still holds a pipe, its
-    /// output is passed on for [`Timing::pipe_grace`]. Then everything that was
-    /// started here and still lives is killed, `setsid` children included, so
-    /// that nothing of a stage outlives the stage.
+    /// The process ends with its main process. All output of the main process reaches the sink. If a background
+    /// process keeps a pipe open, its output is passed on for [`Timing::pipe_grace`]. Then all remaining descendants
+    /// are killed, `setsid` children included, so that nothing outlives the stage.
     ///
     /// # Cancellation
     ///
-    /// Ask through `stop`; dropping the future kills at once and collects later.
+    /// Stop through `stop`. Dropping the future kills at once and collects later.
     ///
     /// # Errors
     ///
-    /// Fails if the process cannot be waited for or does not die when killed.
-    /// An exit code other than 0 is no error.
+    /// Fails if the process cannot be awaited or does not die when killed. An exit code other than 0 is not an
+    /// error.
     pub async fn run<S, T>(
         mut self,
         sink: &mut S,
@@ -149,7 +147,7 @@ impl Process {
         T: StopSignal + ?Sized,
     {
         let input = std::mem::take(&mut self.input);
-        // A pipe nobody took is closed, else a reading child would wait for ever.
+        // An unused pipe is closed, so that a reading child does not wait for ever.
         let stdin = self.stdin.take().filter(|_| !input.is_empty());
         let mut pump = Pump::new(
             stdin,
@@ -181,7 +179,7 @@ impl Process {
         })
     }
 
-    /// Waits until the main process has ended and the pipes are closed or cut.
+    /// Waits until the main process has ended and the pipes are closed.
     async fn follow<S, T>(
         &self,
         pump: &mut Pump<'_, S>,
@@ -200,7 +198,7 @@ impl Process {
         let adopts = children::adopts();
         loop {
             tokio::select! {
-                // An abort is not to be taken for a gentler request made with it.
+                // An abort must not be taken for a cancel that was requested with it.
                 biased;
                 () = &mut kill, if course.requested < StopLevel::Abort => {
                     course.request(StopLevel::Abort);
@@ -225,8 +223,8 @@ impl Process {
                     ended.map_err(|source| self.wait_error(source))?;
                     course.phase = Phase::Ended;
                     if self.scope.is_deserted() {
-                        // All that will ever come is in the pipes. Their end may be long in coming:
-                        // whatever else is started at this moment holds them too until it is loaded.
+                        // All output of the process is in the pipes. Their end may come late: every child that is being started
+                        // holds them until it is loaded.
                         return Ok(course);
                     }
                     pump.drain();
@@ -259,10 +257,10 @@ impl Process {
     }
 
     fn terminate(&self) {
-        tracing::debug!(pid = self.id(), program = %self.program, "Asking the process to end.");
-        // It may have ended this moment; the wait will tell.
+        tracing::debug!(pid = self.id(), program = %self.program, "Terminating the process.");
+        // It may have ended just now; the wait finds out.
         let _ = kill_process_group(self.child.pid, Signal::TERM);
-        // A stopped process takes no notice of a signal before it goes on.
+        // A stopped process handles a signal only after SIGCONT.
         let _ = kill_process_group(self.child.pid, Signal::CONT);
     }
 
@@ -292,11 +290,11 @@ impl Drop for Process {
     }
 }
 
-/// How far the wait has come.
+/// The progress of the wait.
 #[derive(Debug)]
 struct Course {
     phase: Phase,
-    /// The strongest request seen, even if it came too late to matter.
+    /// The strongest request, even if it came too late to matter.
     requested: StopLevel,
     ended: Ended,
     cut: bool,
@@ -307,9 +305,9 @@ enum Phase {
     Running,
     /// SIGTERM was sent; the deadline kills.
     Terminating,
-    /// SIGKILL was sent; the deadline gives up.
+    /// SIGKILL was sent; the deadline fails.
     Killing,
-    /// The main process is dead; the deadline cuts the pipes.
+    /// The main process is dead; the deadline closes the pipes.
     Ended,
 }
 
@@ -323,7 +321,7 @@ impl Course {
         }
     }
 
-    /// Notes a request. One that comes after the end has not caused it.
+    /// Records a request. A request after the end did not cause the end.
     fn request(&mut self, level: StopLevel) {
         self.requested = level;
         if self.phase != Phase::Ended {
@@ -333,29 +331,28 @@ impl Course {
     }
 }
 
-/// Sets a timer anew.
+/// Sets a timer.
 fn arm(timer: std::pin::Pin<&mut Sleep>, after: Duration) {
-    // Beyond the clock's range stands for never.
+    // A deadline beyond the range of the clock means never.
     let now = tokio::time::Instant::now();
     let never = Duration::from_hours(24 * 365);
     timer.reset(now + after.min(never));
 }
 
-/// The main process as the kernel knows it.
+/// The main process.
 #[derive(Debug)]
 struct Child {
     pid: Pid,
-    /// Always there but for the moment before it is registered.
+    /// `None` only until it is registered.
     pidfd: Option<AsyncFd<OwnedFd>>,
     collected: bool,
 }
 
 impl Child {
-    /// Waits for the end without collecting the dead process.
+    /// Waits for the end without collecting the process.
     ///
-    /// We hold the pidfd ourselves rather than use tokio's `Child`, since that
-    /// collects as soon as it sees the end: the number of the process, and with
-    /// it of the group, would be free for a stranger before the group is killed.
+    /// It uses a pidfd instead of tokio's `Child`, which collects the process as soon as it ends: the process id,
+    /// and so the group's, could then be reused before the group is killed.
     async fn ended(&self) -> io::Result<()> {
         let pidfd = self.pidfd.as_ref().ok_or(io::ErrorKind::NotConnected)?;
         loop {

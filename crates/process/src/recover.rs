@@ -1,4 +1,4 @@
-//! Cleaning up after runs that died together with their guardian.
+//! Cleans up after runs that died together with their guardian.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -14,44 +14,43 @@ use crate::mount_table::points_within;
 use crate::scan::{self, Sought, State};
 use crate::unmount::{remove_job_tree, unmount};
 
-/// How long the last child of a dead runner may hold its lock.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a starting child of a dead runner may keep the lock.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What was left of one dead run, and what became of it.
+/// The leftovers of one dead run, and what was done about them.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Recovered {
     /// The run.
     pub run: String,
-    /// How many processes were found by the run's marker and killed.
+    /// The number of processes with the run's marker that were killed.
     pub killed: usize,
     /// The cgroups that were removed with all their members.
     pub cgroups: Vec<PathBuf>,
-    /// What was still mounted and is not any more.
+    /// The mounts that were removed.
     pub mounts: Vec<PathBuf>,
     /// The temporary directories that were removed.
     pub directories: Vec<PathBuf>,
-    /// What could not be removed, and why; the next [`recover`] tries again.
+    /// The errors of removals; the next [`recover`] tries again.
     pub failures: Vec<String>,
-    /// The directories that the run wanted to be left for whoever goes on with it.
+    /// The directories that must survive, for a process that resumes jobs of the run.
     pub left: Vec<PathBuf>,
     /// The records of other kinds, oldest first, as kind and value.
     pub others: Vec<(String, Vec<u8>)>,
     journal: PathBuf,
-    /// Keeps the lock until the caller is done.
+    /// Holds the lock until the caller has finished.
     _lock: File,
 }
 
 impl Recovered {
-    /// Removes what was [left](Self::left), since nobody goes on with it. Blocks.
+    /// Removes the directories in [`left`](Self::left), when no job is resumed. Blocks.
     pub fn remove_left(&mut self) {
         for path in std::mem::take(&mut self.left) {
             self.remove_dir(&path);
         }
     }
 
-    /// Removes the journal after what was [left](Self::left) and the records in [`others`](Self::others)
-    /// are dealt with.
+    /// Removes the journal, after the caller has handled [`left`](Self::left) and [`others`](Self::others).
     ///
     /// Until then every [`recover`] reports them again.
     ///
@@ -66,16 +65,14 @@ impl Recovered {
     }
 }
 
-/// Ends everything that dead runs have left, as their guardians would have.
+/// Ends all processes and removes all files of dead runs, as their guardians would.
 ///
-/// A run whose journal is locked lives and is not touched. May run at the same
-/// time as a guardian that is still at work, and any number of times. Blocks for
-/// as long as processes take to die; without dead runs that is no time at all.
+/// A run with a locked journal is alive and not touched. It may run at the same time as a guardian, and any number of
+/// times. It blocks while processes die; without dead runs it returns at once.
 ///
 /// # Errors
 ///
-/// Fails if the directory of journals cannot be read. What fails for a single
-/// run is in its report.
+/// Fails if the directory of journals cannot be read. Errors of a single run are in its report.
 pub fn recover(state_dir: &Path) -> Result<Vec<Recovered>, ProcessError> {
     let directory = journal::directory(state_dir);
     let error = |source| ProcessError::Journal {
@@ -102,7 +99,7 @@ pub fn recover(state_dir: &Path) -> Result<Vec<Recovered>, ProcessError> {
     Ok(recovered)
 }
 
-/// Opens and locks a journal; `None` if its run lives or it is already gone.
+/// Opens and locks a journal; `None` if its run is alive or the journal is gone.
 fn lock_dead(path: &Path) -> io::Result<Option<File>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -116,26 +113,25 @@ fn lock_dead(path: &Path) -> io::Result<Option<File>> {
         .file_name()
         .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     if hidden {
-        // Not locked yet, or left by a run that died that very moment.
+        // Not locked yet, or a leftover of a run that died at that moment.
         remove_if_old(path, &file)?;
         return Ok(None);
     }
     Ok(Some(file))
 }
 
-/// Locks the file of a dead run; false if the run lives.
+/// Locks the file of a dead run; false if the run is alive.
 ///
-/// A child that a runner was starting when it was killed still has the file
-/// open, and with it the lock, until it becomes its program. That takes no time,
-/// but a killed runner may be started again at once.
+/// A child that a killed runner was starting has the file open, and so the lock, until its `execve`. That is a short
+/// time, but a killed runner may be restarted at once.
 fn lock(file: &File, path: &Path) -> io::Result<bool> {
-    let patience = Instant::now() + LOCK_PATIENCE;
+    let patience = Instant::now() + LOCK_TIMEOUT;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(true),
             Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) if runner_lives(path) => return Ok(false),
-            // Perhaps it lives where its number means nothing to us.
+            // It may be alive in another PID namespace.
             Err(TryLockError::WouldBlock) if Instant::now() > patience => return Ok(false),
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
         }
@@ -198,7 +194,7 @@ fn sweep(journal: PathBuf, lock: File) -> Recovered {
 }
 
 impl Recovered {
-    /// Ends first what could write, then removes what was written.
+    /// Ends processes first, since they could write, and then removes files.
     fn apply(&mut self, records: &[Record]) {
         for record in records {
             if let Record::Cgroup(path) = record {
@@ -210,14 +206,14 @@ impl Recovered {
                 self.end_marked(prefix);
             }
         }
-        // What is mounted on a directory would be emptied with it.
+        // A mount in a directory would be emptied with it.
         for record in records {
             if let Record::Mount(path) = record {
                 self.unmount(path);
             }
         }
         let left = records.iter().filter_map(|record| match record {
-            // One that is not there any more nobody can go on with.
+            // A missing directory cannot be used to resume.
             Record::Left(path) if fs::symlink_metadata(path).is_ok() => Some(path.clone()),
             _ => None,
         });
@@ -257,16 +253,16 @@ impl Recovered {
             Ok(found) => self.killed += found,
             Err(left) => self
                 .failures
-                .push(format!("{left} processes outlive SIGKILL")),
+                .push(format!("{left} processes survive SIGKILL")),
         }
     }
 
     fn unmount(&mut self, path: &Path) {
-        // Where a link has come into the path, it leads to what is not the run's.
+        // A symbolic link in the path could lead to files that are not the run's.
         if fs::canonicalize(path).is_ok_and(|real| real != path) {
             return;
         }
-        // Who may not unmount is told so even where nothing is mounted, as after a namespace has ended.
+        // Without the right to unmount this fails even when nothing is mounted, as after the end of a namespace.
         if points_within(path).is_ok_and(|points| points.is_empty()) {
             return;
         }
@@ -280,7 +276,7 @@ impl Recovered {
     }
 
     fn remove_dir(&mut self, path: &Path) {
-        // The guardian never follows a link here either.
+        // The guardian does not follow a link here either.
         if fs::symlink_metadata(path).is_err() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Removing directories that jobs have written to.
+//! Removes directories that jobs have written to.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -14,21 +14,20 @@ use rustix::io::Errno;
 
 use crate::private_dir::open_to_owner_only;
 
-/// How many directories are open at a time; what lies deeper is moved up first.
+/// The largest number of open directories; deeper ones are moved up first.
 const DEEPEST: usize = 64;
-/// Enough for any depth, and an end where somebody goes on writing.
+/// Enough for any depth, and a bound when another process keeps writing.
 const MOST_ROUNDS: u32 = 100_000;
 
-/// Removes a file, a link, or a directory with all it holds.
+/// Removes a file, a link, or a directory with all its content.
 ///
-/// Never follows a link, and never enters what is mounted there: that is somebody else's.
-/// Directories without write permission are made writable first, since jobs leave such behind.
-/// What is not there is removed already.
+/// It never follows links and never enters mounts, whose files are not the job's. Directories without write permission
+/// are made writable first, because jobs leave such behind. A missing path is not an error.
 ///
 /// # Errors
 ///
-/// Fails if something cannot be removed, usually because it belongs to another user, or because
-/// something is mounted on it. The rest is removed all the same where that is possible.
+/// Fails if an entry cannot be removed, usually because it belongs to another user or is a mount point. The rest is
+/// removed where possible.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     let name = path
         .file_name()
@@ -53,16 +52,15 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
     .or_else(unless_missing)
 }
 
-/// As [`remove_tree`], where it holds up nobody else: on a thread for blocking work.
+/// As [`remove_tree`], but on a thread for blocking work.
 ///
-/// What takes the kernel a call or two, as an empty directory does, is removed at once: to wake a
-/// thread for it would cost many times as much.
+/// An empty directory or a file is removed at once: waking a thread costs many times as much.
 ///
 /// # Errors
 ///
 /// As [`remove_tree`], and when the runtime shuts down.
 pub async fn remove_tree_off_thread(path: &Path) -> io::Result<()> {
-    if remove_trifle(path) {
+    if remove_single(path) {
         return Ok(());
     }
     let path = path.to_owned();
@@ -74,8 +72,8 @@ pub async fn remove_tree_off_thread(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Removes a file, a link or an empty directory, and returns whether nothing is there any more.
-fn remove_trifle(path: &Path) -> bool {
+/// Removes a file, a link or an empty directory, and returns whether the path no longer exists.
+fn remove_single(path: &Path) -> bool {
     let removed = match rmdir(path) {
         Err(Errno::NOTDIR) => unlink(path),
         removed => removed,
@@ -88,7 +86,7 @@ fn unless_missing(error: Errno) -> io::Result<()> {
         Errno::NOENT | Errno::NOTDIR => Ok(()),
         Errno::XDEV => Err(io::Error::new(
             io::ErrorKind::CrossesDevices,
-            "something is mounted in it",
+            "it contains a mount",
         )),
         error => Err(error.into()),
     }
@@ -114,7 +112,7 @@ fn remove_entry(
         }
     }
     let mut removed = empty(directory.as_fd(), top.unwrap_or(directory.as_fd()), depth);
-    // Each round at the top takes away what the one before has moved there.
+    // Each round removes the directories that the previous one moved to the top.
     let mut rounds = if depth == 0 { MOST_ROUNDS } else { 1 };
     loop {
         rounds -= 1;
@@ -128,7 +126,7 @@ fn remove_entry(
     }
 }
 
-/// Removes what a directory holds, and returns the first error after trying everything.
+/// Removes a directory's content, and returns the first error after trying all entries.
 fn empty(directory: BorrowedFd<'_>, top: BorrowedFd<'_>, depth: usize) -> rustix::io::Result<()> {
     let mut result = Ok(());
     for (name, kind) in entries(directory)? {
@@ -148,7 +146,7 @@ fn empty(directory: BorrowedFd<'_>, top: BorrowedFd<'_>, depth: usize) -> rustix
 
 fn entries(directory: BorrowedFd<'_>) -> rustix::io::Result<Vec<(CString, FileType)>> {
     let mut entries = Vec::new();
-    // A descriptor opened for its path alone cannot be read, but leads to one that can.
+    // A descriptor opened with O_PATH cannot be read, but can open one that can.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     for entry in Dir::new(openat(directory, c".", flags, Mode::empty())?)? {
         let entry = entry?;
@@ -159,7 +157,7 @@ fn entries(directory: BorrowedFd<'_>) -> rustix::io::Result<Vec<(CString, FileTy
     Ok(entries)
 }
 
-/// Opens a directory inside another; `XDEV` where something is mounted on it.
+/// Opens a directory inside another; `XDEV` for a mount point.
 fn open_below(parent: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
     open_inside(parent, name, flags)
@@ -167,8 +165,8 @@ fn open_below(parent: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<OwnedFd
 
 fn open_inside(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     match openat2(parent, name, flags, Mode::empty(), ResolveFlags::NO_XDEV) {
-        // A kernel before 5.6, or a filter that does not know the call: a bind mount of the same
-        // file system cannot be told then.
+        // Before Linux 5.6, or with a filter that does not support the call. A bind mount of the same file system is
+        // then not detected.
         Err(Errno::NOSYS | Errno::PERM) => {
             let directory = openat(parent, name, flags, Mode::empty())?;
             let around = statat(parent, c"", AtFlags::EMPTY_PATH)?.st_dev;
@@ -182,10 +180,9 @@ fn open_inside(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> rustix::io
     }
 }
 
-/// Gives the owner all rights on a directory and those below, as far as allowed.
+/// Gives the owner all permissions on a directory and its subdirectories, as far as allowed.
 ///
-/// Works on descriptors, so a directory that is exchanged for a link meanwhile
-/// leads nowhere.
+/// It works on descriptors, so a directory that is replaced by a link meanwhile is not followed.
 fn make_writable(directory: &OwnedFd) {
     let _ = open_to_owner_only(directory);
     for below in directories(directory.as_fd()) {

@@ -1,4 +1,4 @@
-//! Finding processes in `/proc` by marker, group or ancestry.
+//! Finds processes in `/proc` by marker, group or ancestry.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,54 +10,53 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, getuid, pidfd_open, pidfd
 
 use crate::command::{MARKER_NAME, MARKER_SEPARATOR};
 
-/// Rounds of looking for and killing processes before giving up, about 10 s.
+/// The number of rounds of finding and killing processes before giving up, about 10 s.
 const ROUNDS: u64 = 400;
 
-/// Rounds that must find nothing: numbers of processes begin again from the lowest, where the
-/// list has been read already.
+/// The number of rounds that must find nothing: process ids start again from the lowest, where the list was already read.
 const QUIET_ROUNDS: u32 = 3;
 
-/// How often the processes are listed in a round, at most: on a busy machine there are always new ones.
+/// The largest number of listings in a round: on a busy machine there are always new processes.
 const LISTS: u32 = 50;
 
-/// How often an environment is read that is empty, as it is for a moment while a program is loaded.
+/// How often an empty environment is read again; it is empty for a moment while a program is loaded.
 const READS: u32 = 5;
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// What `/proc/<pid>/stat` says of a process.
+/// The fields of `/proc/<pid>/stat`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Process {
     pub(crate) pid: Pid,
     pub(crate) state: State,
     pub(crate) parent: Option<Pid>,
     pub(crate) group: Option<Pid>,
-    /// Together with the number this names one process for all time.
+    /// The start time; with the process id it is unique.
     pub(crate) started: u64,
 }
 
-/// Whether a process can still do anything.
+/// Whether a process can still act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Alive,
     Dead,
 }
 
-/// What makes a process one of those sought.
+/// The criterion for the processes to find.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sought<'a> {
-    /// Its environment holds exactly this marker.
+    /// The environment has exactly this marker.
     Marker(&'a str),
-    /// Its environment holds a marker that begins so.
+    /// The environment has a marker with this prefix.
     MarkerPrefix(&'a str),
 }
 
-/// Reads one process; `None` if there is no such process.
+/// Reads one process; `None` if it does not exist.
 pub(crate) fn process(pid: Pid) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse(pid, &stat)
 }
 
-/// The name is in parentheses and may hold any byte, so fields count from the last one.
+/// The name is in parentheses and may contain any byte, so fields are counted after the last parenthesis.
 fn parse(pid: Pid, stat: &[u8]) -> Option<Process> {
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let mut fields = std::str::from_utf8(&stat[end + 1..])
@@ -68,7 +67,7 @@ fn parse(pid: Pid, stat: &[u8]) -> Option<Process> {
     let group = number(fields.next()?);
     let threads: u64 = fields.nth(14)?.parse().ok()?;
     let started = fields.nth(1)?.parse().ok()?;
-    // A dead main thread whose siblings run on looks like a dead process.
+    // A process whose main thread is dead but whose other threads run looks dead.
     let dead = matches!(letter, "Z" | "X" | "x") && threads <= 1;
     let state = if dead { State::Dead } else { State::Alive };
     Some(Process {
@@ -80,7 +79,7 @@ fn parse(pid: Pid, stat: &[u8]) -> Option<Process> {
     })
 }
 
-/// Reads a process number; the kernel writes 0 or -1 for none.
+/// Reads a process id; the kernel writes 0 or -1 for none.
 pub(crate) fn number(field: &str) -> Option<Pid> {
     field
         .parse()
@@ -97,10 +96,10 @@ pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// Kills the processes sought until there are none; returns the most there were at a time.
+/// Kills the processes found until there are none; returns the largest number found at a time.
 ///
-/// `groups` as for [`kill`]; `roots` is asked before each round. Blocks for as
-/// long as they take to die. The error is how many outlive it all.
+/// `groups` is as for [`kill`]; `roots` is called before each round. Blocks until they are dead. The error is the
+/// number of survivors.
 pub(crate) fn end(
     sought: Sought<'_>,
     groups: &[Pid],
@@ -119,16 +118,16 @@ pub(crate) fn end(
     Err(last)
 }
 
-/// Kills the processes sought and all their descendants; returns how many there were.
+/// Kills the processes found and all their descendants; returns their number.
 ///
-/// `groups` and `roots` name further processes to kill: members of these process
-/// groups and these processes themselves. Never kills this process.
+/// `groups` and `roots` name further processes to kill: members of these process groups and these processes.
+/// Never kills this process.
 pub(crate) fn kill(sought: Sought<'_>, groups: &[Pid], roots: &[Pid]) -> usize {
     let mut candidates = Vec::new();
     let mut members: HashSet<Pid> = HashSet::new();
     let mut seen: HashSet<Pid> = HashSet::new();
-    // A list is as old as its first name: what one of the list has started before it was looked at,
-    // and then ended, is in the next one.
+    // A list is as old as its first entry: children of a process that started them and ended before it was read are
+    // only in the next list.
     for _ in 0..LISTS {
         let new: Vec<Pid> = all().filter(|pid| seen.insert(*pid)).collect();
         if new.is_empty() {
@@ -145,7 +144,7 @@ pub(crate) fn kill(sought: Sought<'_>, groups: &[Pid], roots: &[Pid]) -> usize {
             candidates.push(process);
         }
     }
-    // Parents may come after their children in the list, hence until nothing changes.
+    // Parents may follow their children in the list, so this is repeated until nothing changes.
     loop {
         let before = members.len();
         for process in &candidates {
@@ -170,15 +169,14 @@ pub(crate) fn kill(sought: Sought<'_>, groups: &[Pid], roots: &[Pid]) -> usize {
     members.len()
 }
 
-/// Kills a process unless its number has passed to another one since the scan.
+/// Kills a process unless its id was reused since the scan.
 fn kill_same(seen: &Process) {
     let Ok(pidfd) = pidfd_open(seen.pid, PidfdFlags::empty()) else {
         return;
     };
-    // The descriptor fixes the process; what is read now is about the same one
-    // or, if that has died meanwhile, the signal goes nowhere.
+    // The descriptor refers to one process: either the one seen, or, if that has died, one that the start time reveals.
     if process(seen.pid).is_some_and(|now| now.started == seen.started) {
-        // A process that may not be signalled is found again by the caller.
+        // The caller finds a process again that may not be signalled.
         let _ = pidfd_send_signal(&pidfd, Signal::KILL);
     }
 }
@@ -188,7 +186,7 @@ fn all() -> impl Iterator<Item = Pid> {
     entries.filter_map(|entry| number(entry.file_name().to_str()?))
 }
 
-/// Another user's environment cannot be read, and their processes not be killed.
+/// Other users' environments cannot be read, and their processes cannot be killed.
 fn is_ours(pid: Pid) -> bool {
     let uid = getuid();
     uid.is_root()
@@ -196,7 +194,7 @@ fn is_ours(pid: Pid) -> bool {
             .is_ok_and(|metadata| metadata.uid() == uid.as_raw())
 }
 
-/// Returns whether the environment of a process has what is sought.
+/// Returns whether the environment of a process meets the criterion.
 fn carries(process: &Process, sought: Sought<'_>) -> bool {
     let Some(environment) = environment(process) else {
         return false;
@@ -205,7 +203,7 @@ fn carries(process: &Process, sought: Sought<'_>) -> bool {
         let value = pair
             .strip_prefix(MARKER_NAME.as_bytes())
             .and_then(|rest| rest.strip_prefix(b"="));
-        // A runner inside a job hands on the job's marker before its own.
+        // A runner inside a job puts the job's marker before its own.
         let mut markers = value
             .unwrap_or_default()
             .split(|byte| *byte == MARKER_SEPARATOR);
@@ -216,7 +214,7 @@ fn carries(process: &Process, sought: Sought<'_>) -> bool {
     })
 }
 
-/// Reads the environment of a living process. That of the kernel's own is empty for ever, and they are in no group.
+/// Reads the environment of a living process. Kernel threads have none, and are in no group.
 fn environment(process: &Process) -> Option<Vec<u8>> {
     let path = format!("/proc/{}/environ", process.pid);
     let again = if process.group.is_some() {

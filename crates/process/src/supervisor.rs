@@ -1,4 +1,4 @@
-//! One run of the runner: all its trees, and what guards them.
+//! One run of the runner: its trees, its journal and its guardian.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::error::Error;
@@ -13,7 +13,7 @@ use crate::children;
 use crate::environment::Environment;
 use crate::error::ProcessError;
 use crate::guardian::Guardian;
-use crate::job_group::JobGroup;
+use crate::job_cgroup::JobCgroup;
 use crate::journal::Journal;
 use crate::mount::Mount;
 use crate::overlay::{Layers, Overlays};
@@ -21,45 +21,44 @@ use crate::scope;
 use crate::temp_dir::TempDir;
 use crate::tree::ProcessTree;
 
-/// How processes are held together.
+/// How processes are contained.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Containment {
-    /// By cgroups where they can be made, else as [`NoCgroup`](Self::NoCgroup).
+    /// By cgroups where they can be created, otherwise as [`NoCgroup`](Self::NoCgroup).
     #[default]
     Auto,
-    /// By cgroups; starting fails where they cannot be made.
+    /// By cgroups; starting fails where they cannot be created.
     Cgroup,
     /// By process group, ancestry and an environment marker.
     ///
-    /// This makes the runner a subreaper. A process that leaves its group and
-    /// sheds its environment is found for certain only when no other job of
-    /// this runner is active.
+    /// This makes the runner a subreaper. A process that leaves its group and removes its environment is found for
+    /// certain only when no other job of this runner is active.
     NoCgroup,
     /// By process group alone, for programs that stay in theirs and only read, such as git.
     ///
-    /// Nothing is made that a runner could leave behind, and nothing is looked for: a program whose
-    /// runner is killed ends by itself.
+    /// Nothing is created that the runner could leave behind, and no leftovers are looked for: such a program ends
+    /// by itself when its runner is killed.
     ProcessGroup,
 }
 
 /// The settings of a [`Supervisor`].
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// How processes are held together. Default: [`Containment::Auto`].
+    /// How processes are contained. Default: [`Containment::Auto`].
     pub containment: Containment,
-    /// The most processes and threads one job may have at a time. Default: no limit.
+    /// The largest number of processes and threads of one job. Default: no limit.
     ///
-    /// Without effect where the unified hierarchy has no `pids` controller. Where it is not handed
-    /// down to groups below the runner's own yet, it is from then on, also after the run.
+    /// Without effect where the unified hierarchy has no `pids` controller. If the controller is not enabled below
+    /// the runner's own cgroup, it is enabled, and stays so after the run.
     pub pids_max: Option<u64>,
-    /// The directory for the [`Journal`]. Default: none, then there is no guardian
-    /// either, and a runner that is killed leaves its processes behind.
+    /// The directory for the [`Journal`]. Default: none; then there is no guardian either, and a killed runner leaves
+    /// its processes behind.
     pub state_dir: Option<PathBuf>,
 }
 
-/// Starts process trees, and sees that none outlives the run.
+/// Starts process trees, and ensures that none outlives the run.
 ///
-/// One per run; cheap to clone.
+/// One per run; clones are cheap.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     shared: Arc<Shared>,
@@ -70,9 +69,9 @@ pub(crate) struct Shared {
     id: String,
     environment: Environment,
     group: Option<Group>,
-    /// Groups of closed trees, as good as new.
-    spare_groups: Mutex<Vec<JobGroup>>,
-    /// False once the kernel has refused to start a child in a group.
+    /// The unchanged cgroups of closed trees.
+    spare_groups: Mutex<Vec<JobCgroup>>,
+    /// False once the kernel has refused to start a child in a cgroup.
     cgroups: AtomicBool,
     settings: Settings,
     closed: AtomicBool,
@@ -82,17 +81,14 @@ pub(crate) struct Shared {
 }
 
 impl Supervisor {
-    /// Prepares a run: journal, cgroup and guardian, in this order.
+    /// Starts a run: creates the journal, the cgroup and the guardian, in this order.
     ///
-    /// The runner's environment is read here, and not again.
-    ///
-    /// Call it inside a tokio runtime. Call [`recover`](crate::recover) before,
-    /// for the sake of runs that died.
+    /// The runner's environment is read only here. Call this in a tokio runtime, after
+    /// [`recover`](crate::recover), which removes the leftovers of dead runs.
     ///
     /// # Errors
     ///
-    /// Fails if cgroups are demanded and cannot be had, or if there is a state
-    /// directory and the journal cannot be written in it.
+    /// Fails if cgroups are required and not available, or if the journal cannot be written.
     pub fn start(settings: Settings) -> Result<Self, ProcessError> {
         let id = random_id();
         let journal = match &settings.state_dir {
@@ -124,7 +120,7 @@ impl Supervisor {
         })
     }
 
-    /// Returns the id of the run, which nobody can guess.
+    /// Returns the id of the run, which cannot be guessed.
     pub fn id(&self) -> &str {
         &self.shared.id
     }
@@ -134,13 +130,13 @@ impl Supervisor {
         &self.shared.environment
     }
 
-    /// Makes the tree of one job. Nothing is started yet.
+    /// Creates the tree of one job. Nothing is started yet.
     pub fn tree(&self) -> ProcessTree {
         let number = self.shared.next_tree.fetch_add(1, Ordering::Relaxed);
         ProcessTree::new(Arc::clone(&self.shared), number)
     }
 
-    /// Makes a directory with an unguessable name that begins with `prefix`.
+    /// Creates a directory with an unguessable name that starts with `prefix`.
     ///
     /// # Errors
     ///
@@ -154,11 +150,11 @@ impl Supervisor {
         TempDir::create(path, &self.shared)
     }
 
-    /// Finds out, by trying, how overlays can be made in the empty directory `scratch`. Blocks.
+    /// Finds out how overlays can be mounted in the empty directory `scratch`, by mounting some. Blocks.
     ///
     /// # Errors
     ///
-    /// Fails where there can be none: for want of rights, or because the file system is not fit.
+    /// Fails if no overlay can be mounted, because of permissions or the file system.
     pub fn overlays(&self, scratch: &Path) -> Result<Overlays, ProcessError> {
         Mount::probe(scratch, &self.shared)
     }
@@ -177,19 +173,19 @@ impl Supervisor {
         Mount::create(overlays, layers, target, &self.shared)
     }
 
-    /// Returns the journal, for things that others make.
+    /// Returns the journal, for records of other crates.
     pub fn journal(&self) -> Option<&Journal> {
         self.shared.journal.as_ref()
     }
 
-    /// Ends the run in order: kills what is left, dismisses the guardian, removes the journal.
+    /// Ends the run: kills all remaining processes, dismisses the guardian, and removes the journal.
     ///
-    /// Nothing can be started afterwards. Without it the guardian does the same
-    /// once the last clone is dropped, and also removes the temporary directories.
+    /// Nothing can be started afterwards. Without this call the guardian does the same once the last clone is
+    /// dropped, and also removes the temporary directories.
     ///
     /// # Errors
     ///
-    /// Fails if something outlives SIGKILL; the guardian then goes on trying.
+    /// Fails if a process survives SIGKILL; the guardian then keeps trying.
     pub async fn shutdown(self) -> Result<(), ProcessError> {
         let shared = &self.shared;
         shared.closed.store(true, Ordering::Release);
@@ -211,7 +207,7 @@ impl Supervisor {
             && let Err(error) = guardian.dismiss().await
         {
             let error = &error as &dyn Error;
-            tracing::warn!(run = %shared.id, error, "The guardian did not leave in order.");
+            tracing::warn!(run = %shared.id, error, "The guardian did not exit as expected.");
         }
         shared.journal.as_ref().map_or(Ok(()), Journal::finish)
     }
@@ -242,23 +238,23 @@ impl Shared {
         self.cgroups.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the process group of a program is all that is ever ended.
+    /// Returns whether only the process groups of programs are ended.
     pub(crate) fn trusts_groups(&self) -> bool {
         self.settings.containment == Containment::ProcessGroup
     }
 
-    pub(crate) fn spare_groups(&self) -> MutexGuard<'_, Vec<JobGroup>> {
+    pub(crate) fn spare_groups(&self) -> MutexGuard<'_, Vec<JobCgroup>> {
         self.spare_groups.lock()
     }
 
-    /// Returns a group for the job of this number: one that another job left behind as it was,
-    /// or else a new one. `None` where there are no groups.
-    pub(crate) fn job_group(&self, number: u64) -> Option<JobGroup> {
+    /// Returns a cgroup for the job with this number: an unchanged one of another job, or a new one. `None` without
+    /// cgroups.
+    pub(crate) fn job_group(&self, number: u64) -> Option<JobCgroup> {
         let parent = self.group.as_ref().filter(|_| self.uses_cgroups())?;
         let spare = self.spare_group();
         let make = || {
-            let made = JobGroup::create(parent.path().join(format!("job-{number}")));
-            // After the end of the run there is no group, and nothing can be started either.
+            let made = JobCgroup::create(parent.path().join(format!("job-{number}")));
+            // After the end of the run there is no cgroup, and nothing can be started.
             let made = made.inspect_err(|error| {
                 if !self.is_closed() {
                     self.give_up_cgroups(error);
@@ -270,37 +266,40 @@ impl Shared {
         if let Some(limit) = self.settings.pids_max
             && !group.group().limit_pids(limit)
         {
-            tracing::warn!(limit, "The number of processes cannot be limited here.");
+            tracing::warn!(
+                limit,
+                "The number of processes cannot be limited on this system."
+            );
         }
         Some(group)
     }
 
-    /// Returns a group that a job left behind, and that nobody has touched since.
-    fn spare_group(&self) -> Option<JobGroup> {
+    /// Returns an unchanged cgroup of another job.
+    fn spare_group(&self) -> Option<JobCgroup> {
         loop {
             let mut group = self.spare_groups().pop()?;
             if group.is_like_new() {
                 return Some(group);
             }
             group.close_spare();
-            // What lives there now ends with the run.
+            // Processes in it end with the run.
             let _ = group.group().remove_blocking(Duration::ZERO);
         }
     }
 
-    /// Goes on without cgroups after the kernel refused to make one or to start a child in one.
+    /// Continues without cgroups after the kernel refused to create one or to start a child in one.
     ///
-    /// From here on, all that may have been started outside of a group is looked for by its marker.
+    /// From now on, processes that may have been started outside of a cgroup are found by their marker.
     pub(crate) fn give_up_cgroups(&self, reason: &io::Error) {
         if self.cgroups.swap(false, Ordering::Relaxed) {
-            tracing::warn!(%reason, "Cgroups cannot be used; going on without.");
+            tracing::warn!(%reason, "Cgroups cannot be used; continuing without them.");
             self.without_cgroups();
         }
     }
 
     fn without_cgroups(&self) {
         if let Err(error) = children::become_subreaper() {
-            tracing::warn!(run = %self.id, %error, "Orphans of jobs will not come to the runner.");
+            tracing::warn!(run = %self.id, %error, "The runner cannot adopt orphans of jobs.");
         }
     }
 }
@@ -310,15 +309,15 @@ impl Drop for Shared {
         let Some(group) = &self.group else { return };
         if let Err(error) = group.remove_blocking(Duration::from_secs(1)) {
             let error = &error as &dyn Error;
-            tracing::warn!(run = %self.id, error, "The cgroup of the run is left behind.");
+            tracing::warn!(run = %self.id, error, "The cgroup of the run could not be removed.");
         }
     }
 }
 
-/// A run without guardian is still cleaned up by the next start.
+/// A run without a guardian is cleaned up by the next start.
 fn start_guardian(journal: &Journal) -> Option<Guardian> {
     Guardian::start(journal.path())
-        .inspect_err(|error| tracing::warn!(%error, "No guardian could be started."))
+        .inspect_err(|error| tracing::warn!(%error, "The guardian could not be started."))
         .ok()
 }
 
@@ -351,24 +350,24 @@ fn make_run_group(
             Ok(Some(group))
         }
         Err(source) if settings.containment == Containment::Cgroup => {
-            let reason = "no cgroup can be made below the runner's own".to_owned();
+            let reason = "no cgroup can be created below the runner's own".to_owned();
             Err(ProcessError::Containment {
                 reason,
                 source: Some(source),
             })
         }
         Err(error) => {
-            tracing::debug!(%error, "No cgroups here.");
+            tracing::debug!(%error, "Cgroups are not available.");
             Ok(None)
         }
     }
 }
 
-/// Hands down what the jobs' groups can use, as far as the system allows it.
+/// Enables the controllers that the jobs' cgroups use, as far as the system allows.
 ///
-/// The group the runner was started in is not ours. It is changed for a limit that somebody asked
-/// for and for nothing else, and that change stays: another run may rely on it by the time this one
-/// ends. That a process was killed for want of memory is told where the system counts it anyway.
+/// The runner's own cgroup is not the run's. It is changed only for a requested limit, and the change is permanent,
+/// because another run may rely on it by the end of this one. Processes killed for lack of memory are reported
+/// where the system counts them anyway.
 fn delegate_controllers(group: &Group, settings: &Settings) {
     if settings.pids_max.is_some()
         && let Some(parent) = group.path().parent()
@@ -387,7 +386,7 @@ fn random_id() -> String {
     let mut filled = 0;
     while filled < bytes.len() {
         let flags = rustix::rand::GetRandomFlags::empty();
-        // Small requests only fail by interruption.
+        // Small requests only fail when they are interrupted.
         filled += rustix::rand::getrandom(&mut bytes[filled..], flags).unwrap_or(0);
     }
     bytes.iter().fold(String::new(), |mut text, byte| {

@@ -13,7 +13,7 @@ use crate::children;
 use crate::command::{Command, MARKER_NAME, nested};
 use crate::environment::Environment;
 use crate::error::ProcessError;
-use crate::job_group::JobGroup;
+use crate::job_cgroup::JobCgroup;
 use crate::leaf::Leaf;
 use crate::process::Process;
 use crate::scan::{self, Sought};
@@ -21,12 +21,11 @@ use crate::scope::{Scope, blocking, sweep};
 use crate::supervisor::Shared;
 use crate::sys::stdio;
 
-/// Everything one job starts.
+/// All processes of one job.
 ///
-/// Made by [`Supervisor::tree`](crate::Supervisor::tree), ended by
-/// [`close`](Self::close), also after success. Cheap to clone; the clones are one tree.
-/// When the last clone and the last [`Process`] are dropped without `close`,
-/// what still lives is killed without waiting.
+/// [`Supervisor::tree`](crate::Supervisor::tree) creates it, and [`close`](Self::close) ends it, also after success.
+/// Clones are cheap and share the tree. When the last clone and the last [`Process`] are dropped without `close`,
+/// the remaining processes are killed without waiting.
 #[derive(Debug, Clone)]
 pub struct ProcessTree {
     shared: Arc<Tree>,
@@ -35,12 +34,12 @@ pub struct ProcessTree {
 #[derive(Debug)]
 pub(crate) struct Tree {
     run: Arc<Shared>,
-    /// Begins the marker of every process: `<run>.<tree>.`.
+    /// The prefix of the markers: `<run>.<tree>.`.
     prefix: String,
-    /// Whether there was a group when the tree was made.
+    /// Whether the tree was created with a cgroup.
     has_group: bool,
-    /// Empty once another tree has the group.
-    group: Mutex<Option<JobGroup>>,
+    /// `None` once another tree has the cgroup.
+    group: Mutex<Option<JobCgroup>>,
     next: AtomicU64,
     closed: AtomicBool,
     /// Set before the first kill of the whole tree.
@@ -67,15 +66,13 @@ impl ProcessTree {
 
     /// Starts a process as the leader of its own process group.
     ///
-    /// Call it inside a tokio runtime. Blocks until the program is loaded, about
-    /// half a millisecond, however large the runner is; up to 15 ms longer while the
-    /// program is open for writing somewhere.
+    /// Call it in a tokio runtime. It blocks until the program is loaded, about half a millisecond regardless of the
+    /// runner's size, and up to 15 ms longer while another process has the program open for writing.
     ///
     /// # Errors
     ///
-    /// Fails if the program or its directory does not exist or may not be used,
-    /// if an argument cannot be passed, if the kernel has no room, or if the tree
-    /// is closed.
+    /// Fails if the program or its directory does not exist or may not be used, if an argument cannot be passed, if
+    /// the kernel has no room, or if the tree is closed.
     pub fn spawn(&self, command: &Command) -> Result<Process, ProcessError> {
         self.shared.refuse_if_closed()?;
         children::collect_abandoned();
@@ -106,39 +103,38 @@ impl ProcessTree {
             command.input(),
             scope,
         )?;
-        // Whoever closed the tree meanwhile may have looked before the process was there. Dropped,
-        // it is killed.
+        // A concurrent `close` may have missed the new process, which is killed when it is dropped here.
         self.shared.refuse_if_closed()?;
         Ok(process)
     }
 
-    /// Returns the environment the runner was started with.
+    /// Returns the process environment of the runner.
     pub fn environment(&self) -> &Environment {
         self.shared.run.environment()
     }
 
-    /// Returns whether the processes are held by a cgroup, which nothing escapes.
+    /// Returns whether the processes are in a cgroup, which they cannot escape.
     pub fn is_contained(&self) -> bool {
         !self.shared.needs_marker()
     }
 
-    /// Kills everything in the tree at once, without waiting.
+    /// Kills all processes in the tree at once, without waiting.
     ///
-    /// Those who wait in [`Process::run`] see their processes end by a signal.
+    /// Pending calls of [`Process::run`] see their processes end by a signal.
     pub fn kill(&self) {
         self.shared.kill();
     }
 
-    /// Kills what still lives and waits until nothing does.
+    /// Kills the remaining processes and waits until they are gone.
     ///
     /// Idempotent. Call it at the end of every job, also of a successful one.
     ///
     /// # Errors
     ///
-    /// Fails if something outlives SIGKILL for 10 s.
+    /// Fails if a process survives SIGKILL for 10 s.
     pub async fn close(&self) -> Result<(), ProcessError> {
         self.shared.closed.store(true, Ordering::Release);
-        if !self.shared.hand_on_group()
+        if !self.shared.pass_on_group()
             && let Some(group) = self.shared.group_to_remove()
         {
             group
@@ -159,20 +155,20 @@ impl ProcessTree {
 }
 
 impl Tree {
-    fn group(&self) -> MutexGuard<'_, Option<JobGroup>> {
+    fn group(&self) -> MutexGuard<'_, Option<JobCgroup>> {
         self.group.lock()
     }
 
-    /// Counts the processes killed for want of memory; `None` where nobody counts them.
+    /// Returns the number of processes killed for lack of memory; `None` when it is unknown.
     pub(crate) fn oom_kills(&self) -> Option<u64> {
-        self.group().as_ref().and_then(JobGroup::oom_kills)
+        self.group().as_ref().and_then(JobCgroup::oom_kills)
     }
 
     pub(crate) fn give_up_cgroups(&self, reason: &io::Error) {
         self.run.give_up_cgroups(reason);
     }
 
-    /// Returns whether somebody here may have killed a process at its birth.
+    /// Returns whether a kill of this tree may have hit a new process.
     pub(crate) fn may_be_killed(&self) -> bool {
         self.killed.load(Ordering::SeqCst) || self.is_closed()
     }
@@ -192,33 +188,32 @@ impl Tree {
         Ok(())
     }
 
-    /// Returns whether the process group of a program is all that is ever ended.
+    /// Returns whether only the process groups of programs are ended.
     pub(crate) fn trusts_groups(&self) -> bool {
         self.run.trusts_groups()
     }
 
-    /// Returns whether processes of this tree may be outside its group, or it has none.
+    /// Returns whether processes of this tree may be outside its cgroup, or it has none.
     fn needs_marker(&self) -> bool {
         let all_in_groups = self.has_group && self.run.uses_cgroups();
         !all_in_groups && !self.trusts_groups()
     }
 
-    /// Returns a leaf for the next process; `None` where processes are held by their marker.
+    /// Returns a leaf for the next process; `None` where processes are found by their marker.
     ///
-    /// A leaf that cannot be made, for want of memory or because the system limits the number of
-    /// groups, ends the use of groups for good: a single process outside them would escape all that
-    /// relies on them.
+    /// If a leaf cannot be created, because of memory or a limit of the system, cgroups are abandoned for good: code
+    /// that relies on them would miss a single process outside.
     pub(crate) fn leaf(&self) -> Result<Option<Leaf>, ProcessError> {
         let mut group = self.group();
         let Some(group) = group.as_mut().filter(|_| self.run.uses_cgroups()) else {
-            // A closed tree may have no group any more, but never starts anything without.
+            // A closed tree may have no cgroup, but never starts processes.
             self.refuse_if_closed()?;
             return Ok(None);
         };
         match group.lend() {
             Ok(leaf) => Ok(Some(leaf)),
             Err(error) => {
-                // The group of a closed tree is gone, which says nothing about others.
+                // The cgroup of a closed tree is gone, which does not concern others.
                 self.refuse_if_closed()?;
                 self.run.give_up_cgroups(&error);
                 Ok(None)
@@ -226,23 +221,23 @@ impl Tree {
         }
     }
 
-    /// Takes back what [`leaf`](Self::leaf) returned.
+    /// Takes back a leaf of [`leaf`](Self::leaf).
     pub(crate) fn return_leaf(&self, leaf: Leaf) {
         if let Some(group) = &mut *self.group() {
             group.take_back(leaf);
         }
     }
 
-    /// Gives the group to the next tree if nothing of this one is left in it; false if not.
+    /// Passes the cgroup on to the next tree if this one left nothing in it; otherwise returns false.
     ///
-    /// Whoever kills this tree meanwhile finds no group, so a kill never reaches the next job.
-    fn hand_on_group(&self) -> bool {
+    /// A concurrent kill of this tree finds no cgroup, so it never reaches the next job.
+    fn pass_on_group(&self) -> bool {
         let mut group = self.group();
         let unharmed = !self.killed.load(Ordering::SeqCst) && !self.needs_marker();
         let like_new = group.take_if(|group| unharmed && group.is_like_new());
-        let handed_on = like_new.is_some();
+        let passed_on = like_new.is_some();
         self.run.spare_groups().extend(like_new);
-        handed_on
+        passed_on
     }
 
     fn group_to_remove(&self) -> Option<Group> {
@@ -271,7 +266,7 @@ impl Drop for Tree {
         if self.needs_marker() {
             self.kill();
         }
-        if self.hand_on_group() {
+        if self.pass_on_group() {
             return;
         }
         let Some(group) = self.group_to_remove() else {
@@ -279,8 +274,8 @@ impl Drop for Tree {
         };
         let removed = group.remove_blocking(Duration::from_millis(100));
         if let Err(error) = removed {
-            // The run's end, the guardian or the next start will try again.
-            tracing::warn!(%error, path = %group.path().display(), "A cgroup is left for now.");
+            // The end of the run, the guardian or the next start tries again.
+            tracing::warn!(%error, path = %group.path().display(), "A cgroup could not be removed yet.");
         }
     }
 }

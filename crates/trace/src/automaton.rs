@@ -1,38 +1,38 @@
-//! The automaton that finds many byte strings at once.
+//! An automaton that finds many byte strings at once.
 
 use std::collections::BTreeMap;
 
 use crate::branches::{Branch, Branches};
 
-/// The state before any byte of a pattern has been seen.
+/// The state before the first byte of a pattern.
 pub(crate) const ROOT: u32 = 0;
 
-/// What finding a pattern means.
+/// The effect of a found pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PatternKind {
-    /// The pattern itself is hidden.
+    /// The pattern is masked.
     Secret,
-    /// The pattern stays visible, what follows it is hidden.
+    /// The pattern is shown and the text after it is masked.
     Marker,
 }
 
-/// One byte string to look for.
+/// A byte string to find.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pattern {
     pub(crate) bytes: Vec<u8>,
     pub(crate) kind: PatternKind,
 }
 
-/// A state: the longest suffix of the text that some pattern begins with.
+/// A state: the longest suffix of the text that is a prefix of a pattern.
 #[derive(Clone, Copy)]
 struct Node {
     /// The state of the longest proper suffix.
     fail: u32,
-    /// Length of the suffix that this state stands for.
+    /// The length of the suffix of this state.
     depth: u32,
 }
 
-/// How a node is reached and what is to be looked up for it.
+/// The edge to a node, and its lookups.
 #[derive(Clone, Copy)]
 struct Tag {
     /// The byte on the edge that leads to the node.
@@ -42,17 +42,17 @@ struct Tag {
 
 /// The next node is the first child.
 const CONTINUES: u8 = 1;
-/// There are more children than the next node.
+/// There are children besides the next node.
 const BRANCHES: u8 = 2;
 /// The state can still grow into a secret.
 const GROWS: u8 = 4;
-/// Something ends here.
+/// A pattern ends here.
 const FINDS: u8 = 8;
 
-/// What ends at a place of the text.
+/// The patterns that end at a position of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Length of the longest secret that ends here, 0 for none.
+    /// The length of the longest secret that ends here, 0 for none.
     pub(crate) secret: u32,
     /// Whether a marker ends here.
     pub(crate) marker: bool,
@@ -60,26 +60,24 @@ pub(crate) struct Found {
 
 /// An Aho-Corasick automaton over secrets and markers.
 ///
-/// It keeps the failure links instead of a full table: the table of a thousand
-/// secrets with their variants would take a hundred megabytes, and the
-/// [`Prefilter`](crate::prefilter::Prefilter) leaves little text to walk over.
+/// It keeps failure links instead of a full table: the table of a thousand secrets with their variants would take a
+/// hundred megabytes, and the [`Prefilter`](crate::prefilter::Prefilter) leaves little text to search.
 ///
-/// Nodes are numbered depth first, so a node's first child is the next node, and the
-/// rest of a pattern behind its last fork is a plain run of nodes. That makes ten bytes
-/// for a byte of a pattern. The few forks and ends are kept apart.
+/// Nodes are numbered depth first, so a node's first child is the next node, and the rest of a pattern after its last
+/// fork is a run of nodes. That takes ten bytes for each byte of a pattern. The few forks and ends are stored apart.
 pub(crate) struct Automaton {
     nodes: Vec<Node>,
     tags: Vec<Tag>,
     branches: Branches,
-    /// What ends at the nodes that have [`FINDS`], by node.
+    /// The ends at the nodes that have [`FINDS`], by node.
     finds: Vec<(u32, Found)>,
     root: Box<[u32; 256]>,
 }
 
 impl Automaton {
-    /// Builds the automaton; empty patterns are left out.
+    /// Builds the automaton without empty patterns.
     ///
-    /// Time and memory are linear in the summed length of the patterns.
+    /// Time and memory are linear in the total length of the patterns.
     pub(crate) fn new(mut patterns: Vec<Pattern>) -> Self {
         patterns.retain(|pattern| !pattern.bytes.is_empty());
         patterns.sort_unstable();
@@ -120,7 +118,7 @@ impl Automaton {
         self.branches.child(state, byte)
     }
 
-    /// Returns the length of the longest suffix of the text that a pattern begins with.
+    /// Returns the length of the longest suffix of the text that is a prefix of a pattern.
     #[inline]
     pub(crate) fn depth(&self, state: u32) -> u32 {
         self.nodes[state as usize].depth
@@ -128,14 +126,14 @@ impl Automaton {
 
     /// Returns the length of the longest suffix that can still grow into a secret.
     pub(crate) fn hold(&self, mut state: u32) -> u32 {
-        // Few states do not grow: those of markers, and the last ones of secrets.
+        // Few states cannot grow: those of markers, and the last ones of secrets.
         while self.tags[state as usize].flags & GROWS == 0 && state != ROOT {
             state = self.nodes[state as usize].fail;
         }
         self.depth(state)
     }
 
-    /// Returns what ends where the state is reached.
+    /// Returns the patterns that end in this state.
     #[inline]
     pub(crate) fn found(&self, state: u32) -> Option<Found> {
         if self.tags[state as usize].flags & FINDS == 0 {
@@ -145,7 +143,7 @@ impl Automaton {
         found.ok().map(|index| self.finds[index].1)
     }
 
-    /// Returns the memory that the automaton has taken, in bytes.
+    /// Returns the memory use of the automaton in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node>()
@@ -165,10 +163,10 @@ fn common_prefix(one: &[u8], other: &[u8]) -> usize {
     pairs.take_while(|(one, other)| one == other).count()
 }
 
-/// Grows the tree pattern by pattern, in their order, then links it level by level.
+/// Adds patterns to the tree in order, and then links the tree level by level.
 struct Builder {
     automaton: Automaton,
-    /// The nodes of the last pattern, from the root on.
+    /// The nodes of the last pattern, from the root.
     path: Vec<u32>,
     branches: Vec<Branch>,
     finds: BTreeMap<u32, Found>,
@@ -245,7 +243,7 @@ impl Builder {
         self.path.push(child);
     }
 
-    /// A failure link leads to a lower level, so the levels are linked one by one.
+    /// Failure links lead to lower levels, so the levels are linked one by one.
     fn build(mut self) -> Automaton {
         self.branches.sort_unstable();
         self.automaton.branches = Branches::new(&self.branches);
@@ -263,7 +261,7 @@ impl Builder {
         self.automaton
     }
 
-    /// What ends at the longest proper suffix ends here too.
+    /// Patterns that end at the longest proper suffix end here too.
     fn inherit(&mut self, node: u32) {
         let fail = self.automaton.nodes[node as usize].fail;
         if self.automaton.tags[fail as usize].flags & FINDS != 0 {

@@ -9,24 +9,24 @@ pub(crate) struct Branch {
     pub(crate) child: u32,
 }
 
-/// An empty place in the table.
+/// An empty slot of the table.
 const VACANT: Branch = Branch {
     parent: 0,
     label: 0,
     child: 0,
 };
 
-/// Branches by their parent and label.
+/// Branches by parent and label.
 ///
-/// A hash table with at least as many vacant places as branches: most lookups find
-/// nothing, and find that out at the first place or the second.
+/// A hash table with at least as many empty slots as branches: most lookups find nothing, and end at the first slot
+/// or the second.
 pub(crate) struct Branches {
-    /// As many as a power of two.
+    /// The number of slots is a power of two.
     places: Vec<Branch>,
 }
 
 impl Branches {
-    /// Builds the table; no two branches may have both parent and label in common.
+    /// Builds the table; no two branches may have the same parent and label.
     pub(crate) fn new(branches: &[Branch]) -> Self {
         let count = (2 * branches.len()).next_power_of_two();
         let mut table = Self {
@@ -39,14 +39,14 @@ impl Branches {
         table
     }
 
-    /// Returns the child of `parent` to which `label` leads.
+    /// Returns the child of `parent` by `label`.
     #[inline]
     pub(crate) fn child(&self, parent: u32, label: u8) -> Option<u32> {
         let branch = self.places[self.place(parent, label)];
         (branch.child != VACANT.child).then_some(branch.child)
     }
 
-    /// Returns the place of a branch, or the vacant one where it would be.
+    /// Returns the slot of a branch, or the empty one where it would be.
     #[inline]
     fn place(&self, parent: u32, label: u8) -> usize {
         let last = self.places.len() - 1;
@@ -63,7 +63,7 @@ impl Branches {
         }
     }
 
-    /// Returns the memory that the table has taken, in bytes.
+    /// Returns the memory use of the table in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.places.capacity() * size_of::<Branch>()

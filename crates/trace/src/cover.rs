@@ -1,12 +1,11 @@
-//! Which parts of a stream are hidden, and the writing of what is settled.
+//! The masked regions of a stream, and the output of settled text.
 
 use std::ops::Range;
 
-/// What stands in the log for hidden text.
+/// The text in place of masked text.
 pub(crate) const MASK: &[u8] = b"[MASKED]";
 
-/// The bytes of a stream that are still at hand: the end of what came before, and
-/// the input that starts at `base`.
+/// The available bytes of a stream: the end of earlier input, and the input that starts at `base`.
 pub(crate) struct Source<'a> {
     pub(crate) carry: &'a [u8],
     pub(crate) base: u64,
@@ -31,21 +30,21 @@ fn distance(from: u64, to: u64) -> usize {
     usize::try_from(to - from).expect("the text at hand fits into memory")
 }
 
-/// The hidden regions of one stream, in absolute positions.
+/// The masked regions of one stream, in absolute positions.
 #[derive(Default)]
 pub(crate) struct Cover {
-    /// Everything before is written.
+    /// Everything before this position is written.
     written: u64,
-    /// End of the region that was written last; it may still grow.
+    /// The end of the last written region, which may still grow.
     open: u64,
-    /// Regions still to be written, ascending, apart from one another.
+    /// The regions that are not written yet, ascending and separate.
     pending: Vec<Range<u64>>,
 }
 
 impl Cover {
-    /// Hides `range`, joining it with the regions that share a byte with it.
+    /// Masks `range`, and joins it with the regions that overlap it.
     ///
-    /// What is already written stays so.
+    /// Written text stays as it is.
     #[inline]
     pub(crate) fn hide(&mut self, mut range: Range<u64>) {
         while let Some(last) = self.pending.pop_if(|last| last.end > range.start) {
@@ -63,7 +62,7 @@ impl Cover {
         }
     }
 
-    /// Hides the last `length` bytes before `end`.
+    /// Masks the last `length` bytes before `end`.
     pub(crate) fn hide_before(&mut self, end: u64, length: u32) {
         if length > 0 {
             self.hide(end - u64::from(length)..end);
@@ -76,8 +75,7 @@ impl Cover {
 
     /// Writes the text before `settled`. No region added later may start before it.
     pub(crate) fn write(&mut self, settled: u64, source: &Source<'_>, out: &mut Vec<u8>) {
-        // A region that starts at the settled place has its beginning for good; where it
-        // ends does not matter for what stands in its place.
+        // The start of a region at the settled position is final; its end does not affect the replacement text.
         let count = self
             .pending
             .partition_point(|region| region.start <= settled);
@@ -93,8 +91,8 @@ impl Cover {
         }
     }
 
-    /// Counts the first `length` bytes from `base` on as written, if they are neither
-    /// preceded by anything owed nor hidden in part. Returns whether it did.
+    /// Marks the first `length` bytes from `base` on as written, if no earlier text is pending and none of them is
+    /// masked. Returns whether it did.
     pub(crate) fn skip(&mut self, base: u64, length: usize) -> bool {
         let clear = self.pending.is_empty() && self.written == base;
         if clear {
@@ -103,7 +101,7 @@ impl Cover {
         clear
     }
 
-    /// Returns how many bytes before `position` are neither written nor hidden for good.
+    /// Returns the number of bytes before `position` that are neither written nor masked for good.
     pub(crate) fn owed_before(&self, position: u64) -> usize {
         distance(self.written.min(position), position)
     }

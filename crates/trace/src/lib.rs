@@ -12,7 +12,7 @@
 //!     .format(LogFormat::Plain)
 //!     .spool(Spool::create(&path)?)
 //!     .start();
-//! // The secret comes in two pieces and is still hidden.
+//! // The secret arrives in two pieces and is still masked.
 //! trace.write(TraceStream::STDOUT, b"password: correct ");
 //! trace.write(TraceStream::STDOUT, b"horse\n");
 //! let summary = trace.finish();
@@ -22,25 +22,21 @@
 //! # }
 //! ```
 //!
-//! - [`TracePipeline`] is the whole way of a job's output; most users need only it, with
-//!   [`MaskRules`] for what to hide and a [`TraceSink`] to see the log live.
-//! - [`Masker`] hides secrets in one stream, however it is cut into pieces.
-//! - [`Spool`] keeps the log in a file that is read while it is written.
+//! - [`TracePipeline`] is the complete path of a job's output; most users need only it, with [`MaskRules`] for
+//!   the secrets and a [`TraceSink`] for the live log.
+//! - [`Masker`] masks secrets in one stream, however it is split into pieces.
+//! - [`Spool`] keeps the log in a file that can be read while it is written.
 //! - [`Unstamper`] reads a log of the timestamped format.
-//! - [`LineSplitter`] and [`SectionScanner`] are for those who render a log.
+//! - [`LineSplitter`] and [`SectionScanner`] are for programs that render a log.
 //!
-//! The crate is synchronous; only output that comes fast has a thread, one for its log,
-//! which writes the spool. Whoever reads a job's pipes calls
-//! [`TracePipeline::write`], and [`TracePipeline::flush_idle`] when nothing came for
-//! about 100 ms.
+//! The crate is synchronous; only a log with fast output has a thread, which writes the spool. The reader of a
+//! job's pipes calls [`TracePipeline::write`], and [`TracePipeline::flush_idle`] after about 100 ms of silence.
 
 mod automaton;
 mod branches;
-mod clock;
 mod cover;
 mod limit;
 mod lines;
-mod log_end;
 mod masker;
 mod output;
 mod pipeline;
@@ -48,24 +44,20 @@ mod prefilter;
 mod rules;
 mod scanner;
 mod section;
-mod sink;
 mod spool;
 mod spool_writer;
 mod stamp;
 mod unstamp;
 mod variants;
 
-pub use clock::{Clock, SystemClock};
 pub use limit::{Admitted, Limiter, OutputLimit};
 pub use lines::{Line, LineSplitter, MAX_LINE};
-pub use log_end::LogEnd;
 pub use masker::Masker;
-pub use output::{Keep, TraceSummary};
+pub use output::{Keep, LogEnd, NullSink, TraceSink, TraceSummary};
 pub use pipeline::{LogFormat, SectionGuard, TraceBuilder, TracePipeline};
 pub use rules::{DEFAULT_TOKEN_PREFIXES, MaskRules, MaskSet, SECRET_PARAMETERS, Variants};
 pub use scanner::{SectionEvent, SectionScanner};
 pub use section::{SectionId, SectionLook, SectionMarks, SectionName, SectionTracker};
-pub use sink::{NullSink, TraceSink};
 pub use spool::{Digest, Spool, SpoolError, SpoolReader};
-pub use stamp::Stamper;
+pub use stamp::{Clock, Stamper, SystemClock};
 pub use unstamp::Unstamper;

@@ -1,12 +1,12 @@
 //! The output limit: a view of the log that stops at a size.
 
-/// How much of a log is shown.
+/// The size of the part of a log that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutputLimit {
-    /// All of it.
+    /// The whole log.
     Unlimited,
-    /// So many bytes, without the notice that follows them.
+    /// This number of bytes, without the notice that follows them.
     Bytes(u64),
 }
 
@@ -21,16 +21,16 @@ impl Default for OutputLimit {
     }
 }
 
-/// What a [`Limiter`] lets through of one piece.
+/// The part of a piece that a [`Limiter`] admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted<'a> {
     /// The part to show.
     pub text: &'a [u8],
-    /// Whether the limit is reached with this piece, so that a notice is due now.
+    /// Whether this piece reaches the limit, so that a notice is due now.
     pub reached: bool,
 }
 
-/// Counts what is shown and cuts it at the limit, never inside a code point.
+/// Counts the shown text and cuts it at the limit, never inside a code point.
 #[derive(Clone, Debug)]
 pub struct Limiter {
     limit: OutputLimit,
@@ -39,7 +39,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// Starts with nothing shown.
+    /// Returns a limiter before any text.
     pub fn new(limit: OutputLimit) -> Self {
         Self {
             limit,
@@ -48,10 +48,10 @@ impl Limiter {
         }
     }
 
-    /// Returns the part of `text` that is still to be shown.
+    /// Returns the part of `text` to show.
     ///
-    /// Text that came in one piece up to the limit is admitted whole. Code points cut
-    /// between two pieces are shown whole or not at all near the limit.
+    /// Text that ends within the limit is admitted completely. Near the limit, code points split between two pieces are
+    /// shown completely or not at all.
     pub fn admit<'a>(&mut self, text: &'a [u8]) -> Admitted<'a> {
         let OutputLimit::Bytes(limit) = self.limit else {
             self.shown += text.len() as u64;
@@ -76,17 +76,17 @@ impl Limiter {
         }
     }
 
-    /// Returns whether something was left out.
+    /// Returns whether text was dropped.
     pub fn is_reached(&self) -> bool {
         self.reached
     }
 
-    /// Returns how many bytes were admitted.
+    /// Returns the number of admitted bytes.
     pub fn shown(&self) -> u64 {
         self.shown
     }
 
-    /// Returns the one line that stands in place of what is left out.
+    /// Returns the line in place of the dropped text.
     pub(crate) fn notice(&self) -> String {
         let OutputLimit::Bytes(limit) = self.limit else {
             return String::new();
@@ -100,7 +100,7 @@ impl Limiter {
 
 /// Returns how much of `text` fits into `left` bytes.
 ///
-/// A code point that is not complete is left out if its other bytes could not follow.
+/// An incomplete code point is dropped if the rest of it would not fit.
 fn cut(text: &[u8], left: usize) -> usize {
     let end = text.len().min(left);
     let Some((start, width)) = last_code_point(&text[..end]) else {
@@ -109,7 +109,7 @@ fn cut(text: &[u8], left: usize) -> usize {
     if start + width > left { start } else { end }
 }
 
-/// Returns the place and the full width of the code point that `text` ends in.
+/// Returns the position and the full width of the last code point of `text`.
 fn last_code_point(text: &[u8]) -> Option<(usize, usize)> {
     let back = text
         .iter()

@@ -1,4 +1,4 @@
-//! Lines of text out of a byte stream.
+//! Splits a byte stream into lines.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,18 @@ pub const MAX_LINE: usize = 64 * 1024;
 /// One line, or one piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The text without line end; bytes that are not UTF-8 became U+FFFD.
+    /// The text without its line end, with U+FFFD for bytes that are not UTF-8.
     pub text: Cow<'a, str>,
-    /// Whether the text goes on where the last piece stopped.
+    /// Whether the text continues the previous piece.
     pub continues: bool,
     /// Whether the line ends here. Otherwise its next piece has `continues` set.
     pub complete: bool,
 }
 
-/// Cuts a byte stream into lines of at most [`MAX_LINE`] bytes.
+/// Splits a byte stream into lines of at most [`MAX_LINE`] bytes.
 ///
-/// A longer line comes in pieces, none of which splits a code point. Lines end in `\n`
-/// or `\r\n`; a carriage return elsewhere stays in the text.
+/// A longer line is split into pieces, but never inside a code point. Lines end in `\n` or `\r\n`; other carriage
+/// returns are part of the text.
 ///
 /// ```
 /// let mut splitter = trace::LineSplitter::new();
@@ -37,12 +37,12 @@ pub struct LineSplitter {
 }
 
 impl LineSplitter {
-    /// Starts at the beginning of a line.
+    /// Returns a splitter at the start of a line.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next bytes and hands the lines they finish to `emit`.
+    /// Reads the next bytes and passes the lines that they complete to `emit`.
     pub fn feed(&mut self, mut bytes: &[u8], emit: &mut impl FnMut(Line<'_>)) {
         while let Some(end) = memchr(b'\n', bytes) {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
@@ -60,9 +60,9 @@ impl LineSplitter {
         self.buffer_part(bytes, emit);
     }
 
-    /// Hands out an unfinished line, because the stream is silent for a while.
+    /// Emits an unfinished line after a silence.
     ///
-    /// The beginning of a code point or of a line end stays back.
+    /// An incomplete code point or line end is held back.
     pub fn flush_idle(&mut self, emit: &mut impl FnMut(Line<'_>)) {
         let mut end = self.buffer.len() - incomplete_tail(&self.buffer);
         if self.buffer[..end].ends_with(b"\r") {
@@ -71,7 +71,7 @@ impl LineSplitter {
         self.emit_front(end, emit);
     }
 
-    /// Ends the stream: hands out an unfinished line.
+    /// Ends the stream and emits an unfinished line.
     pub fn finish(&mut self, emit: &mut impl FnMut(Line<'_>)) {
         if !self.buffer.is_empty() || self.continues {
             let buffer = std::mem::take(&mut self.buffer);
@@ -79,9 +79,9 @@ impl LineSplitter {
         }
     }
 
-    /// Buffers a part of a line and hands out whole pieces of it.
+    /// Buffers a part of a line and emits complete pieces of it.
     fn buffer_part(&mut self, mut part: &[u8], emit: &mut impl FnMut(Line<'_>)) {
-        // One byte more than a piece, so that "\r" and "\n" of one line end meet.
+        // One byte more than a piece, so that "\r" and "\n" of one line end are together.
         while self.buffer.len() + part.len() > MAX_LINE + 1 {
             let (head, tail) = part.split_at((MAX_LINE + 1).saturating_sub(self.buffer.len()));
             self.buffer.extend_from_slice(head);
@@ -104,9 +104,9 @@ fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Hands out text, in pieces if the replacement of invalid bytes made it too long.
+/// Emits text, in pieces if the replacement of invalid bytes made it too long.
 fn emit_line(bytes: &[u8], continues: &mut bool, complete: bool, emit: &mut impl FnMut(Line<'_>)) {
-    // Most lines are valid, which is quicker to see than where one is not.
+    // Most lines are valid, which is faster to check than to find an invalid byte.
     let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
     let mut rest = &*text;
     while rest.len() > MAX_LINE {
@@ -127,12 +127,12 @@ fn emit_line(bytes: &[u8], continues: &mut bool, complete: bool, emit: &mut impl
     *continues = !complete;
 }
 
-/// Returns how many bytes at the end are the beginning of a code point.
+/// Returns the number of bytes at the end that are an incomplete code point.
 fn incomplete_tail(bytes: &[u8]) -> usize {
     let Some(last) = bytes.utf8_chunks().last() else {
         return 0;
     };
-    // What is invalid at the very end and starts with a lead byte may still be completed.
+    // Invalid bytes at the very end that start with a lead byte may still be completed.
     match last.invalid() {
         invalid @ [0xC2..=0xF4, ..] => invalid.len(),
         _ => 0,

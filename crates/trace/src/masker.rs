@@ -1,4 +1,4 @@
-//! Masking of one stream in one pass.
+//! Masks one stream in one pass.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,19 +7,16 @@ use crate::automaton::ROOT;
 use crate::cover::{Cover, Source};
 use crate::rules::MaskSet;
 
-/// More regions than this are written before the input ends, so that memory does not
-/// grow with the input.
+/// The largest number of pending regions before they are written, so that memory does not grow with the input.
 const PENDING_REGIONS: usize = 64;
 
-/// Replaces secrets in a stream that comes in pieces.
+/// Replaces secrets in a stream that arrives in pieces.
 ///
-/// The output does not depend on how the stream is cut: every way of cutting gives
-/// the bytes that one piece would give. A byte that belongs to any occurrence of any
-/// secret is never written; occurrences that overlap become one `[MASKED]`.
+/// The output does not depend on how the stream is split. A byte of any occurrence of any secret is never written;
+/// overlapping occurrences become one `[MASKED]`.
 ///
-/// What is held back is the longest end of the text that can still become a secret,
-/// and nothing else: a prompt without a newline appears at once unless its last bytes
-/// begin a secret. So there is nothing to flush when a stream falls silent.
+/// Only the longest suffix of the text that can still become a secret is held back: a prompt without a newline
+/// appears at once unless its last bytes start a secret. So a silent stream needs no flush.
 ///
 /// One masker belongs to one stream. Maskers share their [`MaskSet`].
 ///
@@ -38,18 +35,18 @@ pub struct Masker {
     set: MaskSet,
     literal: u32,
     parameter: u32,
-    /// Where the token that is being hidden began.
+    /// The start of the token that is being masked.
     token_run: Option<u64>,
-    /// Where the parameter value that is being hidden began.
+    /// The start of the parameter value that is being masked.
     value_run: Option<u64>,
     position: u64,
-    /// The end of the text before `position` that the automaton's state stands for.
+    /// The text before `position` that the automaton's state represents.
     carry: Vec<u8>,
     cover: Cover,
 }
 
 impl Masker {
-    /// Starts at the beginning of a stream.
+    /// Returns a masker at the start of a stream.
     pub fn new(set: MaskSet) -> Self {
         Self {
             set,
@@ -63,7 +60,7 @@ impl Masker {
         }
     }
 
-    /// Takes the next piece of the stream and appends what is settled to `out`.
+    /// Reads the next piece of the stream and appends settled text to `out`.
     pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) {
         let set = self.set.clone();
         self.scan(&set, input, out);
@@ -72,10 +69,9 @@ impl Masker {
         self.keep(&set, input);
     }
 
-    /// Does what [`feed`](Self::feed) does, but copies only what it must.
+    /// As [`feed`](Self::feed), but copies only if necessary.
     ///
-    /// The settled text is a part of `input` if nothing in it is hidden, otherwise it is
-    /// in `buffer`, which must be empty.
+    /// The settled text is a part of `input` if nothing in it is masked; otherwise it is in `buffer`, which must be empty.
     pub(crate) fn pass<'a>(&mut self, input: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
         let set = self.set.clone();
         self.scan(&set, input, buffer);
@@ -94,7 +90,7 @@ impl Masker {
         text
     }
 
-    /// Finds what is to be hidden.
+    /// Finds the regions to mask.
     fn scan(&mut self, set: &MaskSet, input: &[u8], out: &mut Vec<u8>) {
         let mut at = 0;
         let mut next_look = 0;
@@ -119,7 +115,7 @@ impl Masker {
         }
     }
 
-    /// Ends the stream: writes what was held. The masker is then ready for another one.
+    /// Ends the stream and writes held text. The masker can then start another stream.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         let source = Source {
             carry: &self.carry,
@@ -132,17 +128,17 @@ impl Masker {
 
     /// Returns the text that is held back because it can still become a secret.
     ///
-    /// It is empty if the end of the text is hidden already.
+    /// It is empty if the end of the text is already masked.
     pub fn held(&self) -> &[u8] {
         &self.carry[self.carry.len() - self.cover.owed_before(self.position)..]
     }
 
-    /// Returns whether another masker could take the rest of the stream: no secret has begun.
+    /// Returns whether another masker could continue the stream: no secret has started.
     pub(crate) fn is_fresh(&self) -> bool {
         self.carry.is_empty() && self.token_run.is_none() && self.value_run.is_none()
     }
 
-    /// Hides one more secret from here on, also where its beginning is held back.
+    /// Masks another secret from here on, also where its start is held back.
     ///
     /// To add one secret to several maskers, extend the set once with
     /// [`MaskSet::with_secret`] and let each [`adopt`](Self::adopt) it.
@@ -150,10 +146,9 @@ impl Masker {
         self.adopt(self.set.with_secret(secret));
     }
 
-    /// Goes on with another set, usually one that grew from the present one.
+    /// Continues with another set, usually an extension of the present one.
     ///
-    /// Text that is held back is judged anew. A token or parameter value that is being
-    /// hidden stays so to its end.
+    /// Held text is checked again. A token or parameter value that is being masked is masked to its end.
     pub fn adopt(&mut self, set: MaskSet) {
         if !Arc::ptr_eq(set.parameters(), self.set.parameters()) {
             self.parameter = ROOT;
@@ -170,8 +165,7 @@ impl Masker {
         self.set = set;
     }
 
-    /// Returns where the longest live prefix of a pattern starts, if the input can be
-    /// skipped from there on.
+    /// Returns the start of the longest live prefix of a pattern, if the input from there on can be skipped.
     #[inline]
     fn prefix_start(&self, set: &MaskSet, at: usize) -> Option<usize> {
         if self.token_run.is_some() || self.value_run.is_some() {
@@ -200,7 +194,7 @@ impl Masker {
                 self.token_run.get_or_insert(end);
             }
         }
-        // All that can be found among the parameters is a marker.
+        // Only a marker can be found among the parameters.
         if set.parameters().found(self.parameter).is_some() {
             self.value_run.get_or_insert(end);
         }
@@ -238,7 +232,7 @@ impl Masker {
         set.literals().hold(self.literal) as usize
     }
 
-    /// Goes behind the input and keeps the text that the automaton's state stands for.
+    /// Skips to the end of the input and keeps the text that the automaton's state represents.
     fn keep(&mut self, set: &MaskSet, input: &[u8]) {
         self.position += input.len() as u64;
         let depth = set.literals().depth(self.literal) as usize;
@@ -268,7 +262,7 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'=' | b'-')
 }
 
-/// A parameter's value goes on to the next parameter, white space or control byte.
+/// A parameter value ends at the next parameter, white space or control byte.
 fn is_value_byte(byte: u8) -> bool {
     byte > b' ' && byte != 0x7f && !matches!(byte, b'&' | b'?')
 }

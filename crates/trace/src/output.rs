@@ -1,38 +1,36 @@
-//! Where the streams of a log meet: spool, limited view, sink.
+//! Joins the streams of a log: spool, limited view, sink.
 
 use std::sync::Arc;
 
 use crate::limit::{Limiter, OutputLimit};
-use crate::sink::TraceSink;
 use crate::spool::{Digest, Digester, SpoolError};
 use crate::spool_writer::SpoolWriter;
 use executor_core::TraceStream;
 
-/// What the spool keeps of a log that passes its limit.
+/// The part of a log beyond its limit that the spool keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Keep {
-    /// All of it.
+    /// The whole log.
     #[default]
     Everything,
-    /// What the limit lets through, with the notice: what a GitLab is sent.
+    /// The part within the limit, with the notice, as sent to a GitLab.
     View,
 }
 
-/// What became of a log.
+/// The result of a log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TraceSummary {
-    /// Length of the kept log in bytes. It counts up to the spool's failure, if it
-    /// failed, and the whole log if there was none.
+    /// The length of the kept log in bytes: up to a failure of the spool, or the whole log without a spool.
     pub bytes: u64,
     /// CRC-32 (IEEE) of these bytes.
     pub crc32: u32,
-    /// Length and checksum of the view that the limit leaves, with its notice.
+    /// Length and checksum of the part within the limit, with its notice.
     pub view: Digest,
-    /// Whether the limit left something out.
+    /// Whether the limit cut the log.
     pub truncated: bool,
-    /// Why the log was not kept to its end.
+    /// The error that ended the spool.
     pub spool_error: Option<Arc<SpoolError>>,
 }
 
@@ -43,10 +41,10 @@ pub(crate) struct Output {
     pub(crate) sink: Box<dyn TraceSink>,
     pub(crate) sink_limiter: Limiter,
     pub(crate) view_limiter: Limiter,
-    /// The log's digest where there is no spool to compute it.
+    /// The log's digest, without a spool to compute it.
     kept: Digester,
     view: Digester,
-    /// Last byte shown in the view and to the sink.
+    /// The last byte of the view and the sink.
     view_end: u8,
     sink_end: u8,
 }
@@ -67,7 +65,7 @@ impl Output {
         }
     }
 
-    /// Takes the masked text of a stream, and the same as it stands in the log.
+    /// Writes a stream's masked text, given as such and as it is in the log.
     pub(crate) fn take(
         &mut self,
         stream: TraceStream,
@@ -97,13 +95,13 @@ impl Output {
         }
     }
 
-    /// Waits until all that was taken is in the file.
+    /// Waits until all text is in the file.
     pub(crate) fn settle(&mut self) {
         let settled = self.spool.as_mut().map(SpoolWriter::settle);
         self.note(settled.unwrap_or(Ok(())));
     }
 
-    /// Closes the spool and sums up.
+    /// Closes the spool and returns the summary.
     pub(crate) fn finish(&mut self) -> TraceSummary {
         let closed = self.spool.as_mut().map(SpoolWriter::close);
         self.note(closed.unwrap_or(Ok(())));
@@ -145,7 +143,7 @@ impl Output {
         self.note(appended);
     }
 
-    /// Reports that the spool cannot go on; nothing is stored after that.
+    /// Reports that the spool failed; nothing is stored afterwards.
     fn note(&mut self, result: Result<(), SpoolError>) {
         if let Err(error) = result {
             self.sink.spool_failed(&error);
@@ -154,7 +152,7 @@ impl Output {
     }
 }
 
-/// Puts a line on its own line, after text that ended in `last`.
+/// Puts a line on a line of its own, after text that ended in `last`.
 fn own_line(last: u8, line: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(line.len() + 1);
     if last != b'\n' {
@@ -216,4 +214,37 @@ mod tests {
         assert!(summary.spool_error.is_some());
         assert_eq!(summary.bytes, 0);
     }
+}
+
+/// Receives a job's masked log while the job runs, for a terminal or an event stream.
+///
+/// The thread that writes the text calls it; calls never overlap. A sink must not call the
+/// [`TracePipeline`](crate::TracePipeline), and while it blocks, the job's output blocks.
+pub trait TraceSink: Send {
+    /// Receives masked text without stamps, up to the output limit.
+    ///
+    /// Pieces of one stream are in order. A piece may start and end inside a line.
+    fn write(&mut self, stream: TraceStream, text: &[u8]);
+
+    /// Receives, once, the error of a failed spool. The job continues.
+    fn spool_failed(&mut self, error: &SpoolError);
+}
+
+/// A sink that ignores the log.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NullSink;
+
+impl TraceSink for NullSink {
+    fn write(&mut self, _stream: TraceStream, _text: &[u8]) {}
+
+    fn spool_failed(&mut self, _error: &SpoolError) {}
+}
+
+/// The end of a kept log at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogEnd {
+    /// The length of the log in bytes.
+    pub bytes: u64,
+    /// The streams whose last line is incomplete: its newline is not their own.
+    pub open: Vec<TraceStream>,
 }

@@ -1,4 +1,4 @@
-//! The way of a job's output: masked, stamped, kept, shown.
+//! The path of a job's output: mask, stamp, keep, show.
 
 mod builder;
 
@@ -6,42 +6,41 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::clock::Clock;
-use crate::log_end::LogEnd;
 use crate::masker::Masker;
+use crate::output::LogEnd;
 use crate::output::{Output, TraceSummary};
 use crate::rules::MaskSet;
 use crate::section::{SectionId, SectionLook, SectionName, SectionTracker};
 use crate::spool::SpoolError;
 use crate::spool_writer::SpoolWriter;
+use crate::stamp::Clock;
 use crate::stamp::Stamper;
 use executor_core::TraceStream;
 
 pub use builder::TraceBuilder;
 
-/// Larger writes are taken in pieces, so that the buffers stay small.
+/// Larger writes are split, so that the buffers stay small.
 const PIECE: usize = 64 * 1024;
 
-/// How the kept log looks.
+/// The format of the kept log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogFormat {
-    /// Each line with its time and stream, see [`Stamper`].
+    /// Each line with its time and stream; see [`Stamper`].
     #[default]
     Stamped,
-    /// The text alone.
+    /// Only the text.
     Plain,
 }
 
-/// The log of one job. Clones share it, threads may write at the same time.
+/// The log of one job. Clones share it, and threads may write at the same time.
 ///
-/// Each stream is masked first. The sink gets the masked text; the spool gets it in
-/// the chosen [`LogFormat`]. Both are subject to the output limit, the spool only if
-/// [`Keep::View`](crate::Keep::View) says so. The order within a stream is kept. Nothing here fails: a
-/// spool that cannot go on is reported once, and the job's output is still drained.
+/// Each stream is masked first. The sink gets the masked text; the spool gets it in the chosen [`LogFormat`]. The
+/// output limit applies to the sink, and to the spool only with [`Keep::View`](crate::Keep::View). The order within a
+/// stream is preserved. Nothing here fails: the failure of a spool is reported once, and the job's output is still read.
 ///
-/// Memory does not grow with the log. Output that comes fast is written into the spool
-/// by a thread of the log's own, which is at most some 100 KiB behind and ends with it.
+/// Memory does not grow with the log. A thread of the log writes fast output into the spool; it is at most some
+/// 100 KiB behind and ends with the log.
 #[derive(Clone)]
 pub struct TracePipeline {
     shared: Arc<Shared>,
@@ -50,7 +49,7 @@ pub struct TracePipeline {
 struct Shared {
     format: LogFormat,
     clock: Arc<dyn Clock>,
-    /// The streams that begin in the middle of a line.
+    /// The streams that start in the middle of a line.
     open: Vec<TraceStream>,
     lanes: Mutex<Lanes>,
     sections: Mutex<SectionTracker>,
@@ -64,14 +63,14 @@ struct Lanes {
     summary: Option<TraceSummary>,
 }
 
-/// One stream's own part of the way.
+/// The state of one stream.
 struct Lane {
     masker: Masker,
     buffer: Vec<u8>,
     onward: Onward,
 }
 
-/// What follows the masker.
+/// The stages after the masker.
 struct Onward {
     stream: TraceStream,
     stamper: Option<Stamper>,
@@ -82,12 +81,12 @@ struct Onward {
 }
 
 impl TracePipeline {
-    /// Sets up a log.
+    /// Returns a builder.
     pub fn builder() -> TraceBuilder {
         TraceBuilder::new()
     }
 
-    /// Takes output of a stream. After [`finish`](Self::finish) it is dropped.
+    /// Writes output of a stream. After [`finish`](Self::finish) it is dropped.
     pub fn write(&self, stream: TraceStream, bytes: &[u8]) {
         let Some(lane) = self.shared.lane(stream) else {
             return;
@@ -108,12 +107,12 @@ impl TracePipeline {
         }
     }
 
-    /// Hides one more secret, in all streams, from here on.
+    /// Masks another secret in all streams from here on.
     pub fn add_mask(&self, secret: impl AsRef<[u8]>) {
         self.add_masks([secret]);
     }
 
-    /// Hides more secrets, in all streams, from here on. Ten thousand cost little more than one.
+    /// Masks more secrets in all streams from here on. Ten thousand cost little more than one.
     pub fn add_masks<S: AsRef<[u8]>>(&self, secrets: impl IntoIterator<Item = S>) {
         let mut lanes = self.shared.lanes.lock();
         lanes.masks = lanes.masks.with_secrets(secrets);
@@ -122,9 +121,9 @@ impl TracePipeline {
         }
     }
 
-    /// Returns `text` as the log would show it: with what is hidden by now left out.
+    /// Returns `text` with all current secrets masked.
     ///
-    /// Whoever shows text of the job elsewhere hides there what the log hides.
+    /// Programs that show text of the job elsewhere mask it in the same way.
     pub fn masked(&self, text: &str) -> String {
         let mut masker = Masker::new(self.shared.lanes.lock().masks.clone());
         let mut out = Vec::with_capacity(text.len());
@@ -133,10 +132,10 @@ impl TracePipeline {
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    /// Writes unfinished lines into the kept log, because the job is silent for a while.
+    /// Writes unfinished lines into the kept log after a silence.
     ///
-    /// What can still become a secret stays back. All else is in the file when this
-    /// returns. The sink needs no flush, it has the text already.
+    /// Text that can still become a secret is held back. All other text is in the file when this returns. The sink
+    /// already has the text.
     pub fn flush_idle(&self) {
         for lane in self.shared.all_lanes() {
             let onward = &mut lane.lock().onward;
@@ -148,7 +147,7 @@ impl TracePipeline {
         self.shared.output.lock().settle();
     }
 
-    /// Opens a section of the runner's stream; it ends when the guard is dropped.
+    /// Opens a section of the runner's stream, which ends when the guard is dropped.
     pub fn section(&self, name: &str, look: SectionLook, header: &str) -> SectionGuard {
         let now = self.shared.clock.now();
         let mut sections = self.shared.sections.lock();
@@ -162,8 +161,8 @@ impl TracePipeline {
 
     /// Opens the kept log for reading.
     ///
-    /// Returns `None` if there is no spool. What was written a moment ago may not be in
-    /// the file yet, see [`SpoolReader::available`](crate::SpoolReader::available).
+    /// Returns `None` without a spool. Text written just now may not be in the file yet; see
+    /// [`SpoolReader::available`](crate::SpoolReader::available).
     ///
     /// # Errors
     ///
@@ -173,12 +172,12 @@ impl TracePipeline {
         output.spool.as_ref().map(SpoolWriter::reader)
     }
 
-    /// Returns the end of the kept log if another process can go on with it there.
+    /// Returns the end of the kept log if another process can continue it there.
     ///
-    /// `None` while a part of what was written waits, for the end of its line or because it may become a
-    /// secret, and where there is no log.
+    /// Returns `None` while some text is pending, for the end of its line or because it may become a secret, and without a
+    /// spool.
     pub fn settled(&self) -> Option<LogEnd> {
-        // Locked in the order in which `finish` does it.
+        // Locked in the same order as in `finish`.
         let lanes = self.shared.lanes.lock();
         let lanes: Vec<_> = lanes
             .by_stream
@@ -201,7 +200,7 @@ impl TracePipeline {
         let bytes = spool.digest().bytes;
         let is_open = |lane: &Lane| lane.onward.stamper.as_ref().is_some_and(Stamper::is_open);
         let open = lanes.iter().filter(|lane| is_open(lane));
-        // Nobody wrote to them yet.
+        // Streams without output so far.
         let known: Vec<_> = lanes.iter().map(|lane| lane.onward.stream).collect();
         let still = self.shared.open.iter().filter(|it| !known.contains(it));
         Some(LogEnd {
@@ -213,11 +212,11 @@ impl TracePipeline {
         })
     }
 
-    /// Returns how long the kept log is, and whose last line goes on there, read as one.
+    /// Returns the length of the kept log and the streams whose last line is incomplete there, as one consistent state.
     ///
-    /// All that counts is in the file when this returns. Without a spool the log has no length.
+    /// All of it is in the file when this returns. Without a spool the length is zero.
     pub fn end(&self) -> LogEnd {
-        // Locked in the order in which `finish` does it.
+        // Locked in the same order as in `finish`.
         let lanes = self.shared.lanes.lock();
         let lanes: Vec<_> = lanes
             .by_stream
@@ -240,8 +239,7 @@ impl TracePipeline {
         }
     }
 
-    /// Ends the log: closes open sections, writes what was held. Again, it only returns
-    /// the summary.
+    /// Ends the log: closes open sections and writes held text. Further calls only return the summary.
     pub fn finish(&self) -> TraceSummary {
         let closing = self.shared.sections.lock().end_all(self.shared.clock.now());
         self.write(TraceStream::SYSTEM, closing.as_bytes());
@@ -268,7 +266,7 @@ impl fmt::Debug for TracePipeline {
 }
 
 impl Shared {
-    /// Returns the lane of a stream, a new one for a new stream, none at the end.
+    /// Returns the lane of a stream, created if necessary; `None` after the end.
     fn lane(&self, stream: TraceStream) -> Option<Arc<Mutex<Lane>>> {
         let mut lanes = self.lanes.lock();
         if lanes.summary.is_some() {
@@ -310,7 +308,7 @@ impl Shared {
             .collect()
     }
 
-    /// Stamps masked text, then hands both to the output.
+    /// Stamps masked text, and passes both forms to the output.
     fn pass_on(&self, onward: &mut Onward, text: &[u8]) {
         let Onward {
             stream,
@@ -349,7 +347,7 @@ impl Shared {
         onward.finished = true;
     }
 
-    /// Returns what stamps the limit's notice.
+    /// Returns the function that stamps the limit's notice.
     fn notice_stamp(&self) -> impl Fn(&str) -> Vec<u8> {
         move |line| match self.format {
             LogFormat::Plain => line.as_bytes().to_vec(),
@@ -363,9 +361,9 @@ impl Shared {
     }
 }
 
-/// Keeps a section of a log open.
+/// An open section of a log.
 ///
-/// Dropping it ends the section and those left open inside it.
+/// Dropping it ends the section and all open sections inside it.
 #[derive(Debug)]
 #[must_use = "the section ends when the guard is dropped"]
 pub struct SectionGuard {

@@ -1,17 +1,17 @@
-//! The quick look that skips text in which no pattern begins.
+//! A fast filter that skips text without patterns.
 
-/// Bytes of one block; shorter only if a pattern is shorter.
+/// The size of a block; smaller only if a pattern is.
 const BLOCK: usize = 3;
-/// Bytes that one look at a block loads.
+/// The number of bytes loaded for one block.
 const LOAD: usize = 4;
-/// Blocks looked at in one go.
+/// The number of blocks checked in one iteration.
 const LOOKS: usize = 8;
-/// Blocks further apart gain nothing and fill the table.
+/// The largest distance of blocks; larger ones gain nothing and fill the table.
 const MAX_STRIDE: usize = 8;
-/// Number of different block hashes.
+/// The number of different block hashes.
 const SLOTS: usize = 1 << 16;
 
-/// Whether a pattern is met in any case of its letters.
+/// Whether a pattern matches in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Case {
     Exact,
@@ -20,18 +20,16 @@ pub(crate) enum Case {
 
 /// A sieve over blocks at fixed distances.
 ///
-/// With patterns of at least `m` bytes and blocks of `b`, one of any `m - b + 1`
-/// neighbouring blocks of an occurrence lies at a multiple of that distance, within
-/// the first `m` bytes. So only every such block is looked up in a table of the
-/// blocks that patterns begin with. The looks do not depend on one another, which
-/// makes this several times faster than walking the automaton. The table also knows at
-/// which places in a pattern a block occurs, so a hit is compared with its neighbours
-/// and most hits by chance are found out.
+/// With patterns of at least `m` bytes and blocks of `b`, one of any `m - b + 1` neighbouring blocks of an occurrence is
+/// at a multiple of that distance, within the first `m` bytes. So only every such block is looked up in a table of the
+/// blocks at the start of patterns. The lookups are independent of one another, which makes this several times faster
+/// than the automaton. The table also has the positions of a block in patterns, so a hit is compared with its neighbours,
+/// which rejects most accidental hits.
 pub(crate) struct Prefilter {
     stride: usize,
-    /// Spreads the bytes of a block over the table; the bytes behind it fall out.
+    /// Spreads the bytes of a block over the table and drops the bytes after it.
     multiplier: u32,
-    /// Bit `n` says that the block occurs `n` bytes behind the start of a pattern.
+    /// Bit `n` means that the block occurs `n` bytes after the start of a pattern.
     places: Box<[u8; SLOTS]>,
 }
 
@@ -78,29 +76,28 @@ impl Prefilter {
         (u32::from_le_bytes(load).wrapping_mul(self.multiplier) >> 16) as usize
     }
 
-    /// Returns where in a pattern the block at `at` can stand, no bit for nowhere.
+    /// Returns the positions in a pattern that the block at `at` can have, as bits.
     #[inline]
     fn places(&self, text: &[u8], at: usize) -> u8 {
-        // One load of four bytes; byte by byte it takes four.
+        // One load of four bytes instead of four loads.
         let load = text[at..].first_chunk().expect("the caller looked");
         self.places[self.slot(*load)]
     }
 
-    /// Returns how many places from a candidate on the next look can start.
+    /// Returns the distance from a candidate to the next possible one.
     pub(crate) fn stride(&self) -> usize {
         self.stride
     }
 
-    /// Returns the memory that the sieve has taken, in bytes.
+    /// Returns the memory use of the sieve in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.places)
     }
 
-    /// Returns a place at or after `from` before which no pattern begins.
+    /// Returns a position at or after `from` before which no pattern starts.
     ///
-    /// All of the text behind `from` must be here; the last few bytes are always left
-    /// to the automaton.
+    /// All text after `from` must be available; the last few bytes are always left to the automaton.
     pub(crate) fn candidate(&self, text: &[u8], from: usize) -> usize {
         // The distance is a constant in each loop, so that the compiler can unroll it.
         match self.stride {
@@ -142,8 +139,7 @@ impl Prefilter {
         at + 1 - STRIDE
     }
 
-    /// Returns the first place from `from` on at which a pattern can begin whose block
-    /// lies at `at`.
+    /// Returns the first position from `from` on at which a pattern with its block at `at` can start.
     #[inline(never)]
     fn confirm(&self, text: &[u8], at: usize, from: usize) -> Option<usize> {
         let places = self.places(text, at);
@@ -154,11 +150,11 @@ impl Prefilter {
         starts.find(|start| *start >= from && self.is_possible(text, *start))
     }
 
-    /// Compares all blocks that a pattern beginning at `start` would begin with.
+    /// Compares all blocks of a pattern that starts at `start`.
     fn is_possible(&self, text: &[u8], start: usize) -> bool {
         (0..self.stride).all(|place| {
             let at = start + place;
-            // The end of the text decides nothing.
+            // Blocks beyond the end of the text do not count.
             at + LOAD > text.len() || self.places(text, at) & (1 << place) != 0
         })
     }

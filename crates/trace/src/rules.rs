@@ -1,4 +1,4 @@
-//! What to hide, and the compiled form that maskers share.
+//! The secrets to mask, and the compiled form that maskers share.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -26,7 +26,7 @@ pub const DEFAULT_TOKEN_PREFIXES: [&str; 14] = [
     "gltok-",
 ];
 
-/// The URL query parameters whose values are hidden, in any case of their letters.
+/// The URL query parameters whose values are masked, in any case.
 pub const SECRET_PARAMETERS: [&str; 6] = [
     "private_token",
     "authenticity_token",
@@ -36,32 +36,30 @@ pub const SECRET_PARAMETERS: [&str; 6] = [
     "x-amz-security-token",
 ];
 
-/// Which forms of a secret are hidden besides its exact bytes.
+/// The forms of a secret that are masked besides its exact bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Variants {
-    /// Its base64, URL-encoded, JSON-escaped, shell-quoted forms and its single lines.
+    /// Its base64, URL-encoded, JSON-escaped and shell-quoted forms, and its single lines.
     ///
-    /// Left out is what would hide ordinary text: parts of base64 text under 4 characters,
-    /// lines under 5 bytes, lines that many secrets have, such as those that begin and
-    /// end a PEM file. Left out is also what would take too much memory: the encoded
-    /// forms of secrets over 8 KiB, and all that goes beyond 512 KiB of encoded forms in
-    /// sum, the unlikely forms of long secrets first.
+    /// Excluded are forms that would mask ordinary text: parts of base64 text under 4 characters, lines under 5 bytes, and
+    /// lines that many secrets have, such as the first and last line of a PEM file. Also excluded are forms that would take
+    /// too much memory: the encoded forms of secrets over 8 KiB, and all beyond 512 KiB of encoded forms in total, unlikely
+    /// forms of long secrets first.
     #[default]
     Derived,
-    /// Nothing but the exact bytes.
+    /// Only the exact bytes.
     ExactOnly,
 }
 
-/// Collects what a job's log must not show.
+/// Collects the secrets of a job's log.
 ///
-/// Secrets are trimmed of surrounding white space; an empty one is ignored. Nothing
-/// bounds the number or length of secrets or token prefixes; none is ever left out.
+/// Secrets are trimmed of surrounding white space; empty ones are ignored. The number and length of secrets and token
+/// prefixes are unlimited; none is ever ignored.
 ///
-/// The compiled set takes about 11 bytes of memory for each byte of a secret, 10 for each
-/// byte of a derived form, up to 60 more for each secret and form, and 80 KiB besides.
-/// So 200 passwords make about 1 MiB, and a file of 1 MiB makes 11 MiB, 21 MiB if it has
-/// lines.
+/// The compiled set takes about 11 bytes of memory for each byte of a secret, 10 for each byte of a derived form, up to
+/// 60 more for each secret and form, and another 80 KiB. So 200 passwords take about 1 MiB, and a file of 1 MiB takes
+/// 11 MiB, or 21 MiB if it has lines.
 ///
 /// ```
 /// use trace::{MaskRules, Variants};
@@ -76,14 +74,14 @@ pub enum Variants {
 /// ```
 #[derive(Clone)]
 pub struct MaskRules {
-    /// Shared by the sets that grow from one another.
+    /// Shared by sets that extend one another.
     secrets: BTreeSet<Arc<[u8]>>,
     token_prefixes: BTreeSet<Vec<u8>>,
     variants: Variants,
 }
 
 impl MaskRules {
-    /// Starts with no secret, GitLab's token prefixes and derived variants.
+    /// Returns rules without secrets, with GitLab's token prefixes and derived variants.
     pub fn new() -> Self {
         let prefixes = DEFAULT_TOKEN_PREFIXES.iter();
         Self {
@@ -107,7 +105,7 @@ impl MaskRules {
         secrets.into_iter().fold(self, Self::secret)
     }
 
-    /// Hides the token characters, `[0-9A-Za-z._=-]`, that follow `prefix`.
+    /// Masks the token characters, `[0-9A-Za-z._=-]`, after `prefix`.
     pub fn token_prefix(mut self, prefix: impl AsRef<[u8]>) -> Self {
         let prefix = prefix.as_ref().trim_ascii();
         if !prefix.is_empty() {
@@ -116,19 +114,19 @@ impl MaskRules {
         self
     }
 
-    /// Forgets all token prefixes, the default ones too.
+    /// Removes all token prefixes, also the default ones.
     pub fn without_token_prefixes(mut self) -> Self {
         self.token_prefixes.clear();
         self
     }
 
-    /// Chooses the variants, [`Variants::Derived`] by default.
+    /// Sets the variants; the default is [`Variants::Derived`].
     pub fn variants(mut self, variants: Variants) -> Self {
         self.variants = variants;
         self
     }
 
-    /// Builds the automaton; linear in the length of all that is hidden.
+    /// Builds the automaton; linear in the total length of all patterns.
     pub fn compile(self) -> MaskSet {
         let parameters = Arc::new(Automaton::new(parameter_patterns()));
         MaskSet::build(self, parameters)
@@ -193,15 +191,14 @@ struct Shared {
 }
 
 impl MaskSet {
-    /// Returns a set that hides `secret` too.
+    /// Returns a set that also masks `secret`.
     ///
-    /// It is the same set if the secret is empty or known. Otherwise the automaton is
-    /// built anew.
+    /// It is the same set if the secret is empty or known. Otherwise the automaton is built again.
     pub fn with_secret(&self, secret: impl AsRef<[u8]>) -> Self {
         self.with_secrets([secret])
     }
 
-    /// Returns a set that hides all these secrets too, for one building of the automaton.
+    /// Returns a set that also masks all these secrets, and builds the automaton once.
     ///
     /// It is the same set if each of them is empty or known.
     pub fn with_secrets<S: AsRef<[u8]>>(&self, secrets: impl IntoIterator<Item = S>) -> Self {

@@ -1,41 +1,40 @@
-//! Section markers found in a byte stream.
+//! Finds section markers in a byte stream.
 
 use memchr::memmem;
 
-/// What every marker begins with.
+/// The start of every marker.
 const BEGIN: &[u8] = b"section_";
 const HIDE_LINE: &[u8] = b"\x1b[0K";
-/// A longer text is no marker.
+/// The longest marker; longer text is not a marker.
 const MAX_MARKER: usize = 1024;
 
-/// A part of a log, as a [`SectionScanner`] sees it.
+/// A part of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SectionEvent<'a> {
     /// Anything that is not a marker.
     Text(&'a [u8]),
-    /// A section begins.
+    /// A section starts.
     Start {
-        /// When, in seconds since the epoch.
+        /// The time in seconds since the epoch.
         at: u64,
-        /// Its name.
+        /// The name.
         name: &'a str,
-        /// What stands between the brackets, empty without them.
+        /// The text between the brackets, empty without them.
         options: &'a str,
     },
     /// A section ends.
     End {
-        /// When, in seconds since the epoch.
+        /// The time in seconds since the epoch.
         at: u64,
-        /// Its name.
+        /// The name.
         name: &'a str,
     },
 }
 
-/// Finds section markers in a log, for those who render it.
+/// Finds section markers in a log, for programs that render it.
 ///
-/// A job can print markers too, also unbalanced ones: they fold the text, they never
-/// steer anything. What looks like a marker and is none comes as text. The clear-line
-/// code after a marker belongs to it.
+/// A job can print markers too, also unbalanced ones: they fold the text, and have no other effect. Invalid markers are
+/// text. The clear-line code after a marker belongs to it.
 ///
 /// ```
 /// use trace::{SectionEvent, SectionScanner};
@@ -64,14 +63,14 @@ enum Parsed<'a> {
 }
 
 impl SectionScanner {
-    /// Starts at the beginning of a log.
+    /// Returns a scanner at the start of a log.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next bytes; text and markers go to `emit` in order.
+    /// Reads the next bytes; text and markers go to `emit` in order.
     ///
-    /// The beginning of a possible marker, at most 1 KiB, waits for more bytes.
+    /// The start of a possible marker, at most 1 KiB, is held until more bytes arrive.
     pub fn feed(&mut self, bytes: &[u8], emit: &mut impl FnMut(SectionEvent<'_>)) {
         if self.held.is_empty() {
             let used = scan(bytes, emit);
@@ -83,7 +82,7 @@ impl SectionScanner {
         }
     }
 
-    /// Hands out what waits, as text.
+    /// Emits held bytes as text.
     pub fn finish(&mut self, emit: &mut impl FnMut(SectionEvent<'_>)) {
         // A marker at the very end needs no clear-line code.
         let held = std::mem::take(&mut self.held);
@@ -96,14 +95,14 @@ impl SectionScanner {
     }
 }
 
-/// Whether more bytes may come.
+/// Whether more bytes may follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     OfPiece,
     OfLog,
 }
 
-/// Hands out all that is certain and returns its length.
+/// Emits all certain parts and returns their length.
 fn scan(bytes: &[u8], emit: &mut impl FnMut(SectionEvent<'_>)) -> usize {
     let finder = memmem::Finder::new(BEGIN);
     let mut text = 0;
@@ -140,7 +139,7 @@ fn emit_text(text: &[u8], emit: &mut impl FnMut(SectionEvent<'_>)) {
     }
 }
 
-/// Reads a marker at the beginning of `bytes`.
+/// Reads a marker at the start of `bytes`.
 fn parse(bytes: &[u8], end: End) -> Parsed<'_> {
     let window = &bytes[..bytes.len().min(MAX_MARKER)];
     let Some(line_end) = window.iter().position(|byte| matches!(byte, b'\r' | b'\n')) else {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-/// Ends a marker line without showing it: back to the first column, clear the line.
+/// Hides a marker line: moves to the first column and clears the line.
 const HIDE_LINE: &str = "\r\x1b[0K";
 /// Longer names are cut.
 const MAX_NAME: usize = 128;
@@ -22,10 +22,10 @@ pub enum SectionMarks {
 pub struct SectionName(String);
 
 impl SectionName {
-    /// Makes a name out of any text.
+    /// Returns a name from any text.
     ///
-    /// What a name cannot hold becomes `_`, so that no text can forge a marker; an empty
-    /// text becomes `section`; a text longer than 128 characters is cut.
+    /// Invalid characters become `_`, so that no text can forge a marker; an empty text becomes `section`; a text longer
+    /// than 128 characters is cut.
     pub fn new(text: &str) -> Self {
         let allowed = |character: char| {
             character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '-')
@@ -47,7 +47,7 @@ impl SectionName {
     }
 }
 
-/// How a reader first sees a section.
+/// The initial state of a section in a viewer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SectionLook {
@@ -83,7 +83,7 @@ pub struct SectionTracker {
 pub struct SectionId(u64);
 
 impl SectionTracker {
-    /// Starts with no section open.
+    /// Returns a tracker without open sections.
     pub fn new(marks: SectionMarks) -> Self {
         Self {
             marks,
@@ -91,7 +91,7 @@ impl SectionTracker {
         }
     }
 
-    /// Opens a section inside the ones that are open, and returns what to write.
+    /// Opens a section inside the open ones, and returns its text.
     ///
     /// The text ends with a newline unless markers are omitted and `header` is empty.
     pub fn start(
@@ -121,15 +121,15 @@ impl SectionTracker {
         (SectionId(id), text)
     }
 
-    /// Closes a section and those left open inside it, and returns what to write.
+    /// Closes a section and the open ones inside it, and returns their text.
     ///
-    /// Closing it again writes nothing.
+    /// Closing it again returns nothing.
     pub fn end(&mut self, now: SystemTime, section: SectionId) -> String {
         let place = self.open.iter().position(|(id, _)| *id == section.0);
         place.map_or_else(String::new, |place| self.close_from(now, place))
     }
 
-    /// Closes all open sections, the innermost first, and returns what to write.
+    /// Closes all open sections, the innermost first, and returns their text.
     pub fn end_all(&mut self, now: SystemTime) -> String {
         self.close_from(now, 0)
     }

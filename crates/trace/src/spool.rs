@@ -1,4 +1,4 @@
-//! The file that keeps a job's whole log.
+//! The file with a job's complete log.
 
 use fail_point::fail_point;
 use std::fmt;
@@ -18,7 +18,7 @@ pub struct Digest {
 }
 
 impl fmt::Display for Digest {
-    /// Writes the checksum as the GitLab API takes it, `crc32:0a1b2c3d`.
+    /// Returns the checksum in the format of the GitLab API, `crc32:0a1b2c3d`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "crc32:{:08x}", self.crc32)
     }
@@ -45,16 +45,16 @@ impl Digester {
     }
 }
 
-/// Why the spool cannot go on.
+/// The error of a spool.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpoolError {
-    /// The file cannot be made, for example because it exists or its folder does not.
+    /// The file cannot be created, for example because it exists or its directory does not.
     #[error("create log spool {}", path.display())]
     Create {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file system has no space left for the log.
@@ -62,7 +62,7 @@ pub enum SpoolError {
     Full {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Writing failed for another reason.
@@ -70,23 +70,23 @@ pub enum SpoolError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The log so far cannot be read.
+    /// The log cannot be read.
     #[error("read log spool {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 /// An append-only file with the log of one job.
 ///
-/// Only its owner may read it. It can be read while it is written, through
-/// [`reader`](Self::reader). It uses constant memory and does not buffer.
+/// Only its owner may read it. It can be read while it is written, through [`reader`](Self::reader). It uses
+/// constant memory and does not buffer.
 #[derive(Debug)]
 pub struct Spool {
     path: PathBuf,
@@ -96,11 +96,11 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Makes the file, with mode 0600 where there are modes.
+    /// Creates the file, with mode 0600 where the platform has modes.
     ///
     /// # Errors
     ///
-    /// [`SpoolError::Create`] if the file exists already or cannot be made.
+    /// [`SpoolError::Create`] if the file exists or cannot be created.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, SpoolError> {
         let path = path.into();
         let mut options = OpenOptions::new();
@@ -118,13 +118,13 @@ impl Spool {
         }
     }
 
-    /// Makes the file, with the first `bytes` of the log in `earlier`, to go on with that.
+    /// Creates the file with the first `bytes` of the log in `earlier`, to continue that log.
     ///
     /// # Errors
     ///
-    /// As [`create`](Self::create) and [`append`](Self::append), and [`SpoolError::Read`] if the earlier log
-    /// cannot be read or is shorter. There is no file then.
-    pub fn going_on(
+    /// As [`create`](Self::create) and [`append`](Self::append), and [`SpoolError::Read`] if the earlier log cannot be read
+    /// or is shorter. The file is then removed.
+    pub fn resume(
         path: impl Into<PathBuf>,
         earlier: &Path,
         bytes: u64,
@@ -132,7 +132,7 @@ impl Spool {
         let mut spool = Self::create(path)?;
         let copied = spool.copy(earlier, bytes);
         if copied.is_err() {
-            // The error that made it useless is the one to tell.
+            // The first error is the one to report.
             let _ = std::fs::remove_file(&spool.path);
         }
         copied.map(|()| spool)
@@ -164,8 +164,7 @@ impl Spool {
     ///
     /// # Errors
     ///
-    /// [`SpoolError::Full`] or [`SpoolError::Write`]. The part of `bytes` that came into
-    /// the file before the error counts as written.
+    /// [`SpoolError::Full`] or [`SpoolError::Write`]. Bytes written before the error count.
     pub fn append(&mut self, mut bytes: &[u8]) -> Result<(), SpoolError> {
         while !bytes.is_empty() {
             match fail_point!("trace::spool::append", self.file.write(bytes)) {
@@ -182,12 +181,12 @@ impl Spool {
         Ok(())
     }
 
-    /// Returns length and checksum of what is in the file.
+    /// Returns length and checksum of the file.
     pub fn digest(&self) -> Digest {
         self.digester.digest()
     }
 
-    /// Returns where the file is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -196,8 +195,7 @@ impl Spool {
     ///
     /// # Errors
     ///
-    /// [`SpoolError::Read`] if the file cannot be opened, for example because somebody
-    /// removed it.
+    /// [`SpoolError::Read`] if the file cannot be opened, for example because it was removed.
     pub fn reader(&self) -> Result<SpoolReader, SpoolError> {
         match File::open(&self.path) {
             Ok(file) => Ok(SpoolReader {
@@ -212,7 +210,7 @@ impl Spool {
         }
     }
 
-    /// Makes a spool that takes nothing.
+    /// Returns a spool that accepts nothing.
     #[cfg(all(test, target_os = "linux"))]
     pub(crate) fn on_full_disk() -> Self {
         let path = PathBuf::from("/dev/full");
@@ -245,13 +243,12 @@ pub struct SpoolReader {
 }
 
 impl SpoolReader {
-    /// Returns how many bytes can be read by now.
+    /// Returns the number of bytes that can be read now.
     pub fn available(&self) -> u64 {
         self.written.load(Ordering::Acquire)
     }
 
-    /// Reads from `offset` on into `buffer` and returns how many bytes came; 0 means that
-    /// there is no more yet.
+    /// Reads from `offset` on into `buffer` and returns the number of bytes; 0 means that there are no more yet.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The way into the spool, past a thread for output that comes fast.
+//! Writes the spool, with a thread for fast output.
 
 use parking_lot::{Condvar, Mutex};
 use std::mem;
@@ -7,24 +7,21 @@ use std::thread::{self, JoinHandle};
 
 use crate::spool::{Digest, Spool, SpoolError, SpoolReader};
 
-/// A piece of this size is worth waking a thread for.
+/// The smallest piece that is worth waking a thread for.
 const LARGE: usize = 32 * 1024;
-/// Nothing is added to so much waiting text; its writer waits instead.
+/// The largest amount of queued text; writers wait above it.
 const FULL: usize = 256 * 1024;
 
 /// Writes a log into its [`Spool`], the large pieces on a thread of its own.
 ///
-/// More than half of the time that a flood of output takes is the system's: it finds
-/// and clears memory for each page of the file. A second thread does that while the
-/// caller masks and stamps what comes next.
+/// More than half of the time of fast output is spent in the kernel, which finds and clears memory for each page of the
+/// file. A second thread does that while the caller masks and stamps the next piece.
 ///
-/// The thread starts with the first large piece, so most jobs have none. A small piece
-/// is written by the caller, unless others wait before it. The thread writes what
-/// waits as soon as it can: nothing is held back for a while, and what a kill of the
-/// process can lose is less than 1 MiB that came within the last write's time.
+/// The thread starts with the first large piece, so most jobs have none. The caller writes a small piece itself, unless
+/// others are queued before it. The thread writes queued text as soon as possible; a kill of the process loses less than
+/// 1 MiB of text that arrived during the last write.
 ///
-/// An error of the thread is returned by the next call; what waited is dropped then,
-/// and nothing may be appended after it.
+/// The next call returns an error of the thread; queued text is then dropped, and nothing may be appended.
 pub(crate) struct SpoolWriter {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -39,7 +36,7 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: Vec<u8>,
-    /// The thread has taken text and is not done with it.
+    /// The thread is writing.
     writing: bool,
     closed: bool,
     error: Option<SpoolError>,
@@ -58,7 +55,7 @@ impl SpoolWriter {
         }
     }
 
-    /// Appends bytes, or lets them wait for the thread.
+    /// Appends bytes, or queues them for the thread.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), SpoolError> {
         let large = bytes.len() >= LARGE;
         if large && self.thread.is_none() {
@@ -80,14 +77,14 @@ impl SpoolWriter {
         })
     }
 
-    /// Waits until all that was appended is in the file.
+    /// Waits until all appended bytes are in the file.
     pub(crate) fn settle(&mut self) -> Result<(), SpoolError> {
         self.shared.when(Queue::is_settled, |queue| {
             queue.error.take().map_or(Ok(()), Err)
         })
     }
 
-    /// Settles, and ends the thread if there is one.
+    /// Waits as `settle`, and ends the thread if there is one.
     pub(crate) fn close(&mut self) -> Result<(), SpoolError> {
         let settled = self.settle();
         if let Some(thread) = self.thread.take() {
@@ -97,7 +94,7 @@ impl SpoolWriter {
         settled
     }
 
-    /// Returns length and checksum of what is in the file.
+    /// Returns length and checksum of the file.
     pub(crate) fn digest(&self) -> Digest {
         self.shared.spool.lock().digest()
     }
@@ -110,7 +107,7 @@ impl SpoolWriter {
 
 impl Drop for SpoolWriter {
     fn drop(&mut self) {
-        // Nobody is left to be told of an error.
+        // An error can no longer be reported.
         let _ = self.close();
     }
 }
@@ -130,7 +127,7 @@ impl Shared {
         builder.spawn(move || shared.write_behind()).ok()
     }
 
-    /// Writes what waits until the queue is closed.
+    /// Writes queued text until the queue is closed.
     fn write_behind(&self) {
         let mut piece = Vec::new();
         loop {
@@ -157,7 +154,7 @@ impl Shared {
         }
     }
 
-    /// Waits until the queue is as `ready` says, changes it, and tells the other side.
+    /// Waits until the queue is `ready`, changes it, and notifies the other side.
     fn when<T>(&self, ready: impl Fn(&Queue) -> bool, change: impl FnOnce(&mut Queue) -> T) -> T {
         let mut queue = self.queue.lock();
         self.changed.wait_while(&mut queue, |queue| !ready(queue));

@@ -11,24 +11,22 @@ pub(crate) const HEADER: usize = 32;
 const SECOND_END: usize = 19;
 const MICROS: usize = 20;
 const FLAG: usize = HEADER - 1;
-/// An unfinished line longer than this is written in parts.
+/// The longest unfinished line that is not split.
 const LINE_BUFFER: usize = 8 * 1024;
 const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
 
-/// Puts a time and the stream's name before each line of one stream.
+/// Puts the time and the stream before each line of one stream.
 ///
-/// A line reads `2026-11-20T17:02:03.000004Z 01O text`. The time is UTC, the number is
-/// the stream's [source](TraceStream::source) in hexadecimal, `O` or `E` the output. A `+` in
-/// place of the blank before the text says that the text goes on where the line before
-/// of the same stream stopped: an unfinished line is written if it outgrows 8 KiB, if
-/// it holds a carriage return (a progress bar), or when the stream falls silent.
+/// A line has the form `2026-11-20T17:02:03.000004Z 01O text`. The time is UTC, the number is the stream's
+/// [source](TraceStream::source) in hexadecimal, `O` or `E` the output. A `+` in place of the blank before the text means
+/// that the text continues the previous line of the stream: an unfinished line is written if it exceeds 8 KiB, if it has
+/// a carriage return (a progress bar), or when the stream is silent.
 ///
-/// The stamp is the time at which the first byte of the line came, and never lies
-/// before an earlier stamp of the stream.
+/// The stamp is the time of the first byte of the line, and is never earlier than the previous stamp of the stream.
 #[derive(Debug)]
 pub struct Stamper {
     header: [u8; HEADER],
-    /// The second that `header` shows.
+    /// The second in `header`.
     second: Option<u64>,
     last: Duration,
     /// The unfinished line with its header; empty between lines.
@@ -38,7 +36,7 @@ pub struct Stamper {
 }
 
 impl Stamper {
-    /// Starts at the beginning of `stream`.
+    /// Returns a stamper at the start of `stream`.
     pub fn new(stream: TraceStream) -> Self {
         let mut header = *b"0000-00-00T00:00:00.000000Z 00O ";
         let hexadecimal = b"0123456789abcdef";
@@ -58,19 +56,19 @@ impl Stamper {
         }
     }
 
-    /// Starts in the middle of a line of `stream` that another one has written the beginning of.
+    /// Returns a stamper in the middle of a line of `stream`, whose start another one has written.
     pub(crate) fn going_on(stream: TraceStream) -> Self {
         let mut stamper = Self::new(stream);
         stamper.header[FLAG] = b'+';
         stamper
     }
 
-    /// Returns whether a part of a line waits for its end.
+    /// Returns whether a part of a line is held.
     pub(crate) fn waits(&self) -> bool {
         !self.line.is_empty()
     }
 
-    /// Takes text that came at `now` and appends the lines it finishes to `out`.
+    /// Reads text that arrived at `now` and appends the lines it completes to `out`.
     pub fn feed(&mut self, now: SystemTime, text: &[u8], out: &mut Vec<u8>) {
         if self.after_return && !text.is_empty() {
             self.after_return = false;
@@ -85,7 +83,7 @@ impl Stamper {
         }
     }
 
-    /// Writes an unfinished line, because the stream is silent for a while.
+    /// Writes an unfinished line after a silence.
     pub fn flush_idle(&mut self, out: &mut Vec<u8>) {
         if !self.line.is_empty() {
             self.after_return = false;
@@ -93,8 +91,7 @@ impl Stamper {
         }
     }
 
-    /// Returns whether the newline of the last line that was written is not the stream's own: what
-    /// comes next goes on with that line.
+    /// Returns whether the newline of the last written line is not the stream's own: the next text continues the line.
     pub fn is_open(&self) -> bool {
         let next = if self.line.is_empty() {
             &self.header[..]
@@ -104,16 +101,15 @@ impl Stamper {
         next[FLAG] == b'+'
     }
 
-    /// Ends the stream: writes an unfinished line.
+    /// Ends the stream and writes an unfinished line.
     ///
-    /// Who wants to know whether it was one calls [`flush_idle`](Self::flush_idle) before, and asks
-    /// [`is_open`](Self::is_open).
+    /// To know whether there was one, call [`flush_idle`](Self::flush_idle) before, and then [`is_open`](Self::is_open).
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.flush_idle(out);
         self.header[FLAG] = b' ';
     }
 
-    /// Writes all lines that end in `text` and returns what is left.
+    /// Writes all complete lines of `text` and returns the rest.
     fn finish_lines<'a>(&mut self, mut text: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
         while let Some(end) = memchr(b'\n', text) {
             let (line, rest) = text.split_at(end + 1);
@@ -145,7 +141,7 @@ impl Stamper {
         }
     }
 
-    /// Writes the unfinished line; what follows is marked as going on with it.
+    /// Writes the unfinished line; the next text is marked as its continuation.
     fn end_part(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.line);
         out.push(b'\n');
@@ -229,6 +225,30 @@ fn month_lengths(year: u64) -> [u64; 12] {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let february = if leap { 29 } else { 28 };
     [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+}
+
+/// A clock for the log.
+///
+/// Any `Fn() -> SystemTime` is a clock, for example `|| SystemTime::UNIX_EPOCH` in tests.
+pub trait Clock: Send + Sync {
+    /// Returns the current time. It may jump; the log's stamps never go back.
+    fn now(&self) -> SystemTime;
+}
+
+impl<F: Fn() -> SystemTime + Send + Sync> Clock for F {
+    fn now(&self) -> SystemTime {
+        self()
+    }
+}
+
+/// The clock of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
 }
 
 #[cfg(test)]

@@ -1,23 +1,23 @@
-//! The timestamped log format, read.
+//! A reader of the timestamped log format.
 
 use executor_core::{StreamKind, TraceStream};
 use memchr::memchr;
 
 use crate::stamp::HEADER;
 
-/// The largest piece that is handed out.
+/// The largest piece that is emitted.
 const PIECE: usize = 64 * 1024;
 
-/// Takes the lines of [`Stamper`](crate::Stamper)s apart again: gives the bytes of each stream back.
+/// Reads the lines of [`Stamper`](crate::Stamper)s and returns the bytes of each stream.
 ///
-/// The newline at the end of a line may have been put there by the stamper; that is known only when the
-/// next line of the same stream says that it goes on, or that it does not. So the last newline of each stream is
-/// held back until [`settle`](Self::settle) or [`finish`](Self::finish) tells.
+/// The stamper may have added the newline at the end of a line; only the next line of the same stream tells whether it
+/// continues the line. So the last newline of each stream is held back until [`settle`](Self::settle) or
+/// [`finish`](Self::finish).
 ///
-/// Lines of the writer itself ([`TraceStream::SYSTEM`]) stand between those of others: each ends what was before it, and is
-/// ended by what comes after it, since both may be shown in one place.
+/// Lines of the writer itself ([`TraceStream::SYSTEM`]) stand between those of others: each ends the line before it, and
+/// is ended by the next line, since both may be shown in one place.
 ///
-/// What has no stamp is passed on as it is, as standard output.
+/// Lines without a stamp are passed on as standard output.
 ///
 /// ```
 /// use executor_core::TraceStream;
@@ -37,30 +37,30 @@ const PIECE: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Unstamper {
     place: Place,
-    /// What there is of a stamp that came in pieces.
+    /// The start of a stamp that arrived in pieces.
     header: [u8; HEADER],
     header_len: usize,
-    /// Of whom `piece` is.
+    /// The stream of `piece`.
     stream: TraceStream,
-    /// Text that is not handed out yet, to hand out few large pieces.
+    /// Text that is not emitted yet, to emit few large pieces.
     piece: Vec<u8>,
-    /// Streams whose last line may go on.
+    /// Streams whose last line may continue.
     held: Vec<TraceStream>,
-    /// Whether the last line that was taken had a stamp, as each one has in a log that has any.
+    /// Whether the last line had a stamp; a log has stamps on all lines or none.
     is_stamped: bool,
 }
 
-/// What comes next.
+/// The next part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Header,
     Body,
-    /// The rest of a line that has no stamp.
+    /// The rest of a line without a stamp.
     Unstamped,
 }
 
 impl Unstamper {
-    /// Starts at the beginning of a line.
+    /// Returns a reader at the start of a line.
     pub fn new() -> Self {
         Self {
             place: Place::Header,
@@ -73,7 +73,7 @@ impl Unstamper {
         }
     }
 
-    /// Takes the next bytes, cut anywhere, and hands out text, of which it may keep some back.
+    /// Reads the next bytes, split anywhere, and emits text, some of which may be held back.
     pub fn feed(&mut self, mut bytes: &[u8], emit: &mut impl FnMut(TraceStream, &[u8])) {
         while !bytes.is_empty() {
             bytes = match self.place {
@@ -84,7 +84,7 @@ impl Unstamper {
         }
     }
 
-    /// Hands out all text whose place is known.
+    /// Emits all text whose position is known.
     pub fn flush(&mut self, emit: &mut impl FnMut(TraceStream, &[u8])) {
         if !self.piece.is_empty() {
             emit(self.stream, &self.piece);
@@ -92,12 +92,11 @@ impl Unstamper {
         }
     }
 
-    /// Takes note that all lines up to now are whole, but those of the streams in `open` go on, and hands out all
-    /// text.
+    /// Declares that all lines so far are complete, except those of the streams in `open`, and emits all text.
     ///
-    /// After it, and if the bytes so far ended in a newline, a new one of these could go on in its place.
+    /// If the bytes so far ended in a newline, a new reader could continue afterwards.
     pub fn settle(&mut self, open: &[TraceStream], emit: &mut impl FnMut(TraceStream, &[u8])) {
-        // The text of the stream that wrote last goes out with its newline in one piece.
+        // The text of the stream that wrote last is emitted with its newline in one piece.
         self.held.sort_by_key(|stream| *stream != self.stream);
         for stream in std::mem::take(&mut self.held) {
             if !open.contains(&stream) {
@@ -107,7 +106,7 @@ impl Unstamper {
         self.flush(emit);
     }
 
-    /// Returns whether nothing is kept back.
+    /// Returns whether no text is held back.
     pub fn is_settled(&self) -> bool {
         self.place == Place::Header
             && self.header_len == 0
@@ -115,9 +114,9 @@ impl Unstamper {
             && self.piece.is_empty()
     }
 
-    /// Ends the log: no line goes on any more.
+    /// Ends the log: no line continues.
     ///
-    /// A piece of a stamp at the end, where there was no room for the rest, is dropped.
+    /// An incomplete stamp at the end, of a log that ran out of space, is dropped.
     pub fn finish(&mut self, emit: &mut impl FnMut(TraceStream, &[u8])) {
         if self.is_stamped {
             self.header_len = 0;
@@ -129,7 +128,7 @@ impl Unstamper {
         self.settle(&[], emit);
     }
 
-    /// Takes a stamp, or what there is of it, and returns what follows.
+    /// Reads a stamp, or a part of it, and returns the next part.
     fn take_header<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -173,7 +172,7 @@ impl Unstamper {
         }
     }
 
-    /// Ends the lines that the next one, of this stream, is not to be mixed with.
+    /// Ends the lines that must not be mixed with the next one, of this stream.
     fn part(&mut self, next: TraceStream, emit: &mut impl FnMut(TraceStream, &[u8])) {
         let system = TraceStream::SYSTEM;
         let is_ended = |held: &TraceStream| *held != next && (next == system || *held == system);
@@ -217,7 +216,7 @@ impl Unstamper {
         rest
     }
 
-    /// What looked like a stamp is text.
+    /// Turns an apparent stamp into text.
     fn give_up_header(&mut self, emit: &mut impl FnMut(TraceStream, &[u8])) {
         let (header, length) = (self.header, self.header_len);
         self.header_len = 0;

@@ -1,4 +1,4 @@
-//! The other forms in which a secret shows up in a log.
+//! The other forms of a secret in a log.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -6,28 +6,26 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// The shortest part of a base64 text that is hidden, in characters.
+/// The shortest part of a base64 text that is masked, in characters.
 ///
-/// A part of four is only made of secrets of three or four bytes, and five bytes make at
-/// least six at each alignment. So a part is hardly more ordinary than its secret: in
-/// text that is all base64, one of four is met by chance once in 16 MiB, one of six
-/// once in 64 GiB.
+/// Only secrets of three or four bytes have parts of four, and five bytes have at least six at each alignment. So a part
+/// is hardly more common than its secret: in text that is all base64, one of four occurs by chance once in 16 MiB, one of
+/// six once in 64 GiB.
 const MIN_BASE64: usize = 4;
-/// The shortest last line of a base64 text that is hidden. What is left out stands for at
-/// most five bytes of more than 48, and short patterns slow down the search for all.
+/// The shortest last line of a base64 text that is masked. A shorter one encodes at most five bytes of more than 48, and
+/// short patterns slow down the search for all.
 const MIN_BASE64_REST: usize = 8;
-/// The shortest line that is hidden alone: logs are full of words of four letters.
+/// The shortest line that is masked alone: logs are full of words of four letters.
 const MIN_LINE: usize = 5;
 /// The line lengths at which common tools break base64 text.
 const BASE64_LINES: [usize; 2] = [64, 76];
-/// Larger secrets are not encoded: they are files rather than passwords or keys, and the
-/// forms of one would cost memory of its size twenty times over.
+/// Larger secrets are not encoded: they are files rather than passwords or keys, and their forms would take twenty times
+/// their size.
 const MAX_ENCODED: usize = 8 * 1024;
-/// The encoded forms of all secrets together have no more bytes than this. It is enough
-/// for the likely forms of a thousand passwords.
+/// The largest total size of encoded forms, enough for the likely forms of a thousand passwords.
 pub(crate) const MAX_ENCODED_TOTAL: usize = 512 * 1024;
 
-/// How likely a form is met, the likeliest first.
+/// How likely a form occurs, the most likely first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rank {
     Likely,
@@ -35,10 +33,10 @@ enum Rank {
     Rare,
 }
 
-/// Returns the encoded forms of all secrets and the single lines of them.
+/// Returns the encoded forms and the single lines of all secrets.
 ///
-/// Where the forms would become too many, rare ones of long secrets are the first to be
-/// left out. Lines never are: they have no more bytes than the secrets.
+/// If there are too many forms, unlikely ones of long secrets are dropped first. Lines never are: they are not longer than
+/// the secrets.
 pub(crate) fn derived_patterns<'a>(secrets: impl Iterator<Item = &'a [u8]>) -> BTreeSet<Vec<u8>> {
     let mut secrets: Vec<&[u8]> = secrets.collect();
     secrets.sort_by_key(|secret| secret.len());
@@ -46,7 +44,7 @@ pub(crate) fn derived_patterns<'a>(secrets: impl Iterator<Item = &'a [u8]>) -> B
     let mut left = MAX_ENCODED_TOTAL;
     for rank in [Rank::Likely, Rank::Possible, Rank::Rare] {
         for secret in &secrets {
-            // The secrets that follow are as long or longer, and so are their forms.
+            // The following secrets are not shorter, and neither are their forms.
             if secret.len() > left.min(MAX_ENCODED) {
                 break;
             }
@@ -64,14 +62,14 @@ pub(crate) fn derived_patterns<'a>(secrets: impl Iterator<Item = &'a [u8]>) -> B
     patterns
 }
 
-/// Each line alone: tools indent, prefix and reflow what they print.
+/// Returns each line alone: tools indent, prefix and reflow their output.
 fn lines(secret: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = secret.split(|byte| *byte == b'\n');
     let lines = lines.map(<[u8]>::trim_ascii);
     lines.filter(|line| line.len() >= MIN_LINE && line.len() < secret.len() && !is_ordinary(line))
 }
 
-/// Whether everybody's secrets have such a line: the armour of a PEM file, a ruler.
+/// Returns whether many secrets have such a line: the armour of a PEM file, a ruler.
 fn is_ordinary(line: &[u8]) -> bool {
     let armour = line.starts_with(b"-----BEGIN ") || line.starts_with(b"-----END ");
     let ruler = line.iter().all(|byte| *byte == line[0]);
@@ -80,8 +78,7 @@ fn is_ordinary(line: &[u8]) -> bool {
 
 /// Collects the encoded forms of one rank.
 ///
-/// All but the base64 ones are as long as the secret or longer and say as much, so they
-/// are hidden however short they are.
+/// Forms other than base64 are not shorter than the secret and reveal as much, so they are masked at any length.
 struct Forms {
     rank: Rank,
     forms: BTreeSet<Vec<u8>>,
@@ -109,9 +106,8 @@ impl Forms {
     }
 }
 
-/// The part of a base64 text that the secret alone determines, for each of the three
-/// places at which it can stand in a group of three bytes; and the same up to the last
-/// character for a secret at the end of the encoded data.
+/// Returns the part of a base64 text that depends only on the secret, for each of the three alignments in a group of three
+/// bytes, and the same up to the last character for a secret at the end of the encoded data.
 fn base64(secret: &[u8], forms: &mut Forms) {
     for before in 0..3 {
         let mut data = vec![0; before];
@@ -151,7 +147,7 @@ fn url_alphabet(standard: &[u8]) -> Vec<u8> {
     translated.collect()
 }
 
-/// The bytes that URL encoders keep, and how far an encoder is from the usual.
+/// The bytes that URL encoders keep, and how unusual an encoder is.
 const URL_ENCODERS: [(&str, usize); 5] = [
     ("-_.~", 0),
     ("-_.!~*'()", 0),
@@ -160,7 +156,7 @@ const URL_ENCODERS: [(&str, usize); 5] = [
     ("-_.~/:@!$&'()*+,;=", 2),
 ];
 
-/// Percent encoding as strict encoders, browsers and forms do it, both hex cases.
+/// Percent encoding of strict encoders, browsers and forms, in both hex cases.
 fn percent(secret: &[u8], forms: &mut Forms) {
     for (kept, unusual) in URL_ENCODERS {
         for (space, other_space) in [("%20", 0), ("+", 1)] {
@@ -202,7 +198,7 @@ fn push_hex(text: &mut String, hex: std::fmt::Arguments<'_>) {
     text.write_fmt(hex).expect("a string takes any text");
 }
 
-/// How far a JSON encoder escapes beyond what it must.
+/// How much a JSON encoder escapes beyond the minimum.
 #[derive(Clone, Copy)]
 enum JsonEscaping {
     Minimal,

@@ -29,7 +29,7 @@ fn abort(cancellation: &Cancellation) {
 }
 
 #[tokio::test]
-async fn cancel_lets_the_script_say_goodbye() {
+async fn cancel_lets_the_script_handle_sigterm() {
     let mut fixture = Fixture::new(config()).await;
     let script = "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.05; done";
     let result = stopped(&mut fixture, script, cancel).await;
@@ -56,7 +56,7 @@ async fn cancel_leaves_no_orphan() {
 }
 
 #[tokio::test]
-async fn process_that_ignores_the_request_is_killed_after_the_grace() {
+async fn process_that_ignores_sigterm_is_killed_after_the_grace_period() {
     let impatient = |runner: &mut RunnerConfig| {
         runner.graceful_kill_timeout = Duration::from_millis(100);
     };
@@ -94,7 +94,7 @@ async fn abort_kills_at_once() {
 }
 
 #[tokio::test]
-async fn stage_that_is_stopped_before_it_begins_does_not_begin() {
+async fn cancelled_stage_does_not_start() {
     let mut fixture = Fixture::new(config()).await;
     let cancellation = Cancellation::new();
     abort(&cancellation);

@@ -20,7 +20,7 @@ async fn nothing_outlives_a_stage_that_succeeded() {
 }
 
 #[tokio::test]
-async fn background_process_does_not_hold_up_the_end() {
+async fn background_process_does_not_delay_the_end() {
     // R-EXEC-50
     let mut fixture = Fixture::new(config()).await;
     let seconds = unique_seconds();
@@ -33,7 +33,7 @@ async fn background_process_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
-async fn cleanup_removes_what_was_made_and_can_be_repeated() {
+async fn cleanup_is_complete_and_idempotent() {
     // R-EXEC-50
     let mut fixture = Fixture::new(config()).await;
     fixture.set_file("KEY", b"secret");
@@ -56,7 +56,7 @@ async fn cleanup_removes_what_was_made_and_can_be_repeated() {
 }
 
 #[tokio::test]
-async fn cleanup_needs_no_preparation() {
+async fn cleanup_works_without_prepare() {
     // R-EXEC-50
     let mut executor = create(config());
     executor.cleanup().await.unwrap();
@@ -64,7 +64,7 @@ async fn cleanup_needs_no_preparation() {
 }
 
 #[tokio::test]
-async fn temporary_directory_of_somebody_else_stays() {
+async fn existing_temporary_directory_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let log = Arc::new(crate::support::Log::default());
     let options = crate::support::options(crate::support::runner(directory.path()), &log);
@@ -104,7 +104,7 @@ async fn temporary_directory_of_somebody_else_stays() {
 }
 
 #[tokio::test]
-async fn the_journal_names_the_temporary_directory_while_it_is_there() {
+async fn journal_has_the_temporary_directory_while_it_exists() {
     let state = tempfile::tempdir().unwrap();
     let settings = Settings {
         state_dir: Some(state.path().to_owned()),

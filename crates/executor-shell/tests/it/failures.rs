@@ -4,7 +4,7 @@ use executor_core::{Placement, StageVariables};
 use std::fs;
 
 #[tokio::test]
-async fn working_directory_that_vanished_is_named() {
+async fn vanished_working_directory_is_named() {
     let mut fixture = Fixture::new(config()).await;
     let project = fixture.path("builds/0/group/project");
     fs::remove_dir(&project).unwrap();
@@ -21,7 +21,7 @@ async fn working_directory_that_vanished_is_named() {
 }
 
 #[tokio::test]
-async fn use_without_preparation_is_an_error() {
+async fn run_without_prepare_is_an_error() {
     let command = StageCommand {
         stage: BuildStage::script(),
         script: "true".to_owned(),
@@ -39,7 +39,7 @@ async fn use_without_preparation_is_an_error() {
 }
 
 #[tokio::test]
-async fn syntax_error_is_the_scripts_failure() {
+async fn syntax_error_is_a_script_failure() {
     let mut fixture = Fixture::new(config()).await;
     let result = fixture.run("if then fi").await;
     assert_eq!(result.status, StageStatus::Exited(ExitCode(2)));

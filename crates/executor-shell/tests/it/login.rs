@@ -15,7 +15,7 @@ async fn fixture(login: bool, dialect: ShellDialect) -> Fixture {
 }
 
 #[tokio::test]
-async fn a_login_shell_reads_the_profile() {
+async fn login_shell_reads_the_profile() {
     // R-EXEC-45
     let mut bash = fixture(true, ShellDialect::Bash).await;
     let output = bash.output("shopt login_shell; echo $FROM_PROFILE").await;
@@ -26,7 +26,7 @@ async fn a_login_shell_reads_the_profile() {
 }
 
 #[tokio::test]
-async fn another_shell_does_not() {
+async fn other_shell_ignores_the_profile() {
     // R-EXEC-45
     let mut bash = fixture(false, ShellDialect::Bash).await;
     let output = bash
@@ -36,7 +36,7 @@ async fn another_shell_does_not() {
 }
 
 #[tokio::test]
-async fn the_jobs_variables_win_over_the_profile() {
+async fn job_variables_override_the_profile() {
     for dialect in [ShellDialect::Bash, ShellDialect::Sh] {
         let mut fixture = fixture(true, dialect).await;
         fixture.set("CHOSEN", "it's the job's");

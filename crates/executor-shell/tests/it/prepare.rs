@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 #[tokio::test]
-async fn missing_directories_are_made() {
+async fn missing_directories_are_created() {
     // R-EXEC-46
     let fixture = Fixture::new(config()).await;
     let Workspace::Local(dirs) = &fixture.environment.workspace else {
@@ -51,7 +51,7 @@ async fn relative_directories_become_absolute() {
 }
 
 #[tokio::test]
-async fn directory_that_cannot_be_is_named() {
+async fn impossible_directory_is_named() {
     // R-EXEC-46
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
@@ -78,7 +78,7 @@ async fn directory_that_cannot_be_is_named() {
 }
 
 #[tokio::test]
-async fn nothing_is_made_for_a_job_that_is_stopped_already() {
+async fn cancelled_job_creates_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let cancellation = Cancellation::new();
     cancellation.cancel(CancelCause::Shutdown);
@@ -95,7 +95,7 @@ async fn nothing_is_made_for_a_job_that_is_stopped_already() {
 }
 
 #[tokio::test]
-async fn shell_that_does_not_exist_is_named() {
+async fn missing_shell_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = runner(directory.path());
     config.shell = Some(ShellDialect::PowerShell);

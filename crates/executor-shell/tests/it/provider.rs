@@ -3,7 +3,7 @@ use executor_core::prelude::*;
 use executor_shell::{NAME, ShellConfig, provider};
 
 #[test]
-fn abilities_are_few_and_exact() {
+fn features_and_abilities_are_exact() {
     // R-EXEC-44
     let provider = provider(ShellConfig::default());
     let mut features = FeaturesInfo::default();
@@ -26,7 +26,7 @@ fn abilities_are_few_and_exact() {
 }
 
 #[test]
-fn the_shell_is_the_platforms_and_one_of_a_login() {
+fn default_shell_is_a_login_shell_of_the_platform() {
     // R-EXEC-45
     let login = provider(ShellConfig::default())
         .create(&ExecutorData::new())
@@ -46,7 +46,7 @@ fn the_shell_is_the_platforms_and_one_of_a_login() {
 const ONLY_SH: &str = "SHELL_TEST_ONLY_SH";
 
 #[tokio::test]
-async fn where_there_is_no_bash_sh_is_the_default() {
+async fn sh_is_the_default_without_bash() {
     if std::env::var_os(ONLY_SH).is_some() {
         let provider = provider(config());
         assert_eq!(provider.default_shell(), Some(ShellDialect::Sh));
@@ -62,10 +62,7 @@ async fn where_there_is_no_bash_sh_is_the_default() {
         reason = "a runner with another PATH is another process"
     )]
     let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args([
-            "provider::where_there_is_no_bash_sh_is_the_default",
-            "--exact",
-        ])
+        .args(["provider::sh_is_the_default_without_bash", "--exact"])
         .env("PATH", bin.path())
         .env(ONLY_SH, "1")
         .output()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[tokio::test]
-async fn the_script_runs_here_as_the_runners_user() {
+async fn script_runs_as_the_runners_user() {
     // R-EXEC-43
     let mut fixture = Fixture::new(config()).await;
     let script = "id -u; uname -n; readlink /proc/self/ns/net; readlink /proc/self/ns/mnt";
@@ -21,7 +21,7 @@ async fn the_script_runs_here_as_the_runners_user() {
 }
 
 #[tokio::test]
-async fn the_process_is_what_the_command_says() {
+async fn process_matches_the_command() {
     // R-EXEC-47
     for (dialect, is_bash) in [(ShellDialect::Bash, "yes"), (ShellDialect::Sh, "")] {
         let set = |runner: &mut RunnerConfig| runner.shell = Some(dialect);
@@ -42,7 +42,7 @@ async fn the_process_is_what_the_command_says() {
 }
 
 #[tokio::test]
-async fn the_script_is_in_no_command_line() {
+async fn script_is_not_in_a_command_line() {
     // R-EXEC-47
     let mut fixture = Fixture::new(config()).await;
     let output = fixture
@@ -55,7 +55,7 @@ async fn the_script_is_in_no_command_line() {
 }
 
 #[tokio::test]
-async fn streams_stay_apart_and_in_order() {
+async fn streams_are_separate_and_in_order() {
     // R-EXEC-48
     let mut fixture = Fixture::new(config()).await;
     // Each write waits until the one before was read, so that their order is known.
@@ -80,7 +80,7 @@ async fn streams_stay_apart_and_in_order() {
 }
 
 #[tokio::test]
-async fn large_output_arrives_whole_on_both_streams() {
+async fn large_output_arrives_completely_on_both_streams() {
     // R-EXEC-48
     let mut fixture = Fixture::new(config()).await;
     let result = fixture.run("seq 1 500000 & seq 1 500000 >&2; wait").await;
@@ -97,7 +97,7 @@ async fn large_output_arrives_whole_on_both_streams() {
 }
 
 #[tokio::test]
-async fn the_standard_input_is_empty_and_holds_no_script() {
+async fn standard_input_is_empty() {
     // R-EXEC-48
     for dialect in [ShellDialect::Bash, ShellDialect::Sh] {
         let set = |runner: &mut RunnerConfig| runner.shell = Some(dialect);
@@ -123,7 +123,7 @@ async fn every_exit_code_is_reported() {
 }
 
 #[tokio::test]
-async fn signals_are_told_from_exit_codes() {
+async fn signals_are_distinguished_from_exit_codes() {
     // R-EXEC-49
     let mut fixture = Fixture::new(config()).await;
     // Not 3: bash never dies of SIGQUIT.
@@ -137,7 +137,7 @@ async fn signals_are_told_from_exit_codes() {
 }
 
 #[tokio::test]
-async fn lines_are_counted_as_the_script_has_them() {
+async fn errors_have_the_scripts_line_numbers() {
     for login in [false, true] {
         let mut fixture = Fixture::new(executor_shell::ShellConfig { login, ..config() }).await;
         assert_eq!(

@@ -13,7 +13,7 @@ fn stage(fixture: &Fixture, steps: &str) -> StageCommand {
 }
 
 #[tokio::test]
-async fn steps_run_in_the_projects_directory_with_the_jobs_variables() {
+async fn steps_run_in_the_project_directory_with_job_variables() {
     let mut fixture = Fixture::new(config()).await;
     fixture.set("WHO", "Sally");
     fixture.variables.files.push(FileVariable {
@@ -46,7 +46,7 @@ async fn steps_run_in_the_projects_directory_with_the_jobs_variables() {
 }
 
 #[tokio::test]
-async fn steps_that_cannot_be_read_are_an_error_of_the_configuration() {
+async fn invalid_steps_are_a_configuration_error() {
     let mut fixture = Fixture::new(config()).await;
     let command = stage(&fixture, r#"[{"name": "a", "func": "./b", "script": "x"}]"#);
     let ran = fixture.executor.run(command, &Cancellation::new()).await;
@@ -57,7 +57,7 @@ async fn steps_that_cannot_be_read_are_an_error_of_the_configuration() {
 }
 
 #[tokio::test]
-async fn a_cancelled_job_leaves_nothing_of_its_steps() {
+async fn cancel_leaves_no_steps() {
     let mut fixture = Fixture::new(config()).await;
     let command = stage(
         &fixture,

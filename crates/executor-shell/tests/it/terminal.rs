@@ -35,7 +35,7 @@ async fn type_line(session: &mut Box<dyn TerminalSession>, line: &str, expect: &
 }
 
 #[tokio::test]
-async fn what_is_typed_runs_in_the_jobs_world() {
+async fn input_runs_in_the_job_environment() {
     let mut fixture = Fixture::new(config()).await;
     fixture.set("OF_THE_JOB", "it is");
     fixture.run("true").await;
@@ -46,7 +46,7 @@ async fn what_is_typed_runs_in_the_jobs_world() {
 }
 
 #[tokio::test]
-async fn the_shell_knows_the_size() {
+async fn shell_has_the_terminal_size() {
     let fixture = Fixture::new(config()).await;
     let mut session = open(&fixture).await;
     type_line(&mut session, "stty size", "30 100").await;
@@ -60,7 +60,7 @@ async fn the_shell_knows_the_size() {
 }
 
 #[tokio::test]
-async fn the_session_ends_with_its_shell() {
+async fn session_ends_with_its_shell() {
     let fixture = Fixture::new(config()).await;
     let mut session = open(&fixture).await;
     // What it leaves holds the terminal open, and is ended with the shell.
@@ -76,7 +76,7 @@ async fn the_session_ends_with_its_shell() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_session_outlives_the_job() {
+async fn session_ends_with_the_job() {
     let mut fixture = Fixture::new(config()).await;
     let mut session = open(&fixture).await;
     let seconds = unique_seconds();
@@ -121,7 +121,7 @@ async fn read_until(session: &mut Box<dyn TerminalSession>, expect: &str) -> Str
 }
 
 #[tokio::test]
-async fn the_script_is_the_history() {
+async fn script_is_in_the_history() {
     let fixture = Fixture::new(config()).await;
     let commands = [
         "echo one-$((1+1))",
@@ -142,7 +142,7 @@ async fn the_script_is_the_history() {
 }
 
 #[tokio::test]
-async fn the_whole_script_stops_where_the_jobs_does() {
+async fn script_function_stops_like_the_job() {
     let fixture = Fixture::new(config()).await;
     let commands = [
         "cd /",
@@ -162,7 +162,7 @@ async fn the_whole_script_stops_where_the_jobs_does() {
 }
 
 #[tokio::test]
-async fn the_users_own_files_are_neither_read_nor_written() {
+async fn user_files_are_neither_read_nor_written() {
     let fixture = Fixture::new(config()).await;
     let mut session = open_with(&fixture, &["true"]).await;
     let line = "echo \"=${HISTFILE##*/}= $(stat -c %a \"${HISTFILE%/*}\" \"$HISTFILE\" | tr '\\n' ' ')\"; env | grep -c ^HISTFILE";
@@ -193,7 +193,7 @@ async fn the_users_own_files_are_neither_read_nor_written() {
 }
 
 #[tokio::test]
-async fn a_shell_without_an_editor_shows_the_script_first() {
+async fn shell_without_line_editing_prints_the_script() {
     let sh = |runner: &mut RunnerConfig| runner.shell = Some(ShellDialect::Sh);
     let fixture = Fixture::with_runner(config(), sh).await;
     let mut session = open_with(&fixture, &["echo one-$((1+1))"]).await;
@@ -204,7 +204,7 @@ async fn a_shell_without_an_editor_shows_the_script_first() {
 }
 
 #[tokio::test]
-async fn variables_that_are_given_are_those_of_the_shell() {
+async fn given_variables_are_in_the_shell() {
     let fixture = Fixture::new(config()).await;
     let variables = StageVariables {
         environment: vec![("GIVEN".to_owned(), "it is".to_owned())],

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 #[tokio::test]
-async fn file_variables_are_files_for_the_job_alone() {
+async fn file_variables_are_private_files() {
     let mut fixture = Fixture::new(config()).await;
     let content: Vec<u8> = (0..=255).cycle().take(1 << 20).collect();
     fixture.set_file("CERTIFICATE", &content);
@@ -21,7 +21,7 @@ async fn file_variables_are_files_for_the_job_alone() {
 }
 
 #[tokio::test]
-async fn file_variables_are_written_anew_for_each_stage() {
+async fn file_variables_are_written_for_each_stage() {
     let mut fixture = Fixture::new(config()).await;
     fixture.set_file("KEY", b"right");
     let elsewhere = fixture.path("elsewhere");
@@ -34,7 +34,7 @@ async fn file_variables_are_written_anew_for_each_stage() {
 }
 
 #[tokio::test]
-async fn temporary_directory_that_the_job_removed_is_made_again() {
+async fn removed_temporary_directory_is_created_again() {
     let mut fixture = Fixture::new(config()).await;
     fixture.set_file("KEY", b"right");
     let temp_dir = fixture.temp_dir();
@@ -45,7 +45,7 @@ async fn temporary_directory_that_the_job_removed_is_made_again() {
 }
 
 #[tokio::test]
-async fn name_that_would_leave_the_directory_is_refused() {
+async fn name_that_leaves_the_directory_is_refused() {
     for key in ["../x", "a/b", "", ".", ".script.sh"] {
         let mut fixture = Fixture::new(config()).await;
         fixture.set_file(key, b"x");
@@ -58,7 +58,7 @@ async fn name_that_would_leave_the_directory_is_refused() {
 }
 
 #[tokio::test]
-async fn variable_that_no_environment_can_hold_is_named() {
+async fn too_large_variable_is_named() {
     let mut fixture = Fixture::new(config()).await;
     fixture.set("A=B", "x");
     let error = fixture.try_run("true").await.unwrap_err();
@@ -76,7 +76,7 @@ async fn variable_that_no_environment_can_hold_is_named() {
 }
 
 #[tokio::test]
-async fn only_what_is_chosen_is_inherited() {
+async fn only_chosen_variables_are_inherited() {
     let inherit_environment = InheritEnvironment::Only(vec!["PATH".to_owned()]);
     let mut fixture = Fixture::new(ShellConfig {
         inherit_environment,

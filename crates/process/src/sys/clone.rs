@@ -1,13 +1,11 @@
-//! Starting a process in a session of its own, directly inside a cgroup leaf.
+//! Starts a process in a session of its own, directly inside a leaf cgroup.
 //!
-//! The session matters because of the terminal: a process in the runner's session could open
-//! `/dev/tty`, write a secret past the log's masking, or read a password and stop everything.
+//! The session isolates the terminal: a process in the runner's session could open `/dev/tty`, write a secret past
+//! the log's masking, or read a password and block the run.
 //!
-//! Moving a running process into a cgroup makes the kernel wait for a grace
-//! period of RCU: about 8 ms on an idle machine, as much as ten shells.
-//! `clone3` with `CLONE_INTO_CGROUP` starts the child there for nothing, and
-//! leaves no moment in which it runs outside. No safe wrapper offers it together
-//! with `vfork`'s borrowed memory, hence the unsafe code here.
+//! Moving a running process into a cgroup makes the kernel wait for a grace period of RCU: about 8 ms on an idle
+//! machine, as long as ten shells. `clone3` with `CLONE_INTO_CGROUP` starts the child there at no cost, so it never
+//! runs outside. No safe wrapper combines it with the borrowed memory of `vfork`, hence the unsafe code.
 #![expect(
     unsafe_code,
     reason = "clone3 has no safe wrapper; every block says why it is sound"
@@ -25,11 +23,11 @@ use rustix::process::Pid;
 use super::{ChildStdio, Started};
 use crate::command::Prepared;
 
-/// From the kernel's `sched.h`; libc declares both as a 32-bit integer, which they exceed.
+/// From the kernel's `sched.h`; libc declares both as 32-bit integers, which are too small.
 const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
-/// Enough for a handful of system call wrappers, which is all the child calls.
+/// Enough for a few system calls, which is all that the child does.
 const STACK_SIZE: usize = 64 * 1024;
 
 /// The highest signal number of Linux.
@@ -45,7 +43,7 @@ struct KernelSigaction {
     mask: u64,
 }
 
-/// What the child needs before `execve`, readable without allocating.
+/// The data that the child needs before `execve`, readable without allocation.
 struct ChildContext {
     program: *const c_char,
     args: *const *const c_char,
@@ -54,17 +52,16 @@ struct ChildContext {
     stdio: [c_int; 3],
     /// Set by the child's first instructions.
     begun: bool,
-    /// The `errno` of the step that failed, written by the child; 0 if none did.
+    /// The `errno` of the failed step, written by the child; 0 if none failed.
     error: c_int,
 }
 
-/// Starts a process as the leader of its own session and group, as a member of the leaf if there
-/// is one.
+/// Starts a process as the leader of its own session and group, in the leaf if there is one.
 ///
 /// The calling thread sleeps until the child has called `execve`, as with `vfork`.
 ///
-/// The outer error means that no child could be made, or none inside the leaf, the
-/// inner one that the child could not become the program.
+/// The outer error means that no child could be created, or none in the leaf; the inner error that the child could not
+/// execute the program.
 pub(crate) fn spawn(
     command: &Prepared,
     stdio: &ChildStdio,
@@ -96,7 +93,7 @@ pub(crate) fn spawn(
         | u64::from((libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD).cast_unsigned());
     arguments.pidfd = (&raw mut pidfd).addr() as u64;
     arguments.exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
-    // The kernel's stack pointer must be a multiple of 16 at the call; the heap's is.
+    // The kernel requires a stack pointer that is a multiple of 16 at the call; the heap's is.
     arguments.stack = stack.as_mut_ptr().addr() as u64;
     arguments.stack_size = STACK_SIZE as u64;
     if let Some(leaf) = leaf {
@@ -140,7 +137,7 @@ fn pointers(strings: &[CString]) -> Vec<*const c_char> {
         .collect()
 }
 
-/// Keeps signal handlers from running in the child while it borrows our memory.
+/// Keeps signal handlers from running in the child while it borrows memory.
 struct BlockedSignals(libc::sigset_t);
 
 impl BlockedSignals {
@@ -228,7 +225,7 @@ unsafe fn clone(arguments: *const libc::clone_args, context: *mut ChildContext) 
     result
 }
 
-/// The child's whole life before `execve`.
+/// Runs in the child until `execve`.
 ///
 /// # Safety
 ///
@@ -265,8 +262,8 @@ unsafe fn prepare(context: &ChildContext) -> bool {
         {
             return false;
         }
-        // What the runner itself inherited, a build tool's job server or a terminal, is not the
-        // job's. Kernels before 5.11 do not know the call; their jobs inherit it as well.
+        // The job must not inherit files that the runner inherited, such as a build tool's job server or a terminal.
+        // Kernels before 5.11 do not support the call; their jobs inherit them.
         libc::syscall(
             libc::SYS_close_range,
             3,
@@ -276,10 +273,9 @@ unsafe fn prepare(context: &ChildContext) -> bool {
         if !context.current_dir.is_null() && libc::chdir(context.current_dir) == -1 {
             return false;
         }
-        // Ignored signals are inherited: SIGPIPE, which Rust ignores (`yes | head` must end), and
-        // what the runner's parent ignored, such as SIGHUP below `nohup`. The job starts with none.
-        // The kernel is called directly because the C library refuses the two signals it uses
-        // itself. SIGKILL and SIGSTOP cannot be set, which changes nothing.
+        // Ignored signals are inherited: SIGPIPE, which Rust ignores (`yes | head` must end), and those that the runner's
+        // parent ignored, such as SIGHUP below `nohup`. The job starts with none. The kernel is called directly because
+        // the C library refuses the two signals that it uses itself. SIGKILL and SIGSTOP cannot be set, which is harmless.
         let default = KernelSigaction::default();
         for signal in 1..=LAST_SIGNAL {
             libc::syscall(

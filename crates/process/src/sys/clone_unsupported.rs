@@ -1,4 +1,4 @@
-//! Architectures without the few lines of assembly that `clone3` needs.
+//! Architectures without the assembly that `clone3` needs.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use super::{ChildStdio, Started};
 use crate::command::Prepared;
 
-/// Reports that no child can be started in this way.
+/// Returns an error: this architecture does not support the method.
 pub(crate) fn spawn(
     _command: &Prepared,
     _stdio: &ChildStdio,

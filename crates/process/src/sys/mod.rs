@@ -1,8 +1,7 @@
-//! The kernel's side: starting a process and collecting its remains.
+//! Starts processes and collects ended ones.
 //!
-//! Two ways of starting, neither of which copies the runner's page tables:
-//! [`clone`] gives the child a session of its own and puts it into a cgroup leaf before its
-//! first instruction, [`posix`] is std's `posix_spawn` and serves where `clone3` is forbidden.
+//! There are two methods, and neither copies the runner's page tables: [`clone`] gives the child a session of its
+//! own and starts it inside a leaf cgroup; [`posix`] is std's `posix_spawn`, for systems that forbid `clone3`.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) mod clone;
@@ -22,23 +21,22 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
-/// A process that was just started and is not waited for yet.
+/// A process that was just started and is not awaited yet.
 #[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) pid: Pid,
     pub(crate) pidfd: OwnedFd,
-    /// Whether it ran at all: a child whose group is killed while it is made never does.
+    /// Whether the child ran at all: a child whose cgroup is killed while it is created does not.
     pub(crate) begun: bool,
 }
 
-/// How often a program that somebody writes is tried again: 15 ms in all.
+/// The number of attempts at a program that is open for writing: 15 ms in all.
 const TRIES_WHILE_BUSY: u32 = 4;
 
-/// Starts again what could not start because its program is open for writing.
+/// Retries a start that failed because the program is open for writing.
 ///
-/// A child that another thread makes holds all our open files until it has called `execve`. If one
-/// of them is a program that was being written, it cannot be run until then, though its writer has
-/// closed it.
+/// A child that another thread creates holds all open files of this process until `execve`. If one of them is a
+/// program that was just written, it cannot be started until then, although its writer has closed it.
 pub(crate) fn once_written<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for tried in 0..TRIES_WHILE_BUSY {
         match start() {

@@ -13,9 +13,8 @@ use crate::command::Prepared;
 
 /// Starts a process as the leader of its own group.
 ///
-/// std takes its `posix_spawn` path, which costs the same however large the
-/// runner is, because the program is an absolute path and nothing set here
-/// (hooks, user, group, session) needs a fork.
+/// std uses `posix_spawn`, whose cost does not depend on the runner's size, because the program is an absolute path
+/// and no setting here (hooks, user, group, session) needs a fork.
 pub(crate) fn spawn(command: &Prepared, stdio: ChildStdio) -> io::Result<Started> {
     #[expect(
         clippy::disallowed_methods,
@@ -48,7 +47,7 @@ pub(crate) fn spawn(command: &Prepared, stdio: ChildStdio) -> io::Result<Started
         .stderr(stdio.stderr);
     let child = builder.spawn()?;
     let pid = Pid::from_child(&child);
-    // Nobody waits for the child yet, so the number cannot be another process's.
+    // The child is not awaited yet, so its id cannot be reused.
     match pidfd_open(pid, PidfdFlags::NONBLOCK) {
         Ok(pidfd) => Ok(Started {
             pid,

@@ -1,4 +1,4 @@
-//! Collecting an ended child.
+//! Collects an ended child.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,27 +16,25 @@ use crate::status::{ExitStatus, Usage};
     reason = "the safe constructors of `AsyncFd` are deprecated as unsound"
 )]
 pub(crate) fn watch(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` is one open descriptor, and nobody can take it out of
-    // the `AsyncFd`, which only lends it.
+    // SAFETY: an `OwnedFd` is an open descriptor, and it cannot be taken out of the `AsyncFd`.
     Ok(unsafe { AsyncFd::register_with_interest(pidfd, Interest::READABLE) }?)
 }
 
-/// Returns whether a child has ended, leaving it to be collected.
+/// Returns whether a child has ended, without collecting it.
 ///
-/// Until [`wait_for`] the dead child keeps its number, so its process group
-/// can still be killed without hitting a stranger.
+/// Until [`wait_for`] the dead child keeps its id, so its process group can still be killed safely.
 pub(crate) fn has_ended(pidfd: impl AsFd) -> io::Result<bool> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     Ok(waitid(WaitId::PidFd(pidfd.as_fd()), options)?.is_some())
 }
 
-/// Collects a child if it has ended; true also if somebody else already did.
+/// Collects a child if it has ended; also true if it was collected already.
 pub(crate) fn try_collect(pid: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
 }
 
-/// Collects a child, waiting for its end if need be.
+/// Collects a child; waits for its end if necessary.
 #[expect(
     unsafe_code,
     reason = "wait4 is the only call that returns status and usage together"

@@ -1,4 +1,4 @@
-//! The three standard descriptors, the child's end and ours.
+//! The three standard descriptors: the child's ends and this process's.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -9,7 +9,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::command::Stdin;
 
-/// What the child gets as descriptors 0, 1 and 2.
+/// Descriptors 0, 1 and 2 of the child.
 #[derive(Debug)]
 pub(crate) struct ChildStdio {
     pub(crate) stdin: OwnedFd,
@@ -56,8 +56,8 @@ pub(crate) fn stdio(input: &Stdin) -> io::Result<(ChildStdio, OurStdio)> {
 
 /// Moves a descriptor out of 0 to 2.
 ///
-/// A runner started with closed standard descriptors gets its pipes there, and
-/// the child's `dup2` calls would then overwrite one another.
+/// A runner started with closed standard descriptors gets its pipes there, and the child's `dup2` calls would then
+/// overwrite one another.
 fn above_standard(fd: OwnedFd) -> io::Result<OwnedFd> {
     if fd.as_raw_fd() > 2 {
         return Ok(fd);

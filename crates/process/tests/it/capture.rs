@@ -8,7 +8,7 @@ use process::{CaptureLimits, NeverStop, ProcessError};
 use crate::support::{BOTH, sh, tree};
 
 #[tokio::test]
-async fn both_streams_are_captured_up_to_a_bound() {
+async fn both_streams_are_captured_up_to_a_limit() {
     let tree = tree(BOTH[0]);
     let limits = CaptureLimits {
         max_bytes: 10,

@@ -42,8 +42,8 @@ async fn escaped_daemons_die_with_their_stage() {
 const ALONE: &str = "PROCESS_TEST_ALONE";
 
 #[tokio::test]
-async fn daemon_without_group_and_environment_dies_if_no_other_job_can_have_made_it() {
-    let name = "daemon_without_group_and_environment_dies_if_no_other_job_can_have_made_it";
+async fn daemon_without_group_and_marker_dies_when_no_other_job_runs() {
+    let name = "daemon_without_group_and_marker_dies_when_no_other_job_runs";
     if std::env::var_os(ALONE).is_none() {
         let status = again(&format!("contain::{name}"))
             .env(ALONE, "1")
@@ -69,7 +69,7 @@ async fn daemon_without_group_and_environment_dies_if_no_other_job_can_have_made
 }
 
 #[tokio::test]
-async fn a_trusted_program_has_no_cgroup_and_its_process_group_dies_with_it() {
+async fn trusted_program_has_no_cgroup() {
     let directory = tempfile::tempdir().unwrap();
     let notes = directory.path().join("notes");
     std::fs::write(&notes, "").unwrap();
@@ -107,7 +107,7 @@ async fn twenty_one_escapees_die() {
 }
 
 #[tokio::test]
-async fn forking_faster_than_looking_does_not_help() {
+async fn fast_forking_does_not_escape() {
     for containment in BOTH {
         let directory = tempfile::tempdir().unwrap();
         let notes = directory.path().join("notes");
@@ -135,7 +135,7 @@ async fn forking_faster_than_looking_does_not_help() {
 }
 
 #[tokio::test]
-async fn stage_leaves_other_stages_of_its_tree_alone() {
+async fn stage_does_not_affect_other_stages_of_its_tree() {
     for containment in BOTH {
         let tree = tree(containment);
         let directory = tempfile::tempdir().unwrap();
@@ -171,7 +171,7 @@ async fn thousand_orphans_leave_no_zombies() {
 static HANDED_ON: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 #[tokio::test]
-async fn a_fork_bomb_is_held_by_the_limit_of_its_job() {
+async fn fork_bomb_is_limited_to_its_job() {
     let _alone = HANDED_ON.lock().await;
     let settings = Settings {
         pids_max: Some(40),
@@ -217,7 +217,7 @@ fn zombies() -> usize {
 }
 
 #[tokio::test]
-async fn a_process_has_a_session_of_its_own_and_so_no_terminal() {
+async fn process_has_a_session_of_its_own() {
     for containment in BOTH {
         let tree = tree(containment);
         let script = "read -r pid name state parent group session rest </proc/$$/stat; \
@@ -233,7 +233,7 @@ async fn a_process_has_a_session_of_its_own_and_so_no_terminal() {
 const MOVE_TO: &str = "PROCESS_TEST_MOVE_TO";
 
 #[tokio::test]
-async fn a_runner_whose_group_was_killed_once_still_runs_jobs() {
+async fn runner_in_a_once_killed_cgroup_runs_jobs() {
     let outside = supervisor(Containment::Auto);
     let Some(run) = run_group(&outside) else {
         return;
@@ -271,7 +271,7 @@ async fn acts_as_runner_in_another_group() {
 }
 
 #[tokio::test]
-async fn a_process_outside_of_all_groups_is_still_held() {
+async fn process_outside_of_cgroups_is_contained() {
     let supervisor = supervisor(Containment::Auto);
     let Some(group) = run_group(&supervisor) else {
         return;
@@ -316,7 +316,7 @@ async fn run_script(
 }
 
 #[tokio::test]
-async fn a_group_that_is_not_the_runs_is_left_as_it_is() {
+async fn foreign_cgroup_is_unchanged() {
     let _alone = HANDED_ON.lock().await;
     let first = supervisor(Containment::Auto);
     let Some(group) = run_group(&first) else {
@@ -331,7 +331,7 @@ async fn a_group_that_is_not_the_runs_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_the_runner_inherited_is_not_the_jobs() {
+async fn inherited_files_of_the_runner_are_closed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inherited");
     let file = std::fs::File::create(&path).unwrap();

@@ -12,7 +12,7 @@ use crate::runner::{Runner, guardian, journals, left, mounts_below, nested, stat
 use crate::support::{BOTH, lives, noted, processes, run, sh, tree, until, until_or};
 
 #[tokio::test]
-async fn guardian_ends_what_a_killed_runner_leaves() {
+async fn guardian_cleans_up_after_a_killed_runner() {
     for containment in BOTH {
         let work = tempfile::tempdir().unwrap();
         let mut runner = Runner::start(work.path(), containment);
@@ -33,7 +33,7 @@ async fn guardian_ends_what_a_killed_runner_leaves() {
 }
 
 #[tokio::test]
-async fn next_start_ends_what_runner_and_guardian_leave() {
+async fn next_start_cleans_up_after_runner_and_guardian() {
     for containment in BOTH {
         let work = tempfile::tempdir().unwrap();
         let mut runner = Runner::start(work.path(), containment);
@@ -145,7 +145,7 @@ async fn journal_of_a_live_twin_is_left_alone() {
 }
 
 #[tokio::test]
-async fn orderly_end_leaves_nothing_and_starts_nothing() {
+async fn shutdown_leaves_nothing_and_prevents_starts() {
     for containment in BOTH {
         let state = tempfile::tempdir().unwrap();
         let state_dir = Some(state.path().to_owned());
@@ -199,7 +199,7 @@ async fn guardian_ends_a_run_that_is_dropped_without_shutdown() {
 }
 
 #[tokio::test]
-async fn guardian_leaves_what_was_taken_back() {
+async fn guardian_ignores_revoked_records() {
     let work = tempfile::tempdir().unwrap();
     let [kept, again, removed] = ["kept", "again", "removed"].map(|name| work.path().join(name));
     let supervisor = Supervisor::start(Settings {
@@ -240,7 +240,7 @@ async fn recovered(work: &Path) -> Recovered {
 }
 
 #[tokio::test]
-async fn what_is_to_be_left_is_for_the_next_start_to_decide() {
+async fn surviving_directories_are_reported_to_the_next_start() {
     let work = tempfile::tempdir().unwrap();
     let [left, other, gone] = ["left", "other", "gone"].map(|name| work.path().join(name));
     let below = left.join("below");
@@ -315,7 +315,7 @@ async fn runner_inside_a_job_dies_with_the_job() {
 }
 
 #[tokio::test]
-async fn records_of_others_are_reported_until_they_are_forgotten() {
+async fn other_records_are_reported_until_forgotten() {
     let work = tempfile::tempdir().unwrap();
     let directory = state(work.path()).join("journal");
     fs::create_dir_all(&directory).unwrap();

@@ -32,7 +32,7 @@ async fn check_spoiled(supervisor: &Supervisor, run_group: &Path, spoil: impl As
 }
 
 #[tokio::test]
-async fn group_of_a_closed_tree_is_the_next_ones_and_gone_with_the_run() {
+async fn cgroup_of_a_closed_tree_is_reused_and_removed_with_the_run() {
     let supervisor = supervisor(Containment::Auto);
     let Some(run_group) = run_group(&supervisor) else {
         return;
@@ -55,7 +55,7 @@ async fn group_of_a_closed_tree_is_the_next_ones_and_gone_with_the_run() {
 }
 
 #[tokio::test]
-async fn a_group_that_is_not_as_it_was_goes_to_nobody() {
+async fn changed_cgroup_is_not_reused() {
     let supervisor = supervisor(Containment::Auto);
     let Some(run_group) = run_group(&supervisor) else {
         return;
@@ -98,7 +98,7 @@ async fn a_group_that_is_not_as_it_was_goes_to_nobody() {
 }
 
 #[tokio::test]
-async fn a_group_that_is_touched_while_it_waits_goes_to_nobody() {
+async fn cgroup_changed_while_unused_is_not_reused() {
     let supervisor = supervisor(Containment::Auto);
     let Some(run_group) = run_group(&supervisor) else {
         return;

@@ -17,7 +17,7 @@ fn may_mount() -> bool {
 }
 
 #[tokio::test]
-async fn what_is_changed_in_an_overlay_does_not_reach_what_it_shows() {
+async fn changes_in_an_overlay_do_not_reach_the_lower_layer() {
     if !may_mount() {
         return;
     }
@@ -40,7 +40,7 @@ async fn what_is_changed_in_an_overlay_does_not_reach_what_it_shows() {
 }
 
 #[tokio::test]
-async fn a_busy_overlay_leaves_the_file_system_with_what_is_mounted_on_it() {
+async fn busy_overlay_is_detached_with_its_mounts() {
     if !may_mount() {
         return;
     }
@@ -56,7 +56,7 @@ async fn a_busy_overlay_leaves_the_file_system_with_what_is_mounted_on_it() {
 }
 
 #[tokio::test]
-async fn the_journal_knows_a_mount_as_long_as_it_is_there() {
+async fn journal_has_a_mount_while_it_exists() {
     if !may_mount() {
         return;
     }
@@ -80,7 +80,7 @@ async fn the_journal_knows_a_mount_as_long_as_it_is_there() {
 }
 
 #[tokio::test]
-async fn what_is_mounted_in_a_tree_is_never_emptied_with_it() {
+async fn mount_inside_a_tree_is_never_emptied() {
     if !may_mount() {
         return;
     }

@@ -13,7 +13,7 @@ use process::{
 use crate::support::{BOTH, PATIENCE, run, run_with, sh, supervisor, tree, until};
 
 #[tokio::test]
-async fn exit_codes_come_back() {
+async fn exit_codes_are_returned() {
     for containment in BOTH {
         let tree = tree(containment);
         for code in [0, 1, 2, 3, 126, 127, 255] {
@@ -27,7 +27,7 @@ async fn exit_codes_come_back() {
 }
 
 #[tokio::test]
-async fn signals_come_back() {
+async fn signals_are_returned() {
     for containment in BOTH {
         let tree = tree(containment);
         for signal in [1, 2, 6, 9, 13, 15] {
@@ -44,7 +44,7 @@ async fn signals_come_back() {
 }
 
 #[tokio::test]
-async fn streams_stay_apart_and_environment_is_only_what_was_given() {
+async fn streams_are_separate_and_environment_is_exact() {
     for containment in BOTH {
         let tree = tree(containment);
         let script = "echo out; echo err >&2; env | cut -d= -f1 | sort; pwd";
@@ -60,7 +60,7 @@ async fn streams_stay_apart_and_environment_is_only_what_was_given() {
 }
 
 #[tokio::test]
-async fn a_program_that_somebody_keeps_open_for_writing_is_told() {
+async fn program_open_for_writing_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tool");
     let mut open = fs::File::create(&path).unwrap();
@@ -115,7 +115,7 @@ async fn child_has_default_signals() {
 }
 
 #[tokio::test]
-async fn what_cannot_start_is_told_apart() {
+async fn start_errors_are_distinguished() {
     for containment in BOTH {
         let tree = tree(containment);
         let missing = tree.spawn(&Command::new("no-such-program")).unwrap_err();
@@ -144,7 +144,7 @@ async fn what_cannot_start_is_told_apart() {
 }
 
 #[tokio::test]
-async fn huge_script_and_huge_output_do_not_wait_for_each_other() {
+async fn huge_input_and_output_do_not_deadlock() {
     for containment in BOTH {
         let tree = tree(containment);
         let line = "echo 0123456789abcdefghijklmnopqrstuvwxyz\n";
@@ -157,7 +157,7 @@ async fn huge_script_and_huge_output_do_not_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn input_that_is_not_read_is_dropped() {
+async fn unread_input_is_dropped() {
     let tree = tree(BOTH[0]);
     let command = Command::new("true").stdin(Stdin::Bytes(vec![b'#'; 1 << 20]));
     let (outcome, _) = run(&tree, &command).await;
@@ -166,7 +166,7 @@ async fn input_that_is_not_read_is_dropped() {
 }
 
 #[tokio::test]
-async fn piped_input_is_the_callers() {
+async fn piped_input_belongs_to_the_caller() {
     let tree = tree(BOTH[0]);
     let mut process = tree
         .spawn(&Command::new("cat").stdin(Stdin::Piped))
@@ -186,7 +186,7 @@ async fn piped_input_is_the_callers() {
 }
 
 #[tokio::test]
-async fn a_pipe_held_from_outside_of_the_job_delays_nothing() {
+async fn pipe_held_outside_of_the_job_causes_no_delay() {
     let tree = tree(Containment::Auto);
     if !tree.is_contained() {
         return;
@@ -259,7 +259,7 @@ impl OutputSink for Opener {
 }
 
 #[tokio::test]
-async fn silence_is_told_once_while_the_process_waits() {
+async fn silence_is_reported_once() {
     let directory = tempfile::tempdir().unwrap();
     let gate = directory.path().join("gate");
     let script = format!(
@@ -279,7 +279,7 @@ async fn silence_is_told_once_while_the_process_waits() {
 }
 
 #[tokio::test]
-async fn background_child_that_holds_the_pipe_is_cut() {
+async fn pipe_held_by_a_background_child_is_closed() {
     for containment in BOTH {
         let tree = tree(containment);
         let timing = Timing {
@@ -296,7 +296,7 @@ async fn background_child_that_holds_the_pipe_is_cut() {
 }
 
 #[tokio::test]
-async fn background_flood_does_not_hide_the_last_words() {
+async fn background_output_does_not_hide_the_last_line() {
     for containment in BOTH {
         let tree = tree(containment);
         let timing = Timing {
@@ -313,7 +313,7 @@ async fn background_flood_does_not_hide_the_last_words() {
 }
 
 #[tokio::test]
-async fn writer_behind_the_shell_finishes_within_the_grace() {
+async fn background_writer_finishes_within_the_grace_period() {
     let tree = tree(BOTH[0]);
     let script = "exec > >(sed 's/^/> /'); echo one; echo two";
     let command = Command::new("bash").args(["-c", script]);

@@ -35,7 +35,7 @@ async fn stopped_at(
 }
 
 #[tokio::test]
-async fn terminate_lets_the_script_end_itself() {
+async fn terminate_lets_the_script_exit() {
     for containment in BOTH {
         let tree = tree(containment);
         let script = "trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done";
@@ -51,7 +51,7 @@ async fn terminate_lets_the_script_end_itself() {
 }
 
 #[tokio::test]
-async fn a_stopped_process_hears_the_request_too() {
+async fn suspended_process_is_terminated_too() {
     for containment in BOTH {
         let tree = tree(containment);
         let script = "trap 'exit 7' TERM; kill -STOP $$; while :; do sleep 0.01; done";
@@ -73,7 +73,7 @@ async fn a_stopped_process_hears_the_request_too() {
 }
 
 #[tokio::test]
-async fn process_that_ignores_termination_is_killed() {
+async fn process_that_ignores_sigterm_is_killed() {
     for containment in BOTH {
         let tree = tree(containment);
         let timing = Timing {
@@ -99,7 +99,7 @@ async fn process_that_ignores_termination_is_killed() {
 }
 
 #[tokio::test]
-async fn kill_waits_for_nothing() {
+async fn kill_does_not_wait() {
     for containment in BOTH {
         let tree = tree(containment);
         let timing = Timing {

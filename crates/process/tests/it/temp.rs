@@ -7,7 +7,7 @@ use process::{Settings, Supervisor};
 use crate::support::{BOTH, supervisor};
 
 #[tokio::test]
-async fn temporary_directory_is_private_and_goes_when_dropped() {
+async fn temporary_directory_is_private_and_removed_on_drop() {
     let parent = tempfile::tempdir().unwrap();
     let supervisor = supervisor(BOTH[0]);
     let first = supervisor.temp_dir(parent.path(), "job-").unwrap();
@@ -25,7 +25,7 @@ async fn temporary_directory_is_private_and_goes_when_dropped() {
 }
 
 #[tokio::test]
-async fn missing_parent_is_an_error_that_names_the_directory() {
+async fn missing_parent_is_named() {
     let supervisor = supervisor(BOTH[0]);
     let error = supervisor
         .temp_dir("/no/such/parent".as_ref(), "job-")
@@ -39,7 +39,7 @@ async fn missing_parent_is_an_error_that_names_the_directory() {
 }
 
 #[tokio::test]
-async fn the_journal_knows_a_directory_as_long_as_it_is_there() {
+async fn journal_has_a_directory_while_it_exists() {
     let state = tempfile::tempdir().unwrap();
     let parent = tempfile::tempdir().unwrap();
     let supervisor = Supervisor::start(Settings {

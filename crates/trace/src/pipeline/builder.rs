@@ -1,21 +1,21 @@
-//! Setting up a log.
+//! The builder of a log.
 
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
 use super::{Lanes, LogFormat, Shared, TracePipeline};
-use crate::clock::{Clock, SystemClock};
 use crate::limit::{Limiter, OutputLimit};
 use crate::output::{Keep, Output};
+use crate::output::{NullSink, TraceSink};
 use crate::rules::MaskRules;
 use crate::section::{SectionMarks, SectionTracker};
-use crate::sink::{NullSink, TraceSink};
 use crate::spool::{Spool, SpoolError};
 use crate::spool_writer::SpoolWriter;
+use crate::stamp::{Clock, SystemClock};
 use executor_core::TraceStream;
 
-/// Sets up a [`TracePipeline`].
+/// Builds a [`TracePipeline`].
 pub struct TraceBuilder {
     masks: MaskRules,
     format: LogFormat,
@@ -37,62 +37,62 @@ impl TraceBuilder {
         }
     }
 
-    /// Says what to hide; by default GitLab's tokens and secret URL parameters.
+    /// Sets the secrets to mask; the default masks tokens of GitLab and secret URL parameters.
     pub fn masks(mut self, masks: MaskRules) -> Self {
         self.masks = masks;
         self
     }
 
-    /// Chooses how the kept log looks, [`LogFormat::Stamped`] by default.
+    /// Sets the format of the kept log; the default is [`LogFormat::Stamped`].
     pub fn format(mut self, format: LogFormat) -> Self {
         self.format = format;
         self
     }
 
-    /// Limits what the sink is shown, and the view of the kept log; 4 MiB by default.
+    /// Limits the output of the sink and the view of the kept log; the default is 4 MiB.
     pub fn limit(mut self, limit: OutputLimit) -> Self {
         self.output.sink_limiter = Limiter::new(limit);
         self.output.view_limiter = Limiter::new(limit);
         self
     }
 
-    /// Chooses what is kept past the limit, [`Keep::Everything`] by default.
+    /// Sets what is kept beyond the limit; the default is [`Keep::Everything`].
     pub fn keep(mut self, keep: Keep) -> Self {
         self.output.keep = keep;
         self
     }
 
-    /// Chooses whether section markers are written; they are by default.
+    /// Sets whether section markers are written; by default they are.
     pub fn section_marks(mut self, marks: SectionMarks) -> Self {
         self.marks = marks;
         self
     }
 
-    /// Takes the time from `clock` instead of this machine's.
+    /// Sets the clock; the default is this machine's.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// Keeps the log in `spool`. Without one it is kept nowhere, only counted.
+    /// Keeps the log in `spool`. Without one the log is only counted.
     pub fn spool(mut self, spool: Spool) -> Self {
         self.output.spool = Some(SpoolWriter::new(spool));
         self
     }
 
-    /// Says which streams begin in the middle of a line, in a log that is gone on with.
+    /// Sets the streams that start in the middle of a line, when a log is continued.
     pub fn open_lines(mut self, open: Vec<TraceStream>) -> Self {
         self.open = open;
         self
     }
 
-    /// Goes on without a spool because it could not be made; the sink learns of it.
+    /// Continues without a spool because it could not be created; the sink gets the error.
     pub fn without_spool(mut self, error: SpoolError) -> Self {
         self.output.spool_error = Some(Arc::new(error));
         self
     }
 
-    /// Shows the log to `sink` while the job runs.
+    /// Shows the log in `sink` while the job runs.
     pub fn sink(mut self, sink: impl TraceSink + 'static) -> Self {
         self.output.sink = Box::new(sink);
         self

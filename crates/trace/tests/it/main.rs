@@ -1,7 +1,7 @@
 //! The crate from outside.
 
-mod going_on;
 mod masking;
 mod pipeline;
+mod resume;
 mod spool;
 mod stamps;

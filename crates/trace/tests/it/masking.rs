@@ -73,7 +73,7 @@ fn self_overlapping_secrets() {
 }
 
 #[test]
-fn secrets_within_and_across_one_another() {
+fn nested_and_overlapping_secrets() {
     check(
         &["tok1", "tok12345"],
         "tok12345 tok1 tok1234",
@@ -104,7 +104,7 @@ fn empty_and_blank_secrets_are_ignored() {
 }
 
 #[test]
-fn variants_are_hidden_at_every_split() {
+fn variants_are_masked_at_every_split() {
     let set = MaskRules::new().secret("p@ss/word+\"x\" ok").compile();
     for (text, expect) in [
         ("a p%40ss%2Fword%2B%22x%22%20ok b", "a [MASKED] b"),
@@ -123,7 +123,7 @@ fn variants_are_hidden_at_every_split() {
 }
 
 #[test]
-fn variants_of_short_secrets_are_hidden() {
+fn variants_of_short_secrets_are_masked() {
     for (secret, text, expect) in [
         ("p@ss", "a p%40ss b", "a [MASKED] b"),
         ("p@ss", "a p%40ss", "a [MASKED]"),
@@ -179,7 +179,7 @@ fn tokens_keep_their_prefix() {
 }
 
 #[test]
-fn any_number_of_token_prefixes_is_used() {
+fn many_token_prefixes_are_used() {
     let prefixes: Vec<_> = (10..99).map(|number| format!("tok{number}-")).collect();
     let rules = prefixes
         .iter()
@@ -192,7 +192,7 @@ fn any_number_of_token_prefixes_is_used() {
 }
 
 #[test]
-fn values_of_secret_parameters_are_hidden() {
+fn values_of_secret_parameters_are_masked() {
     let set = MaskRules::new().compile();
     for (text, expect) in [
         (
@@ -219,7 +219,7 @@ fn values_of_secret_parameters_are_hidden() {
 }
 
 #[test]
-fn only_what_can_become_a_secret_is_held() {
+fn only_possible_secrets_are_held() {
     let mut masker = Masker::new(MaskRules::new().secret("hunter2hunter3").compile());
     let mut out = Vec::new();
     masker.feed(b"Password: ", &mut out);
@@ -262,7 +262,7 @@ fn mask_added_in_the_middle() {
 }
 
 #[test]
-fn secrets_never_show_in_debug_output() {
+fn debug_output_has_no_secrets() {
     let rules = MaskRules::new().secret("hunter2");
     let set = rules.clone().compile();
     let shown = format!("{rules:?} {set:?} {:?}", Masker::new(set.clone()));

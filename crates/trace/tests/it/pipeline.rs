@@ -101,7 +101,7 @@ fn each_stream_is_masked_at_every_split() {
 }
 
 #[test]
-fn kept_log_is_stamped_and_the_sink_is_not() {
+fn only_the_kept_log_is_stamped() {
     let log = Log::new(|builder| builder);
     log.trace.write(TraceStream::STDOUT, b"say correct horse\n");
     let summary = log.trace.finish();
@@ -148,7 +148,7 @@ fn added_mask_works_in_all_streams() {
 }
 
 #[test]
-fn many_masks_are_added_at_once() {
+fn many_masks_are_added_together() {
     let log = Log::plain();
     let secrets = (0..20_000).map(|number| format!("s3cr3t-{number:06}"));
     log.trace.add_masks(secrets);
@@ -193,7 +193,7 @@ fn output_past_the_limit_is_kept_but_not_shown() {
 }
 
 #[test]
-fn notice_of_a_stamped_log_is_a_line_of_the_runner() {
+fn notice_of_a_stamped_log_is_a_runner_line() {
     let log = Log::new(|builder| builder.limit(OutputLimit::Bytes(40)).keep(Keep::View));
     log.trace
         .write(TraceStream::STDOUT, b"a line that is too long\n");
@@ -222,7 +222,7 @@ fn long_line_nul_and_invalid_bytes_are_kept() {
 }
 
 #[test]
-fn flood_is_in_the_file_when_the_job_falls_silent() {
+fn fast_output_is_in_the_file_after_a_silence() {
     let log = Log::plain();
     let piece = "a line of the flood\n".repeat(5000);
     for round in 1..=20 {
@@ -239,7 +239,7 @@ fn flood_is_in_the_file_when_the_job_falls_silent() {
 }
 
 #[test]
-fn sections_end_in_order_however_the_job_ends() {
+fn sections_end_in_order() {
     let log = Log::plain();
     let _outer = log.trace.section("outer", SectionLook::Plain, "Outer");
     let breaking_stage = || {
@@ -271,7 +271,7 @@ fn secret_in_a_section_header_is_masked() {
 }
 
 #[test]
-fn job_without_a_spool_is_told_once() {
+fn missing_spool_is_reported_once() {
     let recorder = Recorder::default();
     let error = Spool::create("/nowhere/at/all/job.log").unwrap_err();
     let builder = TracePipeline::builder().sink(recorder.clone());
@@ -287,7 +287,7 @@ fn job_without_a_spool_is_told_once() {
 }
 
 #[test]
-fn finished_log_takes_nothing_more() {
+fn finished_log_drops_output() {
     let log = Log::plain();
     log.trace.write(TraceStream::STDOUT, b"one correct");
     let first = log.trace.finish();
@@ -299,7 +299,7 @@ fn finished_log_takes_nothing_more() {
 }
 
 #[test]
-fn threads_write_at_once_and_each_stream_keeps_its_order() {
+fn concurrent_writes_keep_the_order_of_each_stream() {
     let log = Log::plain();
     let lines = |name: &str| -> Vec<u8> {
         let lines = (0..2000).map(|number| format!("{name} {number} correct horse\n"));
@@ -320,7 +320,7 @@ fn threads_write_at_once_and_each_stream_keeps_its_order() {
 }
 
 #[test]
-fn what_is_shown_elsewhere_is_masked_as_the_log_is() {
+fn masked_text_is_masked_like_the_log() {
     let trace = TracePipeline::builder()
         .masks(MaskRules::new().secret("hunter22"))
         .start();
@@ -336,7 +336,7 @@ fn what_is_shown_elsewhere_is_masked_as_the_log_is() {
 }
 
 #[test]
-fn end_tells_the_length_and_whose_last_line_goes_on() {
+fn end_has_length_and_open_streams() {
     let log = Log::new(|builder| builder.format(LogFormat::Stamped));
     let check = |open: &[TraceStream]| {
         let end = log.trace.end();
@@ -360,7 +360,7 @@ fn end_tells_the_length_and_whose_last_line_goes_on() {
 }
 
 #[test]
-fn end_waits_for_what_comes_fast() {
+fn end_waits_for_the_writer_thread() {
     let log = Log::new(|builder| builder.format(LogFormat::Stamped));
     let line = [&[b'x'; 99][..], b"\n"].concat();
     for _ in 0..50 {

@@ -34,7 +34,7 @@ fn whole_and_split_lines() {
 }
 
 #[test]
-fn progress_is_written_at_once_and_goes_on() {
+fn progress_is_written_at_once() {
     check(
         TraceStream::STDERR,
         &["1%\r", "2%\r", "done\r\n", "next\r\n", "a\rb"],
@@ -49,7 +49,7 @@ fn progress_is_written_at_once_and_goes_on() {
 }
 
 #[test]
-fn line_end_in_two_pieces_is_one_line_end() {
+fn split_line_end_is_one_line_end() {
     check(
         TraceStream::SYSTEM,
         &["one\r", "\ntwo\r", "\n"],

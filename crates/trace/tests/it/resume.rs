@@ -15,7 +15,7 @@ fn texts(log: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_log_is_gone_on_with_where_nothing_waits() {
+fn log_is_resumed_where_nothing_is_pending() {
     let folder = tempfile::tempdir().unwrap();
     let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
     let trace = begin(Spool::create(&first).unwrap()).start();
@@ -36,7 +36,7 @@ fn a_log_is_gone_on_with_where_nothing_waits() {
     let late = trace.settled().unwrap();
     assert_eq!(late.open, []);
 
-    let spool = Spool::going_on(&second, &first, open.bytes).unwrap();
+    let spool = Spool::resume(&second, &first, open.bytes).unwrap();
     let again = begin(spool).open_lines(open.open.clone()).start();
     assert_eq!(again.settled(), Some(open));
     again.write(TraceStream::STDOUT, b" and the rest\n");
@@ -50,11 +50,11 @@ fn a_log_is_gone_on_with_where_nothing_waits() {
 }
 
 #[test]
-fn a_log_that_is_shorter_than_was_noted_is_none_to_go_on_with() {
+fn too_short_log_is_not_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
     std::fs::write(&first, "text").unwrap();
-    let error = Spool::going_on(&second, &first, 5).unwrap_err();
+    let error = Spool::resume(&second, &first, 5).unwrap_err();
     assert!(matches!(error, SpoolError::Read { .. }), "{error:?}");
     assert!(!second.exists());
     let log = begin(Spool::create(&second).unwrap());

@@ -36,7 +36,7 @@ const GUARDED: [&str; 9] = [
 
 /// The open files of a cgroup.
 #[derive(Debug)]
-pub(crate) struct GroupState {
+pub(crate) struct CgroupState {
     directory: File,
     events: File,
     settings: Vec<File>,
@@ -46,7 +46,7 @@ pub(crate) struct GroupState {
 /// Owner, group and mode of each guarded file; `None` for a file that this kernel does not have.
 type Access = [Option<(u32, u32, u32)>; GUARDED.len()];
 
-impl GroupState {
+impl CgroupState {
     /// Opens the files of the cgroup at `path`.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let settings = SETTINGS.iter().map(|(name, _)| File::open(path.join(name)));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cgroup::Group;
-use crate::group_state::{GroupState, read_number};
+use crate::cgroup_state::{CgroupState, read_number};
 use crate::leaf::Leaf;
 
 /// The cgroup of a job, with a leaf for each of its processes.
@@ -15,9 +15,9 @@ use crate::leaf::Leaf;
 /// own [like new](Self::is_like_new) passes it on to a later job of the run. Only the kernel's counters of CPU
 /// time continue.
 #[derive(Debug)]
-pub(crate) struct JobGroup {
+pub(crate) struct JobCgroup {
     group: Group,
-    state: GroupState,
+    state: CgroupState,
     /// Counts processes killed for lack of memory; `None` without the controller.
     memory_events: Option<File>,
     /// Unused leaves.
@@ -28,11 +28,11 @@ pub(crate) struct JobGroup {
     made: u64,
 }
 
-impl JobGroup {
+impl JobCgroup {
     /// Creates the cgroup.
     pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
         let group = Group::create(path)?;
-        let opened = GroupState::open(group.path());
+        let opened = CgroupState::open(group.path());
         let state = opened.inspect_err(|_| drop(group.remove_blocking(Duration::ZERO)))?;
         let memory_events = File::open(group.path().join("memory.events")).ok();
         Ok(Self {
