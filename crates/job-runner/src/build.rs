@@ -1,6 +1,7 @@
 use crate::directories::{self, Parents};
 use crate::early::EarlySources;
 use crate::finalise::artifact_failed;
+use crate::limit::{Expired, Limit};
 use crate::log::JobLog;
 use crate::options::BuildRunnerOptions;
 use crate::panics::{catch_panic, off_thread};
@@ -17,10 +18,11 @@ use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
 use executor_core::{
     ActiveJobGuard, BuildDirs, BuildError, Cancellation, Executor, FailureReason, JobObserver,
-    JobOutcome, JobProducts, RunContext, StageReport, Workspace,
+    JobOutcome, JobProducts, RunContext, StageReport, StopLevel, Workspace,
 };
 use jiff::Timestamp;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -65,6 +67,21 @@ pub(crate) struct Settings {
     pub(crate) variables: Arc<JobVariables>,
     pub(crate) timeouts: Timeouts,
     pub(crate) deadlines: Deadlines,
+}
+
+impl Settings {
+    /// Returns the limit that aborts `stops` at this moment because of the job's timeout.
+    pub(crate) fn job_limit(&self, at: Instant, stops: &Cancellation) -> Limit {
+        Limit {
+            at,
+            stops: stops.clone(),
+            level: StopLevel::Abort,
+            expired: Expired {
+                phase: "execution",
+                limit: self.timeouts.job,
+            },
+        }
+    }
 }
 
 impl Build<'_> {
@@ -299,16 +316,25 @@ impl Build<'_> {
         let builds = PathBuf::from(&dirs.builds_dir);
         let own_project = self.own_project(dirs);
         let project = own_project.clone();
-        let removed =
-            off_thread(move || directories::remove_build(&temp, project.as_deref(), &builds)).await;
-        let removed = removed
-            .flatten()
-            .map_err(|source| BuildError::system("runner", "remove the build directory", source));
-        let forgotten = removed.and_then(|()| match &own_project {
+        let remove = move || directories::remove_build(&temp, project.as_deref(), &builds);
+        self.remove_recorded(own_project.as_deref(), "remove the build directory", remove)
+            .await;
+    }
+
+    /// Runs `remove`, and then revokes the journal's record of the project. An error is a warning in the log.
+    pub(crate) async fn remove_recorded(
+        &self,
+        own_project: Option<&Path>,
+        action: &str,
+        remove: impl FnOnce() -> io::Result<()> + Send + 'static,
+    ) {
+        let removed = off_thread(remove).await.flatten();
+        let removed = removed.map_err(|source| BuildError::system("runner", action, source));
+        let revoked = removed.and_then(|()| match own_project {
             Some(project) => self.tools.forget_directory(project),
             None => Ok(()),
         });
-        if let Err(error) = forgotten {
+        if let Err(error) = revoked {
             self.log.warning_line(&error.chain());
         }
     }

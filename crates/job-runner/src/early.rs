@@ -220,18 +220,9 @@ impl Build<'_> {
             PathBuf::from(&dirs.project_dir),
             PathBuf::from(&dirs.builds_dir),
         );
-        let removed =
-            off_thread(move || directories::remove_project(&project, &builds, parents)).await;
-        let removed = removed
-            .flatten()
-            .map_err(|source| BuildError::system("runner", "remove the sources", source));
-        let forgotten = removed.and_then(|()| match &own_project {
-            Some(project) => self.tools.forget_directory(project),
-            None => Ok(()),
-        });
-        if let Err(error) = forgotten {
-            self.log.warning_line(&error.chain());
-        }
+        let remove = move || directories::remove_project(&project, &builds, parents);
+        self.remove_recorded(own_project.as_deref(), "remove the sources", remove)
+            .await;
     }
 }
 

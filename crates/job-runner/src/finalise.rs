@@ -2,13 +2,13 @@ use crate::artifacts::{
     ArtifactError, ArtifactFiles, ArtifactStore, CollectError, Collected, SavedArtifact, collect,
 };
 use crate::directories::JobDirectory;
-use crate::limit::{Expired, Limit, within};
+use crate::limit::within;
 use crate::panics::off_thread;
 use crate::stages::Stages;
 use executor_core::job::{Artifact, ArtifactWhen};
 use executor_core::trace::JobTraceExt;
 use executor_core::{
-    BuildError, BuildStage, Cancellation, RetainedArtifact, Retryability, StopLevel,
+    BuildError, BuildStage, Cancellation, RetainedArtifact, Retryability,
 };
 use fail_point::fail_point;
 use git::{Git, GitDir, paths_in};
@@ -34,15 +34,9 @@ impl Stages<'_, '_> {
             return Ok(());
         }
         let finalisation = self.build.cancellation.child_for_finalisation();
-        let end = Limit {
-            at: self.settings.deadlines.end(),
-            stops: finalisation.clone(),
-            level: StopLevel::Abort,
-            expired: Expired {
-                phase: "execution",
-                limit: self.settings.timeouts.job,
-            },
-        };
+        let end = self
+            .settings
+            .job_limit(self.settings.deadlines.end(), &finalisation);
         let stage = if succeeded {
             BuildStage::UploadArtifactsOnSuccess
         } else {

@@ -1,13 +1,13 @@
 use crate::artifacts::ArtifactStore;
 use crate::attempts;
 use crate::finalise::artifact_failed;
-use crate::limit::{Expired, Limit, abort_when_canceled, within};
+use crate::limit::{Limit, abort_when_canceled, within};
 use crate::panics::off_thread;
 use crate::sources::{Sources, check_in_place};
 use crate::stages::{Stages, into_system_failure};
 use executor_core::job::Dependency;
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, HumanDuration, StopLevel};
+use executor_core::{BuildError, BuildStage, Cancellation, HumanDuration};
 use fail_point::fail_point;
 use std::fs;
 use std::path::PathBuf;
@@ -54,15 +54,9 @@ impl Stages<'_, '_> {
 
     fn setup_limits(&self) -> (Cancellation, Vec<Limit>) {
         let setup = self.build.cancellation.child();
-        let limit = Limit {
-            at: self.settings.deadlines.work_ends(),
-            stops: setup.clone(),
-            level: StopLevel::Abort,
-            expired: Expired {
-                phase: "execution",
-                limit: self.settings.timeouts.job,
-            },
-        };
+        let limit = self
+            .settings
+            .job_limit(self.settings.deadlines.work_ends(), &setup);
         (setup, vec![limit])
     }
 

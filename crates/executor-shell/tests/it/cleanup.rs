@@ -77,7 +77,7 @@ async fn existing_temporary_directory_is_kept() {
             .unwrap();
         let temp_dir = environment.workspace.dirs().temp_dir.clone();
         executor.cleanup().await.unwrap();
-        // The first executor made it, so it was gone with it; for the second it is there already.
+        // The first executor created and removed it; for the second it exists already.
         if temp_dirs.is_empty() {
             assert!(!std::path::Path::new(&temp_dir).exists());
             fs::create_dir(&temp_dir).unwrap();

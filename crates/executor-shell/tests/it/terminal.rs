@@ -80,7 +80,7 @@ async fn session_ends_with_the_job() {
     let mut fixture = Fixture::new(config()).await;
     let mut session = open(&fixture).await;
     let seconds = unique_seconds();
-    // The child of the shell becomes what is looked for only when it has loaded it.
+    // The child of the shell has the expected name only after its `execve`.
     let line = format!(
         "sleep {seconds} & until grep -q {seconds} /proc/$!/cmdline; do :; done; echo $((1+1))up"
     );
@@ -94,7 +94,7 @@ async fn session_ends_with_the_job() {
     assert!(again.is_err());
 }
 
-/// Asks for a shell as whoever enters a job does.
+/// Opens a shell as an interactive user does.
 async fn open_with(fixture: &Fixture, commands: &[&str]) -> Box<dyn TerminalSession> {
     let commands = commands.iter().map(|&text| text.to_owned()).collect();
     let project = fixture.environment.workspace.dirs().project_dir.clone();

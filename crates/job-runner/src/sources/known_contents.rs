@@ -78,7 +78,7 @@ impl KnownContents {
         (known == stat).then_some(*content)
     }
 
-    /// Writes the contents of these files in the destination of what is there, unless that says the same.
+    /// Replaces the stored digests by those of these files, unless they are equal.
     pub(super) fn save(
         &self,
         store: &ContentStore,

@@ -2,11 +2,11 @@
 
 use super::{Staging, pattern_roots};
 use crate::build::Build;
-use crate::limit::{Expired, Limit, within};
+use crate::limit::within;
 use crate::sources::Sources;
 use crate::stages::Stages;
 use executor_core::job::ArtifactWhen;
-use executor_core::{BuildError, Cancellation, PreparedEnvironment, StopLevel, Workspace};
+use executor_core::{BuildError, Cancellation, PreparedEnvironment, Workspace};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,15 +66,9 @@ impl Stages<'_, '_> {
             return Ok(());
         };
         let finalisation = self.build.cancellation.child_for_finalisation();
-        let end = Limit {
-            at: self.settings.deadlines.end(),
-            stops: finalisation.clone(),
-            level: StopLevel::Abort,
-            expired: Expired {
-                phase: "execution",
-                limit: self.settings.timeouts.job,
-            },
-        };
+        let end = self
+            .settings
+            .job_limit(self.settings.deadlines.end(), &finalisation);
         within(staging.fetch(&paths, &finalisation), vec![end]).await
     }
 

@@ -261,13 +261,13 @@ async fn job_with_missing_inputs_fails() {
     assert!(bench.log().contains(told), "{}", bench.log());
     check(2, None).await;
     check(8, None).await;
-    // Who builds again has something again.
+    // Another build saves artifacts again.
     bench.run(build(1)).await;
     check(1, None).await;
     store.erase().expect("erased");
     assert_eq!(store.of_job(JobId(3)).expect("read"), []);
     check(3, missing).await;
-    // A list is there, but nobody has what it names.
+    // A list exists, but its trees do not.
     bench.run(build(2)).await;
     std::fs::remove_dir_all(store.store().path().join("trees")).expect("removed");
     check(2, missing).await;

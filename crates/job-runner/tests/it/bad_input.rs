@@ -306,7 +306,7 @@ async fn full_disk_for_the_snapshot() {
         ..BuildRunnerOptions::default()
     };
     let bench = Bench::shell(root.path(), options);
-    // A second job tries anew, and nothing of the first try is in its way.
+    // A second job tries again, without leftovers of the first attempt.
     for _ in 0..2 {
         let outcome = bench.run(plain().build()).await;
         expect(

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// An environment that sees directories of this host, and says so before it is there.
+/// An environment that sees directories of this host, and announces them during `prepare`.
 struct Scene {
     repository: Repository,
     root: TempDir,

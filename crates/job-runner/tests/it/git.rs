@@ -257,7 +257,7 @@ async fn lfs_files_are_fetched() {
     assert!(pointer.contains("git-lfs"), "{pointer}");
     let root = tempfile::tempdir().expect("a directory");
     let bench = bench(root.path());
-    // As on a machine where nobody ran `git lfs install`.
+    // As on a machine without `git lfs install`.
     let job = job(&repository, &sha)
         .variable(JobVariable::public("GIT_CONFIG_GLOBAL", "/dev/null"))
         .variable(JobVariable::public("GIT_CONFIG_NOSYSTEM", "1"))

@@ -82,12 +82,12 @@ async fn check_unharmed(means: SnapshotMethod, said: &str) {
         "test -f dist/deep/5 && test $(stat -c %s dist/large) = 3000000",
     ];
     succeeds(&bench, consumer(4, &[1], &whole)).await;
-    // Nobody shows the layer any more, so that a sweep may take all.
+    // The layer is not mounted any more, so a sweep may remove all objects.
     drop(bench);
     let digest = store.of_job(JobId(1)).expect("read")[0].digest();
     assert!(digest.is_some());
     let swept = store.store().sweep(|| Ok(std::collections::HashSet::new()));
-    assert!(swept.expect("swept").expect("nobody keeps").objects > 200);
+    assert!(swept.expect("swept").expect("no lock").objects > 200);
 }
 
 #[tokio::test]

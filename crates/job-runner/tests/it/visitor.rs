@@ -1,4 +1,4 @@
-//! Somebody who enters jobs.
+//! Visitors of jobs.
 
 use crate::support::Bench;
 use executor_core::ability::{TerminalRequest, TerminalSession};
@@ -128,7 +128,7 @@ async fn timeouts_stop_during_a_visit() {
     assert_eq!(guest.seen.lock().len(), 1);
 }
 
-/// A terminal that nobody needs to open.
+/// A terminal that is never opened.
 #[derive(Debug)]
 struct NoTerminal;
 
@@ -139,7 +139,7 @@ impl Terminal for NoTerminal {
         _request: TerminalRequest,
         _cancellation: &Cancellation,
     ) -> Result<Box<dyn TerminalSession>, BuildError> {
-        Err(BuildError::config("nobody opens it here"))
+        Err(BuildError::config("this terminal is never opened"))
     }
 }
 

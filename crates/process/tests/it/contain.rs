@@ -129,7 +129,7 @@ async fn fast_forking_does_not_escape() {
         assert_eq!(
             noted(&notes).len(),
             generations,
-            "{containment:?}: it goes on"
+            "{containment:?}: it continues"
         );
     }
 }
@@ -162,7 +162,7 @@ async fn thousand_orphans_leave_no_zombies() {
         let (outcome, _) = run(&tree, &sh(script)).await;
         assert!(outcome.success());
         tree.close().await.unwrap();
-        // Other tests' children die meanwhile, so the list need only come down.
+        // Children of other tests also end, so the list only has to shrink.
         until("zombies to be collected", || zombies() < 100).await;
     }
 }

@@ -49,7 +49,7 @@ async fn next_start_cleans_up_after_runner_and_guardian() {
         until("the guardian's death", || !lives(guardian, work.path())).await;
         assert!(
             job.iter().all(|pid| lives(*pid, work.path())),
-            "nobody was there to end it"
+            "it survived without a guardian"
         );
 
         // As if the machine had stopped in the middle of a line.
@@ -93,7 +93,7 @@ async fn moment_of_the_kill_does_not_matter() {
             }
             until("guardian", || runner.guardian().is_none()).await;
             let mut recovered = Vec::new();
-            // Only what nobody has been told of yet may stay for an hour.
+            // Only unreported resources may remain for an hour.
             let mut remains = Vec::new();
             let gone = || {
                 // What the guardian had started may hold a copy of the lock for a moment.
@@ -183,7 +183,7 @@ async fn guardian_ends_a_run_that_is_dropped_without_shutdown() {
         })
         .unwrap();
         let runs = vec![supervisor.id().to_owned()];
-        // Forgotten, as by an early return in somebody's code.
+        // Dropped without shutdown, as by an early return.
         std::mem::forget(
             supervisor
                 .temp_dir(&work.path().join("temp"), "job-")
@@ -265,7 +265,7 @@ async fn surviving_directories_are_reported_to_the_next_start() {
     })
     .await;
     assert!(below.exists());
-    // Somebody goes on with it: it is told of and stays.
+    // A job is resumed: the directory is reported and kept.
     let run = recovered(work.path()).await;
     assert_eq!(
         (run.left.as_slice(), run.directories.len()),
@@ -273,7 +273,7 @@ async fn surviving_directories_are_reported_to_the_next_start() {
     );
     drop(run);
     assert!(below.exists());
-    // Nobody does.
+    // No job is resumed.
     let mut run = recovered(work.path()).await;
     run.remove_left();
     assert_eq!(run.failures, Vec::<String>::new());
@@ -297,7 +297,7 @@ async fn runner_inside_a_job_dies_with_the_job() {
             noted(&notes).len() == 4 && guardian(work.path()).is_some()
         })
         .await;
-        // Nobody but the outer runner is to end the inner job.
+        // Only the outer runner may end the inner job.
         assert!(kill("-KILL", guardian(work.path()).unwrap()));
         asked.abort(CancelCause::User);
     };
@@ -309,7 +309,7 @@ async fn runner_inside_a_job_dies_with_the_job() {
         processes("environ", &notes.display().to_string()).is_empty()
     })
     .await;
-    // What is no process is for the next start of the inner runner.
+    // Files are left to the next start of the inner runner.
     drop(recovered(work.path()).await);
     assert_eq!(mounts_below(work.path()), Vec::<String>::new());
 }
@@ -324,7 +324,7 @@ async fn other_records_are_reported_until_forgotten() {
     let mut recovered = recover(&state(work.path())).unwrap();
     let run = recovered.pop().unwrap();
     assert_eq!(run.others, [("container".to_owned(), b"c2".to_vec())]);
-    // Whoever deals with it holds the lock.
+    // The lock is held until the report is dropped.
     assert!(recover(&state(work.path())).unwrap().is_empty());
     drop(run);
     let run = recover(&state(work.path())).unwrap().pop().unwrap();
@@ -336,7 +336,7 @@ async fn other_records_are_reported_until_forgotten() {
 fn kill(signal: &str, pid: u32) -> bool {
     #[expect(
         clippy::disallowed_methods,
-        reason = "the guardian is no process of a tree"
+        reason = "the guardian is not a process of a tree"
     )]
     let status = std::process::Command::new("kill")
         .arg(signal)

@@ -1,4 +1,4 @@
-//! Overlays, and what is mounted where something is to be removed.
+//! Overlays, and removal of directories with mounts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use process::{Settings, Supervisor, can_mount, remove_tree};
 use crate::runner::{mounts_below, overlay};
 use crate::support::{BOTH, supervisor};
 
-/// Says so where the system lets nobody mount.
+/// Returns whether this process may mount, and prints a notice if not.
 fn may_mount() -> bool {
     if !can_mount() {
         executor_testkit::not_tested("mounts", "this process may not mount");

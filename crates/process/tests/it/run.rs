@@ -81,7 +81,7 @@ async fn program_open_for_writing_is_an_error() {
     for containment in BOTH {
         let tree = tree(containment);
         // What another test is starting may hold a copy for a moment.
-        until("nobody to hold it", || match tree.spawn(&command) {
+        until("no process has it open", || match tree.spawn(&command) {
             Ok(_) => true,
             Err(ProcessError::Spawn { source, .. }) => {
                 assert_eq!(source.kind(), ErrorKind::ExecutableFileBusy);
@@ -303,7 +303,7 @@ async fn background_output_does_not_hide_the_last_line() {
             pipe_grace: Duration::ZERO,
             ..Timing::default()
         };
-        // Standard error is quiet, so what is there at the end is the shell's.
+        // Standard error is silent, so its last line is the shell's.
         let script = "yes & i=0; while [ $i -lt 1000 ]; do echo $i >&2; i=$((i+1)); done";
         let (outcome, output) = run_with(&tree, &sh(script), &timing).await;
         assert!(outcome.success());

@@ -8,7 +8,7 @@ use process::{Ended, ExitStatus, ProcessTree, Stream, Timing};
 
 use crate::support::{BOTH, PATIENCE, lives, noted, sh, tree, until};
 
-/// Gives what is asked to end all the time it needs.
+/// Timeouts that are long enough for any process.
 fn patient() -> Timing {
     Timing {
         terminate_grace: PATIENCE,

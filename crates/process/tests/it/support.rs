@@ -104,12 +104,12 @@ pub(crate) fn processes(file: &str, text: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Waits until a condition holds; the kernel reports most of these to nobody.
+/// Waits until a condition holds, since the kernel has no events for most of them.
 pub(crate) async fn until(what: &str, condition: impl FnMut() -> bool) {
     until_or(what, condition).await.unwrap();
 }
 
-/// As [`until`], but leaves it to the caller to say what is wrong.
+/// As [`until`], but the caller reports the failure.
 pub(crate) async fn until_or(
     what: &str,
     mut condition: impl FnMut() -> bool,

@@ -341,7 +341,7 @@ proptest! {
         prop_assert_eq!(&mask(&set, text.chunks(3)), &expect);
     }
 
-    // Long secrets, so that most text is skipped and the skipping is what is tested.
+    // Long secrets, so that the prefilter skips most of the text.
     #[test]
     fn long_secrets_in_long_text(
         secrets in prop::collection::vec(small_text(b"abcdefgh", 5..24), 1..6),

@@ -330,7 +330,7 @@ fn masked_text_is_masked_like_the_log() {
         shown,
         "expected [MASKED], found [MASKED] and glpat-[MASKED]"
     );
-    // A text of its own: nothing of it goes on in the next.
+    // A separate text: no secret continues in the next one.
     assert_eq!(trace.masked("hunter"), "hunter");
     assert_eq!(trace.masked("22"), "22");
 }

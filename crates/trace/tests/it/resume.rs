@@ -1,4 +1,4 @@
-//! A log that another process goes on with.
+//! A log that another process continues.
 
 use executor_core::TraceStream;
 use std::path::Path;

@@ -30,7 +30,7 @@ async fn damaged_cache_is_removed_and_the_job_continues() {
         fs::write(archive.with_file_name("entry.json"), "{").expect("written");
     };
     let gone = |archive: &PathBuf| fs::remove_file(archive).expect("removed");
-    // Nobody may wait for what a pipe will say.
+    // Reading a pipe must not block.
     let pipe = |path: &Path| {
         fs::remove_file(path).expect("removed");
         let kind = FileType::Fifo;

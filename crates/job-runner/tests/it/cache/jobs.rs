@@ -321,7 +321,7 @@ async fn directories_keep_modes_of_their_own() {
         let read = "test \"$(stat -c %a dep dep/private dep/shared dep/ro dep/plain | tr '\\n' ' ')\" = '755 700 777 755 755 '";
         let log = scene.script(read, &caches).await;
         has(&log, "up to date");
-        // A file that comes and goes is no change.
+        // A file that is created and removed is not a change.
         let log = scene.script("touch dep/private/b && rm dep/private/b", &caches);
         has(&log.await, "up to date");
         let log = scene.script("chmod 711 dep/private", &caches).await;

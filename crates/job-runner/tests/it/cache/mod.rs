@@ -48,7 +48,7 @@ impl Scene {
         self.run(job(script, caches), true).await
     }
 
-    /// Returns the keys of what is kept, sorted.
+    /// Returns the sorted keys of all caches.
     fn keys(&self) -> Vec<String> {
         let entries = self.caches.entries().expect("listed").into_iter();
         let mut keys: Vec<String> = entries.map(|entry| entry.key).collect();

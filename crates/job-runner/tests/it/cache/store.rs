@@ -129,7 +129,7 @@ async fn leftovers_of_a_killed_writer_are_removed() {
     fs::create_dir(&alive).expect("made");
     let held = fs::File::open(&alive).expect("opened");
     held.lock().expect("locked");
-    // Keys under which nothing was kept so far; somebody writes the second.
+    // Keys without caches; the second is being written.
     let [empty, busy] = ["empty", "busy"].map(|name| root.path().join("keys").join(name));
     let [_unlocked, locked] = [&empty, &busy].map(|key| {
         fs::create_dir(key).expect("made");
