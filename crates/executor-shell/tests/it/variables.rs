@@ -70,7 +70,7 @@ async fn too_large_variable_is_named() {
     let error = fixture.try_run("true").await.unwrap_err();
     assert!(matches!(error, BuildError::Config { .. }), "{error:?}");
     assert!(
-        error.to_string().contains("HUGE of 1048576 bytes"),
+        error.to_string().contains("HUGE with 1048576 bytes"),
         "{error}"
     );
 }
