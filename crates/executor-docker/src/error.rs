@@ -3,6 +3,7 @@
 pub use crate::image::PullFault;
 
 use executor_core::{BoxError, BuildError, CancelCause, HumanDuration, Retryability};
+use registry::{NameError, ReferenceError};
 use std::io;
 use std::time::Duration;
 
@@ -168,6 +169,18 @@ impl DockerError {
 impl From<CancelCause> for DockerError {
     fn from(cause: CancelCause) -> Self {
         Self::Canceled(cause)
+    }
+}
+
+impl From<ReferenceError> for DockerError {
+    fn from(error: ReferenceError) -> Self {
+        Self::config(error.to_string())
+    }
+}
+
+impl From<NameError> for DockerError {
+    fn from(error: NameError) -> Self {
+        Self::config(error.to_string())
     }
 }
 

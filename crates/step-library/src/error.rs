@@ -1,6 +1,7 @@
 use archive::ArchiveError;
 use git::GitError;
 use process::ProcessError;
+use registry::{NameError, RegistryError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,12 +18,9 @@ pub(crate) enum Error {
         why: String,
         help: Option<String>,
     },
-    /// A server refuses this user, or has no such thing for this user.
+    /// A server refuses this user, or does not show this user the thing.
     #[error("{0}")]
     Refused(String, Option<String>),
-    /// A registry has no such image, or does not show it to this user.
-    #[error("{0}")]
-    Absent(String, &'static str),
     /// The archive to publish is invalid.
     #[error("the archive {}: {why}", path.display())]
     Archive { path: PathBuf, why: String },
@@ -63,16 +61,9 @@ pub(crate) enum Error {
         #[source]
         source: io::Error,
     },
-    /// A server answers with an unexpected status.
-    #[error("{server} answers {status} for {what}")]
-    Answer {
-        server: String,
-        what: String,
-        status: u16,
-    },
-    /// A response is invalid.
-    #[error("{what}: {why}")]
-    Malformed { what: String, why: String },
+    /// A registry was of no use.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
     /// A layer of an image cannot be unpacked.
     #[error("a layer of {image}")]
     Layer {
@@ -103,7 +94,7 @@ impl Error {
         match self {
             Self::Invalid { help, .. } | Self::Refused(_, help) => help.clone(),
             Self::Web(error) => error.help().map(str::to_owned),
-            Self::Absent(_, help) => Some((*help).to_owned()),
+            Self::Registry(error) => error.help().map(str::to_owned),
             Self::Ambiguous { .. } => Some("write more digits of the commit".to_owned()),
             Self::Offline(_) => Some("fetch it once without `--offline` to cache it".to_owned()),
             Self::Git(GitError::Run(ProcessError::NotFound { .. })) => {
@@ -117,20 +108,26 @@ impl Error {
         match self {
             Self::Unavailable { .. } | Self::Late { .. } | Self::Busy(_) => true,
             Self::Web(error) => error.is_temporary(),
-            Self::Answer { status, .. } => *status == 429 || *status >= 500,
+            Self::Registry(error) => error.is_temporary(),
             _ => false,
         }
+    }
+}
+
+impl From<NameError> for Error {
+    fn from(error: NameError) -> Self {
+        Self::Registry(error.into())
     }
 }
 
 impl From<Error> for LibraryError {
     fn from(error: Error) -> Self {
         let mut message = error.to_string();
-        // The log of a job shows the message alone.
+        // The log of a job shows only the message.
         let mut cause = std::error::Error::source(&error);
-        while let Some(behind) = cause {
-            message = format!("{message}: {behind}");
-            cause = behind.source();
+        while let Some(error) = cause {
+            message = format!("{message}: {error}");
+            cause = error.source();
         }
         if let Some(help) = error.help() {
             message = format!("{message} ({help})");

@@ -1,6 +1,6 @@
-//! Functions of the step language that lie in git repositories and registries, and images of functions that go there.
+//! Functions of the step language from git repositories and registries, and images of functions to them.
 //!
-//! [`StepLibrary`] fills the port [`steps::Library`] for whoever follows a request.
+//! [`StepLibrary`] implements the port [`steps::Library`] for the service of the step-runner.
 //!
 //! ```no_run
 //! use step_library::{LibraryOptions, StepLibrary};
@@ -18,7 +18,7 @@
 //! # }
 //! ```
 //!
-//! Why it is as it is, is said in `docs/design/steps.md`, "The library of functions".
+//! The design is in `docs/design/steps.md`, "The library of functions".
 
 mod cache;
 mod error;
@@ -30,5 +30,4 @@ mod tree;
 
 pub use cache::{CachedFunctions, Cleaned, FunctionCache, Unused};
 pub use library::StepLibrary;
-pub use oci::{Credentials, DockerLogins, RegistryLogin};
 pub use options::{GitOptions, LibraryOptions};

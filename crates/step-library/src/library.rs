@@ -1,10 +1,11 @@
 use crate::cache::{Cleaned, FunctionCache, Shelf, Unused, clean};
 use crate::error::Error;
 use crate::git::GitFetcher;
-use crate::oci::{ImageFetcher, ImageName, ImagePublisher, Registries, TREE, bare};
+use crate::oci::{ImageFetcher, ImagePublisher, TREE};
 use crate::options::LibraryOptions;
 use async_trait::async_trait;
 use process::make_private_dir;
+use registry::{ImageRepository, RegistryClient, RegistryOptions, host_of};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use steps::{Asker, Fetched, Library, LibraryError, Published, Source};
@@ -22,25 +23,30 @@ pub struct StepLibrary {
     images: ImageFetcher,
     publisher: ImagePublisher,
     offline: bool,
-    /// Whether what others left was removed.
+    /// Set once leftovers of killed programs were removed.
     swept: OnceCell<()>,
 }
 
 impl StepLibrary {
-    /// Returns one with these options. Nothing is made and nobody is asked yet.
+    /// Returns a library with these options. Nothing is created or requested yet.
     ///
     /// # Errors
     ///
-    /// When a file with certificates cannot be read, a proxy is none, or [`web::Reach`] names what is no host.
+    /// When a file with certificates cannot be read, or a proxy or a host in [`web::Reach`] is invalid.
     pub fn new(options: LibraryOptions) -> Result<Self, LibraryError> {
         let mut web = options.web.clone();
-        // Without encryption only what is named so is asked, and it is that only where the rules let it in.
+        // Only the named hosts may go without encryption, and only where the rules allow them at all.
         let plain = options.insecure_registries.iter();
-        let plain = plain.map(|host| bare(host).to_owned());
+        let plain = plain.map(|host| host_of(host).to_owned());
         web.reach.plain.extend(plain);
-        web.reach.plain.extend(HERE.map(str::to_owned));
+        web.reach.plain.extend(THIS_MACHINE.map(str::to_owned));
         let web = Web::new(web).map_err(Error::Web)?;
-        let registries = Registries::new(&options, &web);
+        let registry_options = RegistryOptions {
+            logins: options.logins.clone(),
+            insecure: options.insecure_registries.clone(),
+            deadline: options.deadline,
+        };
+        let registries = RegistryClient::new(&web, registry_options);
         Ok(Self {
             directory: options.cache_dir.clone(),
             budget: options.budget,
@@ -53,7 +59,7 @@ impl StepLibrary {
         })
     }
 
-    /// Removes what is not used from the cache. Blocks.
+    /// Removes unused entries from the cache. Blocks.
     ///
     /// # Errors
     ///
@@ -63,7 +69,7 @@ impl StepLibrary {
         Ok(cleaned.map_err(Error::cache("clean", &self.directory))?)
     }
 
-    /// Removes what programs left that were killed.
+    /// Removes leftovers of killed programs.
     async fn sweep(&self) -> Result<(), Error> {
         let directory = self.directory.clone();
         let shelves = self.shelves();
@@ -72,46 +78,46 @@ impl StepLibrary {
             let recovered = process::recover(&directory);
             if let Err(error) = recovered {
                 let error = &error as &dyn std::error::Error;
-                tracing::debug!(error, "What others left is left for now.");
+                tracing::debug!(error, "Processes of killed programs remain for now.");
             }
             shelves.iter().for_each(Shelf::sweep);
             Ok(())
         };
-        // It ends by itself, soon.
+        // It ends soon by itself, so dropping this future need not stop it.
         match tokio::task::spawn_blocking(sweep).await {
             Ok(swept) => swept,
             Err(panic) => std::panic::resume_unwind(panic.into_panic()),
         }
     }
 
-    /// Keeps the cache within its budget, and free of what was given up.
+    /// Keeps the cache within its budget and free of abandoned entries.
     async fn tidy(&self) {
         let (shelves, budget) = (self.shelves(), self.budget);
         let tidy = move || {
             shelves.iter().for_each(Shelf::sweep);
             clean(&shelves, Unused::Above(budget))
         };
-        // It ends by itself, soon.
+        // It ends soon by itself, so dropping this future need not stop it.
         let error = match tokio::task::spawn_blocking(tidy).await {
             Ok(Ok(_)) => return,
             Ok(Err(error)) => error,
             Err(panic) => std::panic::resume_unwind(panic.into_panic()),
         };
-        tracing::warn!(%error, "The cache of functions may become too large.");
+        tracing::warn!(%error, "The cache of functions may exceed its budget.");
     }
 
     fn shelves(&self) -> [Shelf; 3] {
         FunctionCache::new(&self.directory).shelves()
     }
 
-    /// What could not be brought may have left more in the cache than there is room for, too.
-    async fn bring(&self, source: &Source, asker: &Asker) -> Result<Fetched, Error> {
-        let found = self.find(source, asker).await;
+    /// Fetches a function, and tidies the cache also after a failure, which may have filled it.
+    async fn fetch_and_tidy(&self, source: &Source, asker: &Asker) -> Result<Fetched, Error> {
+        let fetched = self.fetch_source(source, asker).await;
         self.tidy().await;
-        found
+        fetched
     }
 
-    async fn find(&self, source: &Source, asker: &Asker) -> Result<Fetched, Error> {
+    async fn fetch_source(&self, source: &Source, asker: &Asker) -> Result<Fetched, Error> {
         self.swept.get_or_try_init(|| self.sweep()).await?;
         let (lease, identity, directory) = match source {
             Source::Git { url, rev } => {
@@ -125,7 +131,7 @@ impl StepLibrary {
                 tag,
                 platform,
             } => {
-                let image = ImageName::parse(registry, repository)?;
+                let image = ImageRepository::parse(registry, repository)?;
                 let fetched = self.images.fetch(&image, tag, platform, asker);
                 let (lease, digest) = fetched.await?;
                 let directory = lease.directory().join(TREE);
@@ -139,7 +145,7 @@ impl StepLibrary {
         })
     }
 
-    async fn send(
+    async fn publish_image(
         &self,
         archive: &Path,
         repository: &str,
@@ -148,7 +154,7 @@ impl StepLibrary {
         let image = repository_of(repository)?;
         if self.offline {
             let help = "leave out `--offline` to publish".to_owned();
-            let why = format!("{image}: nothing is published while nobody is asked");
+            let why = format!("{image}: nothing is published while offline");
             return Err(Error::Refused(why, Some(help)));
         }
         self.publisher.publish(archive, &image, asker).await
@@ -156,31 +162,31 @@ impl StepLibrary {
 }
 
 /// Reads `REGISTRY/REPOSITORY`.
-fn repository_of(text: &str) -> Result<ImageName, Error> {
-    let wrong = |what: &str, why: &str, help: String| Error::Invalid {
+fn repository_of(text: &str) -> Result<ImageRepository, Error> {
+    let invalid = |what: &str, why: &str, help: String| Error::Invalid {
         what: format!("`{what}`"),
         why: why.to_owned(),
         help: Some(help),
     };
     let Some((registry, name)) = text.split_once('/') else {
-        // What stands before an `@` may be secret.
+        // The part before an `@` may be secret.
         let shown = text.rsplit('@').next().unwrap_or_default();
         let help = "write registry.example.com/group/name".to_owned();
-        return Err(wrong(shown, "is no REGISTRY/REPOSITORY", help));
+        return Err(invalid(shown, "is not REGISTRY/REPOSITORY", help));
     };
     if let Some((bare, _)) = name.split_once([':', '@']) {
-        let help = format!("write {bare} alone");
-        return Err(wrong(
+        let help = format!("write only {bare}");
+        return Err(invalid(
             name,
-            "has a tag, and those come from the version",
+            "has a tag, but tags come from the version",
             help,
         ));
     }
-    ImageName::parse(registry, name)
+    Ok(ImageRepository::parse(registry, name)?)
 }
 
 /// The hosts of this machine, which need no encryption.
-const HERE: [&str; 3] = ["localhost", "127.0.0.0/8", "::1"];
+const THIS_MACHINE: [&str; 3] = ["localhost", "127.0.0.0/8", "::1"];
 
 #[async_trait]
 impl Library for StepLibrary {
@@ -189,8 +195,8 @@ impl Library for StepLibrary {
             what: source.to_string(),
             allowed: self.deadline,
         };
-        let brought = timeout(self.deadline, self.bring(source, asker)).await;
-        Ok(brought.map_err(late).flatten()?)
+        let fetched = timeout(self.deadline, self.fetch_and_tidy(source, asker)).await;
+        Ok(fetched.map_err(late).flatten()?)
     }
 
     async fn publish(
@@ -203,7 +209,11 @@ impl Library for StepLibrary {
             what: repository.to_owned(),
             allowed: self.deadline,
         };
-        let sent = timeout(self.deadline, self.send(archive, repository, asker)).await;
+        let sent = timeout(
+            self.deadline,
+            self.publish_image(archive, repository, asker),
+        )
+        .await;
         Ok(sent.map_err(late).flatten()?)
     }
 }

@@ -3,14 +3,14 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path};
 
-/// The most entries that a fetched tree may have.
-const MOST_ENTRIES: u64 = 200_000;
+/// The most entries of a fetched tree.
+const MAX_ENTRIES: u64 = 200_000;
 
-/// Removes what is neither a file nor a directory nor a link that stays inside, and returns how many bytes are left.
+/// Removes everything but files, directories and links that stay inside, and returns the bytes of the files.
 ///
-/// A link may begin with steps up, at most to the root, and may have none after that: then it stays inside also where
-/// it leads through other links, of which the same is true.
-pub(crate) fn tame(root: &Path, what: &str, max_bytes: u64) -> Result<u64, Error> {
+/// A link may begin with steps up, at most to the root, and have none after that: then it stays inside also where it leads
+/// through other such links.
+pub(crate) fn sanitize(root: &Path, what: &str, max_bytes: u64) -> Result<u64, Error> {
     let mut walk = Walk {
         what,
         max_bytes,
@@ -21,7 +21,7 @@ pub(crate) fn tame(root: &Path, what: &str, max_bytes: u64) -> Result<u64, Error
     Ok(walk.bytes)
 }
 
-/// Returns how many bytes the files below a directory have. What cannot be read counts nothing.
+/// Returns the bytes of the files below a directory. Unreadable ones count nothing.
 pub(crate) fn size(root: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(root) else {
         return 0;
@@ -48,8 +48,8 @@ impl Walk<'_> {
             let path = entry.map_err(failed())?.path();
             self.entry(&path, depth)
                 .map_err(Error::cache("look at", &path))?;
-            if self.entries > MOST_ENTRIES {
-                return Err(self.too_large(MOST_ENTRIES, "files"));
+            if self.entries > MAX_ENTRIES {
+                return Err(self.too_large(MAX_ENTRIES, "files"));
             }
             if self.bytes > self.max_bytes {
                 return Err(self.too_large(self.max_bytes, "bytes"));
@@ -85,7 +85,7 @@ impl Walk<'_> {
     }
 }
 
-/// Returns whether a link in a directory `depth` below the root leads to what is below the root.
+/// Returns whether the target of a link in a directory `depth` below the root is below the root.
 fn stays_inside(target: &Path, depth: usize) -> bool {
     let mut parts = target.components().peekable();
     let mut ups = 0;
@@ -112,7 +112,7 @@ mod tests {
         fs::write(root.join("file"), "12345").unwrap();
         let check = |link: &str, target: &str, stays: bool| {
             symlink(target, root.join(link)).unwrap();
-            tame(root, "it", 100).unwrap();
+            sanitize(root, "it", 100).unwrap();
             assert_eq!(root.join(link).is_symlink(), stays, "{link} {target}");
         };
         check("a/b/up", "../../file", true);
@@ -122,9 +122,9 @@ mod tests {
         check("a/b/chain", "top/../..", false);
         check("absolute", "/etc/passwd", false);
         check("a/dangling", "nothing", true);
-        let bytes = tame(root, "it", 100).unwrap();
+        let bytes = sanitize(root, "it", 100).unwrap();
         assert_eq!((bytes, size(root) >= 5), (5, true));
-        let error = tame(root, "it", 4).unwrap_err();
+        let error = sanitize(root, "it", 4).unwrap_err();
         assert_eq!(error.to_string(), "it has more than 4 bytes");
     }
 }

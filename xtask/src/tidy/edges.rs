@@ -54,6 +54,12 @@ const TABLE: &[Row] = &[
         imports: &["executor-core"],
         tests_import: &["gitlab-testkit"],
     },
+    // Also 1: names and logins of registries, and a client for them.
+    Row {
+        name: "registry",
+        imports: &["executor-core", "process", "web"],
+        tests_import: &[],
+    },
     // Also 1: files that are kept, in archives and by their content.
     Row {
         name: "archive",
@@ -149,6 +155,7 @@ const TABLE: &[Row] = &[
             "executor-core",
             "fail-point",
             "process",
+            "registry",
             "shells",
             "steps",
             "trace",
@@ -164,6 +171,7 @@ const TABLE: &[Row] = &[
             "fail-point",
             "git",
             "process",
+            "registry",
             "steps",
             "web",
         ],
@@ -206,6 +214,7 @@ const TABLE: &[Row] = &[
             "pipeline",
             "pipeline-insight",
             "process",
+            "registry",
             "scheduler",
             "step-library",
             "steps",

@@ -408,7 +408,7 @@ fn an_image_that_cannot_be_is_told_before_any_job_runs() {
     let done = runwright(&project, &["run", "--executor", "docker"]);
     assert_eq!(done.code, Some(2), "{}", done.all());
     for words in [
-        ".gitlab-ci.yml:5:17: job second: image: \"Bad/UPPER:1\" is no reference to an image",
+        ".gitlab-ci.yml:5:17: job second: image: \"Bad/UPPER:1\" is not a reference to an image",
         ".gitlab-ci.yml:9:14: job third: services: service `postgres:17` is not allowed",
         "the runner's allowed-services has only runwright-test/*",
     ] {

@@ -247,7 +247,7 @@ fn a_login_that_cannot_be_read_is_told_once_and_what_is_public_is_fetched() {
     let done = Done::from(command.output().unwrap()).expect_code(0);
     let done = done.expect_text("hello from the public");
     let printed = done.all();
-    let told = printed.matches("docker/config.json is not as it should be");
+    let told = printed.matches("docker/config.json are not used");
     assert_eq!(told.count(), 1, "{printed}");
     assert!(!printed.contains("hunter2"), "{printed}");
 }

@@ -31,7 +31,7 @@ impl JobLeases {
 
     /// Takes one of an image, before anybody looks whether the engine has it.
     pub(crate) async fn image(&self, reference: &ImageReference) {
-        self.take(ItemKind::Image, &reference.for_engine()).await;
+        self.take(ItemKind::Image, &reference.exact()).await;
     }
 
     /// Takes one of a volume, and notes that it is used.
@@ -52,13 +52,13 @@ impl JobLeases {
 
     /// Notes that the job uses an image which the engine had.
     pub(crate) async fn used(&self, info: &ImageInfo) {
-        let (name, note) = (info.reference.for_engine(), self.image_note(info));
+        let (name, note) = (info.reference.exact(), self.image_note(info));
         self.note(move |notes| notes.use_image(&name, note)).await;
     }
 
     /// Notes that the job has pulled an image.
     pub(crate) async fn pulled(&self, info: &ImageInfo, before: Before) {
-        let (name, note) = (info.reference.for_engine(), self.image_note(info));
+        let (name, note) = (info.reference.exact(), self.image_note(info));
         self.note(move |notes| notes.pull_image(&name, &before, note))
             .await;
     }

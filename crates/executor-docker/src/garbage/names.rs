@@ -9,7 +9,7 @@ pub(super) fn in_full(name: &str) -> Option<String> {
         return None;
     }
     let parsed = ImageReference::parse(name).ok();
-    Some(parsed.map_or_else(|| name.to_owned(), |it| it.for_engine()))
+    Some(parsed.map_or_else(|| name.to_owned(), |it| it.exact()))
 }
 
 /// Returns the repository of a name in full.

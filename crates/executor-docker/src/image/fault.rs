@@ -1,4 +1,4 @@
-use crate::image::reference::ImageReference;
+use registry::ImageReference;
 
 /// Why an image could not be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

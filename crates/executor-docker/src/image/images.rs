@@ -1,17 +1,16 @@
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::garbage::{Before, JobLeases};
-use crate::image::credentials::{Credentials, Login, fingerprint};
 use crate::image::fault::PullFault;
 use crate::image::info::ImageInfo;
-use crate::image::platform::Platform;
+use crate::image::login::{docker_credentials, fingerprint};
 use crate::image::policy::PullPolicy;
 use crate::image::pull::{PullFailure, pull};
-use crate::image::reference::ImageReference;
 use crate::image::retry::{PullRetry, chance};
 use crate::image::turn::{PullKey, Turns};
 use bollard::query_parameters::ListImagesOptions;
 use executor_core::{Cancellation, HumanDuration, JobTrace, JobTraceExt};
+use registry::{Credentials, FoundLogins, ImageReference, Platform, SourcedLogin};
 
 /// Brings images to the engine. Cheap to clone; the clones share what is being pulled.
 ///
@@ -64,7 +63,7 @@ impl Images {
     ///
     /// Fails as [`Engine::call`] does.
     pub async fn find(&self, reference: &ImageReference) -> Result<Option<ImageInfo>, DockerError> {
-        let name = reference.for_engine();
+        let name = reference.exact();
         let answer = self.engine.api().inspect_image(&name);
         let doing = format!("look for image {reference}");
         match self.engine.call(doing, answer).await {
@@ -224,12 +223,13 @@ impl Images {
 
     /// Pulls, or waits for somebody who does.
     async fn pull(&self, wanted: &Wanted<'_>) -> Result<(), DockerError> {
-        let (logins, warnings) = self.credentials.find(wanted.reference).await;
+        let found = self.credentials.find(wanted.reference.repository()).await;
+        let FoundLogins { logins, warnings } = found;
         for warning in warnings {
             wanted.trace.warning_line(&warning);
         }
         for login in &logins {
-            wanted.trace.add_mask(login.secret());
+            wanted.trace.add_mask(login.login.secret.expose());
         }
         let key = PullKey {
             image: wanted.reference.normalized(),
@@ -244,7 +244,11 @@ impl Images {
         pulled.map_err(|failure| failure.into_error(reference))
     }
 
-    async fn try_often(&self, wanted: &Wanted<'_>, logins: &[Login]) -> Result<(), PullFailure> {
+    async fn try_often(
+        &self,
+        wanted: &Wanted<'_>,
+        logins: &[SourcedLogin],
+    ) -> Result<(), PullFailure> {
         let mut tried = 1;
         loop {
             let Err(mut failure) = self.try_all(wanted, logins).await else {
@@ -270,7 +274,11 @@ impl Images {
     }
 
     /// Tries all credentials, one after the other.
-    async fn try_all(&self, wanted: &Wanted<'_>, logins: &[Login]) -> Result<(), PullFailure> {
+    async fn try_all(
+        &self,
+        wanted: &Wanted<'_>,
+        logins: &[SourcedLogin],
+    ) -> Result<(), PullFailure> {
         let Wanted {
             reference, trace, ..
         } = wanted;
@@ -291,13 +299,13 @@ impl Images {
         };
         for login in others {
             say_who(*trace, login);
-            match once(Some(login.for_engine(reference.registry()))).await {
+            match once(Some(docker_credentials(login, reference.registry()))).await {
                 Err(failure) if failure.fault.may_be_a_matter_of_credentials() => {}
                 result => return result,
             }
         }
         say_who(*trace, last);
-        once(Some(last.for_engine(reference.registry()))).await
+        once(Some(docker_credentials(last, reference.registry()))).await
     }
 
     fn check_platform(&self, wanted: &Wanted<'_>, info: &ImageInfo) -> Result<(), DockerError> {
@@ -323,7 +331,7 @@ fn is_of_the_image(error: &DockerError) -> bool {
     matches!(error, DockerError::ImagePull { fault, .. } if *fault != PullFault::EngineLost)
 }
 
-fn say_who(trace: &dyn JobTrace, login: &Login) {
+fn say_who(trace: &dyn JobTrace, login: &SourcedLogin) {
     let source = &login.source;
     trace.system_line(&format!("Authenticating with credentials from {source}"));
 }

@@ -1,5 +1,5 @@
-use crate::image::reference::ImageReference;
 use bollard::models::{HealthConfig, ImageInspect};
+use registry::ImageReference;
 
 /// An image that the engine has.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,6 @@ use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::image::fault::PullFault;
 use crate::image::progress::PullProgress;
-use crate::image::reference::ImageReference;
 use crate::image::retry::PullRetry;
 use bollard::auth::DockerCredentials;
 use bollard::errors::Error;
@@ -10,6 +9,7 @@ use bollard::query_parameters::CreateImageOptionsBuilder;
 use executor_core::{JobTrace, JobTraceExt, Retryability};
 use fail_point::fail_point;
 use futures_util::StreamExt;
+use registry::ImageReference;
 use std::pin::pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -83,7 +83,7 @@ pub(crate) async fn pull(
     trace: &dyn JobTrace,
 ) -> Result<(), PullFailure> {
     let options = CreateImageOptionsBuilder::default()
-        .from_image(&reference.for_engine())
+        .from_image(&reference.exact())
         .platform(platform.unwrap_or_default())
         .build();
     // The engine begins to answer when the registry does, which can take longer than other calls.

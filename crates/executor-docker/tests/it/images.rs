@@ -432,9 +432,9 @@ async fn a_helper_is_asked_by_its_safe_name_alone() {
     assert!(!log.contains(PASSWORD), "{log}");
     for (name, part) in [
         ("bad", "docker-credential-bad failed"),
-        ("huge", "said more than can be credentials"),
+        ("huge", "printed more than credentials can have"),
         ("none", "not found"),
-        ("../good", "no name of a credential helper"),
+        ("../good", "not the name of a credential helper"),
     ] {
         let (result, log) = ask(name).await;
         assert_eq!(fault(&result.unwrap_err()), Some(PullFault::Denied));

@@ -3,47 +3,47 @@ use super::shelf::Entry;
 use std::io;
 use std::time::{Duration, SystemTime};
 
-/// What of the cache is to go. What is in use stays.
+/// Which entries of the cache are removed. Those in use stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unused {
-    /// What nobody has used for so long.
+    /// Those unused for this long.
     Since(Duration),
-    /// What nobody has used for the longest time, until no more than so many bytes are left.
+    /// The least recently used, until no more than this many bytes remain.
     Above(u64),
 }
 
-/// What went.
+/// The entries that were removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// How many directories.
+    /// Their number.
     pub directories: usize,
-    /// How many bytes they had.
+    /// Their bytes.
     pub bytes: u64,
 }
 
-/// Removes what is not used from some shelves together. What cannot be removed keeps nothing else from going, and the
-/// error says so at the end.
+/// Removes unused entries from some shelves together. An entry that cannot be removed does not stop the others; its error is
+/// returned at the end.
 pub(crate) fn clean(shelves: &[Shelf], unused: Unused) -> io::Result<Cleaned> {
     let mut entries: Vec<(&Shelf, Entry)> = Vec::new();
     for shelf in shelves {
         entries.extend(shelf.entries()?.into_iter().map(|entry| (shelf, entry)));
     }
     entries.sort_by_key(|(_, entry)| entry.used);
-    let mut left: u64 = entries.iter().map(|(_, entry)| entry.bytes).sum();
+    let mut remaining: u64 = entries.iter().map(|(_, entry)| entry.bytes).sum();
     let now = SystemTime::now();
     let mut cleaned = Cleaned::default();
     let mut failed = Ok(());
     for (shelf, entry) in entries {
-        let goes = match unused {
-            Unused::Above(bytes) => left > bytes,
+        let is_removed = match unused {
+            Unused::Above(bytes) => remaining > bytes,
             Unused::Since(age) => now.duration_since(entry.used).is_ok_and(|it| it >= age),
         };
-        if !goes {
+        if !is_removed {
             break;
         }
         match shelf.remove(&entry.name) {
             Ok(true) => {
-                left -= entry.bytes;
+                remaining -= entry.bytes;
                 cleaned.directories += 1;
                 cleaned.bytes += entry.bytes;
             }

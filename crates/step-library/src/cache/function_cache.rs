@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 use steps::LibraryError;
 
-/// What a [`StepLibrary`](crate::StepLibrary) keeps in a directory, for whoever looks at it and removes it. No server is
-/// asked.
+/// The cache of a [`StepLibrary`](crate::StepLibrary), to list and remove its entries without any server.
 #[derive(Debug, Clone)]
 pub struct FunctionCache {
     directory: PathBuf,
@@ -14,24 +13,24 @@ pub struct FunctionCache {
 /// A repository, or the files of a commit or an image, in the cache.
 #[derive(Debug, Clone)]
 pub struct CachedFunctions {
-    /// A name that begins like that of its project.
+    /// A name that begins with that of its project.
     pub name: String,
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
-    /// When it was used last.
+    /// The time of last use.
     pub used: SystemTime,
     shelf: Shelf,
 }
 
 impl FunctionCache {
-    /// Returns the cache in a directory, which may not be there.
+    /// Returns the cache in a directory, which may not exist.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
         }
     }
 
-    /// Returns all that is there, the least recently used first. Blocks.
+    /// Returns all entries, the least recently used first. Blocks.
     ///
     /// # Errors
     ///
@@ -52,7 +51,7 @@ impl FunctionCache {
         Ok(found)
     }
 
-    /// Removes something, unless a program uses it; returns whether it is gone. Blocks.
+    /// Removes an entry unless a program uses it; returns whether it was removed. Blocks.
     ///
     /// # Errors
     ///
@@ -62,7 +61,7 @@ impl FunctionCache {
         Ok(removed.map_err(Error::cache("clean", &self.directory))?)
     }
 
-    /// Repositories, each with what was fetched of another one.
+    /// Bare repositories, each with fetched commits of another one.
     pub(crate) fn repositories(&self) -> Shelf {
         Shelf::new(self.directory.join("git/repositories"))
     }

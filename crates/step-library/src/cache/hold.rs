@@ -1,8 +1,8 @@
-use super::lease::note;
+use super::lease::record_use;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// A directory of the cache that changes, and that nobody else uses meanwhile.
+/// A directory of the cache that changes, locked against other users.
 #[derive(Debug)]
 pub(crate) struct Hold {
     pub(super) path: PathBuf,
@@ -15,10 +15,10 @@ impl Hold {
         &self.path
     }
 
-    /// Gives it back, with so many bytes in it.
+    /// Releases it and records its bytes.
     pub(crate) fn release(self, bytes: u64) {
-        if let Err(error) = note(&self.used, Some(bytes)) {
-            tracing::debug!(path = %self.path.display(), %error, "How large it is stays unknown.");
+        if let Err(error) = record_use(&self.used, Some(bytes)) {
+            tracing::debug!(path = %self.path.display(), %error, "The size of a directory is not recorded.");
         }
         drop(self.lock);
     }

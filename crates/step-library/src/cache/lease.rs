@@ -4,16 +4,16 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Keeps a directory of the cache from being removed, also by other programs.
+/// Keeps a directory of the cache from being removed by this and other programs.
 #[derive(Debug)]
 pub(crate) struct Lease {
     directory: PathBuf,
-    /// Holds the lock, which many may share.
+    /// Holds a shared lock.
     _file: File,
 }
 
 impl Lease {
-    /// Takes a lease of a directory, if it is there and nobody is about to remove it.
+    /// Takes a lease of a directory, unless it is absent or being removed.
     pub(super) fn take(directory: &Path, file: &Path) -> io::Result<Option<Self>> {
         let Some(file) = try_shared(file)? else {
             return Ok(None);
@@ -21,7 +21,7 @@ impl Lease {
         if !directory.is_dir() {
             return Ok(None);
         }
-        // It tells when the directory was used last, and no more than that.
+        // The time of last use decides what is removed first; failing to set it does no harm.
         let _ = file.set_modified(SystemTime::now());
         Ok(Some(Self {
             directory: directory.to_owned(),
@@ -34,8 +34,8 @@ impl Lease {
     }
 }
 
-/// Notes how large a directory is, if that is known, and that it was used now.
-pub(super) fn note(file: &Path, bytes: Option<u64>) -> io::Result<()> {
+/// Records the size of a directory, if known, and that it was used now.
+pub(super) fn record_use(file: &Path, bytes: Option<u64>) -> io::Result<()> {
     let mut file = File::options()
         .write(true)
         .create(true)
@@ -43,6 +43,6 @@ pub(super) fn note(file: &Path, bytes: Option<u64>) -> io::Result<()> {
         .open(file)?;
     let text = bytes.map(|bytes| bytes.to_string());
     file.write_all(text.unwrap_or_default().as_bytes())?;
-    // Nothing may be written, and it counts as used all the same.
+    // With an empty text the file may be unchanged, and it counts as used all the same.
     file.set_modified(SystemTime::now())
 }

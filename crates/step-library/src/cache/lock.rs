@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long to wait before trying again: the system tells nobody that a lock is free.
+/// The pause before a lock is tried again: the system does not announce a free lock.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Takes a lock that nobody else has, or returns `None` when somebody has it.
-pub(super) fn try_alone(path: &Path) -> io::Result<Option<File>> {
+/// Takes an exclusive lock; `None` when another program holds it.
+pub(super) fn try_exclusive(path: &Path) -> io::Result<Option<File>> {
     loop {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -19,25 +19,25 @@ pub(super) fn try_alone(path: &Path) -> io::Result<Option<File>> {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Whoever had it before may have removed it, and the next one makes another file.
-        if is_there(&file, path) {
+        // The previous holder may have removed the file, and the next one creates another.
+        if is_current(&file, path) {
             return Ok(Some(file));
         }
     }
 }
 
-/// Takes a lock that nobody else has, and waits for it until `until`.
-pub(super) async fn alone(path: &Path, until: Instant) -> io::Result<File> {
+/// Takes an exclusive lock, and waits for it until `deadline`.
+pub(super) async fn exclusive(path: &Path, deadline: Instant) -> io::Result<File> {
     loop {
-        match try_alone(path)? {
+        match try_exclusive(path)? {
             Some(file) => return Ok(file),
-            None if Instant::now() < until => sleep(PAUSE).await,
+            None if Instant::now() < deadline => sleep(PAUSE).await,
             None => return Err(io::ErrorKind::TimedOut.into()),
         }
     }
 }
 
-/// Takes a lock that others may share; `None` where there is none to take.
+/// Takes a shared lock; `None` where the file is absent or locked exclusively.
 pub(super) fn try_shared(path: &Path) -> io::Result<Option<File>> {
     let file = match OpenOptions::new().read(true).write(true).open(path) {
         Ok(file) => file,
@@ -45,13 +45,14 @@ pub(super) fn try_shared(path: &Path) -> io::Result<Option<File>> {
         Err(error) => return Err(error),
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(Some(file).filter(|file| is_there(file, path))),
+        Ok(()) => Ok(Some(file).filter(|file| is_current(file, path))),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
-fn is_there(file: &File, path: &Path) -> bool {
+/// Returns whether an open file is still the one at its path.
+fn is_current(file: &File, path: &Path) -> bool {
     let same = |one: fs::Metadata, other: fs::Metadata| {
         one.ino() == other.ino() && one.dev() == other.dev()
     };

@@ -1,4 +1,4 @@
-//! What was fetched, kept in directories that several programs share.
+//! The cache of fetched functions, in directories that several programs share.
 
 mod clean;
 mod function_cache;
@@ -13,6 +13,6 @@ pub use clean::{Cleaned, Unused};
 pub use function_cache::{CachedFunctions, FunctionCache};
 pub(crate) use hold::Hold;
 pub(crate) use lease::Lease;
-pub(crate) use shelf::{Shelf, Turn};
+pub(crate) use shelf::{Claim, Shelf};
 pub(crate) use staging::Staging;
 pub(crate) use staging::remove;

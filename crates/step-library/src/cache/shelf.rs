@@ -1,5 +1,5 @@
-use super::lease::note;
-use super::lock::{alone, try_alone};
+use super::lease::record_use;
+use super::lock::{exclusive, try_exclusive};
 use super::staging::remove;
 use super::{Hold, Lease, Staging};
 use crate::tree::size;
@@ -9,23 +9,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tokio::time::Instant;
 
-/// Directories of one kind, each with a file whose lock is held by who makes or removes it (`.lock`),
-/// and one that those share who use it (`.used`); that one says how large it is, and by its time when it was used last.
+/// Directories of one kind. Beside each are two files: `.lock` is locked exclusively to create or remove the directory;
+/// `.used` is locked shared to use it, holds its size, and has the time of last use as its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Shelf {
     root: PathBuf,
 }
 
-/// What is to be done about a directory.
+/// A directory that a caller wants.
 #[derive(Debug)]
-pub(crate) enum Turn {
-    /// It is there.
-    There(Lease),
-    /// It is to be made, and nobody else makes it.
-    Make(Staging),
+pub(crate) enum Claim {
+    /// It exists.
+    Cached(Lease),
+    /// The caller is to create it, and no other program does.
+    Create(Staging),
 }
 
-/// A directory that is there, and since when nobody has used it.
+/// A directory of the cache, with its time of last use.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -38,35 +38,35 @@ impl Shelf {
         Self { root }
     }
 
-    /// Takes a lease of a directory that is there.
+    /// Takes a lease of a directory, if it exists.
     pub(crate) fn lease(&self, name: &str) -> io::Result<Option<Lease>> {
         Lease::take(&self.root.join(name), &self.file(name, "used"))
     }
 
-    /// Takes a lease of a directory that is there, or the right to make it; waits for others until `until`.
-    pub(crate) async fn turn(&self, name: &str, until: Instant) -> io::Result<Turn> {
+    /// Takes a lease of a directory, or the right to create it; waits for other programs until `deadline`.
+    pub(crate) async fn claim(&self, name: &str, deadline: Instant) -> io::Result<Claim> {
         if let Some(lease) = self.lease(name)? {
-            return Ok(Turn::There(lease));
+            return Ok(Claim::Cached(lease));
         }
         make_private_dir(&self.root)?;
-        let lock = alone(&self.file(name, "lock"), until).await?;
+        let lock = exclusive(&self.file(name, "lock"), deadline).await?;
         if let Some(lease) = self.lease(name)? {
-            return Ok(Turn::There(lease));
+            return Ok(Claim::Cached(lease));
         }
         let target = self.root.join(name);
-        // What has no note is not whole.
+        // A directory without a `.used` file is incomplete.
         remove(&target)?;
         let part = self.file(name, "part");
-        Staging::make(part, target, self.file(name, "used"), lock).map(Turn::Make)
+        Staging::create(part, target, self.file(name, "used"), lock).map(Claim::Create)
     }
 
-    /// Takes a directory for oneself, which may not be there yet; waits for others until `until`.
-    pub(crate) async fn hold(&self, name: &str, until: Instant) -> io::Result<Hold> {
+    /// Locks a directory, which may not exist yet; waits for other programs until `deadline`.
+    pub(crate) async fn hold(&self, name: &str, deadline: Instant) -> io::Result<Hold> {
         make_private_dir(&self.root)?;
-        let lock = alone(&self.file(name, "lock"), until).await?;
+        let lock = exclusive(&self.file(name, "lock"), deadline).await?;
         let used = self.file(name, "used");
-        // Whoever fails or is killed leaves something too, and it is to be found.
-        note(&used, None)?;
+        // A caller that fails or is killed leaves files too; this makes them an entry of the cache.
+        record_use(&used, None)?;
         Ok(Hold {
             path: self.root.join(name),
             used,
@@ -74,8 +74,7 @@ impl Shelf {
         })
     }
 
-    /// Removes what programs left that were killed. What cannot be removed, as what is somebody else's, stays: it is in
-    /// the way of nobody who does not want it.
+    /// Removes leftovers of killed programs. Those that cannot be removed, such as another user's, stay and do no harm.
     pub(crate) fn sweep(&self) {
         self.sweep_each("part", Self::sweep_part);
         self.sweep_each("lock", Self::sweep_lock);
@@ -84,30 +83,30 @@ impl Shelf {
     fn sweep_each(&self, kind: &str, sweep: impl Fn(&Self, &str) -> io::Result<()>) {
         let names = self.names(kind).unwrap_or_else(|error| {
             let path = self.root.display();
-            tracing::debug!(%error, %path, "What killed programs left is not looked for.");
+            tracing::debug!(%error, %path, "Leftovers of killed programs are not looked for.");
             Vec::new()
         });
         for name in names {
             if let Err(error) = sweep(self, &name) {
                 let path = self.file(&name, kind);
                 let path = path.display();
-                tracing::debug!(%error, %path, "What a killed program may have left stays.");
+                tracing::debug!(%error, %path, "A leftover of a killed program remains.");
             }
         }
     }
 
-    /// Removes what nobody makes any more.
+    /// Removes a directory whose creator was killed.
     fn sweep_part(&self, name: &str) -> io::Result<()> {
-        match try_alone(&self.file(name, "lock"))? {
+        match try_exclusive(&self.file(name, "lock"))? {
             Some(_lock) => remove(&self.file(name, "part")),
             None => Ok(()),
         }
     }
 
-    /// Removes a lock of what was never made, or is gone.
+    /// Removes the lock file of a directory that does not exist.
     fn sweep_lock(&self, name: &str) -> io::Result<()> {
         let file = self.file(name, "lock");
-        let Some(_lock) = try_alone(&file)? else {
+        let Some(_lock) = try_exclusive(&file)? else {
             return Ok(());
         };
         let kept = [self.root.join(name), self.file(name, "used")];
@@ -124,7 +123,7 @@ impl Shelf {
             let (Ok(metadata), Ok(text)) = (fs::metadata(&file), fs::read_to_string(&file)) else {
                 continue;
             };
-            // Who knows it is at work, or did not come to its end.
+            // Its user is at work or was killed, so the size is not recorded.
             let bytes = text.trim().parse();
             let bytes = bytes.unwrap_or_else(|_| size(&self.root.join(&name)));
             entries.push(Entry {
@@ -136,13 +135,13 @@ impl Shelf {
         Ok(entries)
     }
 
-    /// Removes a directory that nobody uses; returns whether it is gone.
+    /// Removes a directory unless it is in use; returns whether it was removed.
     pub(super) fn remove(&self, name: &str) -> io::Result<bool> {
         let (lock, used) = (self.file(name, "lock"), self.file(name, "used"));
-        let Some(_lock) = try_alone(&lock)? else {
+        let Some(_lock) = try_exclusive(&lock)? else {
             return Ok(false);
         };
-        let Some(_used) = try_alone(&used)? else {
+        let Some(_used) = try_exclusive(&used)? else {
             return Ok(false);
         };
         remove(&self.root.join(name))?;

@@ -1,23 +1,23 @@
-use super::lease::{Lease, note};
+use super::lease::{Lease, record_use};
 use process::{make_private_dir, remove_tree};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A directory that is being filled, and that nobody sees before it is published.
+/// A directory that is being filled, and is invisible until it is published.
 ///
-/// It goes with this, and if this program is killed, with the next sweep.
+/// It is removed on drop, or by the next sweep if this program is killed.
 #[derive(Debug)]
 pub(crate) struct Staging {
     path: PathBuf,
     target: PathBuf,
     used: PathBuf,
-    /// Keeps others from filling the same.
+    /// Keeps other programs from filling the same directory.
     _lock: File,
 }
 
 impl Staging {
-    pub(super) fn make(
+    pub(super) fn create(
         path: PathBuf,
         target: PathBuf,
         used: PathBuf,
@@ -37,13 +37,13 @@ impl Staging {
         &self.path
     }
 
-    /// Makes the directory one of the cache, of so many bytes.
+    /// Publishes the directory in the cache, with its size.
     pub(crate) fn publish(self, bytes: u64) -> io::Result<Lease> {
-        // First the note: what has none is never removed for its size.
-        note(&self.used, Some(bytes))?;
+        // First the record: a directory without one is never removed for its size.
+        record_use(&self.used, Some(bytes))?;
         fs::rename(&self.path, &self.target)?;
         let lease = Lease::take(&self.target, &self.used)?;
-        // Nobody removes it meanwhile, as this has the lock.
+        // This holds the lock, so no program removes it meanwhile.
         lease.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
@@ -51,12 +51,12 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if let Err(error) = remove(&self.path) {
-            tracing::debug!(path = %self.path.display(), %error, "A directory is left to the next sweep.");
+            tracing::debug!(path = %self.path.display(), %error, "A directory remains until the next sweep.");
         }
     }
 }
 
-/// Removes a directory that may be there.
+/// Removes a directory, if it exists.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match remove_tree(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -3,7 +3,7 @@ use super::refusal::refusal;
 use super::repository_git::RepositoryGit;
 use crate::cache::{Hold, Lease, Staging};
 use crate::error::Error;
-use crate::tree::tame;
+use crate::tree::sanitize;
 use ::git::GitError;
 
 /// A commit whose files are to be in the cache.
@@ -36,7 +36,7 @@ impl Checkout<'_> {
             Err(error) => return Err(self.git.explain(error)),
         }
         let what = format!("{}@{}", self.git.address.url, self.sha);
-        let bytes = tame(staging.path(), &what, self.max_bytes)?;
+        let bytes = sanitize(staging.path(), &what, self.max_bytes)?;
         let path = staging.path().to_owned();
         staging.publish(bytes).map_err(Error::cache("keep", &path))
     }

@@ -5,7 +5,7 @@ use super::repository_git::{MAX_OUTPUT, RepositoryGit};
 use super::resolved_names::ResolvedNames;
 use super::revision::Revision;
 use crate::LibraryOptions;
-use crate::cache::{FunctionCache, Hold, Lease, Shelf, Turn};
+use crate::cache::{Claim, FunctionCache, Hold, Lease, Shelf};
 use crate::error::Error;
 use crate::tree::size;
 use ::git::{
@@ -203,10 +203,10 @@ impl GitFetcher {
     /// Returns the files of a commit.
     async fn files(&self, git: &RepositoryGit<'_>, sha: &str) -> Result<Lease, Error> {
         let name = format!("{}-{sha}", git.address.name());
-        let turn = self.trees.turn(&name, git.deadline).await;
-        let staging = match turn.map_err(|error| busy(git, error))? {
-            Turn::There(lease) => return Ok(lease),
-            Turn::Make(staging) => staging,
+        let claim = self.trees.claim(&name, git.deadline).await;
+        let staging = match claim.map_err(|error| busy(git, error))? {
+            Claim::Cached(lease) => return Ok(lease),
+            Claim::Create(staging) => staging,
         };
         let checkout = Checkout {
             git,

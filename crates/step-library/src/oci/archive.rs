@@ -1,6 +1,5 @@
-use super::digest::Digest;
-use super::manifest::{Descriptor, LONGEST, Manifest};
 use crate::error::Error;
+use registry::{Descriptor, Digest, FileRegion, MAX_MANIFEST, Manifest, ManifestDocument};
 use semver::Version;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -9,10 +8,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The most files of an archive.
-const MOST_FILES: usize = 10_000;
-/// How many lists of images may be in one another.
-const DEEPEST: usize = 3;
-/// Where the version of an image stands, in annotations.
+const MAX_FILES: usize = 10_000;
+/// The deepest nesting of lists of images.
+const MAX_DEPTH: usize = 3;
+/// The annotation with the version of an image.
 const VERSION: &str = "org.opencontainers.image.version";
 const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
@@ -20,31 +19,16 @@ const REF_NAME: &str = "org.opencontainers.image.ref.name";
 #[derive(Debug)]
 pub(super) struct ImageArchive {
     pub(super) path: PathBuf,
-    files: HashMap<String, Region>,
+    files: HashMap<String, FileRegion>,
 }
 
-/// Where a file is in an archive.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Region {
-    pub(super) offset: u64,
-    pub(super) length: u64,
-}
-
-/// An image that is to be sent, in the order in which it is.
+/// The parts of an image, in the order of their upload.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) version: Version,
-    pub(super) blobs: BTreeMap<Digest, Region>,
+    pub(super) blobs: BTreeMap<Digest, FileRegion>,
     /// The last one is the image itself.
-    pub(super) manifests: Vec<Document>,
-}
-
-/// A manifest as it is sent.
-#[derive(Debug)]
-pub(super) struct Document {
-    pub(super) digest: Digest,
-    pub(super) media_type: String,
-    pub(super) bytes: Vec<u8>,
+    pub(super) manifests: Vec<ManifestDocument>,
 }
 
 #[derive(Deserialize)]
@@ -54,9 +38,9 @@ struct LayoutVersion {
 }
 
 impl ImageArchive {
-    /// Finds what is where in an archive.
+    /// Finds the files in an archive.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        let read = || -> io::Result<HashMap<String, Region>> {
+        let read = || -> io::Result<HashMap<String, FileRegion>> {
             let mut file = File::open(path)?;
             let size = file.seek(SeekFrom::End(0))?;
             file.rewind()?;
@@ -64,12 +48,12 @@ impl ImageArchive {
             let mut files = HashMap::new();
             for entry in archive.entries_with_seek()? {
                 let entry = entry?;
-                let region = Region {
+                let region = FileRegion {
                     offset: entry.raw_file_position(),
                     length: entry.size(),
                 };
                 let end = region.offset.checked_add(region.length);
-                if end.is_none_or(|end| end > size) || files.len() >= MOST_FILES {
+                if end.is_none_or(|end| end > size) || files.len() >= MAX_FILES {
                     return Err(io::ErrorKind::InvalidData.into());
                 }
                 let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
@@ -85,26 +69,23 @@ impl ImageArchive {
                 path: path.to_owned(),
                 why: error.to_string(),
             },
-            _ => malformed(path, "it is no tar archive, or a part of one"),
+            _ => malformed(path, "it is not a tar archive, or is cut off"),
         })?;
         let path = path.to_owned();
         Ok(Self { path, files })
     }
 
-    /// Reads all that is to be sent, but for blobs, and checks that it is there.
+    /// Reads the manifests, and checks that all blobs are present.
     pub(super) fn contents(&self) -> Result<Contents, Error> {
         let layout = self.bytes("oci-layout")?;
         let layout: Result<LayoutVersion, _> = serde_json::from_slice(&layout);
         if !layout.is_ok_and(|it| it.version.starts_with("1.")) {
-            return Err(self.malformed("its `oci-layout` is none of version 1"));
+            return Err(self.malformed("its `oci-layout` is not of version 1"));
         }
         let index = self.manifest(&self.bytes("index.json")?)?;
         let manifests = index.manifests.unwrap_or_default();
         let [image] = manifests.as_slice() else {
-            let why = format!(
-                "there is to be one image in it, and there are {}",
-                manifests.len()
-            );
+            let why = format!("expected one image in it, found {}", manifests.len());
             return Err(self.malformed(&why));
         };
         let mut contents = Contents {
@@ -112,7 +93,7 @@ impl ImageArchive {
             blobs: BTreeMap::new(),
             manifests: Vec::new(),
         };
-        self.collect(image, &mut contents, DEEPEST)?;
+        self.collect(image, &mut contents, MAX_DEPTH)?;
         Ok(contents)
     }
 
@@ -125,28 +106,30 @@ impl ImageArchive {
         let of_image = image.annotations.as_ref();
         let of_image = of_image.and_then(|it| it.get(REF_NAME).or(it.get(VERSION)));
         let text = of_index.or(of_image);
-        let text = text.ok_or_else(|| self.malformed("its `index.json` says no version"))?;
+        let text = text.ok_or_else(|| self.malformed("its `index.json` has no version"))?;
         match Version::parse(text) {
             Ok(version) if version.build.is_empty() => Ok(version),
-            Ok(_) => Err(self.malformed("its version has a `+`, which no tag can have")),
+            Ok(_) => Err(self.malformed("its version has a `+`, which is not allowed in a tag")),
             Err(_) => {
                 let shown: String = text.chars().filter(|c| !c.is_control()).take(60).collect();
-                Err(self.malformed(&format!("its version `{shown}` is none, as 1.2.0 is")))
+                Err(self.malformed(&format!(
+                    "its version `{shown}` is invalid: expected one such as 1.2.0"
+                )))
             }
         }
     }
 
-    /// Adds a manifest and, before it, all that it refers to.
+    /// Adds a manifest and, before it, everything that it refers to.
     fn collect(&self, it: &Descriptor, into: &mut Contents, depth: usize) -> Result<(), Error> {
         let (digest, region) = self.blob(it)?;
         let bytes = self.read(region)?;
         if Digest::of(&bytes) != digest {
-            return Err(self.malformed(&format!("what is named {digest} is something else")));
+            return Err(self.malformed(&format!("the manifest {digest} has another digest")));
         }
         let manifest = self.manifest(&bytes)?;
         for inner in manifest.manifests.iter().flatten() {
-            if depth == 0 || into.manifests.len() > MOST_FILES {
-                return Err(self.malformed("too many lists of images are in one another"));
+            if depth == 0 || into.manifests.len() > MAX_FILES {
+                return Err(self.malformed("its lists of images are nested too deeply"));
             }
             self.collect(inner, into, depth - 1)?;
         }
@@ -159,7 +142,7 @@ impl ImageArchive {
             into.blobs.insert(digest, region);
         }
         let media_type = manifest.media_type.unwrap_or(it.media_type.clone());
-        into.manifests.push(Document {
+        into.manifests.push(ManifestDocument {
             digest,
             media_type,
             bytes,
@@ -167,16 +150,16 @@ impl ImageArchive {
         Ok(())
     }
 
-    fn blob(&self, it: &Descriptor) -> Result<(Digest, Region), Error> {
+    fn blob(&self, it: &Descriptor) -> Result<(Digest, FileRegion), Error> {
         let digest = it.digest(&self.path.to_string_lossy())?;
         let region = self.files.get(&format!("blobs/sha256/{}", digest.hex()));
         let region = region.filter(|region| region.length == it.size);
-        let absent = || self.malformed(&format!("{digest} is not in it, or of another size"));
+        let absent = || self.malformed(&format!("{digest} is not in it, or has another size"));
         Ok((digest.clone(), *region.ok_or_else(absent)?))
     }
 
     fn manifest(&self, bytes: &[u8]) -> Result<Manifest, Error> {
-        Manifest::parse(bytes, &self.path.to_string_lossy())
+        Ok(Manifest::parse(bytes, &self.path.to_string_lossy())?)
     }
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>, Error> {
@@ -185,10 +168,10 @@ impl ImageArchive {
         self.read(*region)
     }
 
-    /// Reads what is small.
-    fn read(&self, region: Region) -> Result<Vec<u8>, Error> {
+    /// Reads a small file.
+    fn read(&self, region: FileRegion) -> Result<Vec<u8>, Error> {
         let length = usize::try_from(region.length).unwrap_or(usize::MAX);
-        if length > LONGEST {
+        if length > MAX_MANIFEST {
             return Err(self.malformed("a manifest in it is too long"));
         }
         let read = || -> io::Result<Vec<u8>> {

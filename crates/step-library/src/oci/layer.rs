@@ -9,27 +9,27 @@ use std::io::{self, BufReader, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What begins the name of a file that says that another one is gone.
+/// The prefix of a file that marks another one as removed.
 const WHITEOUT: &[u8] = b".wh.";
-/// The name of a file that says that all below its directory is gone.
+/// The name of a file that marks everything in its directory as removed.
 const OPAQUE: &[u8] = b".wh..wh..opq";
 /// The most entries of a layer.
-const MOST_ENTRIES: u64 = 200_000;
+const MAX_ENTRIES: u64 = 200_000;
 
-/// A layer of an image, as it was downloaded, that is put on top of a tree. Blocks.
+/// A downloaded layer of an image, to be applied to a tree. Blocks.
 #[derive(Debug)]
 pub(super) struct Layer<'a> {
     pub(super) file: &'a Path,
-    /// Where it is unpacked for itself.
+    /// The directory it is unpacked in first.
     pub(super) scratch: &'a Path,
     pub(super) tree: &'a Path,
-    /// How many bytes there may be in it.
+    /// The most bytes it may have, unpacked.
     pub(super) max_bytes: u64,
     pub(super) what: &'a str,
 }
 
 impl Layer<'_> {
-    /// Unpacks the layer and puts it on top; returns how many bytes it has.
+    /// Unpacks the layer and merges it into the tree; returns its bytes.
     pub(super) fn apply(&self, cancellation: &Cancellation) -> Result<u64, Error> {
         let unpacked = self.unpack(cancellation)?;
         merge(self.scratch, self.tree).map_err(Error::cache("write", self.tree))?;
@@ -40,10 +40,10 @@ impl Layer<'_> {
 
     fn unpack(&self, cancellation: &Cancellation) -> Result<Unpacked, Error> {
         let limits = Limits {
-            entries: MOST_ENTRIES,
+            entries: MAX_ENTRIES,
             bytes: self.max_bytes,
             ratio: u64::MAX,
-            // Those that lead out are removed when all layers are there.
+            // Links that lead out of the tree are removed once all layers are applied.
             links: LinkTargets::Anywhere,
         };
         let opened = || -> io::Result<(File, [u8; 4])> {
@@ -56,16 +56,16 @@ impl Layer<'_> {
         };
         let (file, head) = opened().map_err(Error::cache("read", self.file))?;
         let file = BufReader::new(file);
-        let (into, never) = (self.scratch, cancellation);
-        // What it is, it says itself better than its media type does.
+        let into = self.scratch;
+        // The first bytes tell the compression more reliably than the media type.
         let unpacked = match head {
-            [0x1f, 0x8b, ..] => unpack_tar(MultiGzDecoder::new(file), into, &limits, never),
+            [0x1f, 0x8b, ..] => unpack_tar(MultiGzDecoder::new(file), into, &limits, cancellation),
             [0x28, 0xb5, 0x2f, 0xfd] => {
                 let decoder = zstd::Decoder::with_buffer(file);
                 let decoder = decoder.map_err(Error::cache("read", self.file))?;
-                unpack_tar(decoder, into, &limits, never)
+                unpack_tar(decoder, into, &limits, cancellation)
             }
-            _ => unpack_tar(file, into, &limits, never),
+            _ => unpack_tar(file, into, &limits, cancellation),
         };
         unpacked.map_err(|source| Error::Layer {
             image: self.what.to_owned(),
@@ -74,30 +74,29 @@ impl Layer<'_> {
     }
 }
 
-/// Puts what is in one directory on top of another one: what it says to be gone goes first.
+/// Merges one directory into another one. Removals are applied first.
 fn merge(from: &Path, into: &Path) -> io::Result<()> {
     let entries: Vec<_> = fs::read_dir(from)?.collect::<io::Result<_>>()?;
     for entry in &entries {
-        if let Some(gone) = gone(&entry.file_name()) {
-            match gone {
-                Gone::All => clear(into)?,
-                Gone::One(name) => remove(&into.join(OsStr::from_bytes(name)))?,
-            }
+        match removal(&entry.file_name()) {
+            Some(Removal::Everything) => clear(into)?,
+            Some(Removal::File(name)) => remove(&into.join(OsStr::from_bytes(name)))?,
+            None => {}
         }
     }
     for entry in &entries {
         let name = entry.file_name();
-        if gone(&name).is_some() {
+        if removal(&name).is_some() {
             continue;
         }
         let target = into.join(&name);
         let is_folder = entry.file_type()?.is_dir();
-        let there = target.symlink_metadata();
-        if is_folder && there.as_ref().is_ok_and(fs::Metadata::is_dir) {
+        let existing = target.symlink_metadata();
+        if is_folder && existing.as_ref().is_ok_and(fs::Metadata::is_dir) {
             merge(&entry.path(), &target)?;
             continue;
         }
-        if there.is_ok() {
+        if existing.is_ok() {
             remove(&target)?;
         }
         if is_folder {
@@ -110,21 +109,21 @@ fn merge(from: &Path, into: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What a file's name says to be gone.
-enum Gone<'a> {
-    All,
-    One(&'a [u8]),
+/// What a whiteout file removes.
+enum Removal<'a> {
+    Everything,
+    File(&'a [u8]),
 }
 
-fn gone(name: &OsStr) -> Option<Gone<'_>> {
+fn removal(name: &OsStr) -> Option<Removal<'_>> {
     let name = name.as_bytes();
     if name == OPAQUE {
-        return Some(Gone::All);
+        return Some(Removal::Everything);
     }
-    let of = name.strip_prefix(WHITEOUT)?;
-    // Those of other kinds are for programs that keep layers apart, and are no files.
-    let is_name = !of.starts_with(WHITEOUT) && !matches!(of, b"" | b"." | b"..");
-    Some(Gone::One(if is_name { of } else { name }))
+    let target = name.strip_prefix(WHITEOUT)?;
+    // Other kinds are for programs that keep layers separate; they stand for no file.
+    let is_name = !target.starts_with(WHITEOUT) && !matches!(target, b"" | b"." | b"..");
+    Some(Removal::File(if is_name { target } else { name }))
 }
 
 fn clear(directory: &Path) -> io::Result<()> {
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_hide_what_is_below_and_nothing_else() {
+    fn layers_remove_only_marked_files() {
         let scratch = tempfile::tempdir().unwrap();
         let tree = scratch.path().join("tree");
         let layer = |files: &[(&str, &str)]| {

@@ -1,40 +1,39 @@
 use super::archive::{Contents, ImageArchive};
-use super::digest::Digest;
-use super::name::{ImageName, Label};
-use super::registries::Registries;
-use super::registry::{Access, Registry};
 use super::tags::tags;
 use crate::error::Error;
+use registry::{
+    Access, Digest, ImageRepository, RegistryClient, RegistryError, RepositoryClient, TagOrDigest,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use steps::{Asker, Published};
 
-/// Sends images to registries.
+/// Publishes images to registries.
 #[derive(Debug)]
 pub(crate) struct ImagePublisher {
-    registries: Registries,
-    /// How long one blob may take.
+    registries: RegistryClient,
+    /// The longest one blob may take.
     allowed: Duration,
 }
 
 impl ImagePublisher {
-    pub(crate) fn new(registries: Registries, allowed: Duration) -> Self {
+    pub(crate) fn new(registries: RegistryClient, allowed: Duration) -> Self {
         Self {
             registries,
             allowed,
         }
     }
 
-    /// Sends the image of an archive, and has tags name it.
+    /// Uploads the image of an archive, and sets its tags.
     pub(crate) async fn publish(
         &self,
         archive: &Path,
-        image: &ImageName,
+        image: &ImageRepository,
         asker: &Asker,
     ) -> Result<Published, Error> {
         let (path, contents) = read(archive.to_owned()).await?;
-        let registry = self.registries.open(image, asker, Access::Push).await?;
-        let exact = Label::Tag(contents.version.to_string());
+        let registry = self.open(image, asker).await?;
+        let exact = TagOrDigest::Tag(contents.version.to_string());
         let own = contents.manifests.last().map(|it| &it.digest);
         check_version(&registry, &exact, own).await?;
         for (digest, region) in &contents.blobs {
@@ -45,21 +44,33 @@ impl ImagePublisher {
         self.name(&registry, &contents).await
     }
 
-    /// Sends the manifests, those that others refer to first, and then has tags name the last.
-    async fn name(&self, registry: &Registry, contents: &Contents) -> Result<Published, Error> {
+    async fn open(
+        &self,
+        image: &ImageRepository,
+        asker: &Asker,
+    ) -> Result<RepositoryClient, RegistryError> {
+        let configs = &asker.docker_auth_configs;
+        self.registries.open(image, configs, Access::Push).await
+    }
+
+    /// Uploads the manifests, those that others refer to first, and then sets the tags of the last.
+    async fn name(
+        &self,
+        registry: &RepositoryClient,
+        contents: &Contents,
+    ) -> Result<Published, Error> {
         for document in &contents.manifests {
-            let label = Label::Digest(document.digest.clone());
+            let label = TagOrDigest::Digest(document.digest.clone());
             registry.put(document, &label).await?;
         }
         let Some(own) = contents.manifests.last() else {
-            return Err(Error::Malformed {
-                what: registry.image.to_string(),
-                why: "there is nothing to be sent".to_owned(),
-            });
+            let reason = "it has no manifest".to_owned();
+            let what = registry.repository().to_string();
+            return Err(RegistryError::Malformed { what, reason }.into());
         };
         let tags = tags(&contents.version, &registry.tags().await?);
         for tag in &tags {
-            registry.put(own, &Label::Tag(tag.clone())).await?;
+            registry.put(own, &TagOrDigest::Tag(tag.clone())).await?;
         }
         Ok(Published {
             digest: own.digest.to_string(),
@@ -68,17 +79,17 @@ impl ImagePublisher {
     }
 }
 
-/// A version that somebody may use is not made another one.
+/// Refuses to replace a version, which users rely on, by another image.
 async fn check_version(
-    registry: &Registry,
-    exact: &Label,
+    registry: &RepositoryClient,
+    exact: &TagOrDigest,
     own: Option<&Digest>,
 ) -> Result<(), Error> {
     match registry.find(exact).await? {
-        Some(there) if Some(&there) != own => Err(Error::Refused(
+        Some(found) if Some(&found) != own => Err(Error::Refused(
             format!(
-                "{}:{exact} is there already, and is another image",
-                registry.image
+                "{}:{exact} exists already, with another image",
+                registry.repository()
             ),
             Some("publish it with a new version".to_owned()),
         )),

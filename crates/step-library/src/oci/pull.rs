@@ -1,17 +1,15 @@
-use super::digest::Digest;
 use super::layer::Layer;
-use super::manifest::{Config, Descriptor, LONGEST, Manifest, no_platform};
-use super::name::{ImageName, Label};
-use super::platform::Platform;
-use super::registries::Registries;
-use super::registry::{Access, Registry};
 use crate::LibraryOptions;
-use crate::cache::{FunctionCache, Lease, Shelf, Staging, Turn};
+use crate::cache::{Claim, FunctionCache, Lease, Shelf, Staging};
 use crate::error::Error;
-use crate::tree::tame;
+use crate::tree::sanitize;
 use executor_core::Cancellation;
 use executor_core::cancellation::CancelCause;
 use process::make_private_dir;
+use registry::{
+    Access, Descriptor, Digest, ImageConfig, ImageRepository, MAX_MANIFEST, Manifest, Platform,
+    RegistryClient, RegistryError, RepositoryClient, TagOrDigest,
+};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write;
 use std::fs;
@@ -21,111 +19,113 @@ use steps::Asker;
 use tokio::time::Instant;
 
 /// The most layers of an image.
-const MOST_LAYERS: usize = 256;
+const MAX_LAYERS: usize = 256;
 
-/// Where in a directory of the cache the files are; beside them is what they were made from, for a while.
+/// The folder with the files in a directory of the cache. The layers they come from are beside it for a while.
 pub(crate) const TREE: &str = "tree";
 
 /// Fetches images into the cache.
 #[derive(Debug)]
 pub(crate) struct ImageFetcher {
     options: LibraryOptions,
-    registries: Registries,
+    registries: RegistryClient,
     /// The files of images.
     pub(crate) trees: Shelf,
-    noted: PathBuf,
+    /// Holds the digest that each tag had last, for offline use.
+    resolved: PathBuf,
 }
 
-/// What is asked for.
+/// The image to fetch.
 struct Wanted<'a> {
-    image: &'a ImageName,
-    label: &'a Label,
+    image: &'a ImageRepository,
+    label: &'a TagOrDigest,
     platform: &'a Platform,
 }
 
 impl ImageFetcher {
-    pub(crate) fn new(options: LibraryOptions, registries: Registries) -> Self {
+    pub(crate) fn new(options: LibraryOptions, registries: RegistryClient) -> Self {
         let directory = options.cache_dir.join("oci");
         Self {
             registries,
             trees: FunctionCache::new(&options.cache_dir).images(),
-            noted: directory.join("names"),
+            resolved: directory.join("names"),
             options,
         }
     }
 
-    /// Returns the files of an image, and the digest of what was named.
+    /// Returns the files of an image, and the digest of its tag.
     pub(crate) async fn fetch(
         &self,
-        image: &ImageName,
+        image: &ImageRepository,
         tag: &str,
         platform: &str,
         asker: &Asker,
     ) -> Result<(Lease, String), Error> {
-        let (label, platform) = (Label::parse(tag)?, Platform::parse(platform)?);
+        let (label, platform) = (TagOrDigest::parse(tag)?, Platform::parse(platform)?);
         let wanted = Wanted {
             image,
             label: &label,
             platform: &platform,
         };
         if self.options.offline {
-            return self.here(&wanted).await;
+            return self.cached(&wanted).await;
         }
-        let registry = self.registries.open(image, asker, Access::Pull).await?;
-        // Also for what is in the cache: whether this asker may have it, the registry knows alone.
+        let configs = &asker.docker_auth_configs;
+        let registry = self.registries.open(image, configs, Access::Pull).await?;
+        // Also for a cached image: only the registry knows whether this caller may have it.
         let digest = registry.resolve(&label).await?;
         let name = name_of(image, &digest, &platform);
-        if let Label::Tag(_) = label {
-            self.note(&wanted, &digest);
+        if let TagOrDigest::Tag(_) = label {
+            self.record(&wanted, &digest);
         }
-        let until = Instant::now() + self.options.deadline;
-        let turn = self.trees.turn(&name, until).await;
-        let lease = match turn.map_err(|error| self.busy(image, error))? {
-            Turn::There(lease) => lease,
-            Turn::Make(staging) => self.make(&registry, &wanted, &digest, staging).await?,
+        let deadline = Instant::now() + self.options.deadline;
+        let claim = self.trees.claim(&name, deadline).await;
+        let lease = match claim.map_err(|error| self.busy(image, error))? {
+            Claim::Cached(lease) => lease,
+            Claim::Create(staging) => self.make(&registry, &wanted, &digest, staging).await?,
         };
         Ok((lease, digest.to_string()))
     }
 
-    /// Returns what is in the cache, without asking anybody.
-    async fn here(&self, wanted: &Wanted<'_>) -> Result<(Lease, String), Error> {
-        let noted = || fs::read_to_string(self.noted_file(wanted));
+    /// Returns a cached image, without a request.
+    async fn cached(&self, wanted: &Wanted<'_>) -> Result<(Lease, String), Error> {
+        let recorded = || fs::read_to_string(self.record_file(wanted));
         let digest = match wanted.label {
-            Label::Digest(digest) => Some(digest.clone()),
-            Label::Tag(_) => noted().ok().and_then(|text| Digest::parse(&text)),
+            TagOrDigest::Digest(digest) => Some(digest.clone()),
+            TagOrDigest::Tag(_) => recorded().ok().and_then(|text| Digest::parse(&text)),
         };
         let absent = || Error::Offline(format!("{} {}", wanted.image, wanted.label));
         let digest = digest.ok_or_else(absent)?;
-        let until = Instant::now() + self.options.deadline;
+        let deadline = Instant::now() + self.options.deadline;
         let name = name_of(wanted.image, &digest, wanted.platform);
-        let turn = self.trees.turn(&name, until).await;
-        match turn.map_err(|error| self.busy(wanted.image, error))? {
-            Turn::There(lease) => Ok((lease, digest.to_string())),
-            Turn::Make(_) => Err(absent()),
+        let claim = self.trees.claim(&name, deadline).await;
+        match claim.map_err(|error| self.busy(wanted.image, error))? {
+            Claim::Cached(lease) => Ok((lease, digest.to_string())),
+            Claim::Create(_) => Err(absent()),
         }
     }
 
-    /// Notes what a tag is, for when nobody may be asked.
-    fn note(&self, wanted: &Wanted<'_>, digest: &Digest) {
-        let file = self.noted_file(wanted);
-        // Each program has one of its own: two that write the same would mix.
+    /// Records the digest of a tag for offline use.
+    fn record(&self, wanted: &Wanted<'_>, digest: &Digest) {
+        let file = self.record_file(wanted);
+        // Each process writes a file of its own: two in the same file would mix.
         let part = file.with_extension(format!("part{}", std::process::id()));
-        let noted = make_private_dir(&self.noted)
+        let recorded = make_private_dir(&self.resolved)
             .and_then(|()| fs::write(&part, digest.to_string()))
             .and_then(|()| fs::rename(&part, &file));
-        if let Err(error) = noted {
-            tracing::debug!(%error, "What a tag stands for is not noted.");
+        if let Err(error) = recorded {
+            tracing::debug!(%error, "The digest of a tag is not recorded.");
         }
     }
 
-    fn noted_file(&self, wanted: &Wanted<'_>) -> PathBuf {
+    fn record_file(&self, wanted: &Wanted<'_>) -> PathBuf {
         let name = format!("{}:{}", wanted.image, wanted.label);
-        self.noted.join(Digest::of(name.as_bytes()).hex())
+        self.resolved.join(Digest::of(name.as_bytes()).hex())
     }
 
     async fn make(
         &self,
-        registry: &Registry,
+        registry: &RepositoryClient,
         wanted: &Wanted<'_>,
         digest: &Digest,
         mut staging: Staging,
@@ -138,39 +138,44 @@ impl ImageFetcher {
         for layer in layers {
             let file = staging.path().join("layer");
             registry.download(&layer, &file).await?;
-            let job = Job {
+            let job = LayerJob {
                 what: what.clone(),
                 max_bytes: left,
             };
-            let (back, bytes) = job.apply(staging).await?;
-            staging = back;
+            let (applied, bytes) = job.apply(staging).await?;
+            staging = applied;
             left = left.saturating_sub(bytes);
         }
-        let bytes = tame(&tree, &what, self.options.max_bytes)?;
+        let bytes = sanitize(&tree, &what, self.options.max_bytes)?;
         staging.publish(bytes).map_err(Error::cache("keep", &tree))
     }
 
     /// Returns the layers of the image for the platform.
     async fn layers(
         &self,
-        registry: &Registry,
+        registry: &RepositoryClient,
         wanted: &Wanted<'_>,
         digest: &Digest,
     ) -> Result<Vec<Descriptor>, Error> {
         let what = wanted.image.to_string();
-        let (_, answer) = registry.manifest(&Label::Digest(digest.clone())).await?;
+        let (_, answer) = registry
+            .manifest(&TagOrDigest::Digest(digest.clone()))
+            .await?;
         let mut manifest = Manifest::parse(&answer.body, &what)?;
         if let Some(manifests) = &manifest.manifests {
             let chosen = Manifest::choose(manifests, wanted.platform, wanted.image)?;
-            let label = Label::Digest(chosen.digest(&what)?);
+            let label = TagOrDigest::Digest(chosen.digest(&what)?);
             let (_, answer) = registry.manifest(&label).await?;
             manifest = Manifest::parse(&answer.body, &what)?;
         } else if let Some(config) = &manifest.config {
-            self.check_platform(registry, wanted, config).await?;
+            let bytes = registry.read_blob(config, MAX_MANIFEST).await?;
+            // A configuration of another kind has no platform.
+            let config: ImageConfig = serde_json::from_slice(&bytes).unwrap_or_default();
+            config.check(wanted.platform, wanted.image)?;
         }
-        let malformed = |why: &str| Error::Malformed {
-            what: what.clone(),
-            why: why.to_owned(),
+        let malformed = |reason: &str| {
+            let (what, reason) = (what.clone(), reason.to_owned());
+            Error::Registry(RegistryError::Malformed { what, reason })
         };
         let layers = manifest
             .layers
@@ -191,13 +196,13 @@ impl ImageFetcher {
                 .take(80)
                 .collect();
             return Err(malformed(&format!(
-                "one of its layers is `{kind}`, and no tar archive"
+                "one of its layers is `{kind}`, which is not a tar archive"
             )));
         }
         let bytes = layers
             .iter()
             .fold(0_u64, |sum, it| sum.saturating_add(it.size));
-        if layers.len() > MOST_LAYERS || bytes > self.options.max_bytes {
+        if layers.len() > MAX_LAYERS || bytes > self.options.max_bytes {
             return Err(Error::TooLarge {
                 what,
                 limit: self.options.max_bytes,
@@ -207,33 +212,7 @@ impl ImageFetcher {
         Ok(layers)
     }
 
-    /// An image that is not in a list says for what it is in its configuration.
-    async fn check_platform(
-        &self,
-        registry: &Registry,
-        wanted: &Wanted<'_>,
-        config: &Descriptor,
-    ) -> Result<(), Error> {
-        let bytes = registry.small(config, LONGEST).await?;
-        // One that is none of an image says nothing.
-        let config: Config = serde_json::from_slice(&bytes).unwrap_or_default();
-        let platform = Platform {
-            os: config.os,
-            architecture: config.architecture,
-            variant: None,
-        };
-        let says_nothing = platform.os.is_empty() || platform.architecture.is_empty();
-        if says_nothing || wanted.platform.fit(&platform).is_some() {
-            return Ok(());
-        }
-        Err(no_platform(
-            wanted.image,
-            wanted.platform,
-            &[platform.to_string()],
-        ))
-    }
-
-    fn busy(&self, image: &ImageName, error: io::Error) -> Error {
+    fn busy(&self, image: &ImageRepository, error: io::Error) -> Error {
         if error.kind() == io::ErrorKind::TimedOut {
             return Error::Busy(image.to_string());
         }
@@ -241,14 +220,14 @@ impl ImageFetcher {
     }
 }
 
-/// A layer that is put on top of others on a thread of its own.
-struct Job {
+/// A layer to be applied on a thread of its own.
+struct LayerJob {
     what: String,
     max_bytes: u64,
 }
 
-impl Job {
-    /// Gives the directory back. When nobody waits any more it ends soon, and the directory goes with it.
+impl LayerJob {
+    /// Returns the directory. When the caller is dropped, it stops soon, and the directory is removed.
     async fn apply(self, staging: Staging) -> Result<(Staging, u64), Error> {
         let cancellation = Cancellation::new();
         let _guard = Guard(cancellation.clone());
@@ -271,7 +250,7 @@ impl Job {
     }
 }
 
-/// Stops what works for nobody.
+/// Stops the thread when its caller is dropped.
 struct Guard(Cancellation);
 
 impl Drop for Guard {
@@ -280,11 +259,11 @@ impl Drop for Guard {
     }
 }
 
-/// Names the directory of an image. Those of different repositories are apart, though their files may be the same: who
-/// may have one need not be let see the other.
-fn name_of(image: &ImageName, digest: &Digest, platform: &Platform) -> String {
+/// Returns the name of an image's directory. Repositories do not share directories, even of equal files: a caller with access
+/// to one need not have access to the other.
+fn name_of(image: &ImageRepository, digest: &Digest, platform: &Platform) -> String {
     let repository = Sha256::digest(image.to_string());
-    let mut name = format!("{}-{}-", digest.hex(), platform.name());
+    let mut name = format!("{}-{}-", digest.hex(), platform.directory_name());
     for byte in repository.iter().take(8) {
         let _ = write!(name, "{byte:02x}");
     }

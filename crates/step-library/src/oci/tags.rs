@@ -1,7 +1,7 @@
 use semver::Version;
 
-/// Returns the tags that are to name a version: its own one, and those of its minor and major version and `latest`, unless
-/// a later version is there for them. A pre-release has its own one alone.
+/// Returns the tags of a version: its own, those of its minor and major version, and `latest`, except those that belong to a
+/// later version. A pre-release has only its own.
 pub(super) fn tags(version: &Version, published: &[String]) -> Vec<String> {
     let mut tags = vec![version.to_string()];
     if !version.pre.is_empty() {

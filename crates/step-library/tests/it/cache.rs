@@ -4,7 +4,7 @@ use std::time::Duration;
 use step_library::{FunctionCache, StepLibrary, Unused};
 
 #[tokio::test]
-async fn what_is_in_use_is_not_removed() {
+async fn entries_in_use_are_not_removed() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     project.commit(&[("func.yml", "it")]);
@@ -33,7 +33,7 @@ async fn what_is_in_use_is_not_removed() {
 }
 
 #[tokio::test]
-async fn what_was_used_least_goes_when_there_is_too_much() {
+async fn least_recently_used_entries_are_removed_beyond_the_budget() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     let commits = ["1", "2", "3"].map(|content| project.commit(&[("func.yml", content)]));
@@ -55,7 +55,7 @@ async fn what_was_used_least_goes_when_there_is_too_much() {
 }
 
 #[tokio::test]
-async fn what_a_killed_program_left_is_removed() {
+async fn leftovers_of_a_killed_program_are_removed() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     project.commit(&[("func.yml", "it")]);
@@ -70,7 +70,7 @@ async fn what_a_killed_program_left_is_removed() {
 
 /// What is somebody else's cannot be opened; a directory cannot by anybody.
 #[tokio::test]
-async fn what_cannot_be_opened_keeps_nothing_else_from_being_fetched_and_removed() {
+async fn unreadable_entry_does_not_block_others() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     project.commit(&[("func.yml", "it")]);
@@ -106,7 +106,7 @@ async fn what_cannot_be_opened_keeps_nothing_else_from_being_fetched_and_removed
 }
 
 #[tokio::test]
-async fn what_a_fetch_that_failed_left_is_seen_and_goes() {
+async fn leftovers_of_a_failed_fetch_are_listed_and_removed() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     project.commit(&[("func.yml", "it")]);
@@ -133,7 +133,7 @@ async fn what_a_fetch_that_failed_left_is_seen_and_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_at_once_make_it_once() {
+async fn concurrent_fetches_create_an_entry_once() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     project.commit(&[("func.yml", "it")]);

@@ -2,12 +2,15 @@ use crate::image::{Layout, Packing, tar};
 use crate::images::{asker, contents, image};
 use crate::registry::{Fake, PASSWORD, Registry, USER, auth_config};
 use crate::support::{Home, fetch, refusal, text};
+use registry::{
+    CredentialSources, Credentials, ImageRepository, LoginSecret, LoginSource, RegistryLogin,
+};
 use std::sync::Arc;
-use step_library::{Credentials, DockerLogins, RegistryLogin, StepLibrary};
+use step_library::StepLibrary;
 use steps::{Asker, Library};
 
 #[tokio::test]
-async fn who_asks_is_not_told_elsewhere() {
+async fn credentials_do_not_follow_a_redirect() {
     let (digest, layout) = contents();
     let blobs = layout.blobs.clone();
     let storage = Fake::start(move |seen, _| {
@@ -39,7 +42,7 @@ async fn who_asks_is_not_told_elsewhere() {
     assert_eq!(text(&fetched.unwrap().directory, "func.yml"), "it");
     assert!(!storage.seen().is_empty());
     assert!(storage.seen().iter().all(|it| it.authorization.is_none()));
-    // Sent there, but not let in.
+    // The redirect's target may not be reached.
     let library = Home::new().library(&[&servers[0]]);
     let error = library.fetch(&source, &asker(&fake.host, PASSWORD)).await;
     let message = error.unwrap_err().message;
@@ -47,7 +50,7 @@ async fn who_asks_is_not_told_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_file_of_docker_that_cannot_be_read_is_told_only_where_a_login_is_needed() {
+async fn unreadable_docker_config_is_reported_only_where_a_login_is_needed() {
     let (digest, layout) = contents();
     let public = Fake::start(move |seen, _| {
         let hex = seen.path.rsplit([':', '/']).next().unwrap();
@@ -71,14 +74,15 @@ async fn a_file_of_docker_that_cannot_be_read_is_told_only_where_a_login_is_need
         let file = home.path().join("config.json");
         match content {
             Some(text) => std::fs::write(&file, text).unwrap(),
-            // Nobody can read a directory as a file.
+            // A directory cannot be read as a file.
             None => std::fs::create_dir(&file).unwrap(),
         }
         let mut options = home.options(&servers.each_ref().map(String::as_str));
-        options.credentials = Some(Arc::new(DockerLogins {
-            variable: None,
+        let sources = CredentialSources {
             file: Some(file.clone()),
-        }));
+            ..CredentialSources::default()
+        };
+        options.logins = Some(Arc::new(Credentials::new(sources).ignoring_helpers()));
         let library = StepLibrary::new(options).unwrap();
         let fetched = fetch(&library, &image(&public.host, "1")).await.unwrap();
         assert_eq!(text(&fetched.directory, "func.yml"), "it");
@@ -93,17 +97,17 @@ async fn a_file_of_docker_that_cannot_be_read_is_told_only_where_a_login_is_need
     assert!(public.seen().iter().all(|it| it.authorization.is_none()));
 }
 
-/// A fake: it knows one password.
+/// A login source with one password.
 #[derive(Debug)]
 struct OnePassword;
 
 #[async_trait::async_trait]
-impl Credentials for OnePassword {
-    async fn login(&self, _: &str, repository: &str) -> Result<Option<RegistryLogin>, String> {
-        match repository {
-            "team/app" => Ok(Some(RegistryLogin::Password {
+impl LoginSource for OnePassword {
+    async fn login(&self, repository: &ImageRepository) -> Result<Option<RegistryLogin>, String> {
+        match repository.path() {
+            "team/app" => Ok(Some(RegistryLogin {
                 username: USER.to_owned(),
-                password: PASSWORD.into(),
+                secret: LoginSecret::Password(PASSWORD.into()),
             })),
             _ => Err("the vault is closed".to_owned()),
         }
@@ -111,11 +115,11 @@ impl Credentials for OnePassword {
 }
 
 #[tokio::test]
-async fn the_users_own_credentials_count_where_the_job_has_none() {
+async fn users_logins_are_used_where_the_job_has_none() {
     let (home, registry) = (Home::new(), Registry::start_private());
     let host = &registry.host;
     let mut options = home.options(&[&format!("http://{host}")]);
-    options.credentials = Some(Arc::new(OnePassword));
+    options.logins = Some(Arc::new(OnePassword));
     let library = StepLibrary::new(options).unwrap();
     let mut layout = Layout::default();
     let single = layout.image(
@@ -126,11 +130,11 @@ async fn the_users_own_credentials_count_where_the_job_has_none() {
     let archive = home.path().join("image.tar");
     layout.write(&archive);
     let to = format!("{host}/team/app");
-    let nobody = Asker::default();
-    library.publish(&archive, &to, &nobody).await.unwrap();
+    let anonymous = Asker::default();
+    library.publish(&archive, &to, &anonymous).await.unwrap();
     let fetched = fetch(&library, &image(host, "1.0.0")).await.unwrap();
     assert_eq!(text(&fetched.directory, "func.yml"), "it");
-    // What the job says counts more, also when it is wrong.
+    // The job's login wins, also when it is wrong.
     let (source, wrong) = (image(host, "1.0.0"), asker(host, "hunter2"));
     let message = library.fetch(&source, &wrong).await.unwrap_err().message;
     assert!(
@@ -138,7 +142,10 @@ async fn the_users_own_credentials_count_where_the_job_has_none() {
         "{message}"
     );
     let to = format!("{host}/team/other");
-    let error = library.publish(&archive, &to, &nobody).await.unwrap_err();
+    let error = library
+        .publish(&archive, &to, &anonymous)
+        .await
+        .unwrap_err();
     assert!(error.message.contains("the vault is closed"), "{error}");
     let broken = Asker {
         docker_auth_configs: vec!["{hunter2".to_owned()],
@@ -152,7 +159,7 @@ async fn the_users_own_credentials_count_where_the_job_has_none() {
 }
 
 #[tokio::test]
-async fn a_registry_that_the_step_does_not_name_is_asked_with_what_the_job_says() {
+async fn job_login_is_used_where_the_step_has_none() {
     let (home, registry) = (Home::new(), Registry::start_private());
     let host = &registry.host;
     let library = home.library(&[&format!("http://{host}")]);
@@ -174,14 +181,14 @@ async fn a_registry_that_the_step_does_not_name_is_asked_with_what_the_job_says(
     library.publish(&archive, &to, &both).await.unwrap();
     let fetched = library.fetch(&image(host, "1.0.0"), &both).await.unwrap();
     assert_eq!(text(&fetched.directory, "func.yml"), "it");
-    // Where the step names it, nobody else is asked for.
+    // The step's own login wins.
     let first = asked_with(&[wrong, right]);
     let error = library.publish(&archive, &to, &first).await.unwrap_err();
     assert!(error.message.contains("does not let these"), "{error}");
 }
 
 #[tokio::test]
-async fn a_registry_with_a_certificate_of_the_users_authority_is_trusted() {
+async fn users_authority_is_trusted() {
     let (home, registry) = (Home::new(), Registry::start_tls());
     let host = &registry.host;
     let mut options = home.options(&[&format!("https://{host}")]);

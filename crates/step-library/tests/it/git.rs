@@ -7,7 +7,7 @@ use std::time::Duration;
 use step_library::{StepLibrary, Unused};
 use steps::{Asker, Library};
 
-/// What the user's git would do of itself, in the repository of a project.
+/// Runs git in a repository of the test.
 #[expect(clippy::disallowed_methods, reason = "a git of the test's own")]
 fn git_in(directory: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
@@ -22,7 +22,7 @@ fn git_in(directory: &Path, args: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn a_tag_counts_before_a_branch_and_both_before_a_commit() {
+async fn tag_wins_over_branch_and_both_over_abbreviated_commit() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     let first = project.commit(&[("a/func.yml", "first")]);
@@ -57,7 +57,7 @@ async fn a_tag_counts_before_a_branch_and_both_before_a_commit() {
 }
 
 #[tokio::test]
-async fn a_commit_is_fetched_once_and_a_branch_is_looked_up_each_time() {
+async fn commit_is_fetched_once_and_branch_is_resolved_each_time() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     let first = project.commit(&[("func.yml", "first")]);
@@ -75,11 +75,11 @@ async fn a_commit_is_fetched_once_and_a_branch_is_looked_up_each_time() {
 }
 
 #[tokio::test]
-async fn an_abbreviation_of_several_commits_is_not_guessed() {
+async fn ambiguous_abbreviation_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let repository = folder.path();
     git_in(repository, &["init", "-q", "-b", "main"]);
-    // Of so many commits two begin alike, by the number of those that there can be.
+    // Of 40,000 commits two are all but certain to share seven digits.
     let mut stream = String::new();
     for number in 0..40_000 {
         let author = "committer t <t@example.com>";
@@ -103,7 +103,7 @@ async fn an_abbreviation_of_several_commits_is_not_guessed() {
     let mut commits: Vec<&str> = listed.lines().collect();
     commits.sort_unstable();
     let twins = commits.windows(2).find(|it| it[0][..7] == it[1][..7]);
-    let digits = &twins.expect("two that begin alike")[0][..7];
+    let digits = &twins.expect("two commits that share seven digits")[0][..7];
     let home = Home::new();
     let mut options = home.options(&[]);
     options.git.local = true;
@@ -117,7 +117,7 @@ async fn an_abbreviation_of_several_commits_is_not_guessed() {
 }
 
 #[tokio::test]
-async fn without_a_network_the_cache_counts_only_if_asked_to() {
+async fn cache_replaces_the_network_only_when_offline() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     let sha = project.commit(&[("func.yml", "it")]);
@@ -172,7 +172,7 @@ async fn references_and_addresses_are_never_options() {
 }
 
 #[tokio::test]
-async fn a_server_that_may_not_be_reached_is_not_asked() {
+async fn forbidden_server_is_not_contacted() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     project.commit(&[("func.yml", "it")]);
@@ -187,7 +187,7 @@ async fn a_server_that_may_not_be_reached_is_not_asked() {
 }
 
 #[tokio::test]
-async fn a_password_of_the_address_is_sent_and_never_shown_or_kept() {
+async fn password_in_the_address_is_sent_but_neither_shown_nor_kept() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/private").private();
     let sha = project.commit(&[("func.yml", "it")]);
@@ -200,7 +200,7 @@ async fn a_password_of_the_address_is_sent_and_never_shown_or_kept() {
     assert!(message.contains("wants a name and a password"), "{message}");
     let fetched = fetch(&library, &git(&with("glpat-hunter2"), "main")).await;
     assert_eq!(fetched.unwrap().identity, sha);
-    // Also a commit that is in the cache is only for whom the server lets in.
+    // Also a cached commit is only for users the server accepts.
     for rev in ["main", &sha] {
         let message = refusal(&library, &git(&with("wrong-hunter3"), rev)).await;
         assert!(
@@ -214,7 +214,7 @@ async fn a_password_of_the_address_is_sent_and_never_shown_or_kept() {
     assert!(!contains(&home.cache(), b"hunter2"));
 }
 
-/// Returns whether some file below a directory has these bytes in it.
+/// Returns whether a file below a directory contains these bytes.
 fn contains(directory: &Path, bytes: &[u8]) -> bool {
     std::fs::read_dir(directory).unwrap().any(|entry| {
         let path = entry.unwrap().path();
@@ -227,7 +227,7 @@ fn contains(directory: &Path, bytes: &[u8]) -> bool {
 }
 
 #[tokio::test]
-async fn repositories_come_over_ssh_and_tls() {
+async fn repositories_are_fetched_over_ssh_and_tls() {
     let gitlab = GitLab::start_tls();
     let project = gitlab.project("g/functions");
     let sha = project.commit(&[("func.yml", "it")]);
@@ -254,7 +254,7 @@ async fn repositories_come_over_ssh_and_tls() {
 }
 
 #[tokio::test]
-async fn files_are_taken_as_they_are_and_links_stay_inside() {
+async fn files_are_unfiltered_and_links_stay_inside() {
     let folder = tempfile::tempdir().unwrap();
     let repository = folder.path().join("functions");
     std::fs::create_dir_all(repository.join("a")).unwrap();
@@ -298,7 +298,7 @@ async fn files_are_taken_as_they_are_and_links_stay_inside() {
 }
 
 #[tokio::test]
-async fn a_silent_server_is_left_when_nobody_waits_any_more() {
+async fn dropped_fetch_leaves_a_silent_server() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     project.commit(&[("func.yml", "it")]);
@@ -328,7 +328,7 @@ async fn a_silent_server_is_left_when_nobody_waits_any_more() {
 }
 
 #[tokio::test]
-async fn a_deadline_ends_what_hangs() {
+async fn deadline_ends_a_hanging_fetch() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     project.commit(&[("func.yml", "it")]);
@@ -344,7 +344,7 @@ async fn a_deadline_ends_what_hangs() {
 }
 
 #[tokio::test]
-async fn a_repository_that_is_damaged_is_made_anew() {
+async fn damaged_repository_is_created_anew() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     let sha = project.commit(&[("func.yml", "it")]);
@@ -366,7 +366,7 @@ async fn a_repository_that_is_damaged_is_made_anew() {
     });
     let fetched = fetch(&library, &source).await.unwrap();
     assert_eq!(fetched.identity, sha);
-    // The same, but of the tree alone.
+    // The same with only the tree removed.
     drop(fetched);
     let name = home.names("git/repositories").remove(0);
     let repository = home.cache().join("git/repositories").join(name);

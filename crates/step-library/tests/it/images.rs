@@ -43,7 +43,7 @@ fn push_images(home: &Home, host: &str, tag: &str, platforms: &[&str]) -> String
 }
 
 #[tokio::test]
-async fn the_image_for_the_platform_comes_once() {
+async fn image_for_the_platform_is_fetched_once() {
     let (home, registry) = (Home::new(), Registry::start());
     let host = &registry.host.clone();
     let digest = push_images(&home, host, "1.0.0", &["linux/amd64", "linux/arm64"]);
@@ -67,10 +67,10 @@ async fn the_image_for_the_platform_comes_once() {
     );
     let message = refusal(&library, &image(host, "2.0.0")).await;
     assert!(
-        message.contains("team/app has no image :2.0.0"),
+        message.contains("team/app:2.0.0 does not exist"),
         "{message}"
     );
-    // A tag is asked for each time.
+    // A tag is resolved each time.
     let other = push_images(&home, host, "1.0.0", &["linux/amd64"]);
     let fetched = fetch(&library, &image(host, "1.0.0")).await.unwrap();
     assert_eq!(fetched.identity, other);
@@ -85,7 +85,7 @@ async fn the_image_for_the_platform_comes_once() {
 }
 
 #[tokio::test]
-async fn layers_lie_on_one_another_however_they_are_packed() {
+async fn layers_are_merged_whatever_their_compression() {
     let (home, registry) = (Home::new(), Registry::start());
     let mut layout = Layout::default();
     let layers = [
@@ -114,7 +114,7 @@ async fn layers_lie_on_one_another_however_they_are_packed() {
 }
 
 #[tokio::test]
-async fn a_private_registry_wants_to_know_who_asks_each_time() {
+async fn private_registry_authenticates_each_fetch() {
     let (home, registry) = (Home::new(), Registry::start_private());
     let host = &registry.host;
     let mut layout = Layout::default();
@@ -142,7 +142,7 @@ async fn a_private_registry_wants_to_know_who_asks_each_time() {
         .await
         .unwrap();
     assert_eq!(text(&fetched.directory, "func.yml"), "it");
-    // It is in the cache now, and still only for whom the registry lets in.
+    // It is in the cache now, and still only for users the registry accepts.
     let message = refusal(&library, &source).await;
     assert!(
         message.contains(&format!("there are no credentials for {host}"))
@@ -170,7 +170,7 @@ pub(crate) fn contents() -> (String, Layout) {
 }
 
 #[tokio::test]
-async fn a_token_is_fetched_where_the_registry_says() {
+async fn token_comes_from_the_registrys_token_server() {
     let (digest, layout) = contents();
     let fake = Fake::start(move |seen, host| {
         if seen.path.starts_with("/token") {
@@ -232,7 +232,7 @@ async fn a_token_is_fetched_where_the_registry_says() {
 }
 
 #[tokio::test]
-async fn what_is_not_what_its_digest_says_is_refused_and_leaves_nothing() {
+async fn digest_mismatch_is_refused_and_leaves_nothing() {
     let (digest, layout) = contents();
     let home = Home::new();
     let manifest = layout.blobs[&digest["sha256:".len()..]].clone();
@@ -261,7 +261,7 @@ async fn what_is_not_what_its_digest_says_is_refused_and_leaves_nothing() {
         let library = home.library(&[&format!("http://{}", fake.host)]);
         let message = refusal(&library, &image(&fake.host, "1")).await;
         assert!(
-            message.contains("what came is not sha256:"),
+            message.contains("do not have the digest sha256:"),
             "{evil}: {message}"
         );
         assert_eq!(home.names("oci/trees"), [""; 0]);
@@ -269,7 +269,7 @@ async fn what_is_not_what_its_digest_says_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn an_image_cannot_write_elsewhere_or_without_end() {
+async fn image_cannot_write_outside_or_beyond_its_limit() {
     let (home, registry) = (Home::new(), Registry::start());
     let host = &registry.host;
     let entry = |kind: tar::EntryType, name: &str, target: &str| {
@@ -320,7 +320,7 @@ async fn an_image_cannot_write_elsewhere_or_without_end() {
         assert!(message.contains(words), "{tag}: {message}");
         assert_eq!(home.names("oci/trees"), [""; 0], "{tag}");
     }
-    // What may be there, but is not kept.
+    // Entries that are allowed and dropped.
     let mut mixed = entry(tar::EntryType::Symlink, "etc", "/etc/passwd");
     mixed.truncate(512);
     mixed.extend(entry(tar::EntryType::Char, "device", "")[..512].to_vec());
@@ -339,7 +339,7 @@ async fn an_image_cannot_write_elsewhere_or_without_end() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_who_may_not_be_reached() {
+async fn forbidden_hosts_are_not_contacted() {
     let fake = Fake::start(|_, _| (200, vec![], vec![]));
     let home = Home::new();
     let library = home.library(&[]);
@@ -354,7 +354,7 @@ async fn nobody_is_asked_who_may_not_be_reached() {
         "{message}"
     );
     assert!(fake.seen().is_empty());
-    // A registry elsewhere is asked with encryption, unless it is named.
+    // A registry on another machine is asked with encryption, unless it is named as insecure.
     let message = refusal(&library, &image("registry.invalid:80", "1")).await;
     assert!(message.contains("https://registry.invalid:80"), "{message}");
 }

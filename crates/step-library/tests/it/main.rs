@@ -4,8 +4,8 @@
 
 mod cache;
 mod credentials;
+mod dropped;
 mod git;
-mod given_up;
 mod image;
 mod images;
 mod publish;

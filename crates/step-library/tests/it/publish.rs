@@ -45,7 +45,7 @@ fn digest_of(host: &str, tag: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_was_published_comes_back() {
+async fn published_image_can_be_fetched() {
     let (home, registry) = (Home::new(), Registry::start());
     let host = &registry.host;
     let library = home.library(&[&format!("http://{host}")]);
@@ -78,7 +78,7 @@ async fn what_was_published_comes_back() {
     let other = archive(&home, "1.2.0", "other");
     let error = publish(&library, &other, &to).await.unwrap_err();
     assert!(
-        error.message.contains("app:1.2.0 is there already"),
+        error.message.contains("app:1.2.0 exists already"),
         "{error}"
     );
     assert_eq!(digest_of(host, "1.2.0"), published.digest);
@@ -116,7 +116,7 @@ async fn tags_move_forward_only() {
 }
 
 #[tokio::test]
-async fn a_registry_that_asks_who_publishes_is_told_or_named() {
+async fn publishing_authenticates_or_names_the_registry() {
     let (home, registry) = (Home::new(), Registry::start_private());
     let host = &registry.host;
     let library = home.library(&[&format!("http://{host}")]);
@@ -148,7 +148,7 @@ async fn a_registry_that_asks_who_publishes_is_told_or_named() {
 }
 
 #[tokio::test]
-async fn all_pages_of_tags_count() {
+async fn all_pages_of_tags_are_read() {
     let uploads = "/v2/team/app/blobs/uploads/";
     let fake = Fake::start(move |seen, _| match (&*seen.method, &*seen.path) {
         ("GET", "/v2/team/app/tags/list?n=1000") => {
@@ -192,7 +192,7 @@ async fn all_pages_of_tags_count() {
 }
 
 #[tokio::test]
-async fn what_is_no_archive_of_an_image_is_told() {
+async fn invalid_archives_are_explained() {
     let home = Home::new();
     let fake = Fake::start(|_, _| (500, vec![], vec![]));
     let library = home.library(&[&format!("http://{}", fake.host)]);
@@ -207,35 +207,35 @@ async fn what_is_no_archive_of_an_image_is_told() {
         layout.write(&file);
     };
     let cases: [(&str, &dyn Fn()); 9] = [
-        ("no tar archive", &|| {
+        ("not a tar archive", &|| {
             std::fs::write(&file, "x".repeat(2000)).unwrap();
         }),
         ("`oci-layout` is not in it", &|| {
             std::fs::write(&file, tar(&[("index.json", b"{}")])).unwrap();
         }),
-        ("there are 0", &|| with(&|_, _| {})),
-        ("there are 2", &|| {
+        ("found 0", &|| with(&|_, _| {})),
+        ("found 2", &|| {
             with(&|layout, it| {
                 layout.name(&it, "1.0.0");
                 layout.name(&it, "1.0.1");
             });
         }),
-        ("says no version", &|| {
+        ("has no version", &|| {
             with(&|layout, it| layout.index.push(it));
         }),
-        ("its version `latest` is none", &|| {
+        ("its version `latest` is invalid", &|| {
             with(&|layout, it| layout.name(&it, "latest"));
         }),
         ("has a `+`", &|| {
             with(&|layout, it| layout.name(&it, "1.0.0+x"));
         }),
-        ("is not in it, or of another size", &|| {
+        ("is not in it, or has another size", &|| {
             with(&|layout, mut it| {
                 it["size"] = json!(1);
                 layout.name(&it, "1.0.0");
             });
         }),
-        ("is something else", &|| {
+        ("has another digest", &|| {
             with(&|layout, it| {
                 layout.name(&it, "1.0.0");
                 let hex = it["digest"].as_str().unwrap()["sha256:".len()..].to_owned();
@@ -251,10 +251,10 @@ async fn what_is_no_archive_of_an_image_is_told() {
     assert!(fake.seen().is_empty());
     let good = archive(&home, "1.0.0", "it");
     for (to, words) in [
-        ("app", "is no REGISTRY/REPOSITORY"),
-        ("h.example/app:1", "write app alone"),
-        ("h.example/App", "small letters"),
-        ("me:secret@h.example/app", "no host of a registry"),
+        ("app", "is not REGISTRY/REPOSITORY"),
+        ("h.example/app:1", "write only app"),
+        ("h.example/App", "lower case"),
+        ("me:secret@h.example/app", "not the host of a registry"),
     ] {
         let error = publish(&library, &good, to).await.unwrap_err();
         assert!(error.message.contains(words), "{to}: {error}");

@@ -107,7 +107,7 @@ const INNER: &str = "spec: {inputs: {who: {type: string}}}\n---\n\
 const HELLO: &str = "echo \"hello $1\"\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn functions_of_a_git_repository_run_in_a_service_that_has_no_git() {
+async fn git_functions_run_in_a_service_without_git() {
     let gitlab = GitLab::start();
     let project = gitlab.project("group/lib");
     project.commit(&[
@@ -138,7 +138,7 @@ async fn functions_of_a_git_repository_run_in_a_service_that_has_no_git() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_built_is_published_and_run() {
+async fn built_image_is_published_and_run() {
     let registry = Registry::start();
     let (home, work) = (Home::new(), tempfile::tempdir().unwrap());
     fs::create_dir(work.path().join("bin")).unwrap();

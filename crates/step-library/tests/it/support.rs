@@ -8,7 +8,7 @@ use steps::{Asker, Fetched, Library, LibraryError, Source};
 use tempfile::TempDir;
 use web::{Origin, Url};
 
-/// A home and a cache, both gone with this.
+/// A home and a cache, removed on drop.
 pub(crate) struct Home {
     path: PathBuf,
     _directory: Option<TempDir>,
@@ -23,7 +23,7 @@ impl Home {
         }
     }
 
-    /// Returns one that is somebody else's.
+    /// Returns the home of another process.
     pub(crate) fn at(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -39,7 +39,7 @@ impl Home {
         self.path.join("cache")
     }
 
-    /// Returns options that let in the servers at these addresses, as if the user had named them.
+    /// Returns options that allow the servers at these addresses, as if the user had named them.
     pub(crate) fn options(&self, servers: &[&str]) -> LibraryOptions {
         let mut options = LibraryOptions::new(self.cache());
         let servers = servers.iter().map(|url| Url::parse(url).unwrap());
@@ -61,7 +61,7 @@ impl Home {
         StepLibrary::new(self.options(servers)).unwrap()
     }
 
-    /// Returns the names of what is in a directory of the cache, but for locks.
+    /// Returns the names in a directory of the cache, except lock files.
     pub(crate) fn names(&self, directory: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.cache().join(directory)) else {
             return Vec::new();
@@ -83,7 +83,7 @@ pub(crate) async fn fetch(library: &StepLibrary, source: &Source) -> Result<Fetc
     library.fetch(source, &Asker::default()).await
 }
 
-/// Returns why something was not fetched.
+/// Returns the error of a fetch.
 pub(crate) async fn refusal(library: &StepLibrary, source: &Source) -> String {
     fetch(library, source).await.unwrap_err().message
 }
@@ -92,7 +92,7 @@ pub(crate) fn text(directory: &Path, name: &str) -> String {
     std::fs::read_to_string(directory.join(name)).unwrap()
 }
 
-/// Waits until something is so; the test fails if it never is.
+/// Waits until a condition holds; panics if it never does.
 pub(crate) fn until(what: &str, mut look: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_mins(1);
     while !look() {

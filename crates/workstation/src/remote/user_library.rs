@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use executor_core::chain;
 use executor_core::job::SecretString;
 use includes::Fetching;
+use registry::{CredentialSources, Credentials};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use step_library::{DockerLogins, FunctionCache, LibraryOptions, StepLibrary};
+use step_library::{FunctionCache, LibraryOptions, StepLibrary};
 use steps::{Asker, Fetched, Library, LibraryError, Published, Source};
 
 /// Where functions are kept, below the state directory.
@@ -73,7 +74,7 @@ fn open(state: &Path, fetching: Fetching) -> Result<StepLibrary, String> {
     let accounts = accounts.map_err(|error| chain(&error))?;
     let options = LibraryOptions {
         web: accounts.web_options(),
-        credentials: Some(Arc::new(logins())),
+        logins: Some(Arc::new(logins())),
         insecure_registries,
         offline: fetching == Fetching::Offline,
         ..LibraryOptions::new(state.join(DIRECTORY))
@@ -81,15 +82,17 @@ fn open(state: &Path, fetching: Fetching) -> Result<StepLibrary, String> {
     StepLibrary::new(options).map_err(|error| chain(&error))
 }
 
-/// Returns who the user is to registries.
-fn logins() -> DockerLogins {
+/// Returns the user's logins, as the docker command keeps them. Its helpers are not started: a job must not trigger them.
+fn logins() -> Credentials {
     let directory = env::var_os("DOCKER_CONFIG").filter(|path| !path.is_empty());
     let directory = directory.map(PathBuf::from);
     let directory = directory.or_else(|| Some(env::home_dir()?.join(".docker")));
-    DockerLogins {
-        variable: env::var(AUTH).ok().map(SecretString::new),
+    let sources = CredentialSources {
+        runner: env::var(AUTH).ok().map(SecretString::new),
         file: directory.map(|directory| directory.join("config.json")),
-    }
+        ..CredentialSources::default()
+    };
+    Credentials::new(sources).ignoring_helpers()
 }
 
 #[async_trait]

@@ -1,60 +1,60 @@
-use crate::image::credentials::login::LoginSecret;
+use crate::{LoginSecret, RegistryLogin};
 use process::{CaptureLimits, Command, NeverStop, ProcessTree, Stdin};
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// How long a helper may take; some ask a cloud.
+/// The longest a helper may take; some ask a cloud.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
-/// How much of what it says is read.
-const MAX_ANSWER: usize = 64 << 10;
-/// The name of a user that stands for a token instead of a password.
+/// The most bytes a helper may print.
+const MAX_OUTPUT: usize = 64 << 10;
+/// The user name that marks the secret as a token.
 const TOKEN_USER: &str = "<token>";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Answer {
+struct Output {
     #[serde(default)]
     username: String,
     #[serde(default)]
     secret: String,
 }
 
-/// Whether a name can be part of the name of a program and nothing else.
+/// Returns whether a name is safe as a part of a program's name.
 pub(crate) fn is_safe_name(name: &str) -> bool {
     let allowed =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
     !name.is_empty() && name.len() <= 64 && name.bytes().all(allowed)
 }
 
-/// Where helpers are found and run.
+/// How helpers are found and run.
 #[derive(Debug, Clone)]
 pub(crate) struct Helpers {
     pub(crate) tree: ProcessTree,
-    /// The search path for them; by default the runner's.
+    /// The search path; by default the runner's.
     pub(crate) path: Option<OsString>,
-    /// How long one may take.
+    /// The longest one may take.
     pub(crate) deadline: Duration,
 }
 
-/// Asks `docker-credential-NAME` for what it has under a key. `None` means that it has nothing.
+/// Runs `docker-credential-NAME get` with a key. `None` means that the helper has no login for it.
 ///
 /// # Errors
 ///
-/// Fails with words that show nothing of what the helper said.
-pub(crate) async fn ask(
+/// The reason, without a part of the helper's output.
+pub(crate) async fn get(
     helpers: &Helpers,
     name: &str,
     key: &str,
-) -> Result<Option<(String, LoginSecret)>, String> {
+) -> Result<Option<RegistryLogin>, String> {
     if !is_safe_name(name) {
         let shown: String = name.chars().take(60).collect();
         return Err(format!(
-            "{shown:?} is no name of a credential helper: it can have a-z, 0-9, _ and - alone"
+            "{shown:?} is not the name of a credential helper: only a-z, 0-9, _ and - are allowed"
         ));
     }
     let program = format!("docker-credential-{name}");
-    // It is the runner's own tool and asks the runner's own cloud, so it has the runner's variables.
+    // It is the runner's own tool and asks the runner's own cloud, so it gets the runner's environment.
     let tree = &helpers.tree;
     let mut command = Command::new(&program)
         .arg("get")
@@ -65,39 +65,43 @@ pub(crate) async fn ask(
     }
     let limits = CaptureLimits {
         deadline: helpers.deadline,
-        max_bytes: MAX_ANSWER,
+        max_bytes: MAX_OUTPUT,
     };
     let captured = tree.output(&command, &limits, &NeverStop).await;
     let captured = captured.map_err(|error| format!("{program}: {error}"))?;
     if captured.truncated {
-        return Err(format!("{program} said more than can be credentials"));
+        return Err(format!("{program} printed more than credentials can have"));
     }
     read(&program, captured.outcome.success(), &captured.stdout)
 }
 
-fn read(
-    program: &str,
-    success: bool,
-    stdout: &[u8],
-) -> Result<Option<(String, LoginSecret)>, String> {
+fn read(program: &str, success: bool, stdout: &[u8]) -> Result<Option<RegistryLogin>, String> {
     if !success {
         let text = String::from_utf8_lossy(stdout);
-        // This is how helpers say it, on standard output.
+        // Helpers print this on standard output.
         if text.contains("credentials not found") {
             return Ok(None);
         }
         return Err(format!("{program} failed"));
     }
-    let answer: Answer = serde_json::from_slice(stdout)
-        .map_err(|_| format!("{program} did not answer with credentials"))?;
-    if answer.secret.is_empty() {
+    let output: Output = serde_json::from_slice(stdout)
+        .map_err(|_| format!("{program} did not print credentials"))?;
+    if output.secret.is_empty() {
         return Ok(None);
     }
-    let secret = answer.secret.into();
-    if answer.username == TOKEN_USER {
-        return Ok(Some((String::new(), LoginSecret::IdentityToken(secret))));
-    }
-    Ok(Some((answer.username, LoginSecret::Password(secret))))
+    let secret = output.secret.into();
+    let login = if output.username == TOKEN_USER {
+        RegistryLogin {
+            username: String::new(),
+            secret: LoginSecret::IdentityToken(secret),
+        }
+    } else {
+        RegistryLogin {
+            username: output.username,
+            secret: LoginSecret::Password(secret),
+        }
+    };
+    Ok(Some(login))
 }
 
 #[cfg(test)]
@@ -108,7 +112,7 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    /// Returns whether a process is there and not merely waits to be reaped.
+    /// Returns whether a process exists and is not a zombie.
     fn runs(pid: &str) -> bool {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         status
@@ -116,8 +120,8 @@ mod tests {
             .any(|line| line.starts_with("State:") && !line.contains('Z'))
     }
 
-    /// Writes a program by a process of its own: one that this process has open for writing, a child that is being made
-    /// has open too, and then nobody can run it.
+    /// Writes a program from another process. A file that this process has open for writing is open in a child that is
+    /// being started too, and then it cannot be executed.
     #[expect(clippy::disallowed_methods, reason = "it ends at once")]
     fn write_program(path: &Path, text: &str) {
         let written = Command::new("sh")
@@ -128,10 +132,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_hangs_is_killed_and_told_by_its_name() {
+    async fn helper_that_hangs_is_killed_and_named() {
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("docker-credential-hangs");
-        // It holds its output, and so does what it starts.
+        // It keeps its output open, and so does its child.
         let pids = directory.path().join("pids");
         let script = format!(
             "#!/bin/sh\necho hunter2\nsleep 1000 &\necho $$ $! >'{}'\nwait\n",
@@ -143,24 +147,24 @@ mod tests {
             ..Settings::default()
         };
         let supervisor = Supervisor::start(settings).unwrap();
-        // On a machine that is busy it may be killed before it has begun.
+        // On a busy machine it may be killed before it starts.
         let mut deadlines = [3, 10, 30, 90].into_iter();
         let (seconds, error, pids) = loop {
-            let seconds = deadlines.next().expect("it begins in time");
+            let seconds = deadlines.next().expect("it starts in time");
             let helpers = Helpers {
                 tree: supervisor.tree(),
                 path: Some(format!("{}:/usr/bin:/bin", directory.path().display()).into()),
                 deadline: Duration::from_secs(seconds),
             };
-            let error = ask(&helpers, "hangs", "registry.test").await.unwrap_err();
+            let error = get(&helpers, "hangs", "registry.test").await.unwrap_err();
             let pids = fs::read_to_string(&pids).unwrap_or_default();
             if pids.split_whitespace().count() == 2 {
                 break (seconds, error, pids);
             }
         };
         assert!(error.starts_with("docker-credential-hangs"), "{error}");
-        let told = format!("did not end within {seconds}");
-        assert!(error.contains(&told), "{error}");
+        let expect = format!("did not end within {seconds}");
+        assert!(error.contains(&expect), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
         for pid in pids.split_whitespace() {
             let ended = async {
@@ -175,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_be_more_are_refused() {
+    fn unsafe_names_are_refused() {
         for name in ["ecr-login", "pass", "osx_keychain2"] {
             assert!(is_safe_name(name), "{name}");
         }
@@ -185,13 +189,19 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_read_and_not_shown() {
+    fn output_is_read_and_never_shown() {
         let read = |success, text: &str| read("helper", success, text.as_bytes());
         let found = read(true, r#"{"ServerURL":"h","Username":"u","Secret":"p"}"#);
-        let expected = ("u".to_owned(), LoginSecret::Password("p".into()));
+        let expected = RegistryLogin {
+            username: "u".to_owned(),
+            secret: LoginSecret::Password("p".into()),
+        };
         assert_eq!(found, Ok(Some(expected)));
         let found = read(true, r#"{"Username":"<token>","Secret":"t"}"#);
-        let expected = (String::new(), LoginSecret::IdentityToken("t".into()));
+        let expected = RegistryLogin {
+            username: String::new(),
+            secret: LoginSecret::IdentityToken("t".into()),
+        };
         assert_eq!(found, Ok(Some(expected)));
         let nothing = "credentials not found in native keychain";
         assert_eq!(read(false, nothing), Ok(None));

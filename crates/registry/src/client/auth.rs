@@ -1,7 +1,8 @@
+use super::RegistryError;
 use super::caller::Caller;
 use super::challenge::Challenge;
-use super::login::RegistryLogin;
-use crate::error::Error;
+use super::error::server;
+use crate::{LoginSecret, RegistryLogin};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use executor_core::job::SecretString;
@@ -11,14 +12,14 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 use web::{Body, Content, Credential, Method, Request, Web};
 
-/// The most bytes of an answer with a token.
-const LONGEST: usize = 1 << 20;
+/// The most bytes of a response with a token.
+const MAX_RESPONSE: usize = 1 << 20;
 
-/// Tells a registry who asks, in the way that it wants.
+/// Authenticates requests, in the way the registry demands.
 #[derive(Debug)]
 pub(super) struct Auth {
     caller: Caller,
-    /// What the registry took at last.
+    /// The credential that the registry accepted last.
     known: Mutex<Option<SecretString>>,
 }
 
@@ -31,7 +32,10 @@ struct Token {
 impl Auth {
     pub(super) fn new(caller: Caller) -> Self {
         let known = match caller.login() {
-            Some(RegistryLogin::RegistryToken(token)) => Some(bearer(token.expose())),
+            Some(RegistryLogin {
+                secret: LoginSecret::RegistryToken(token),
+                ..
+            }) => Some(bearer(token.expose())),
             _ => None,
         };
         Self {
@@ -44,40 +48,35 @@ impl Auth {
         &self.caller
     }
 
-    /// Returns what to send with a request, as far as it is known.
+    /// Returns the credential for a request, as far as it is known.
     pub(super) fn credential(&self) -> Option<Credential> {
         let known = self.known.lock();
         known.clone().map(credential)
     }
 
-    /// Finds out what to send, after the registry has asked; returns whether it is worth to try again.
-    pub(super) async fn answer(
+    /// Gets a credential for the registry's challenge; returns whether it differs from the last one.
+    pub(super) async fn respond(
         &self,
         web: &Web,
         registry: &Url,
         header: &str,
         scope: &str,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, RegistryError> {
         let value = match Challenge::parse(header) {
-            Some(Challenge::Basic) => match self.caller.login() {
-                Some(RegistryLogin::Password { username, password }) => {
-                    Some(basic(username, password))
-                }
-                _ => None,
-            },
+            Some(Challenge::Basic) => self.caller.login().and_then(basic),
             Some(Challenge::Bearer {
                 realm,
                 service,
-                scope: asked,
+                scope: demanded,
             }) => {
-                // What is asked first is often only to be read, and one token is to do for all.
-                let asked = asked.as_deref().filter(|_| !scope.ends_with("push"));
-                let question = Question {
+                // The first challenge is often for reading only, and one token must serve all requests.
+                let demanded = demanded.as_deref().filter(|_| !scope.ends_with("push"));
+                let request = TokenRequest {
                     realm: realm_of(&realm, registry)?,
                     service: service.as_deref(),
-                    scope: asked.unwrap_or(scope),
+                    scope: demanded.unwrap_or(scope),
                 };
-                self.token(web, &question).await?
+                self.token(web, &request).await?
             }
             None => None,
         };
@@ -90,53 +89,54 @@ impl Auth {
     async fn token(
         &self,
         web: &Web,
-        question: &Question<'_>,
-    ) -> Result<Option<SecretString>, Error> {
+        token_request: &TokenRequest<'_>,
+    ) -> Result<Option<SecretString>, RegistryError> {
         let request = match self.caller.login() {
-            Some(RegistryLogin::IdentityToken(token)) => question.with_token(token),
-            Some(RegistryLogin::Password { username, password }) => Request {
-                credential: Some(credential(basic(username, password))),
-                ..question.plain()
+            Some(login) => match &login.secret {
+                LoginSecret::IdentityToken(token) => token_request.with_token(token),
+                LoginSecret::Password(_) => Request {
+                    credential: basic(login).map(credential),
+                    ..token_request.plain()
+                },
+                LoginSecret::RegistryToken(_) => return Ok(None),
             },
-            Some(RegistryLogin::RegistryToken(_)) => return Ok(None),
-            None => question.plain(),
+            None => token_request.plain(),
         };
-        let answer = web.open(&request).await?.read(LONGEST).await?;
-        match answer.status {
+        let response = web.open(&request).await?.read(MAX_RESPONSE).await?;
+        match response.status {
             200 => {}
             400..=404 => return Ok(None),
             status => {
-                return Err(Error::Answer {
-                    server: super::registry::server(&question.realm),
-                    what: "who is asked for a token".to_owned(),
+                return Err(RegistryError::Status {
+                    server: server(&token_request.realm),
+                    what: "a request for a token".to_owned(),
                     status,
                 });
             }
         }
-        let read: Result<Token, _> = serde_json::from_slice(&answer.body);
+        let read: Result<Token, _> = serde_json::from_slice(&response.body);
         let token = read.ok().and_then(|it| it.token.or(it.access_token));
-        let token = token.ok_or_else(|| Error::Malformed {
-            what: super::registry::server(&question.realm),
-            why: "what it answers has no token".to_owned(),
-        })?;
+        let no_token =
+            || RegistryError::malformed(server(&token_request.realm), "its response has no token");
+        let token = token.ok_or_else(no_token)?;
         Ok(Some(bearer(&token)))
     }
 }
 
-/// What somebody who gives tokens is asked.
-struct Question<'a> {
+/// A request to a token server.
+struct TokenRequest<'a> {
     realm: Url,
     service: Option<&'a str>,
     scope: &'a str,
 }
 
-impl Question<'_> {
+impl TokenRequest<'_> {
     fn plain(&self) -> Request {
         let mut url = self.realm.clone();
         if let Some(service) = self.service {
             url.query_pairs_mut().append_pair("service", service);
         }
-        // Each is a parameter of its own.
+        // Each scope is a parameter of its own.
         for scope in self.scope.split(' ').filter(|it| !it.is_empty()) {
             url.query_pairs_mut().append_pair("scope", scope);
         }
@@ -163,22 +163,24 @@ impl Question<'_> {
     }
 }
 
-/// Reads where tokens are given. What is secret goes there, so it is encrypted if the registry is.
-fn realm_of(realm: &str, registry: &Url) -> Result<Url, Error> {
-    let malformed = |why: &str| Error::Malformed {
-        what: super::registry::server(registry),
-        why: why.to_owned(),
-    };
-    let url = Url::parse(realm).map_err(|_| malformed("where it gives tokens is no address"))?;
+/// Reads the address of the token server. Secrets go there, so it must be encrypted if the registry is.
+fn realm_of(realm: &str, registry: &Url) -> Result<Url, RegistryError> {
+    let malformed = |reason: &str| RegistryError::malformed(server(registry), reason);
+    let url =
+        Url::parse(realm).map_err(|_| malformed("the address of its token server is invalid"))?;
     if url.scheme() == "https" || (url.scheme() == "http" && registry.scheme() == "http") {
         return Ok(url);
     }
-    Err(malformed("it gives tokens without encryption"))
+    Err(malformed("its token server has no encryption"))
 }
 
-fn basic(username: &str, password: &SecretString) -> SecretString {
-    let pair = format!("{username}:{}", password.expose());
-    format!("Basic {}", STANDARD.encode(pair)).into()
+/// Returns the header for a login with a password.
+fn basic(login: &RegistryLogin) -> Option<SecretString> {
+    let LoginSecret::Password(password) = &login.secret else {
+        return None;
+    };
+    let pair = format!("{}:{}", login.username, password.expose());
+    Some(format!("Basic {}", STANDARD.encode(pair)).into())
 }
 
 fn bearer(token: &str) -> SecretString {

@@ -1,9 +1,9 @@
-/// What a registry wants to know before it answers, from a `WWW-Authenticate` header.
+/// A registry's demand for authentication, from a `WWW-Authenticate` header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
     /// A name and a password.
     Basic,
-    /// A token, which somebody else gives.
+    /// A token from a token server.
     Bearer {
         realm: String,
         service: Option<String>,
@@ -12,7 +12,7 @@ pub(super) enum Challenge {
 }
 
 impl Challenge {
-    /// Reads a header; of several challenges the one for tokens counts.
+    /// Reads a header; of several challenges the one for tokens is used.
     pub(super) fn parse(header: &str) -> Option<Self> {
         let lower = header.to_ascii_lowercase();
         let Some(start) = lower.find("bearer ") else {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn challenges_are_read() {
+    fn challenges_are_parsed() {
         let bearer = |realm: &str, service: Option<&str>, scope: Option<&str>| Challenge::Bearer {
             realm: realm.to_owned(),
             service: service.map(str::to_owned),

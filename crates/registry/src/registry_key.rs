@@ -1,9 +1,9 @@
-use crate::image::reference::ImageReference;
+use crate::ImageRepository;
 
-/// How the documents of docker call the registry that is meant when none is named.
+/// The key of Docker Hub in docker's config.json.
 pub(crate) const HUB_KEY: &str = "https://index.docker.io/v1/";
 
-/// What an entry of a document opens: a registry, or a path in one.
+/// The key of an entry: a registry, or a path in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RegistryKey(String);
 
@@ -23,7 +23,7 @@ impl RegistryKey {
         );
         let host = if is_hub { "docker.io" } else { host };
         let host = host.to_ascii_lowercase();
-        // Of an address, the version of the API is no part of a name.
+        // The API version of an address is not part of a name.
         let is_version = (is_hub || has_scheme) && matches!(path, "v1" | "v2");
         Self(if path.is_empty() || is_version {
             host
@@ -32,10 +32,10 @@ impl RegistryKey {
         })
     }
 
-    /// Returns how well it fits an image; `None` if not at all.
-    pub(crate) fn fit(&self, reference: &ImageReference) -> Option<usize> {
-        let host = reference.registry().to_ascii_lowercase();
-        let name = format!("{host}/{}", reference.path());
+    /// Returns how well it matches a repository; `None` if not at all.
+    pub(crate) fn fit(&self, repository: &ImageRepository) -> Option<usize> {
+        let host = repository.registry().to_ascii_lowercase();
+        let name = format!("{host}/{}", repository.path());
         let rest = name.strip_prefix(&self.0)?;
         (rest.is_empty() || rest.starts_with('/')).then_some(self.0.len())
     }
@@ -44,18 +44,19 @@ impl RegistryKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ImageReference;
 
     fn check(key: &str, image: &str, expected: Option<usize>) {
         let reference = ImageReference::parse(image).unwrap();
         assert_eq!(
-            RegistryKey::new(key).fit(&reference),
+            RegistryKey::new(key).fit(reference.repository()),
             expected,
             "{key} {image}"
         );
     }
 
     #[test]
-    fn a_key_opens_what_is_below_it() {
+    fn key_matches_everything_below_it() {
         check("host.example", "host.example/a/b", Some(12));
         check("https://host.example/v2/", "host.example/a", Some(12));
         check("host.example/a", "host.example/a/b", Some(14));

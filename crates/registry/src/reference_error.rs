@@ -1,7 +1,6 @@
-use crate::error::DockerError;
 use std::fmt;
 
-/// Why a text is no reference to an image, and where.
+/// Why a text is not a reference to an image, and at which character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReferenceError {
     text: String,
@@ -10,7 +9,7 @@ pub struct ReferenceError {
 }
 
 impl ReferenceError {
-    /// Names the byte of `text` that is wrong.
+    /// Returns the error for the byte of `text` at `offset`.
     pub(crate) fn new(text: &str, offset: usize, what: &'static str) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let mut shown: String = text.chars().take(100).collect();
@@ -24,7 +23,7 @@ impl ReferenceError {
         }
     }
 
-    /// Returns the number of the character that is wrong, from 1.
+    /// Returns the number of the wrong character, from 1.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -34,16 +33,10 @@ impl fmt::Display for ReferenceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:?} is no reference to an image: character {}: {}",
+            "{:?} is not a reference to an image: character {}: {}",
             self.text, self.position, self.what
         )
     }
 }
 
 impl std::error::Error for ReferenceError {}
-
-impl From<ReferenceError> for DockerError {
-    fn from(error: ReferenceError) -> Self {
-        Self::config(error.to_string())
-    }
-}

@@ -1,18 +1,17 @@
-use crate::image::credentials::key::{HUB_KEY, RegistryKey};
-use crate::image::credentials::login::LoginSecret;
-use crate::image::reference::ImageReference;
+use crate::registry_key::{HUB_KEY, RegistryKey};
+use crate::{ImageRepository, LoginSecret, RegistryLogin};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The most that is read of a document; real ones have a few kilobytes.
-pub(crate) const MAX_DOCUMENT: usize = 1 << 20;
+/// The most bytes of a config.json; real ones have a few kilobytes.
+pub(crate) const MAX_CONFIG: usize = 1 << 20;
 
-/// What a `config.json` of docker, or a `DOCKER_AUTH_CONFIG`, says of credentials.
+/// The logins in docker's `config.json` or in a variable `DOCKER_AUTH_CONFIG`.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct Document {
+pub(crate) struct DockerConfig {
     auths: Option<BTreeMap<String, Entry>>,
     creds_store: Option<String>,
     cred_helpers: Option<BTreeMap<String, String>>,
@@ -28,90 +27,98 @@ struct Entry {
     registrytoken: Option<String>,
 }
 
-/// Where the credentials for an image are.
+/// Where the login for a repository is.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// Here.
-    Login {
-        username: String,
-        secret: LoginSecret,
-    },
-    /// A helper of this name has them, under this key.
+    /// In the config itself.
+    Login(RegistryLogin),
+    /// In a credential helper, under this key.
     Helper { name: String, key: String },
 }
 
-impl Document {
-    /// Reads a document. The error never shows any of it.
+impl DockerConfig {
+    /// Reads a config. The error never shows a part of it.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        if text.len() > MAX_DOCUMENT {
+        if text.len() > MAX_CONFIG {
             return Err("it is larger than 1 MiB".to_owned());
         }
         let text = text.trim().trim_start_matches('\u{feff}');
         serde_json::from_str(text).map_err(|error| {
             let what = match error.classify() {
-                serde_json::error::Category::Data => {
-                    "something is of another kind than it should be"
-                }
+                serde_json::error::Category::Data => "a value has the wrong type",
                 serde_json::error::Category::Eof => "it ends in the middle",
-                _ => "it is no JSON",
+                _ => "it is not JSON",
             };
             format!("{what}, line {} column {}", error.line(), error.column())
         })
     }
 
-    /// Returns where the credentials for an image are: the helper for its registry, the longest path,
-    /// or else the store for all of them.
+    /// Returns where the login for a repository is: in the helper for its registry, in the entry with the longest path, or
+    /// else in the store for all registries.
     ///
     /// # Errors
     ///
-    /// Fails with what is wrong with the entry, without showing it.
-    pub(crate) fn find(&self, reference: &ImageReference) -> Result<Option<Found>, String> {
+    /// The reason why the entry is invalid, without a part of it.
+    pub(crate) fn find(&self, repository: &ImageRepository) -> Result<Option<Found>, String> {
         let helpers = self.cred_helpers.iter().flatten();
-        if let Some((key, name)) = best(helpers, reference) {
+        if let Some((key, name)) = best(helpers, repository) {
             let (name, key) = (name.clone(), key.clone());
             return Ok(Some(Found::Helper { name, key }));
         }
-        let entry = best(self.auths.iter().flatten(), reference);
-        if let Some((key, entry)) = entry
-            && let Some((username, secret)) = entry.read().map_err(|what| {
-                // The key is a host, nothing secret.
-                format!("the entry for {key:?} {what}")
-            })?
-        {
-            return Ok(Some(Found::Login { username, secret }));
+        if let Some(login) = self.login(repository)? {
+            return Ok(Some(Found::Login(login)));
         }
         let Some(name) = self.creds_store.clone().filter(|name| !name.is_empty()) else {
             return Ok(None);
         };
-        let key = match (entry, reference.registry()) {
+        let entry = best(self.auths.iter().flatten(), repository);
+        let key = match (entry, repository.registry()) {
             (Some((key, _)), _) => key.clone(),
             (None, "docker.io") => HUB_KEY.to_owned(),
             (None, registry) => registry.to_owned(),
         };
         Ok(Some(Found::Helper { name, key }))
     }
+
+    /// Returns the login in the config itself, whatever helpers it names.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the entry is invalid, without a part of it.
+    pub(crate) fn login(
+        &self,
+        repository: &ImageRepository,
+    ) -> Result<Option<RegistryLogin>, String> {
+        match best(self.auths.iter().flatten(), repository) {
+            // The key is a host, so it may be shown.
+            Some((key, entry)) => entry
+                .read()
+                .map_err(|reason| format!("the entry for {key:?} {reason}")),
+            None => Ok(None),
+        }
+    }
 }
 
 fn best<'a, T>(
     entries: impl Iterator<Item = (&'a String, &'a T)>,
-    reference: &ImageReference,
+    repository: &ImageRepository,
 ) -> Option<(&'a String, &'a T)> {
     entries
-        .filter_map(|(key, value)| Some((RegistryKey::new(key).fit(reference)?, key, value)))
+        .filter_map(|(key, value)| Some((RegistryKey::new(key).fit(repository)?, key, value)))
         .max_by_key(|(fit, ..)| *fit)
         .map(|(_, key, value)| (key, value))
 }
 
 impl Entry {
-    /// Returns name and secret; `None` where the entry is empty because a store has them.
-    fn read(&self) -> Result<Option<(String, LoginSecret)>, &'static str> {
+    /// Returns the login; `None` where the entry is empty because a store has it.
+    fn read(&self) -> Result<Option<RegistryLogin>, &'static str> {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let mut username = given(&self.username).unwrap_or_default();
         let mut password = given(&self.password);
         if let Some(auth) = given(&self.auth) {
             let pair = STANDARD.decode(auth.trim().trim_end_matches('\0'));
             let pair = pair.map_err(|_| "has an `auth` that is not in base64")?;
-            let pair = String::from_utf8(pair).map_err(|_| "has an `auth` that is no text")?;
+            let pair = String::from_utf8(pair).map_err(|_| "has an `auth` that is not text")?;
             let (name, rest) = pair
                 .split_once(':')
                 .ok_or("has an `auth` without a colon between name and password")?;
@@ -129,22 +136,23 @@ impl Entry {
                 None => return Err("has a name and no password"),
             }
         };
-        Ok(Some((username, secret)))
+        Ok(Some(RegistryLogin { username, secret }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ImageReference;
 
     fn find(document: &str, image: &str) -> Result<Option<Found>, String> {
         let reference = ImageReference::parse(image).unwrap();
-        Document::parse(document)?.find(&reference)
+        DockerConfig::parse(document)?.find(reference.repository())
     }
 
     fn login(document: &str, image: &str, username: &str, secret: LoginSecret) {
         let username = username.to_owned();
-        let expected = Found::Login { username, secret };
+        let expected = Found::Login(RegistryLogin { username, secret });
         assert_eq!(find(document, image), Ok(Some(expected)), "{image}");
     }
 
@@ -153,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_path_counts() {
+    fn entry_with_the_longest_path_wins() {
         let document = r#"{"auths": {
             "host.example": {"auth": "YTpvbmU="},
             "host.example/team": {"auth": "Yjp0d286dGhyZWU="},
@@ -171,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_told_from_passwords() {
+    fn tokens_and_passwords_are_distinguished() {
         let document = r#"{"auths": {
             "a.example": {"auth": "dTo=", "identitytoken": "t1"},
             "b.example": {"registrytoken": "t2"}
@@ -183,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_is_asked_for_its_registry_and_the_store_for_the_rest() {
+    fn helper_serves_its_registry_and_the_store_the_rest() {
         let document = r#"{"auths": {"a.example": {}}, "credsStore": "all",
             "credHelpers": {"b.example": "one"}}"#;
         let check = |image: &str, name: &str, key: &str| {
@@ -196,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_shows_nothing_of_the_document() {
+    fn errors_show_no_part_of_the_config() {
         let check = |document: &str, part: &str| {
             let error = find(document, "a.example/app").unwrap_err();
             assert!(error.contains(part), "{error}");
             assert!(!error.contains("hunter2"), "{error}");
         };
-        check("hunter2", "no JSON");
-        check(r#"{"auths": "hunter2"}"#, "another kind");
+        check("hunter2", "not JSON");
+        check(r#"{"auths": "hunter2"}"#, "wrong type");
         check(
             r#"{"auths": {"a.example": {"auth": "hunter2"#,
             "ends in the middle",
@@ -217,11 +225,11 @@ mod tests {
             r#"{"auths": {"a.example": {"username": "hunter2"}}}"#,
             "no password",
         );
-        check(&" ".repeat(MAX_DOCUMENT + 1), "larger");
+        check(&" ".repeat(MAX_CONFIG + 1), "larger");
     }
 
     #[test]
-    fn what_is_empty_says_nothing() {
+    fn empty_configs_have_no_login() {
         for document in [
             "{}",
             r#"{"auths": null}"#,

@@ -49,7 +49,7 @@ async fn drop_when(library: &StepLibrary, source: &Source, mut look: impl FnMut(
 }
 
 #[tokio::test]
-async fn an_image_that_is_given_up_leaves_nothing() {
+async fn dropped_image_fetch_leaves_nothing() {
     let (fake, release) = slow_registry();
     let home = Home::new();
     let library = home.library(&[&format!("http://{}", fake.host)]);
@@ -64,7 +64,7 @@ async fn an_image_that_is_given_up_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repository_that_is_being_fetched_stays_and_goes_when_it_is_given_up() {
+async fn repository_is_kept_while_fetched_and_removed_when_dropped() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     let commit = project.commit(&[("func.yml", "it")]);
@@ -98,7 +98,7 @@ async fn a_repository_that_is_being_fetched_stays_and_goes_when_it_is_given_up()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_program_began_is_gone_after_the_next_start() {
+async fn next_start_removes_a_killed_programs_unfinished_work() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/functions");
     project.commit(&[("func.yml", "it")]);
@@ -168,7 +168,7 @@ fn is_guarded(home: &Home) -> bool {
 fn program(directory: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", "given_up::acts_as_program"])
+        .args(["--exact", "dropped::acts_as_program"])
         .env(DIRECTORY, directory);
     command
 }

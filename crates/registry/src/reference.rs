@@ -1,9 +1,9 @@
-use crate::image::reference_error::ReferenceError;
+use crate::{ImageRepository, ReferenceError};
 use std::fmt;
 use std::str::FromStr;
 
 /// The registry of a reference that names none.
-const DEFAULT_REGISTRY: &str = "docker.io";
+pub(crate) const DEFAULT_REGISTRY: &str = "docker.io";
 /// The tag of a reference that names neither tag nor digest.
 const DEFAULT_TAG: &str = "latest";
 /// How long registry and path together can be.
@@ -13,23 +13,22 @@ const MAX_TAG: usize = 128;
 
 /// The name of an image: a registry, a path there, and a tag or a digest.
 ///
-/// What a short name leaves out is filled in, so two that mean the same are equal.
+/// The parts that a short name leaves out are filled in, so two names of one image are equal.
 ///
 /// # Examples
 ///
 /// ```
-/// use executor_docker::image::ImageReference;
+/// use registry::ImageReference;
 ///
 /// let busybox = ImageReference::parse("busybox")?;
 /// assert_eq!(busybox.normalized(), "docker.io/library/busybox:latest");
 /// assert_eq!(busybox.familiar(), "busybox:latest");
 /// assert!(ImageReference::parse("--privileged").is_err());
-/// # Ok::<(), executor_docker::image::ReferenceError>(())
+/// # Ok::<(), registry::ReferenceError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ImageReference {
-    registry: String,
-    path: String,
+    repository: ImageRepository,
     tag: Option<String>,
     digest: Option<String>,
 }
@@ -39,19 +38,24 @@ impl ImageReference {
     ///
     /// # Errors
     ///
-    /// Fails with the place where it is wrong.
+    /// [`ReferenceError`] with the position of the mistake.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         Parser { text }.parse()
     }
 
     /// Returns the host of the registry, with its port: `docker.io`, `registry.example:5000`.
     pub fn registry(&self) -> &str {
-        &self.registry
+        self.repository.registry()
     }
 
     /// Returns the path in the registry: `library/busybox`.
     pub fn path(&self) -> &str {
-        &self.path
+        self.repository.path()
+    }
+
+    /// Returns the registry with the path.
+    pub fn repository(&self) -> &ImageRepository {
+        &self.repository
     }
 
     /// Returns the tag; `None` only where a digest stands alone.
@@ -64,7 +68,7 @@ impl ImageReference {
         self.digest.as_deref()
     }
 
-    /// Returns what decides which image of that name it is: the digest, or else the tag.
+    /// Returns the part that selects the image of that name: the digest, or else the tag.
     pub fn tag_or_digest(&self) -> &str {
         let chosen = self.digest().or(self.tag());
         chosen.unwrap_or(DEFAULT_TAG)
@@ -72,26 +76,26 @@ impl ImageReference {
 
     /// Returns registry and path.
     pub fn name(&self) -> String {
-        format!("{}/{}", self.registry, self.path)
+        self.repository.to_string()
     }
 
-    /// Returns all of it, nothing left out.
+    /// Returns the complete reference.
     pub fn normalized(&self) -> String {
         self.with_ending(&self.name())
     }
 
-    /// Returns it as people write it: without the registry that is meant anyway.
+    /// Returns the reference as people write it, without the default registry.
     pub fn familiar(&self) -> String {
         let short = self.with_ending(self.short_name());
-        // A path can look like a registry, and then the short name would mean another image.
+        // A path can look like a registry; then the short name would mean another image.
         match Self::parse(&short) {
             Ok(same) if same == *self => short,
             _ => self.normalized(),
         }
     }
 
-    /// Returns it as the engine is asked for it: where there is a digest, no tag can lead elsewhere.
-    pub(crate) fn for_engine(&self) -> String {
+    /// Returns the complete reference without a tag beside a digest, so that the tag cannot select another image.
+    pub fn exact(&self) -> String {
         match self.digest() {
             Some(digest) => format!("{}@{digest}", self.name()),
             None => self.normalized(),
@@ -99,12 +103,13 @@ impl ImageReference {
     }
 
     fn short_name(&self) -> &str {
-        if self.registry != DEFAULT_REGISTRY {
-            return &self.path;
+        let path = self.path();
+        if self.registry() != DEFAULT_REGISTRY {
+            return path;
         }
-        match self.path.strip_prefix("library/") {
+        match path.strip_prefix("library/") {
             Some(name) if !name.contains('/') => name,
-            _ => &self.path,
+            _ => path,
         }
     }
 
@@ -152,7 +157,7 @@ impl<'a> Parser<'a> {
             Some(colon) => (&named[..last + colon], Some(&named[last + colon + 1..])),
             None => (named, None),
         };
-        let (registry, path) = self.name(name)?;
+        let repository = self.name(name)?;
         if let Some(tag) = tag {
             self.tag(tag)?;
         }
@@ -164,14 +169,13 @@ impl<'a> Parser<'a> {
             (tag, _) => tag,
         };
         Ok(ImageReference {
-            registry,
-            path,
+            repository,
             tag: tag.map(str::to_owned),
             digest: digest.map(str::to_owned),
         })
     }
 
-    fn name(&self, name: &'a str) -> Result<(String, String), ReferenceError> {
+    fn name(&self, name: &'a str) -> Result<ImageRepository, ReferenceError> {
         let (registry, path) = match name.split_once('/') {
             Some((first, rest)) if is_registry(first) => (Some(first), rest),
             _ => (None, name),
@@ -191,17 +195,8 @@ impl<'a> Parser<'a> {
         if is_id && registry.is_none() {
             return Err(self.wrong(0, "64 hexadecimal digits are an id, not a name"));
         }
-        Ok(match registry {
-            None | Some("docker.io" | "index.docker.io") => {
-                let path = if path.contains('/') {
-                    path.to_owned()
-                } else {
-                    format!("library/{path}")
-                };
-                (DEFAULT_REGISTRY.to_owned(), path)
-            }
-            Some(registry) => (registry.to_owned(), path.to_owned()),
-        })
+        let registry = registry.unwrap_or(DEFAULT_REGISTRY);
+        Ok(ImageRepository::from_parts(registry, path))
     }
 
     fn registry(&self, registry: &str) -> Result<(), ReferenceError> {
@@ -210,7 +205,7 @@ impl<'a> Parser<'a> {
             let end = registry.find(']');
             let end = end.ok_or_else(|| self.wrong(offset, "a bracket is not closed"))?;
             if registry[1..end].parse::<std::net::Ipv6Addr>().is_err() {
-                return Err(self.wrong(offset + 1, "what is in the brackets is no address"));
+                return Err(self.wrong(offset + 1, "the brackets do not hold an IPv6 address"));
             }
             match registry[end + 1..].strip_prefix(':') {
                 Some(port) => (None, Some(port)),
@@ -234,11 +229,11 @@ impl<'a> Parser<'a> {
             return Err(self.wrong(begin, "the port is missing"));
         }
         if let Some(at) = port.bytes().position(|byte| !byte.is_ascii_digit()) {
-            return Err(self.wrong(begin + at, "a port has digits alone"));
+            return Err(self.wrong(begin + at, "a port has digits only"));
         }
         match port.parse::<u16>() {
             Ok(port) if port > 0 => Ok(()),
-            _ => Err(self.wrong(begin, "there is no such port")),
+            _ => Err(self.wrong(begin, "a port is between 1 and 65535")),
         }
     }
 
@@ -248,7 +243,10 @@ impl<'a> Parser<'a> {
             return Err(self.wrong(offset, "a part of the registry's name is empty"));
         }
         if let Some(at) = label.bytes().position(|byte| !allowed(byte)) {
-            return Err(self.wrong(offset + at, "the name of a registry has no such character"));
+            return Err(self.wrong(
+                offset + at,
+                "this character is not allowed in the name of a registry",
+            ));
         }
         if label.starts_with('-') {
             return Err(self.wrong(offset, "a part of the registry's name begins with a hyphen"));
@@ -274,22 +272,26 @@ impl<'a> Parser<'a> {
                 continue;
             }
             if bytes[at].is_ascii_uppercase() {
-                return Err(self.wrong(offset + at, "the path has to be in lower case"));
+                return Err(self.wrong(offset + at, "the path must be in lower case"));
             }
             if !b"._-".contains(&bytes[at]) {
-                return Err(self.wrong(offset + at, "the path of an image has no such character"));
+                return Err(self.wrong(
+                    offset + at,
+                    "this character is not allowed in the path of an image",
+                ));
             }
             let run = bytes[at..].iter().take_while(|byte| b"._-".contains(byte));
             let separator = &bytes[at..at + run.count()];
             let is_between = at > 0 && at + separator.len() < bytes.len();
             if !is_between {
-                let what = "a part of the path has to begin and end with a letter or a digit";
+                let what = "a part of the path must begin and end with a letter or a digit";
                 return Err(self.wrong(offset + at, what));
             }
             let is_one = matches!(separator, b"." | b"_" | b"__")
                 || separator.iter().all(|byte| *byte == b'-');
             if !is_one {
-                let what = "between two letters can be a dot, one or two underscores, or hyphens";
+                let what =
+                    "between two letters there can be a dot, one or two underscores, or hyphens";
                 return Err(self.wrong(offset + at, what));
             }
             at += separator.len();
@@ -307,7 +309,7 @@ impl<'a> Parser<'a> {
         };
         let mut bytes = tag.bytes().enumerate();
         if let Some((at, _)) = bytes.find(|(at, byte)| !allowed(*at, *byte)) {
-            return Err(self.wrong(offset + at, "a tag has no such character here"));
+            return Err(self.wrong(offset + at, "this character is not allowed here in a tag"));
         }
         if tag.len() > MAX_TAG {
             return Err(self.wrong(offset + MAX_TAG, "the tag is longer than 128 characters"));
@@ -324,22 +326,22 @@ impl<'a> Parser<'a> {
             "sha256" => 64,
             "sha384" => 96,
             "sha512" => 128,
-            _ => return Err(self.wrong(offset, "the digest is none of sha256, sha384, sha512")),
+            _ => return Err(self.wrong(offset, "the digest must be sha256, sha384 or sha512")),
         };
         let begin = self.offset_of(hex);
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         if let Some(at) = hex.bytes().position(|byte| !is_digit(byte)) {
-            let what = "a digest has hexadecimal digits in lower case alone";
+            let what = "a digest has only hexadecimal digits in lower case";
             return Err(self.wrong(begin + at, what));
         }
         if hex.len() != length {
             let at = begin + hex.len().min(length);
-            return Err(self.wrong(at, "the digest has not as many digits as it should"));
+            return Err(self.wrong(at, "the digest has the wrong number of digits"));
         }
         Ok(())
     }
 
-    /// Returns where a part of the text begins in it.
+    /// Returns the offset of a part of the text.
     fn offset_of(&self, part: &str) -> usize {
         part.as_ptr().addr() - self.text.as_ptr().addr()
     }
@@ -349,11 +351,18 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Whether what stands before the first slash is a registry and not the begin of a path.
+/// Returns whether the part before the first slash is a registry rather than the start of a path.
 fn is_registry(text: &str) -> bool {
     text == "localhost"
         || text.contains(['.', ':'])
         || text.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
+/// Returns whether a text is the path of an image in a registry.
+pub(crate) fn is_path(text: &str) -> bool {
+    let parser = Parser { text };
+    text.split('/')
+        .all(|component| parser.path_component(component, 0).is_ok())
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-use crate::error::DockerError;
+use crate::NameError;
+use serde::Deserialize;
 use std::fmt;
 
-/// A system and an architecture, `linux/arm64/v8`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An operating system and an architecture, `linux/arm64/v8`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Platform {
-    /// The system.
+    /// The operating system.
     pub os: String,
     /// The architecture, in the words of images: `amd64`, `arm64`.
     pub architecture: String,
@@ -17,17 +19,16 @@ impl Platform {
     ///
     /// # Errors
     ///
-    /// Fails when it is none.
-    pub fn parse(text: &str) -> Result<Self, DockerError> {
+    /// [`NameError`] when it is not a platform.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
         let wrong = || {
-            let shown: String = text.chars().take(60).collect();
-            DockerError::config(format!(
-                "{shown:?} is no platform; write linux/amd64 or linux/arm64/v8"
-            ))
+            let reason = "is not a platform; write linux/amd64 or linux/arm64/v8";
+            NameError::new(text, reason)
         };
         let is_word = |word: &str| {
             let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-            !word.is_empty() && word.len() <= 32 && word.bytes().all(allowed)
+            let starts_well = word.starts_with(|c: char| c.is_ascii_alphanumeric());
+            starts_well && word.len() <= 32 && word.bytes().all(allowed)
         };
         let words: Vec<&str> = text.split('/').collect();
         if !words.iter().copied().all(is_word) {
@@ -41,7 +42,8 @@ impl Platform {
         Ok(Self::new(os, architecture, variant))
     }
 
-    pub(crate) fn new(os: &str, architecture: &str, variant: Option<&str>) -> Self {
+    /// Returns a platform from its parts, with the names that images use for architectures.
+    pub fn new(os: &str, architecture: &str, variant: Option<&str>) -> Self {
         let architecture = architecture.to_ascii_lowercase();
         let (architecture, implied) = match architecture.as_str() {
             "x86_64" | "x86-64" => ("amd64", None),
@@ -58,13 +60,28 @@ impl Platform {
         }
     }
 
-    /// Returns whether what is for one platform is for the other. What nobody says is no difference.
-    pub(crate) fn matches(&self, other: &Self) -> bool {
+    /// Returns whether an image for one platform suits the other. An unknown part suits every other.
+    pub fn matches(&self, other: &Self) -> bool {
         let same = |one: &str, other: &str| one.is_empty() || other.is_empty() || one == other;
         let variants = self.variant.as_ref().zip(other.variant.as_ref());
         same(&self.os, &other.os)
             && same(&self.architecture, &other.architecture)
             && variants.is_none_or(|(one, other)| one == other)
+    }
+
+    /// Returns how well an image for `image` suits this platform; `None` when it does not. The same variant is better than
+    /// an unknown one.
+    pub fn fit(&self, image: &Self) -> Option<u8> {
+        let is_same = self.os == image.os && self.architecture == image.architecture;
+        if !is_same || !self.matches(image) {
+            return None;
+        }
+        Some(if self.variant == image.variant { 2 } else { 1 })
+    }
+
+    /// Returns a name for a directory.
+    pub fn directory_name(&self) -> String {
+        self.to_string().replace('/', "-")
     }
 }
 
@@ -83,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn platforms_are_compared_by_what_is_said() {
+    fn unknown_parts_match() {
         let check = |one: &str, other: &str, expected: bool| {
             let one = Platform::parse(one).unwrap();
             let matches = one.matches(&Platform::parse(other).unwrap());
@@ -97,10 +114,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_platform_is_refused() {
-        for text in ["", "linux", "linux/", "a/b/c/d", "linux/a b", "linux/&x=1"] {
+    fn same_variant_fits_best() {
+        let check = |wanted: &str, image: &str, expect: Option<u8>| {
+            let (wanted, image) = (Platform::parse(wanted), Platform::parse(image));
+            assert_eq!(wanted.unwrap().fit(&image.unwrap()), expect);
+        };
+        check("linux/amd64", "linux/amd64", Some(2));
+        check("linux/arm64", "linux/arm64/v8", Some(1));
+        check("linux/arm/v7", "linux/arm/v7", Some(2));
+        check("linux/arm/v7", "linux/arm/v6", None);
+        check("linux/amd64", "linux/arm64", None);
+        check("linux/amd64", "windows/amd64", None);
+    }
+
+    #[test]
+    fn invalid_platforms_are_refused() {
+        for text in [
+            "",
+            "linux",
+            "linux/",
+            "a/b/c/d",
+            "linux/a b",
+            "linux/&x=1",
+            "../x",
+        ] {
             let error = Platform::parse(text).unwrap_err();
-            assert!(error.to_string().contains("no platform"), "{error}");
+            assert!(error.to_string().contains("not a platform"), "{error}");
         }
     }
 }

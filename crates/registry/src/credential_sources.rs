@@ -1,12 +1,11 @@
 use executor_core::job::{Credentials as JobCredentials, SecretString};
 use std::path::PathBuf;
 
-/// The variable that has a whole document of credentials in it.
+/// The variable with a whole config.json.
 const VARIABLE: &str = "DOCKER_AUTH_CONFIG";
 
-/// Where credentials are looked for, in this order.
+/// The sources of credentials, in GitLab's order.
 #[derive(Debug, Clone, Default)]
-#[non_exhaustive]
 pub struct CredentialSources {
     /// `DOCKER_AUTH_CONFIG` of the job's variables.
     pub job: Option<SecretString>,
@@ -14,12 +13,12 @@ pub struct CredentialSources {
     pub runner: Option<SecretString>,
     /// The `config.json` of the runner's user.
     pub file: Option<PathBuf>,
-    /// What was sent with the job.
+    /// The credentials that a GitLab sent with the job.
     pub payload: Vec<JobCredentials>,
 }
 
 impl CredentialSources {
-    /// Returns those of the runner itself: its environment and its user's file.
+    /// Returns those of the runner itself: its environment and its user's `config.json`.
     pub fn of_runner() -> Self {
         Self::of_environment(&|name| std::env::var_os(name))
     }
@@ -41,7 +40,7 @@ impl CredentialSources {
         }
     }
 
-    /// Adds those of a job: its variable, and what was sent with it.
+    /// Adds those of a job: its variable, and the credentials that a GitLab sent with it.
     pub fn with_job(mut self, variable: Option<&str>, payload: &[JobCredentials]) -> Self {
         let variable = variable.filter(|text| !text.trim().is_empty());
         self.job = variable.map(SecretString::new);
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_runners_file_is_where_docker_has_it() {
+    fn config_of_the_runner_is_dockers() {
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
             let sources = CredentialSources::of_environment(&|name| {
                 let found = variables.iter().find(|(key, _)| *key == name);
