@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Flags that keep git from running what a repository brings along: hooks and a file monitor. A job, or whoever wrote the
-/// repository, may have left them there.
+/// Flags that keep git from running programs that a repository names: hooks and a file monitor. A job or the repository's
+/// author may have put them there.
 pub const UNTRUSTED_REPO_FLAGS: [&str; 4] = [
     "-c",
     "core.fsmonitor=false",

@@ -1,4 +1,4 @@
-//! Running git for the runner's own work.
+//! The processes of the runner itself, and commands in the job's log.
 
 use executor_core::{BuildError, Cancellation, JobTrace, Retryability};
 use process::{
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub(crate) struct Tools {
     supervisor: Supervisor,
-    /// Made when it is needed: most jobs of a run need none.
+    /// Created on first use: most jobs of a run need none.
     tree: OnceLock<ProcessTree>,
 }
 
@@ -23,22 +23,22 @@ impl Tools {
         }
     }
 
-    /// Returns where the processes belong.
+    /// Returns the tree of the processes.
     pub(crate) fn processes(&self) -> &ProcessTree {
         self.tree.get_or_init(|| self.supervisor.tree())
     }
 
-    /// Returns whose processes they are.
+    /// Returns the supervisor of the processes.
     pub(crate) fn supervisor(&self) -> &Supervisor {
         &self.supervisor
     }
 
-    /// Notes a directory before it is filled, so that it is removed should the runner be killed.
+    /// Records a directory before it is filled, so that it is removed if the runner is killed.
     pub(crate) fn note_directory(&self, directory: &Path) -> Result<(), BuildError> {
         self.in_journal(|journal| journal.record_dir(directory))
     }
 
-    /// Takes the note back, once the directory is gone.
+    /// Removes the record, once the directory is removed.
     pub(crate) fn forget_directory(&self, directory: &Path) -> Result<(), BuildError> {
         self.in_journal(|journal| journal.forget_dir(directory))
     }
@@ -51,7 +51,7 @@ impl Tools {
         written.map_err(|source| BuildError::system("runner", "note the build directory", source))
     }
 
-    /// Ends what still runs.
+    /// Ends processes that still run.
     pub(crate) async fn close(&self) -> Result<(), ProcessError> {
         match self.tree.get() {
             Some(tree) => tree.close().await,
@@ -68,7 +68,7 @@ impl Tools {
 ///
 /// # Cancellation
 ///
-/// Obeyed as for a script, with [`BuildError::Canceled`].
+/// Stops the command as a script, with [`BuildError::Canceled`].
 pub(crate) async fn logged(
     processes: &ProcessTree,
     command: &Command,

@@ -15,18 +15,18 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What it takes to bring a job's sources with git: the steps, and what they need in secret.
+/// The plan to fetch a job's sources with git, and the secrets it needs.
 #[derive(Debug)]
 pub(crate) struct GitSources {
     pub(crate) plan: GitPlan,
     /// User name and password for the remote.
     pub(crate) credentials: Vec<JobVariable>,
-    /// What was wrong with the job's settings.
+    /// Which settings of the job are invalid.
     pub(crate) warnings: Vec<String>,
 }
 
 impl GitSources {
-    /// Plans how to bring the sources of `job`.
+    /// Plans how to fetch the sources of `job`.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl GitSources {
         let (settings, warnings) = GitSettings::from_variables(variables, GitDefaults::of_job(job));
         let url = job.git_info.repo_url.expose();
         if url.is_empty() {
-            // A job without a repository is one without sources.
+            // A job without a repository has no sources.
             return Ok(Self {
                 plan: GitPlan::default(),
                 credentials: Vec::new(),
@@ -81,7 +81,7 @@ pub(crate) struct NativeGit<'a> {
 }
 
 impl NativeGit<'_> {
-    /// Does all steps of the plan.
+    /// Runs all steps of the plan.
     ///
     /// # Errors
     ///
@@ -204,7 +204,7 @@ impl NativeGit<'_> {
     }
 }
 
-/// Takes the output of commands that only answer a question.
+/// Discards the output of commands whose exit code is the answer.
 #[derive(Debug)]
 struct Silent;
 
@@ -222,7 +222,7 @@ fn empty(project: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what an earlier job may have left in the repository for this one to run into.
+/// Removes files of an earlier job from the repository that would disturb this one.
 fn clean_git_dir(project: &Path) -> io::Result<()> {
     let git = project.join(".git");
     match fs::symlink_metadata(&git) {
@@ -269,7 +269,7 @@ fn subdirectories(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-/// Returns what is in a directory; nothing when it is not there or is a link.
+/// Returns the entries of a directory; none when it does not exist or is a link.
 fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::symlink_metadata(directory).is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(Vec::new());

@@ -13,11 +13,11 @@ async fn entries_in_use_are_not_removed() {
     let fetched = fetch(&library, &git(&project.clone_url(), "main"))
         .await
         .unwrap();
-    // Another program's.
+    // These stand for another program.
     let other = home.library(&[&gitlab.url()]);
-    // Processes that other tests start have the locks too, until they are another program.
+    // Processes that other tests start inherit the locks until they execute their program.
     let mut removed = 0;
-    until("the repository is removed, which nobody uses", || {
+    until("the unused repository is removed", || {
         let cleaned = other.clean(Unused::Since(Duration::ZERO)).unwrap();
         removed += cleaned.directories;
         removed > 0
@@ -45,7 +45,7 @@ async fn least_recently_used_entries_are_removed_beyond_the_budget() {
     for commit in &commits {
         let fetched = fetch(&library, &git(&project.clone_url(), commit)).await;
         let kept = fetched.unwrap();
-        until("the one before is removed", || {
+        until("the earlier one is removed", || {
             library.clean(Unused::Above(0)).unwrap();
             !before.exists()
         });
@@ -68,7 +68,7 @@ async fn leftovers_of_a_killed_program_are_removed() {
     assert!(!left.exists());
 }
 
-/// What is somebody else's cannot be opened; a directory cannot by anybody.
+/// Another user's file cannot be opened; a directory stands for it, which root cannot open as a file either.
 #[tokio::test]
 async fn unreadable_entry_does_not_block_others() {
     let gitlab = GitLab::start();
@@ -81,7 +81,7 @@ async fn unreadable_entry_does_not_block_others() {
         for theirs in ["one.lock", "two.lock", "two.part", "three.lock"] {
             std::fs::create_dir_all(shelf.join(theirs)).unwrap();
         }
-        // It is older than all else, so that it is to go first.
+        // It is the oldest entry, so it is removed first.
         std::fs::write(shelf.join("three.used"), "1").unwrap();
         std::fs::create_dir(shelf.join("left.part")).unwrap();
     }
@@ -96,7 +96,7 @@ async fn unreadable_entry_does_not_block_others() {
     assert!(is_there("two.part"));
     let directory = fetched.directory.clone();
     drop(fetched);
-    // Removing goes on behind what cannot be removed, and says so.
+    // An entry that cannot be removed is reported and does not stop the others.
     until("the function is removed", || {
         let error = library.clean(Unused::Above(0)).unwrap_err();
         assert!(error.message.contains("clean"), "{error}");
@@ -121,7 +121,7 @@ async fn leftovers_of_a_failed_fetch_are_listed_and_removed() {
     };
     assert!(left.name.starts_with("functions-"), "{left:?}");
     assert!(left.bytes > 0, "{left:?}");
-    // With no room for it, it goes by itself.
+    // Beyond the budget it is removed without a call.
     options.budget = 0;
     let library = StepLibrary::new(options).unwrap();
     fetch(&library, &missing).await.unwrap_err();
@@ -146,7 +146,7 @@ async fn concurrent_fetches_create_an_entry_once() {
     }
     let directories = tasks.join_all().await;
     assert!(directories.windows(2).all(|it| it[0] == it[1]));
-    // Each asks what the branch is; the commit is fetched by one.
+    // Each resolves the branch; one of them fetches the commit.
     let posts = gitlab.count("POST", "/g/functions.git/git-upload-pack");
     assert_eq!(posts, 6 + 1);
 }

@@ -1,4 +1,4 @@
-//! Fetches that nobody waits for any more: dropped, or of a program that is killed.
+//! Fetches that end early: dropped, or of a program that is killed.
 
 use crate::images::{contents, image};
 use crate::registry::Fake;
@@ -11,16 +11,16 @@ use std::time::Duration;
 use step_library::{FunctionCache, StepLibrary, Unused};
 use steps::{Asker, Library, Source};
 
-/// Names the directory of a program that is to be killed.
+/// The variable with the directory of a program that is to be killed.
 const DIRECTORY: &str = "RUNWRIGHT_TEST_LIBRARY_DIRECTORY";
 
-/// A registry with an image, which gives the bytes of its layer once something is sent or dropped.
+/// A registry with an image, which sends the bytes of its layer once the sender sends or is dropped.
 fn slow_registry() -> (Fake, mpsc::Sender<()>) {
     let (digest, layout) = contents();
     let (release, released) = mpsc::channel();
     let fake = Fake::start(move |seen, _| {
         if seen.path.contains("/blobs/") {
-            // An error says that nobody holds it back any more.
+            // An error means that the sender was dropped.
             let _ = released.recv();
         }
         let hex = seen.path.rsplit([':', '/']).next().unwrap();
@@ -29,20 +29,20 @@ fn slow_registry() -> (Fake, mpsc::Sender<()>) {
         } else {
             hex
         };
-        let told = vec![("docker-content-digest", digest.clone())];
-        (200, told, layout.blobs[hex].clone())
+        let headers = vec![("docker-content-digest", digest.clone())];
+        (200, headers, layout.blobs[hex].clone())
     });
     (fake, release)
 }
 
-/// Polls until something is so, and drops what is polled then.
+/// Polls a fetch until a condition holds, and then drops it.
 async fn drop_when(library: &StepLibrary, source: &Source, mut look: impl FnMut() -> bool) {
     let asker = Asker::default();
     let mut fetching = library.fetch(source, &asker);
     let mut turns = tokio::time::interval(Duration::from_millis(5));
     while !look() {
         tokio::select! {
-            fetched = &mut fetching => panic!("it is held back: {fetched:?}"),
+            fetched = &mut fetching => panic!("the fetch finished: {fetched:?}"),
             _ = turns.tick() => {}
         }
     }
@@ -71,7 +71,7 @@ async fn repository_is_kept_while_fetched_and_removed_when_dropped() {
     let path = "/g/functions.git/git-upload-pack";
     let home = Home::new();
     let library = home.library(&[&gitlab.url()]);
-    // Another program's.
+    // These stand for another program.
     let (other, cache) = (
         home.library(&[&gitlab.url()]),
         FunctionCache::new(home.cache()),
@@ -163,7 +163,7 @@ fn is_guarded(home: &Home) -> bool {
         .any(|line| line.contains(&format!("\0runwright-guardian\0{journal}")))
 }
 
-/// Returns this test binary as a program that fetches what is written in a directory.
+/// Returns this test binary as a program that fetches the source written in a directory.
 #[expect(clippy::disallowed_methods, reason = "it is to be killed")]
 fn program(directory: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());

@@ -1,4 +1,4 @@
-//! Images as archives, made by the test itself.
+//! Image archives, written by the tests.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -25,7 +25,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Adds a blob, and returns what describes it.
+    /// Adds a blob and returns its descriptor.
     pub(crate) fn blob(&mut self, kind: &str, bytes: Vec<u8>) -> Value {
         let hex = format!("{:x}", Sha256::digest(&bytes));
         let described = json!({
@@ -35,7 +35,7 @@ impl Layout {
         described
     }
 
-    /// Adds an image, and returns what describes it.
+    /// Adds an image and returns its descriptor.
     pub(crate) fn image(&mut self, platform: &str, layers: &[(Packing, Vec<u8>)]) -> Value {
         let (os, architecture) = platform.split_once('/').unwrap();
         let ids = layers
@@ -77,7 +77,7 @@ impl Layout {
         self.blob(kind, list.to_string().into_bytes())
     }
 
-    /// Names what the archive is for.
+    /// Puts an image into the index, under a version.
     pub(crate) fn name(&mut self, described: &Value, name: &str) {
         let mut described = described.clone();
         described["annotations"] = json!({ "org.opencontainers.image.ref.name": name });
@@ -120,7 +120,7 @@ pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     tar.into_inner().unwrap()
 }
 
-/// Runs skopeo, which speaks to registries of this machine without encryption.
+/// Runs skopeo, with registries of this machine unencrypted.
 #[expect(
     clippy::disallowed_methods,
     reason = "a program that is no part of ours"
@@ -136,7 +136,7 @@ pub(crate) fn skopeo(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Pushes an archive by skopeo, as others push images.
+/// Pushes an archive with skopeo.
 pub(crate) fn push(archive: &Path, to: &str) {
     let archive = format!("oci-archive:{}", archive.display());
     let to = format!("docker://{to}");

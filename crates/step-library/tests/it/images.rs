@@ -158,7 +158,7 @@ async fn private_registry_authenticates_each_fetch() {
     assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
 }
 
-/// Returns what a registry has of an image with one file: a manifest and blobs by their paths.
+/// Returns the manifest and the blobs of an image with one file, by their paths.
 pub(crate) fn contents() -> (String, Layout) {
     let mut layout = Layout::default();
     let single = layout.image(

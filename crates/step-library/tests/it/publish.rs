@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use step_library::StepLibrary;
 use steps::{Asker, Library, LibraryError, Published};
 
-/// Writes an archive as the function that builds images does.
+/// Writes an archive like that of the function `oci/build`.
 fn archive(home: &Home, version: &str, content: &str) -> PathBuf {
     let mut layout = Layout::default();
     let common = tar(&[("common", b"common")]);
@@ -60,7 +60,7 @@ async fn published_image_can_be_fetched() {
     assert_eq!(fetched.identity, published.digest);
     assert_eq!(text(&fetched.directory, "func.yml"), "linux/amd64 first");
     assert_eq!(text(&fetched.directory, "common"), "common");
-    // Others can use it as well.
+    // Other tools can use it as well.
     let copy = format!("oci-archive:{}", home.path().join("copy.tar").display());
     let from = format!("docker://{to}:1.2.0");
     skopeo(&[
@@ -72,9 +72,9 @@ async fn published_image_can_be_fetched() {
         &from,
         &copy,
     ]);
-    // The same once more is the same.
+    // Publishing the same image again succeeds.
     assert_eq!(publish(&library, &file, &to).await.unwrap(), published);
-    // But a version does not become another image.
+    // A version does not become another image.
     let other = archive(&home, "1.2.0", "other");
     let error = publish(&library, &other, &to).await.unwrap_err();
     assert!(

@@ -1,4 +1,4 @@
-//! A real registry of the test's own, and one that is a fake and does as it is told.
+//! A real registry, and a fake one with scripted responses.
 
 use parking_lot::Mutex;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -9,13 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Who may use a registry with a password.
+/// The user of a private registry.
 pub(crate) const USER: &str = "user";
 pub(crate) const PASSWORD: &str = "p~~~?>?~";
-/// The line of htpasswd for both.
+/// Their line of htpasswd.
 const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuumUsf5gSTVC1QCWHknP2XGS90aBP003K\n";
 
-/// A `docker-registry`, which ends with this.
+/// A `docker-registry`, stopped on drop.
 pub(crate) struct Registry {
     child: Child,
     pub(crate) host: String,
@@ -23,18 +23,18 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// Starts one for everybody.
+    /// Starts a public one.
     pub(crate) fn start() -> Self {
         Self::with("", "", tempfile::tempdir().unwrap())
     }
 
-    /// Starts one for [`USER`].
+    /// Starts a private one for [`USER`].
     pub(crate) fn start_private() -> Self {
         let auth = "auth: {htpasswd: {realm: test, path: ROOT/htpasswd}}\n";
         Self::with(auth, "", tempfile::tempdir().unwrap())
     }
 
-    /// Starts one for everybody that encrypts, with a certificate of [`Registry::authority`].
+    /// Starts a public one with TLS and a certificate of [`Registry::authority`].
     pub(crate) fn start_tls() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut params = CertificateParams::default();
@@ -55,7 +55,7 @@ impl Registry {
         Self::with("", tls, directory)
     }
 
-    /// Returns the file with the certificate of who signs for it.
+    /// Returns the file with the certificate of its authority.
     pub(crate) fn authority(&self) -> PathBuf {
         self.directory.path().join("authority.pem")
     }
@@ -87,7 +87,7 @@ impl Registry {
             let (_, rest) = line.split_once("listening on ")?;
             Some(rest.split([',', '"', ' ']).next()?.to_owned())
         });
-        // What it says later is read too, so that it never waits for a reader.
+        // Its later output is read too, so that it never blocks on a full pipe.
         std::thread::spawn(move || log.for_each(drop));
         Self {
             child,
@@ -99,19 +99,19 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // A registry that has ended by itself shows in the tests.
+        // A registry that crashed makes its test fail.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Returns a text for `DOCKER_AUTH_CONFIG`.
+/// Returns the text of a `DOCKER_AUTH_CONFIG`.
 pub(crate) fn auth_config(host: &str, password: &str) -> String {
     let auth = serde_json::json!({ "username": USER, "password": password });
     serde_json::json!({ "auths": { host: auth } }).to_string()
 }
 
-/// A request as the fake sees it.
+/// A request that the fake received.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) method: String,
@@ -120,10 +120,10 @@ pub(crate) struct Seen {
     pub(crate) body: String,
 }
 
-/// What the fake answers: a status, headers, and a body.
+/// A response of the fake: a status, headers and a body.
 pub(crate) type Answer = (u16, Vec<(&'static str, String)>, Vec<u8>);
 
-/// A fake: it answers what a function says, one request for a connection.
+/// A fake registry whose responses come from a function, one request per connection.
 pub(crate) struct Fake {
     pub(crate) host: String,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -138,7 +138,7 @@ impl Fake {
         // It ends with the test's process.
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                // A client may go before it has its answer.
+                // A client may disconnect before its response.
                 let _ = serve(&stream.unwrap(), &log, |seen| answer(seen, &own));
             }
         });
@@ -158,7 +158,7 @@ fn serve(
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
-        // Who gave up before it asked.
+        // The client disconnected before its request.
         return Ok(());
     }
     let mut words = line.split(' ');

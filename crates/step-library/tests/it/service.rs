@@ -1,4 +1,4 @@
-//! A step-runner service whose functions this library brings, and whose images it sends.
+//! A step-runner service with functions and images from this library.
 
 use crate::registry::Registry;
 use crate::support::Home;
@@ -23,7 +23,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tonic::transport::{Endpoint, Uri};
 
-/// A way to the socket of a service.
+/// Connects to the socket of a service.
 #[derive(Debug, Clone)]
 struct Socket(PathBuf);
 
@@ -51,7 +51,7 @@ impl tower_service::Service<Uri> for Socket {
     }
 }
 
-/// Runs steps in a service of their own, in `work`, and returns whether they succeeded, and their log.
+/// Runs steps in a new service, in `work`; returns whether they succeeded, and their log.
 async fn run(library: StepLibrary, work: &Path, steps: &str) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
     let socket = Socket(folder.path().join("socket"));

@@ -28,7 +28,7 @@ impl GitRoutes for OneRoute {
 }
 
 impl Asker {
-    /// Returns a user who goes this route; `more` is in his environment.
+    /// Returns a user with this route; `more` is in their environment.
     pub(super) fn on(route: Option<GitRoute>, more: &[(&str, &str)]) -> Self {
         let home = tempfile::tempdir().expect("a directory");
         let library = Self::library(home.path(), route, more);

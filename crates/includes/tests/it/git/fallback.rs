@@ -113,7 +113,7 @@ impl Asking {
 }
 
 #[tokio::test]
-async fn git_is_asked_for_what_the_api_does_not_show_and_then_alone() {
+async fn hidden_project_is_read_with_git_and_then_only_with_git() {
     // R-GLCI-150
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").private().commit(&[("a.yml", "a")]);
@@ -132,7 +132,7 @@ async fn git_is_asked_for_what_the_api_does_not_show_and_then_alone() {
 }
 
 #[tokio::test]
-async fn git_is_not_asked_for_what_the_api_answers() {
+async fn visible_project_is_not_read_with_git() {
     let gitlab = GitLab::start();
     let public = gitlab.project("g/public").commit(&[("a.yml", "a")]);
     let private = gitlab
@@ -158,7 +158,7 @@ async fn git_is_not_asked_for_what_the_api_answers() {
 }
 
 #[tokio::test]
-async fn an_error_shows_both_attempts() {
+async fn error_shows_both_attempts() {
     let gitlab = GitLab::start();
     gitlab.project("g/p").private().commit(&[("a.yml", "a")]);
     let port = gitlab.address().port();

@@ -13,7 +13,7 @@ fn gitlab() -> (GitLab, String) {
 }
 
 #[tokio::test]
-async fn a_private_project_is_read_with_the_password_of_netrc() {
+async fn private_project_is_read_with_netrc() {
     // R-GLCI-150
     let (gitlab, sha) = gitlab();
     let user = Asker::over_http(&gitlab);
@@ -29,7 +29,7 @@ async fn a_private_project_is_read_with_the_password_of_netrc() {
 }
 
 #[tokio::test]
-async fn a_private_project_is_read_with_a_credential_helper() {
+async fn private_project_is_read_with_a_credential_helper() {
     let (gitlab, sha) = gitlab();
     let user = Asker::over_http(&gitlab);
     let settings = "[credential]\n\thelper = \"!f() { echo username=me; echo \
@@ -40,7 +40,7 @@ async fn a_private_project_is_read_with_a_credential_helper() {
 }
 
 #[tokio::test]
-async fn the_token_of_a_job_opens_what_its_project_may_see() {
+async fn job_token_opens_projects_its_project_may_see() {
     let (gitlab, sha) = gitlab();
     gitlab.job_token("job-secret");
     let GitRoute::Http {
@@ -66,7 +66,7 @@ async fn the_token_of_a_job_opens_what_its_project_may_see() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_for_a_password() {
+async fn missing_password_does_not_prompt() {
     let (gitlab, _) = gitlab();
     let port = gitlab.address().port();
     let user = Asker::over_http(&gitlab);
@@ -91,7 +91,7 @@ async fn nobody_is_asked_for_a_password() {
 }
 
 #[tokio::test]
-async fn a_password_that_is_refused_is_told_from_a_project_that_is_not_there() {
+async fn rejected_password_differs_from_an_absent_project() {
     let (gitlab, _) = gitlab();
     let port = gitlab.address().port();
     let user = Asker::over_http(&gitlab);
@@ -114,7 +114,7 @@ async fn a_password_that_is_refused_is_told_from_a_project_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed() {
+async fn redirect_is_not_followed() {
     let (gitlab, _) = gitlab();
     let elsewhere = GitLab::start_tls();
     gitlab.always("/gitlab/g/p.git/*", Fault::Redirect(elsewhere.url()));
@@ -129,7 +129,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_server_that_nobody_vouches_for_is_refused() {
+async fn untrusted_certificate_is_refused() {
     let (gitlab, _) = gitlab();
     let GitRoute::Http { instance, .. } = http_route(&gitlab) else {
         unreachable!("it is one over HTTP");
@@ -150,7 +150,7 @@ async fn a_server_that_nobody_vouches_for_is_refused() {
 }
 
 #[tokio::test]
-async fn plain_http_needs_a_gitlab_that_is_reached_by_it() {
+async fn plain_http_needs_a_gitlab_over_http() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let user = Asker::over_http(&gitlab);

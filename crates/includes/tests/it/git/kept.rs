@@ -84,7 +84,7 @@ async fn cache_is_readable_by_its_owner_only() {
 }
 
 #[tokio::test]
-async fn a_repository_that_is_damaged_on_the_server_is_told_in_few_words() {
+async fn damage_on_the_server_is_reported_briefly() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/p");
     let sha = project.commit(&[("a.yml", "a")]);
@@ -113,7 +113,7 @@ async fn a_repository_that_is_damaged_on_the_server_is_told_in_few_words() {
 }
 
 #[tokio::test]
-async fn a_repository_around_the_cache_has_no_say() {
+async fn repository_around_the_cache_is_ignored() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let elsewhere = GitLab::start();
@@ -132,7 +132,7 @@ async fn a_repository_around_the_cache_has_no_say() {
 }
 
 #[tokio::test]
-async fn several_may_ask_at_once() {
+async fn concurrent_queries_work() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/p");
     let first = project.commit(&[("a.yml", "a"), ("b.yml", "b")]);
@@ -150,7 +150,7 @@ async fn several_may_ask_at_once() {
 }
 
 #[tokio::test]
-async fn whoever_gives_up_leaves_no_process() {
+async fn dropped_query_leaves_no_process() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let _held = gitlab.hold("/g/p.git/*");

@@ -49,7 +49,7 @@ async fn all_questions_are_answered_over_ssh() {
 }
 
 #[tokio::test]
-async fn the_users_own_command_of_ssh_is_used() {
+async fn users_ssh_command_is_used() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let sshd = Sshd::start(&gitlab);
@@ -61,7 +61,7 @@ async fn the_users_own_command_of_ssh_is_used() {
 }
 
 #[tokio::test]
-async fn what_was_fetched_is_not_fetched_again() {
+async fn fetched_files_are_not_fetched_again() {
     let gitlab = GitLab::start();
     let sha = gitlab
         .project("g/p")
@@ -84,7 +84,7 @@ async fn what_was_fetched_is_not_fetched_again() {
 }
 
 #[tokio::test]
-async fn a_host_key_that_is_not_known_or_changed_ends_it_without_a_question() {
+async fn unknown_or_changed_host_key_fails_without_a_prompt() {
     let gitlab = GitLab::start();
     gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let sshd = Sshd::start(&gitlab);
@@ -117,7 +117,7 @@ async fn a_host_key_that_is_not_known_or_changed_ends_it_without_a_question() {
     ] {
         fs::write(sshd.known_hosts(), hosts).expect("written");
         let before = sshd.connections();
-        // As the user has it who never said otherwise.
+        // The defaults of a user's ssh.
         let command = sshd.command().replace(" -o StrictHostKeyChecking=yes", "");
         let command = command.replace(" -o BatchMode=yes", "");
         let user = Asker::on(
@@ -133,7 +133,7 @@ async fn a_host_key_that_is_not_known_or_changed_ends_it_without_a_question() {
 }
 
 #[tokio::test]
-async fn a_key_that_needs_a_passphrase_asks_nobody() {
+async fn key_with_a_passphrase_does_not_prompt() {
     let gitlab = GitLab::start();
     gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let sshd = Sshd::start(&gitlab);
@@ -170,7 +170,7 @@ async fn a_key_that_needs_a_passphrase_asks_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_apart() {
+async fn absent_projects_references_and_commits_are_distinguished() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     gitlab.project("g/empty");
@@ -210,7 +210,7 @@ async fn what_is_not_there_is_told_apart() {
 }
 
 #[tokio::test]
-async fn names_of_strangers_are_never_options_and_reach_no_server() {
+async fn untrusted_names_are_never_options_and_reach_no_server() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a")]);
     let sshd = Sshd::start(&gitlab);

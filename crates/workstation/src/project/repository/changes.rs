@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 /// What the working tree is compared with to find the changed files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum ChangeBase {
-    /// Nobody can know.
+    /// Nothing is known.
     #[default]
     Unknown,
-    /// Nothing: the files were named.
+    /// Nothing: the user named the files.
     Given(Paths),
     /// The commit the branch had on the server.
     Before(String),
@@ -17,7 +17,7 @@ pub(crate) enum ChangeBase {
 }
 
 impl ChangeBase {
-    /// Returns the paths that changed; `None` when nobody can know.
+    /// Returns the changed paths; `None` when they are unknown.
     pub(super) fn changed_files(
         &self,
         git: &BlockingGit,
@@ -27,7 +27,7 @@ impl ChangeBase {
             Self::Given(paths) => Ok(Some(paths.clone())),
             Self::Before(commit) => {
                 let changed = changed_since(git, commit)?;
-                // A push of nothing would start no pipeline, so this one is for something else.
+                // A push without changes starts no pipeline, so this pipeline is not for a push.
                 Ok(Some(changed).filter(|changed| !changed.is_empty()))
             }
             Self::MergeBase(commit) => changed_since(git, commit).map(Some),
@@ -35,7 +35,7 @@ impl ChangeBase {
     }
 }
 
-/// Returns the paths that are different in the working tree and in `commit`, a full object name.
+/// Returns the paths that differ between the working tree and `commit`, a full object name.
 pub(super) fn changed_since(git: &BlockingGit, commit: &str) -> Result<Paths, BlockingGitError> {
     let differing = git.read(&[
         "diff",
@@ -58,7 +58,7 @@ pub(super) fn names(listing: &[u8]) -> impl Iterator<Item = String> {
     let names = listing.split(|byte| *byte == 0);
     names
         .filter(|name| !name.is_empty())
-        // A repository inside the tree is named with a slash.
+        // A repository inside the tree is listed with a slash at the end.
         .map(|name| {
             String::from_utf8_lossy(name)
                 .trim_end_matches('/')

@@ -1,16 +1,17 @@
-use super::answers::Answers;
 use super::blocking_git::{BlockingGit, BlockingGitError};
 use super::changes::{ChangeBase, changed_since, names};
 use crate::remote::Outside;
 use git::{GitError, RepositoryRefs, toplevel};
+use parking_lot::Mutex;
 use pipeline::repository::{Paths, Repository, RepositoryError};
+use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// The working tree of a project, with its history.
 ///
-/// Blocks while git is asked; may be used inside a runtime and outside of all.
+/// Blocks while git runs; may be used inside a runtime and outside of all.
 #[derive(Debug)]
 pub struct GitRepository {
     git: Arc<BlockingGit>,
@@ -18,18 +19,41 @@ pub struct GitRepository {
     changed: OnceLock<Result<Option<Paths>, RepositoryError>>,
     uncommitted: OnceLock<Result<Paths, RepositoryError>>,
     files: OnceLock<Result<Paths, RepositoryError>>,
-    changed_since: Answers<Result<Paths, RepositoryError>>,
-    files_at: Answers<Result<Paths, RepositoryError>>,
-    blobs: Answers<Result<Option<String>, RepositoryError>>,
-    commits: Answers<Result<Option<String>, RepositoryError>>,
-    /// The way to other projects; whoever reads the pipeline keeps it.
+    changed_since: ResultByName<Result<Paths, RepositoryError>>,
+    files_at: ResultByName<Result<Paths, RepositoryError>>,
+    blobs: ResultByName<Result<Option<String>, RepositoryError>>,
+    commits: ResultByName<Result<Option<String>, RepositoryError>>,
+    /// Finds files of other projects. The reader of the pipeline owns it.
     outside: OnceLock<Weak<Outside>>,
 }
 
-/// What a repository has to know of the situation.
+/// Results by name, each found once.
+#[derive(Debug)]
+struct ResultByName<T>(Mutex<HashMap<String, T>>);
+
+impl<T> Default for ResultByName<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Clone> ResultByName<T> {
+    fn get_or_find(&self, name: &str, find: impl FnOnce() -> T) -> T {
+        // Two callers with one name wait for one result.
+        let mut known = self.0.lock();
+        if let Some(result) = known.get(name) {
+            return result.clone();
+        }
+        let result = find();
+        known.insert(name.to_owned(), result.clone());
+        result
+    }
+}
+
+/// The parts of the situation that a repository needs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Situated {
-    /// What the changed files are found by.
+    /// The base of the changed files.
     pub(crate) base: ChangeBase,
     /// The branch the pipeline runs for.
     pub(crate) branch: Option<String>,
@@ -40,7 +64,7 @@ pub(crate) struct Situated {
 }
 
 impl GitRepository {
-    /// Returns the repository at `root`. Nothing is looked at before it is asked.
+    /// Returns the repository at `root`. Nothing is read before the first request.
     pub fn new(root: &Path) -> Self {
         Self::with_git(Arc::new(BlockingGit::new(root)))
     }
@@ -52,20 +76,20 @@ impl GitRepository {
             changed: OnceLock::new(),
             uncommitted: OnceLock::new(),
             files: OnceLock::new(),
-            changed_since: Answers::default(),
-            files_at: Answers::default(),
-            blobs: Answers::default(),
-            commits: Answers::default(),
+            changed_since: ResultByName::default(),
+            files_at: ResultByName::default(),
+            blobs: ResultByName::default(),
+            commits: ResultByName::default(),
             outside: OnceLock::new(),
         }
     }
 
-    /// Says how to ask for the files of other projects; only the first time counts.
+    /// Sets how files of other projects are found; later calls have no effect.
     pub(crate) fn look_outside(&self, outside: &Arc<Outside>) {
         let _ = self.outside.set(Arc::downgrade(outside));
     }
 
-    /// Says what the pipeline runs for; only the first time counts.
+    /// Sets the situation; later calls have no effect.
     pub(crate) fn situate(&self, situated: Situated) {
         let _ = self.situated.set(situated);
     }
@@ -74,7 +98,7 @@ impl GitRepository {
         self.situated.get_or_init(Situated::default)
     }
 
-    /// Returns the files the user said had changed.
+    /// Returns the changed files that the user named.
     fn named_changes(&self) -> Option<Paths> {
         match &self.situated().base {
             ChangeBase::Given(paths) => Some(paths.clone()),
@@ -91,7 +115,7 @@ impl GitRepository {
     fn find_changed_since(&self, reference: &str) -> Result<Paths, RepositoryError> {
         let commit = self.commit_of(reference)?;
         let base = merge_base(&self.git, &commit).map_err(|error| unreadable(&error))?;
-        // Histories that never met differ in everything that is there.
+        // Without a common ancestor every file differs.
         let Some(base) = base else {
             return self.files();
         };
@@ -100,8 +124,8 @@ impl GitRepository {
 
     /// Returns the commit that the pipeline's project has under `reference`.
     ///
-    /// What the server has wins over a local branch, which may be old; but the branch the pipeline
-    /// runs for is the one that is checked out.
+    /// The server's branch wins over a local one, which may be old; but the branch the pipeline runs for is the one that is
+    /// checked out.
     fn commit_of(&self, reference: &str) -> Result<String, RepositoryError> {
         let unknown = || RepositoryError::UnknownReference(reference.to_owned());
         let branch = reference.strip_prefix("refs/heads/").unwrap_or(reference);
@@ -111,7 +135,7 @@ impl GitRepository {
         let remote =
             RepositoryRefs::of(self.git.root()).and_then(|refs| refs.remote_branch(branch));
         let found = remote.or_else(|| self.verified(reference));
-        // Refs in another format than files are found by git alone.
+        // Only git finds refs in a format other than files.
         let found = found.or_else(|| self.verified(&format!("refs/remotes/origin/{branch}")));
         found.ok_or_else(unknown)
     }
@@ -132,7 +156,7 @@ impl GitRepository {
             Some(reference) => self.commit_of(reference)?,
             None => match self.commit_of(&default) {
                 Ok(commit) => commit,
-                // Nobody has the default branch here; what is checked out is as near as can be.
+                // The default branch is unknown here; the commit that is checked out is the closest.
                 Err(_) => self.commit_of("HEAD")?,
             },
         };
@@ -155,7 +179,7 @@ impl GitRepository {
         if !is_inside(path) || toplevel(self.git.root()).is_none() {
             return Ok(None);
         }
-        // The commit that will touch it is not there yet: what it holds stands for that commit.
+        // The commit with the current content does not exist yet, so the content stands for it.
         if self.verified("HEAD").is_none() || self.uncommitted()?.iter().any(|it| it == path) {
             return self.blob_id(path);
         }
@@ -190,7 +214,7 @@ impl Repository for GitRepository {
             return Ok(named);
         }
         let find = || self.find_changed_since(reference);
-        self.changed_since.of(reference, find)
+        self.changed_since.get_or_find(reference, find)
     }
 
     fn files(&self) -> Result<Paths, RepositoryError> {
@@ -203,20 +227,22 @@ impl Repository for GitRepository {
             let unknown = || RepositoryError::UnknownProject(project.to_owned());
             return outside.ok_or_else(unknown)?.files_of(project, reference);
         }
-        let question = reference.unwrap_or_default();
-        self.files_at.of(question, || self.list_files_at(reference))
+        let name = reference.unwrap_or_default();
+        self.files_at
+            .get_or_find(name, || self.list_files_at(reference))
     }
 
     fn blob_id(&self, path: &str) -> Result<Option<String>, RepositoryError> {
-        self.blobs.of(path, || self.find_blob(path))
+        self.blobs.get_or_find(path, || self.find_blob(path))
     }
 
     fn last_commit_of(&self, path: &str) -> Result<Option<String>, RepositoryError> {
-        self.commits.of(path, || self.find_last_commit(path))
+        self.commits
+            .get_or_find(path, || self.find_last_commit(path))
     }
 }
 
-/// Returns the full name of the commit that `revision` means, whoever chose that.
+/// Returns the full name of a commit. `revision` may come from a stranger.
 pub(crate) fn verified(git: &BlockingGit, revision: &str) -> Option<String> {
     let commit = format!("{revision}^{{commit}}");
     let args = [
@@ -233,8 +259,7 @@ pub(crate) fn verified(git: &BlockingGit, revision: &str) -> Option<String> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Returns the commit where the history of `commit` and what is checked out part; `None` when they
-/// have nothing in common.
+/// Returns the last common ancestor of `commit` and the commit that is checked out; `None` when there is none.
 pub(crate) fn merge_base(
     git: &BlockingGit,
     commit: &str,
