@@ -18,8 +18,9 @@ fn is_hex(text: &str) -> bool {
 /// Returns whether a text can be the name of a branch or tag, by git's rules.
 pub fn is_reference_name(text: &str) -> bool {
     let fits = |c: char| !c.is_control() && !" ~^:?*[\\".contains(c);
-    let is_part =
-        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    let is_part = |part: &str| {
+        !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none()
+    };
     text.len() <= 1024
         && !text.starts_with('-')
         && !text.ends_with('.')
