@@ -7,11 +7,11 @@ use crate::options::BuildRunnerOptions;
 use crate::panics::{catch_panic, off_thread};
 use crate::prepare::Prepared;
 use crate::resume::{NoteWriter, ResumedJob};
+use crate::runner_processes::RunnerProcesses;
 use crate::sources::{Attachment, Lifetime, Sources};
 use crate::stages::Stages;
 use crate::staging::Staging;
 use crate::timeouts::{self, Deadlines, Timeouts};
-use crate::tool::Tools;
 use crate::variables::{self, Facts};
 use executor_core::job::{ArtifactWhen, Job, JobId, Step};
 use executor_core::trace::JobTraceExt;
@@ -31,7 +31,7 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Build<'r> {
     pub(crate) options: &'r BuildRunnerOptions,
-    pub(crate) tools: Arc<Tools>,
+    pub(crate) processes: Arc<RunnerProcesses>,
     pub(crate) job: Arc<Job>,
     pub(crate) attempt: u32,
     pub(crate) context: RunContext,
@@ -91,7 +91,7 @@ impl Build<'_> {
             self.write_header();
         }
         let mut outcome = self.run_in_environment().await;
-        if let Err(error) = self.tools.close().await {
+        if let Err(error) = self.processes.close().await {
             tracing::warn!(job = %self.job.id, error = &error as &dyn std::error::Error, "Processes of the runner remain.");
         }
         self.write_end(&outcome);
@@ -331,7 +331,7 @@ impl Build<'_> {
         let removed = off_thread(remove).await.flatten();
         let removed = removed.map_err(|source| BuildError::system("runner", action, source));
         let revoked = removed.and_then(|()| match own_project {
-            Some(project) => self.tools.forget_directory(project),
+            Some(project) => self.processes.forget_directory(project),
             None => Ok(()),
         });
         if let Err(error) = revoked {

@@ -138,7 +138,7 @@ impl Build<'_> {
         let work = async move {
             let filling = async {
                 if let Some(own) = &own_project {
-                    filler.tools.note_directory(own)?;
+                    filler.processes.record_directory(own)?;
                 }
                 make_project(project).await?;
                 filler.fill(&Inputs::default(), &*log, &stop).await
@@ -181,7 +181,7 @@ impl Build<'_> {
             dirs,
             sees_mounts: workspace.is_local(),
             lifetime: self.directory_lifetime(),
-            tools: Arc::clone(&self.tools),
+            processes: Arc::clone(&self.processes),
             plan,
             credentials,
             variables: variables::for_stage(&expanded, "running")?,

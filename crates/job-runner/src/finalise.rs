@@ -172,7 +172,7 @@ impl Stages<'_, '_> {
             return Ok(Vec::new());
         }
         let args = ["ls-files", "-z", "--others"];
-        let processes = self.build.tools.processes();
+        let processes = self.build.processes.tree();
         let git = Git::local(processes, project);
         let listed = git.output(&args, cancellation).await;
         let listed = listed.map_err(|source| match cancellation.cause() {

@@ -204,7 +204,7 @@ impl Stages<'_, '_> {
             // A running container does not see later mounts.
             sees_mounts: workspace.is_local(),
             lifetime: self.build.directory_lifetime(),
-            tools: Arc::clone(&self.build.tools),
+            processes: Arc::clone(&self.build.processes),
             plan: self.scripts.sources.clone(),
             credentials: git.map_or_else(Vec::new, |git| git.credentials.clone()),
             variables: Arc::clone(&self.variables),

@@ -2,7 +2,7 @@ use crate::build::Build;
 use crate::log::{JobLog, LogSettings};
 use crate::options::BuildRunnerOptions;
 use crate::resume::ResumedJob;
-use crate::tool::Tools;
+use crate::runner_processes::RunnerProcesses;
 use async_trait::async_trait;
 use executor_core::{
     JobAssignment, JobId, JobOutcome, JobProducts, JobRunner, JobState, RunContext,
@@ -70,7 +70,7 @@ impl JobRunner for BuildRunner {
         let resumed = note.map(|note| ResumedJob::new(note.clone(), &mut context));
         let mut build = Build {
             options: &self.options,
-            tools: Arc::new(Tools::new(self.processes.clone())),
+            processes: Arc::new(RunnerProcesses::new(self.processes.clone())),
             job,
             attempt,
             context,

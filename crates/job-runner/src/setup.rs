@@ -70,7 +70,7 @@ impl Stages<'_, '_> {
             && self.build.staging.is_none()
             && !comes_early
         {
-            self.build.tools.note_directory(&project)?;
+            self.build.processes.record_directory(&project)?;
         }
         let project = PathBuf::from(&dirs.project_dir);
         let temp = PathBuf::from(&dirs.temp_dir);

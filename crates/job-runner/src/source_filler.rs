@@ -1,7 +1,7 @@
+use crate::runner_processes::RunnerProcesses;
 use crate::sources::{
     Checkout, Destination, GitSources, Inputs, Lifetime, NativeGit, SnapshotCopy, Sources,
 };
-use crate::tool::Tools;
 use executor_core::job::Job;
 use executor_core::variable::{JobVariable, JobVariables};
 use executor_core::{BuildDirs, BuildError, Cancellation, JobTrace, StageVariables};
@@ -19,7 +19,7 @@ pub(crate) struct SourceFiller {
     /// Whether the job sees later mounts there.
     pub(crate) sees_mounts: bool,
     pub(crate) lifetime: Lifetime,
-    pub(crate) tools: Arc<Tools>,
+    pub(crate) processes: Arc<RunnerProcesses>,
     pub(crate) plan: GitPlan,
     /// User name and password for the remote.
     pub(crate) credentials: Vec<JobVariable>,
@@ -80,7 +80,7 @@ impl SourceFiller {
             project: Path::new(&self.dirs.project_dir),
             credentials: &self.credentials,
             variables: &self.variables,
-            processes: self.tools.processes(),
+            processes: self.processes.tree(),
             trace,
             cancellation,
         };
@@ -93,8 +93,8 @@ impl SourceFiller {
             builds: Path::new(&self.dirs.builds_dir),
             lifetime: self.lifetime,
             sees_mounts: self.sees_mounts,
-            supervisor: self.tools.supervisor(),
-            processes: self.tools.processes(),
+            supervisor: self.processes.supervisor(),
+            processes: self.processes.tree(),
             cancellation,
         }
     }

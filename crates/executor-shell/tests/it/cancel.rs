@@ -3,7 +3,7 @@ use executor_core::prelude::*;
 use executor_shell::ShellConfig;
 use std::time::Duration;
 
-/// Runs a script, stops it once it has written `ready`, and returns what `run` said.
+/// Runs a script, stops it once it has written `ready`, and returns the result of `run`.
 async fn stopped(
     fixture: &mut Fixture,
     script: &str,
@@ -50,7 +50,7 @@ async fn cancel_leaves_no_orphan() {
         let result = stopped(&mut fixture, &script, cancel).await;
         assert!(matches!(result, Err(BuildError::Canceled(_))), "{result:?}");
         assert_eq!(living(&seconds), 0);
-        // The environment is still good for `after_script`.
+        // The environment still works for `after_script`.
         assert_eq!(fixture.output("echo after").await, "after\n");
     }
 }

@@ -24,7 +24,7 @@ async fn background_process_does_not_delay_the_end() {
     // R-EXEC-50
     let mut fixture = Fixture::new(config()).await;
     let seconds = unique_seconds();
-    // It holds both streams open and would do so for a day.
+    // It has both streams open and would keep them for a day.
     let output = fixture
         .output(&format!("sleep {seconds} & echo done"))
         .await;
@@ -88,11 +88,11 @@ async fn existing_temporary_directory_is_kept() {
     assert_eq!(temp_dirs[0], temp_dirs[1]);
     let note = fs::read_to_string(format!("{}/note", temp_dirs[0]));
     assert_eq!(note.unwrap(), "keep");
-    // A job's secrets come to lie in it.
+    // The directory will contain a job's secrets.
     let mode = fs::metadata(&temp_dirs[0]).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 
-    // A link leads where others may look, so no job gets one for its directory.
+    // A link may lead to a directory that others can read, so it is refused.
     fs::rename(&temp_dirs[0], directory.path().join("elsewhere")).unwrap();
     symlink(directory.path().join("elsewhere"), &temp_dirs[0]).unwrap();
     let mut executor = create(config());

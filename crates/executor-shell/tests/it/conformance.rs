@@ -42,7 +42,7 @@ async fn sh_without_cgroups() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn login_shell() {
-    // A profile may take long, and here one is read for each stage.
+    // A profile may take long, and it is read for each stage.
     let few = |options: SuiteOptions| options.exit_codes([0, 1, 255]).jobs(5);
     check(ShellConfig::default(), ShellDialect::Bash, few).await;
 }

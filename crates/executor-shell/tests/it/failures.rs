@@ -16,7 +16,7 @@ async fn vanished_working_directory_is_named() {
         "{}",
         error.chain()
     );
-    // Nothing of the stage is left, though it never began.
+    // The stage leaves no files, although it never started.
     assert_eq!(fs::read_dir(fixture.temp_dir()).unwrap().count(), 0);
 }
 

@@ -42,7 +42,7 @@ fn default_shell_is_a_login_shell_of_the_platform() {
     assert_eq!(plain.shell().kind, ShellKind::Normal);
 }
 
-/// Says that this process is one whose `PATH` has no bash.
+/// Marks a process whose `PATH` has no bash.
 const ONLY_SH: &str = "SHELL_TEST_ONLY_SH";
 
 #[tokio::test]

@@ -58,7 +58,7 @@ async fn script_is_not_in_a_command_line() {
 async fn streams_are_separate_and_in_order() {
     // R-EXEC-48
     let mut fixture = Fixture::new(config()).await;
-    // Each write waits until the one before was read, so that their order is known.
+    // Each write waits until the previous one was read, so that their order is known.
     let script =
         "for i in 1 2 3; do echo out$i; wait_for out$i; echo err$i >&2; wait_for err$i; done";
     let script = format!("wait_for() {{ until [ -e $1 ]; do sleep 0.01; done; }}\n{script}");

@@ -1,4 +1,4 @@
-//! Stages that are steps of the language.
+//! Stages of steps.
 
 use crate::support::{Fixture, config};
 use executor_core::prelude::*;
@@ -35,7 +35,7 @@ async fn steps_run_in_the_project_directory_with_job_variables() {
     let expect =
         format!("Running step \"a\"\nhello Sally\nRunning step \"b\"\nfrom a file\n{project}\n");
     assert_eq!(fixture.log.stdout(), expect);
-    // A later stage finds what an earlier one has left, and the service once more.
+    // A later stage uses the same directory and service.
     let again = stage(&fixture, r#"[{"name": "a", "script": "ls"}]"#);
     let ran = fixture.executor.run(again, &Cancellation::new()).await;
     assert!(ran.unwrap().status.is_success());

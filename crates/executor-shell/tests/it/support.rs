@@ -1,4 +1,4 @@
-//! One job on this host, and a log that keeps what it is given.
+//! One job on this host, and a log that records its output.
 
 use executor_core::prelude::*;
 use executor_core::trace::StreamKind;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
-/// A log that keeps its streams apart.
+/// A log that stores its streams separately.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     text: Mutex<[Vec<u8>; 3]>,
@@ -28,17 +28,17 @@ impl Log {
         String::from_utf8_lossy(&self.text.lock()[2]).into_owned()
     }
 
-    /// Returns the streams the job wrote to, in the order of the writes.
+    /// Returns the streams of all writes, in order.
     pub(crate) fn order(&self) -> Vec<StreamKind> {
         self.order.lock().clone()
     }
 
-    /// Waits until the standard output has this text.
+    /// Waits until standard output contains this text.
     pub(crate) async fn wait_for(&self, text: &str) {
         self.wait_until(|| self.stdout().contains(text)).await;
     }
 
-    /// Waits until the job has written so often.
+    /// Waits for this number of writes.
     pub(crate) async fn wait_for_writes(&self, count: usize) {
         self.wait_until(|| self.order.lock().len() >= count).await;
     }
@@ -73,7 +73,7 @@ impl JobTrace for Log {
     fn add_mask(&self, _secret: &str) {}
 }
 
-/// An executor, prepared in a directory of its own.
+/// A prepared executor with a directory of its own.
 #[derive(Debug)]
 pub(crate) struct Fixture {
     pub(crate) executor: Box<dyn Executor>,
@@ -83,7 +83,7 @@ pub(crate) struct Fixture {
     directory: TempDir,
 }
 
-/// The settings of most tests: no login, fast to give up on a background process.
+/// The settings of most tests: no login, and a short grace period for background processes.
 pub(crate) fn config() -> ShellConfig {
     ShellConfig {
         login: false,
@@ -212,13 +212,13 @@ impl Fixture {
     }
 }
 
-/// Returns how many processes carry `mark` in their arguments.
+/// Counts the processes with `mark` in their arguments.
 pub(crate) fn living(mark: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let arguments = processes.filter_map(|process| {
         let mut path = process.path();
         path.push("cmdline");
-        // The process may have ended since the list was made.
+        // The process may have ended since the listing.
         std::fs::read(path).ok()
     });
     arguments
@@ -226,7 +226,7 @@ pub(crate) fn living(mark: &str) -> usize {
         .count()
 }
 
-/// Returns a number of seconds that no other process sleeps, to find a process by.
+/// Returns a unique number of seconds to sleep, by which a process can be found.
 pub(crate) fn unique_seconds() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
 

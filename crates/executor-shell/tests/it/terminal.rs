@@ -15,7 +15,7 @@ async fn open(fixture: &Fixture) -> Box<dyn TerminalSession> {
     terminal.open(request, &Cancellation::new()).await.unwrap()
 }
 
-/// Awaits what must come; a test that waits for ever says nothing.
+/// Awaits a result, with a limit so that a failed test ends.
 async fn within<T>(work: impl Future<Output = T>) -> T {
     let limit = std::time::Duration::from_mins(1);
     tokio::time::timeout(limit, work).await.expect("it comes")
@@ -63,7 +63,7 @@ async fn shell_has_the_terminal_size() {
 async fn session_ends_with_its_shell() {
     let fixture = Fixture::new(config()).await;
     let mut session = open(&fixture).await;
-    // What it leaves holds the terminal open, and is ended with the shell.
+    // Its leftover has the terminal open, and is killed with the shell.
     session
         .write_all(b"sleep 1000 & disown; exit 7\n")
         .await
@@ -110,7 +110,7 @@ async fn open_with(fixture: &Fixture, commands: &[&str]) -> Box<dyn TerminalSess
     terminal.open(request, &Cancellation::new()).await.unwrap()
 }
 
-/// Reads until the terminal shows `expect`, and returns all of it.
+/// Reads until the terminal shows `expect`, and returns all output.
 async fn read_until(session: &mut Box<dyn TerminalSession>, expect: &str) -> String {
     let mut shown = Vec::new();
     while !String::from_utf8_lossy(&shown).contains(expect) {
@@ -130,7 +130,7 @@ async fn script_is_in_the_history() {
     let mut session = open_with(&fixture, &commands).await;
     let greeting = read_until(&mut session, "[job $(echo no) \u{fffd}[31m`x`] $ ").await;
     assert!(greeting.contains("rerun"), "{greeting}");
-    // The last command is one entry, with all its lines; the one before is the next.
+    // The last command is one entry with all its lines; the previous command is the next entry.
     session.write_all(b"\x1b[A\n").await.unwrap();
     read_until(&mut session, "b-9").await;
     session.write_all(b"\x1b[A\x1b[A\x1b[A\n").await.unwrap();

@@ -86,7 +86,7 @@ async fn only_chosen_variables_are_inherited() {
     fixture.set("OWN", "1");
     let output = fixture.output("env | cut -d= -f1 | sort").await;
     let names: Vec<_> = output.lines().collect();
-    // The shell sets three itself; the marker is how the job's processes are found.
+    // The shell sets three variables; the marker identifies the job's processes.
     assert_eq!(
         names,
         [

@@ -56,7 +56,7 @@ impl Build<'_> {
             slot: self.context.slot.into(),
             builds,
         };
-        let supervisor = self.tools.supervisor().clone();
+        let supervisor = self.processes.supervisor().clone();
         let log = Arc::clone(&self.log);
         Some(NoteWriter::new(
             notes,

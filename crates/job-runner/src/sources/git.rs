@@ -1,6 +1,6 @@
 use super::LocalRepositories;
 use crate::panics::off_thread;
-use crate::tool;
+use crate::runner_processes::run_logged;
 use executor_core::job::Job;
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::{JobVariable, JobVariables};
@@ -155,7 +155,7 @@ impl NativeGit<'_> {
 
     async fn git(&self, command: &GitCommand) -> Result<(), BuildError> {
         let program = self.command(command);
-        if tool::logged(self.processes, &program, self.trace, self.cancellation).await? {
+        if run_logged(self.processes, &program, self.trace, self.cancellation).await? {
             return Ok(());
         }
         Err(BuildError::System {
@@ -167,7 +167,7 @@ impl NativeGit<'_> {
     }
 
     async fn quietly(&self, command: &GitCommand) -> Result<bool, BuildError> {
-        tool::logged(
+        run_logged(
             self.processes,
             &self.command(command),
             &Silent,

@@ -31,7 +31,7 @@ pub(crate) fn redirect_to_staging(
     }
     let parent = build.context.config.host_builds_dir.as_ref();
     let parent = parent.map_or_else(std::env::temp_dir, PathBuf::from);
-    let supervisor = build.tools.supervisor();
+    let supervisor = build.processes.supervisor();
     let staging = Staging::create(Arc::clone(transfer), dirs, &parent, supervisor)?;
     let workspace = Workspace::Mounted {
         inside: dirs.clone(),

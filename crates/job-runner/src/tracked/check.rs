@@ -50,7 +50,7 @@ impl<'r> Stages<'_, 'r> {
         patterns.extend(self.declared());
         let declared = Declared::new(&named, &patterns);
         let before = {
-            let processes = self.build.tools.processes();
+            let processes = self.build.processes.tree();
             inspect(project, status, processes, &self.build.cancellation).await
         };
         match before {

@@ -97,7 +97,7 @@ async fn times_and_modes_are_kept() {
     bench.observer.output().clear();
     let all = "stat -c '%n %a %Y' dist/closed/file dist/plain dist/closed dist/empty; \
                stat -c '%n %Y' dist";
-    // Twice: what closed itself the first time takes the same files in once more.
+    // Twice: the second run saves the same files again.
     let job = JobBuilder::new(2)
         .script([all])
         .with(|job| job.dependencies = vec![after(1), after(1)]);
@@ -176,7 +176,7 @@ async fn invalid_exclude_pattern_publishes_nothing() {
         assert_eq!(outcome.failure_reason(), Some(reason), "{}", bench.log());
         let kept = |name| !kept(&store, id, name).is_empty();
         assert_eq!((kept("archive"), kept("report")), (false, true));
-        // Once for each job: as its reason, or as a warning beside the reason.
+        // Once for each job: as its error, or as a warning besides its error.
         let log = bench.log();
         let told = log.matches("\"*.{key\" of artifacts:exclude").count();
         assert_eq!(told, usize::try_from(id).expect("small"), "{log}");
@@ -247,7 +247,7 @@ async fn job_with_missing_inputs_fails() {
     let later = Timestamp::now() + SignedDuration::from_mins(1);
     let live = store.expire(later).expect("expired");
     assert_eq!(live.len(), 2);
-    // Nothing was left, which is nothing new.
+    // No artifact was saved, which is not an error.
     let check = async |id, expect: Option<&str>| {
         let job = JobBuilder::new(9).script(["cat file || true"]);
         let job = job.with(|job| job.dependencies = vec![after(id), after(7)]);

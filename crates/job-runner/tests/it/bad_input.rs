@@ -1,4 +1,4 @@
-//! What cannot work, and how the log says so.
+//! Invalid input and failures of the host, with their messages.
 
 use crate::support::{Bench, Repository, files_below, snapshot_of};
 use executor_core::job::Job;
@@ -70,7 +70,7 @@ async fn missing_shell() {
 #[tokio::test]
 async fn unwritable_builds_directory() {
     let root = tempfile::tempdir().expect("a directory");
-    // A file in its place refuses everybody, root too.
+    // A file in place of the directory blocks all users, root too.
     std::fs::write(root.path().join("builds"), "").expect("written");
     let options = BuildRunnerOptions {
         prepare_pause: Duration::ZERO,
@@ -103,7 +103,7 @@ async fn unwritable_log() {
         );
         assert!(!root.path().join("builds").exists());
     };
-    // Once the directory cannot be made, once the file in it cannot be.
+    // Once the directory cannot be created, once the file in it.
     check(|logs| std::fs::write(logs, "").expect("written")).await;
     check(|logs| std::fs::create_dir_all(logs.join("job-1-1.log")).expect("made")).await;
 }
@@ -242,7 +242,7 @@ async fn names_that_lead_out_of_the_builds_directory() {
     check(|job| job.job_info.project_full_path = "../../../x".to_owned()).await;
 }
 
-/// A file system of 256 KiB that goes away with this value.
+/// A file system of 256 KiB, unmounted when this is dropped.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -258,7 +258,7 @@ impl SmallDisk {
 impl Drop for SmallDisk {
     fn drop(&mut self) {
         let path = crate::support::path_text(&self.0);
-        // A program that another test starts at this moment may have a file of it open until it has begun.
+        // A program that another test starts may have a file of it open until its `execve`.
         let ends = Instant::now() + Duration::from_secs(30);
         while !crate::support::succeeds("umount", &[&path]) {
             assert!(Instant::now() < ends, "{path} stays mounted");
@@ -350,7 +350,7 @@ async fn full_disk_for_artifacts() {
         "{}",
         bench.log()
     );
-    // Neither a list, nor a tree, nor half an object.
+    // Neither a list, nor a tree, nor a partial object.
     let lock = root.path().join("artifacts/content/lock");
     assert_eq!(files_below(root.path()), [lock]);
 }

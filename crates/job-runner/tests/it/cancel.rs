@@ -10,7 +10,7 @@ enum Stop {
     Abort(CancelCause),
 }
 
-/// Stops a job while a call hangs, and checks what came after that call.
+/// Stops a job during a hanging call, and checks the calls after it.
 async fn check(moment: impl Into<Moment>, call: &str, stop: Stop, expect: &[&str]) {
     let provider = ScriptedProvider::new();
     provider.on(moment, Directive::hang());
@@ -108,7 +108,7 @@ async fn abort_ends_after_script() {
             .timeline()
             .wait_for_line("executor(1).run(after_script)")
             .await;
-        // A cancel is not seen here; the second, harder request is.
+        // The hanging call ignores a cancel; the abort that follows ends it.
         bench.cancellation.cancel(CancelCause::User);
         tokio::task::yield_now().await;
         bench.cancellation.abort(CancelCause::User);
@@ -162,7 +162,7 @@ async fn after_script_fails_the_job_only_on_request() {
         let variable = executor_core::JobVariable::public("AFTER_SCRIPT_IGNORE_ERRORS", ignore);
         let outcome = bench.run(job().variable(variable).build()).await;
         assert_eq!(outcome.state, state, "AFTER_SCRIPT_IGNORE_ERRORS={ignore}");
-        // As a warning, or as what made the job fail.
+        // As a warning, or as the job's error.
         let log = bench.log();
         assert_eq!(log.matches("code 5").count(), 1, "{log}");
     };

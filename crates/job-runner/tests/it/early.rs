@@ -1,4 +1,4 @@
-//! Sources that come while the environment they are for is still prepared.
+//! Sources that are fetched while the environment is being prepared.
 
 use crate::support::{Bench, Repository, mounted, path_text, snapshot_of};
 use executor_core::job::Job;
@@ -17,7 +17,7 @@ struct Scene {
     repository: Repository,
     root: TempDir,
     provider: ScriptedProvider,
-    /// Until it is open, the environment is not there.
+    /// Until it is open, `prepare` does not return.
     gate: Gate,
 }
 
@@ -37,7 +37,7 @@ impl Scene {
         }
     }
 
-    /// Lets an environment be prepared as `directive` says, once the gate is open.
+    /// Prepares an environment as `directive` says, once the gate is open.
     fn prepares(&self, directive: Directive) {
         let directive = directive.stdout("pulling\n").until(self.gate.clone());
         self.provider.on(Moment::Prepare, directive);
@@ -71,7 +71,7 @@ impl Scene {
         self.root.path().join("builds/group/project")
     }
 
-    /// Runs a job; the environment is there when `file` is.
+    /// Runs a job; `prepare` returns when `file` exists.
     async fn run(&self, bench: &Bench, job: Job, file: &Path) -> JobOutcome {
         let opens = async {
             there(file).await;
@@ -101,7 +101,7 @@ fn stages(bench: &Bench) -> Vec<String> {
     reports.iter().map(|it| it.stage.to_string()).collect()
 }
 
-/// Asserts that the texts are in the log, in this order.
+/// Asserts that the log has the texts in this order.
 fn in_order(log: &str, texts: &[&str]) {
     let mut rest = log;
     for text in texts {
@@ -278,7 +278,7 @@ async fn early_failure_is_the_first_attempt_of_the_stage() {
     let nowhere = scene.root.path().join("nowhere");
     let bench = scene.bench(Sources::Worktree(Arc::new(Worktree::new(nowhere))));
     let tries = JobVariable::public("GET_SOURCES_ATTEMPTS", "2");
-    // Long enough for it to have failed before the environment is there.
+    // Long enough for the failure to come before the end of `prepare`.
     let slow = Directive::succeed().delay(Duration::from_mins(1));
     scene.provider.on(Moment::Prepare, slow.stdout("pulling\n"));
     let outcome = bench.run(job().variable(tries).build()).await;

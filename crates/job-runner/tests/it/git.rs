@@ -1,4 +1,4 @@
-//! Sources through git, natively.
+//! Sources fetched with git on this host.
 
 use crate::support::{Bench, Repository, path_text};
 use executor_core::{FailureReason, JobState, JobVariable};

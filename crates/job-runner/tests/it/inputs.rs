@@ -1,4 +1,4 @@
-//! Artifacts that come with a job's files: shown where there is an overlay, copied elsewhere.
+//! Artifacts among a job's sources: mounted with an overlay, copied otherwise.
 
 use crate::support::{Bench, Repository, artifacts_below};
 use executor_core::job::{Artifact, Dependency, Hook, HookName, Job};
@@ -58,7 +58,7 @@ async fn verify(store: &StoredArtifacts, job: u64) {
 
 const MANY: &str = "mkdir -p dist/deep && for n in $(seq 200); do echo $n > dist/deep/$n; done";
 
-/// Runs a job that does to its inputs what it can, and sees that the next one gets them whole.
+/// Runs a job that damages its inputs in many ways, and checks that the next job gets them intact.
 async fn check_unharmed(means: SnapshotMethod, said: &str) {
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");
@@ -140,7 +140,7 @@ async fn unfit_layers_are_copied_or_refused() {
     assert_eq!(outcome.state, JobState::Failed, "{}", bench.log());
     let said = "fetch artifacts: dist would go through a symbolic link";
     assert!(bench.log().contains(said), "{}", bench.log());
-    // What comes after the sources and before the artifacts must not see these, nor undo them.
+    // Stages between the sources and the artifacts must neither see nor undo these.
     succeeds(
         &bench,
         producer(3, &["out"], &["mkdir out && cd out && touch $(seq 100)"]),
@@ -166,7 +166,7 @@ async fn many_producers_are_mounted_or_copied() {
     }
     let repository = Repository::new();
     let root = tempfile::tempdir().expect("a directory");
-    // A long way makes long options.
+    // A long path makes long mount options.
     let deep = root.path().join("long/".repeat(30));
     std::fs::create_dir_all(&deep).expect("made");
     let (_, bench) = bench(repository.path(), &deep, SnapshotMethod::Overlay);

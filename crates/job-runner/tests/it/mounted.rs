@@ -1,4 +1,4 @@
-//! Jobs whose environment shows this host's files under other names.
+//! Jobs whose environment shows this host's files under other paths.
 
 use crate::support::{Bench, Repository, artifacts_below, files_below, kept, mounted, path_text};
 use executor_core::job::{Artifact, Cache};

@@ -1,4 +1,4 @@
-//! Jobs whose environment is reached by streams alone.
+//! Jobs whose environment is reached only through streams.
 
 use crate::support::{Bench, Repository, artifacts_below, files_below, kept, path_text};
 use async_trait::async_trait;
@@ -20,14 +20,14 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 
-/// Makes executors of this host that show their files as streams alone.
+/// A provider of executors on this host that offer their files only as streams.
 #[derive(Debug)]
 struct Elsewhere(Arc<dyn ExecutorProvider>);
 
 #[derive(Debug)]
 struct ElsewhereExecutor(Box<dyn Executor>);
 
-/// Moves files to and from a directory, with the program tar.
+/// Transfers files from and to a directory with tar.
 #[derive(Debug)]
 struct Tar;
 
@@ -178,8 +178,8 @@ impl Executor for ElsewhereExecutor {
     }
 }
 
-/// Returns a bench whose jobs run below `root/builds`, which the runner does not touch itself, with the
-/// files of `repository`.
+/// Returns a bench whose jobs run below `root/builds`, which the runner does not access itself, with the files of
+/// `repository`.
 fn bench(repository: &Repository) -> (TempDir, StoredArtifacts, Bench) {
     let root = tempfile::tempdir().expect("a directory");
     let store = artifacts_below(root.path());

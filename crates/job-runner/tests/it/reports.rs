@@ -1,4 +1,4 @@
-//! What jobs tell in reports.
+//! Report files of jobs.
 
 use crate::support::Bench;
 use executor_core::job::{Artifact, ArtifactFormat, ArtifactWhen};
@@ -103,7 +103,7 @@ async fn invalid_dotenv_report_fails_the_job_and_is_not_saved() {
         let log = run.bench.log();
         assert!(log.contains(&refused(words)), "{script}\n{log}");
         assert_eq!(run.outcome.state, JobState::Failed);
-        // As GitLab has it: the runner's upload ends with 1.
+        // As in GitLab, where the upload of the report exits with 1.
         let reason = run.outcome.failure_reason();
         assert_eq!(reason, Some(FailureReason::ScriptFailure));
         assert_eq!(run.outcome.exit_code(), Some(ExitCode(1)));

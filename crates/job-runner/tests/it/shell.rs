@@ -1,4 +1,4 @@
-//! Jobs as real processes of this host.
+//! Jobs as processes of this host.
 
 use crate::support::{Bench, files_below};
 use executor_core::trace::TraceStream;
@@ -191,7 +191,7 @@ async fn spool_is_complete_when_the_shown_log_is_cut() {
 async fn output_past_the_limit_is_drained_with_one_warning() {
     let root = tempfile::tempdir().expect("a directory");
     let mut bench = Bench::shell(root.path(), BuildRunnerOptions::default());
-    // The limit falls into the middle of a letter, wherever the letters begin.
+    // The limit is inside a character at every alignment.
     for limit in [1 << 20, (1 << 20) + 1] {
         bench.config.output_limit = limit;
         bench.observer = executor_testkit::RecordingObserver::new();

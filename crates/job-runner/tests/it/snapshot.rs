@@ -125,7 +125,7 @@ async fn submodule_is_a_repository_in_the_copy() {
         &repository.path().join("deep/module"),
         &["rev-parse", "HEAD"],
     );
-    // One that is not checked out stays empty.
+    // A submodule that is not checked out stays empty.
     repository.git(&["submodule", "--quiet", "add", address, "absent"]);
     repository.commit("with two");
     repository.git(&["submodule", "--quiet", "deinit", "-f", "absent"]);
@@ -249,7 +249,7 @@ async fn job_in_place_changes_the_tree_and_leaves_no_other_files() {
     let outcome = bench.run(JobBuilder::new(1).script(script).build()).await;
     assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
     assert_eq!(repository.git(&["status", "--porcelain"]), "?? made.txt");
-    // The directory around the user's tree is not ours.
+    // The runner must not remove the parent of the user's tree.
     assert!(bench.stdout().contains("beside"), "{}", bench.log());
     let builds = std::fs::read_dir(root.path().join("builds")).expect("the builds directory");
     assert_eq!(builds.count(), 0);

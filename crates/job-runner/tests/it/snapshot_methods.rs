@@ -1,4 +1,4 @@
-//! What jobs get from a snapshot, by each of its means.
+//! The directories of jobs with each method of a snapshot.
 
 use crate::support::{Bench, Repository, files_below, succeeds};
 use executor_core::{FailureReason, JobState};
@@ -15,7 +15,7 @@ fn options(repository: &Path, root: &Path, means: SnapshotMethod) -> BuildRunner
     }
 }
 
-/// Returns a repository that is worth a mount.
+/// Returns a repository that is large enough for a mount.
 fn large_repository() -> Repository {
     let repository = Repository::new();
     for number in 0..200 {
@@ -26,7 +26,7 @@ fn large_repository() -> Repository {
     repository
 }
 
-/// Runs three jobs that change all they can, and asserts that none meets the traces of another.
+/// Runs three jobs that change many files, and asserts that they do not see changes of one another.
 async fn check_apart(bench: &Bench, said: &str) {
     let script = [
         "test $(find many -type f | wc -l) = 200 && test ! -e made",
@@ -200,7 +200,7 @@ async fn lfs_files_are_copied_from_the_tree() {
     assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
 }
 
-/// A small file system that shares blocks, in a file.
+/// A small file system with shared blocks, in a file.
 struct Disk(PathBuf);
 
 impl Disk {

@@ -1,4 +1,4 @@
-//! The order of calls, whatever happens.
+//! The order of calls in all cases.
 
 use crate::support::{Bench, job, supervisor, with_git};
 use executor_core::job::StepWhen::{Always, OnFailure, OnSuccess};

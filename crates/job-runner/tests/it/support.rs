@@ -1,4 +1,4 @@
-//! What the tests share: one job, a runner for it, and what came out.
+//! One job, a runner for it, and its result.
 
 use content_store::ContentStore;
 use executor_core::JobId;
@@ -19,7 +19,7 @@ use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A runner, the job it shall run, and who watches.
+/// A runner, its job, and an observer.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) runner: BuildRunner,
@@ -32,7 +32,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Runs jobs on an executor that does what the test says.
+    /// Runs jobs on a scripted executor.
     pub(crate) fn scripted(provider: &ScriptedProvider, options: BuildRunnerOptions) -> Self {
         Self::with(provider.shared(), "scripted", options, supervisor())
     }
@@ -42,7 +42,7 @@ impl Bench {
         Self::shell_of(&supervisor(), root, options)
     }
 
-    /// Does so with processes that belong to `supervisor`.
+    /// The same, with processes of `supervisor`.
     pub(crate) fn shell_of(
         supervisor: &Supervisor,
         root: &Path,
@@ -97,12 +97,12 @@ impl Bench {
         self.runner.run(assignment, context).await
     }
 
-    /// Returns what the job's own processes printed.
+    /// Returns the output of the job's processes.
     pub(crate) fn stdout(&self) -> String {
         self.observer.output().text(TraceStream::STDOUT)
     }
 
-    /// Returns the whole log.
+    /// Returns the complete log.
     pub(crate) fn log(&self) -> String {
         String::from_utf8_lossy(&self.observer.output().all()).into_owned()
     }
@@ -128,7 +128,7 @@ pub(crate) fn job() -> JobBuilder {
         })
 }
 
-/// Returns a workspace on this host below `root`, for an executor that makes none itself.
+/// Returns a workspace on this host below `root`, for an executor that creates none.
 pub(crate) fn local_workspace(root: &Path) -> Workspace {
     let path = |name: &str| path_text(&root.join(name));
     Workspace::Local(BuildDirs {
@@ -140,13 +140,13 @@ pub(crate) fn local_workspace(root: &Path) -> Workspace {
     })
 }
 
-/// Returns where artifacts are kept below `root`.
+/// Returns an artifact store below `root`.
 pub(crate) fn artifacts_below(root: &Path) -> StoredArtifacts {
     let store = ContentStore::at(root.join("artifacts/content"));
     StoredArtifacts::new(store, root.join("artifacts/lists"))
 }
 
-/// Returns the paths of what a job left under a type, without directories that hold something.
+/// Returns the paths of an artifact, without non-empty directories.
 pub(crate) fn kept(artifacts: &StoredArtifacts, job: u64, artifact_type: &str) -> Vec<String> {
     let found = artifacts.of_type(JobId(job), artifact_type);
     let Some(artifact) = found.expect("a list that can be read") else {
@@ -248,7 +248,7 @@ pub(crate) fn succeeds(program: &str, args: &[&str]) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// Returns the paths of all files below a directory that is expected to hold none.
+/// Returns the paths of all files below a directory that should be empty.
 pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();
@@ -265,7 +265,7 @@ pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns a workspace whose directories below `host` scripts see at `/builds` of somewhere else.
+/// Returns a workspace whose directories below `host` have paths below `/builds` in scripts.
 pub(crate) fn mounted(host: &Path) -> Workspace {
     let dirs = |root: String| BuildDirs {
         builds_dir: root.clone(),

@@ -1,4 +1,4 @@
-//! Timeouts and tries, on a clock that does not take its time.
+//! Timeouts and retries, with a paused clock.
 
 use crate::support::{Bench, job, local_workspace, with_git};
 use executor_core::job::{Artifact, ArtifactWhen};

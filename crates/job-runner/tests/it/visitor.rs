@@ -28,7 +28,7 @@ impl Guest {
         })
     }
 
-    /// Enters what has failed.
+    /// Enters failed jobs.
     fn staying(stay: Duration) -> Arc<Self> {
         Arc::new(Self {
             stay,

@@ -1,11 +1,11 @@
-//! Nothing of a tree lives on.
+//! No process of a tree survives.
 
 use process::{Command, Containment, Settings, Supervisor};
 
 use crate::runner::again;
 use crate::support::{BOTH, lives, noted, run, run_group, sh, supervisor, tree, until};
 
-/// Starts daemons in all the ways known to escape a process group.
+/// Starts daemons in all known ways to escape a process group.
 const ESCAPES: &str = r#"
 setsid nohup sh -c 'echo $$ >> "$NOTES"; sleep 600' >/dev/null 2>&1 </dev/null &
 (setsid sh -c '(echo $(exec sh -c "echo \$PPID") >> "$NOTES"; sleep 600) & exit' >/dev/null 2>&1 </dev/null)
@@ -38,7 +38,7 @@ async fn escaped_daemons_die_with_their_stage() {
     }
 }
 
-/// Says that no other job runs in this process.
+/// Ensures that no other job runs in this process.
 const ALONE: &str = "PROCESS_TEST_ALONE";
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn thousand_orphans_leave_no_zombies() {
     }
 }
 
-/// What the group above all runs hands on, which a limit of processes changes.
+/// The controllers of the cgroup above all runs, which a limit of processes changes.
 static HANDED_ON: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn fork_bomb_is_limited_to_its_job() {
     supervisor.shutdown().await.unwrap();
 }
 
-/// Counts our dead children.
+/// Counts dead children of this process.
 fn zombies() -> usize {
     let own = std::process::id().to_string();
     let stats = std::fs::read_dir("/proc")
@@ -229,7 +229,7 @@ async fn process_has_a_session_of_its_own() {
     }
 }
 
-/// Names the group that a runner moves to before it starts anything.
+/// The variable with the cgroup to which a runner moves before it starts processes.
 const MOVE_TO: &str = "PROCESS_TEST_MOVE_TO";
 
 #[tokio::test]
@@ -245,14 +245,14 @@ async fn runner_in_a_once_killed_cgroup_runs_jobs() {
         .env(MOVE_TO, &group)
         .output()
         .unwrap();
-    // Before the verdict, so that a failed test leaves nothing either.
+    // Before the assertion, so that a failed test leaves nothing behind.
     let removed = std::fs::remove_dir(&group);
     assert!(output.status.success(), "{output:?}");
     removed.unwrap();
     outside.shutdown().await.unwrap();
 }
 
-/// Is a runner in that group if the environment names one, and nothing otherwise.
+/// Runs as a runner in that cgroup if the variable is set; otherwise does nothing.
 #[tokio::test]
 async fn acts_as_runner_in_another_group() {
     let Some(group) = std::env::var_os(MOVE_TO) else {
@@ -276,7 +276,7 @@ async fn process_outside_of_cgroups_is_contained() {
     let Some(group) = run_group(&supervisor) else {
         return;
     };
-    // Room for the job's own group, and for none below it.
+    // Room for the job's own cgroup, but not for one below it.
     std::fs::write(group.join("cgroup.max.descendants"), "1").unwrap();
     let tree = supervisor.tree();
     assert!(tree.is_contained());
@@ -287,7 +287,7 @@ async fn process_outside_of_cgroups_is_contained() {
     assert!(outcome.success());
     assert!(!tree.is_contained());
     assert!(noted(&notes).iter().all(|pid| !lives(*pid, &notes)));
-    // One whose owner let go of it is found by the end of the tree.
+    // The end of the tree finds a process whose owner dropped it.
     let lasting = "setsid sleep 600 & echo $! >> \"$NOTES\"; sleep 600";
     let command = Command::new("sh").args(["-c", lasting]);
     let command = command.env("PATH", "/bin:/usr/bin").env("NOTES", &notes);
@@ -297,7 +297,7 @@ async fn process_outside_of_cgroups_is_contained() {
     tree.close().await.unwrap();
     assert!(noted(&notes).iter().all(|pid| !lives(*pid, &notes)));
     std::fs::write(&notes, "").unwrap();
-    // The same for a job that gets no group of its own, and for the end of the run.
+    // The same for a job without a cgroup, and for the end of the run.
     let late = supervisor.tree();
     let (outcome, _) = run_script(&late, ESCAPES, &notes).await;
     assert!(outcome.success());
@@ -335,7 +335,7 @@ async fn inherited_files_of_the_runner_are_closed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inherited");
     let file = std::fs::File::create(&path).unwrap();
-    // Unlike what Rust opens, a duplicate is not closed on exec.
+    // Unlike files opened by Rust, a duplicate is not closed on exec.
     let inherited = rustix::io::dup(&file).unwrap();
     for containment in BOTH {
         let tree = tree(containment);

@@ -81,14 +81,14 @@ async fn moment_of_the_kill_does_not_matter() {
         for moment in 0..12 {
             let work = tempfile::tempdir().unwrap();
             let mut runner = Runner::start_restless(work.path(), containment);
-            // The point is to hit different moments, not to wait for one.
+            // A random pause, to hit different moments.
             tokio::time::sleep(Duration::from_millis(3 * moment)).await;
             runner.kill();
             let runs = journals(work.path());
             if moment % 2 == 0
                 && let Some(guardian) = runner.guardian()
             {
-                // It may have done its work and left by now.
+                // The guardian may have finished already.
                 kill("-KILL", guardian);
             }
             until("guardian", || runner.guardian().is_none()).await;
@@ -96,7 +96,7 @@ async fn moment_of_the_kill_does_not_matter() {
             // Only unreported resources may remain for an hour.
             let mut remains = Vec::new();
             let gone = || {
-                // What the guardian had started may hold a copy of the lock for a moment.
+                // Processes that the guardian started may hold a copy of the lock for a moment.
                 recovered.extend(recover(&state(work.path())).unwrap());
                 remains = left(work.path(), &runs);
                 remains.retain(|name| !name.starts_with('.'));
@@ -129,7 +129,7 @@ async fn journal_of_a_live_twin_is_left_alone() {
         .unwrap();
     assert!(recover(state.path()).unwrap().is_empty());
     assert!(directory.path().exists());
-    // The kernel shows the environment a moment after the program has begun.
+    // The kernel shows the environment a moment after the start of the program.
     until("the child to be seen alive", || {
         lives(holder.id(), state.path())
     })
@@ -228,7 +228,7 @@ async fn guardian_ignores_revoked_records() {
     assert_eq!(journals(work.path()), Vec::<String>::new());
 }
 
-/// Returns the run that is left. What another test is starting may hold a copy of its lock for a moment.
+/// Returns the remaining run. A process that another test starts may hold a copy of its lock for a moment.
 async fn recovered(work: &Path) -> Recovered {
     let mut found = None;
     until("a run that is left", || {
@@ -304,7 +304,7 @@ async fn runner_inside_a_job_dies_with_the_job() {
     let (outcome, ()) = tokio::join!(wait, end);
     assert!(!outcome.unwrap().success());
     outer.close().await.unwrap();
-    // The kernel takes a moment for those whose parents are gone.
+    // The kernel needs a moment for processes whose parents are gone.
     until("the end of all of the inner job", || {
         processes("environ", &notes.display().to_string()).is_empty()
     })

@@ -1,4 +1,4 @@
-//! What becomes of a job's cgroup.
+//! Reuse and removal of cgroups.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use process::{Containment, ProcessTree, Supervisor};
 
 use crate::support::{run, run_group, sh, supervisor, until};
 
-/// Returns the directory of the group whose leaf a process of the tree is put into.
+/// Returns the cgroup whose leaf a process of the tree is in.
 async fn job_group(tree: &ProcessTree, run_group: &Path) -> PathBuf {
     let (_, output) = run(tree, &sh("cat /proc/self/cgroup")).await;
     let mut memberships = output.stdout.lines();
@@ -17,7 +17,7 @@ async fn job_group(tree: &ProcessTree, run_group: &Path) -> PathBuf {
     run_group.join(parts.nth(1).unwrap())
 }
 
-/// Closes a tree after `spoil` was done to its group, and asserts that no other tree gets that.
+/// Closes a tree after `spoil` changed its cgroup, and asserts that no other tree gets the cgroup.
 async fn check_spoiled(supervisor: &Supervisor, run_group: &Path, spoil: impl AsyncFnOnce(&Path)) {
     let tree = supervisor.tree();
     let group = job_group(&tree, run_group).await;
@@ -45,7 +45,7 @@ async fn cgroup_of_a_closed_tree_is_reused_and_removed_with_the_run() {
     first.close().await.unwrap();
     let third = supervisor.tree();
     assert_eq!(job_group(&third, &run_group).await, group);
-    // A closed tree has nothing to do with its former group.
+    // A closed tree has no access to its former cgroup.
     first.kill();
     let (outcome, _) = run(&third, &sh("exit 3")).await;
     assert_eq!(outcome.status.to_string(), "exit code 3");

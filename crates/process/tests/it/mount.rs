@@ -91,7 +91,7 @@ async fn mount_inside_a_tree_is_never_emptied() {
     fs::write(tree.join("file"), "x").unwrap();
     fs::create_dir(&theirs).unwrap();
     fs::write(theirs.join("kept"), "x").unwrap();
-    // On the same file system, so that only the mount tells them apart.
+    // On the same file system, so that only the mount table distinguishes them.
     let _unbind = bind(&theirs, &tree.join("point"));
     assert!(remove_tree(&tree).is_err());
     assert!(remove_tree(&tree.join("point")).is_err());
@@ -99,7 +99,7 @@ async fn mount_inside_a_tree_is_never_emptied() {
     assert!(!tree.join("file").exists(), "the rest goes all the same");
 }
 
-/// Shows a directory at a second place until it is dropped.
+/// Mounts a directory a second time until this is dropped.
 fn bind(from: &Path, to: &Path) -> Bound {
     rustix::mount::mount_bind(from, to).unwrap();
     Bound(to.to_owned())

@@ -1,4 +1,4 @@
-//! Starting, feeding, reading, and how it ended.
+//! Start, input, output and end of processes.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -80,7 +80,7 @@ async fn program_open_for_writing_is_an_error() {
     drop(open);
     for containment in BOTH {
         let tree = tree(containment);
-        // What another test is starting may hold a copy for a moment.
+        // A process that another test starts may hold a copy for a moment.
         until("no process has it open", || match tree.spawn(&command) {
             Ok(_) => true,
             Err(ProcessError::Spawn { source, .. }) => {
@@ -212,7 +212,7 @@ async fn pipe_held_outside_of_the_job_causes_no_delay() {
     tree.close().await.unwrap();
 }
 
-/// Counts what passes and keeps none of it.
+/// Counts output and drops it.
 #[derive(Default)]
 struct Counter {
     bytes: u64,
@@ -246,7 +246,7 @@ async fn hundred_megabytes_pass_in_bounded_memory() {
     tree.close().await.unwrap();
 }
 
-/// Opens the gate when it hears silence.
+/// Opens the gate on silence.
 struct Opener(std::path::PathBuf, usize);
 impl OutputSink for Opener {
     fn write(&mut self, _stream: Stream, bytes: &[u8]) {

@@ -9,15 +9,15 @@ use process::{Containment, Layers, Mount, NeverStop, Settings, Stream, Superviso
 
 use crate::support::{noted, processes, sh};
 
-/// Names the directory the runner works in; its presence makes the test a runner.
+/// The variable with the directory of the runner; if it is set, the test runs as a runner.
 const WORK: &str = "PROCESS_TEST_WORK";
 const NO_CGROUP: &str = "PROCESS_TEST_NO_CGROUP";
 const RESTLESS: &str = "PROCESS_TEST_RESTLESS";
 
-/// What the keeper says when the runner is dead.
+/// The line that the keeper prints when the runner is dead.
 const KILLED: &str = "killed";
 
-/// Five processes, three of which have left the group, one its environment too.
+/// Five processes, three of which have left the group, one of them also without its environment.
 const JOB: &str = r#"
 note() { setsid "$@" sh -c 'echo $$ >> "$1"; sleep 600' sh "$NOTES" >/dev/null 2>&1 </dev/null & }
 note env
@@ -30,9 +30,8 @@ sleep 600
 
 /// A runner with a job, in another process.
 ///
-/// Between it and the test stands a keeper, who gets its orphans. The test's
-/// own process is a subreaper as soon as one test goes without cgroups, and
-/// would take the guardian for a job's left-over.
+/// A keeper between it and the test adopts its orphans. The test process is a subreaper once a test runs without cgroups,
+/// and would mistake the guardian for a leftover of a job.
 pub(crate) struct Runner {
     keeper: Child,
     work: PathBuf,
@@ -64,7 +63,7 @@ impl Runner {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        // One of the five sheds what only a cgroup holds on to.
+        // One of the five removes all traces except its cgroup.
         let contained = crate::support::tree(containment).is_contained();
         let expected = if contained { 5 } else { 4 };
         Self {
@@ -86,7 +85,7 @@ impl Runner {
         assert!(lines.any(|line| line.unwrap() == KILLED));
     }
 
-    /// Returns the processes of the job, once they are all there.
+    /// Returns the processes of the job, once all have started.
     pub(crate) fn job(&self) -> Option<Vec<u32>> {
         let pids = noted(&self.work.join("notes"));
         (pids.len() == self.expected).then_some(pids)
@@ -100,13 +99,13 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // It leaves, and takes the runner along, when its input ends.
+        // It exits, and kills the runner, at the end of its input.
         drop(self.keeper.stdin.take());
         let _ = self.keeper.wait();
     }
 }
 
-/// Finds a guardian by the journal it was given; not what it has started, which shows that too.
+/// Finds a guardian by its journal, but not the processes that it started, which have the same argument.
 pub(crate) fn guardian(work: &Path) -> Option<u32> {
     let journal = format!("{}/", state(work).join("journal").display());
     let all = processes("cmdline", &journal);
@@ -125,18 +124,17 @@ pub(crate) fn state(work: &Path) -> PathBuf {
     work.join("state")
 }
 
-/// Returns the names of the journals that are there, which are those of the runs.
+/// Returns the names of the journals, which are those of the runs.
 pub(crate) fn journals(work: &Path) -> Vec<String> {
     entries(&state(work).join("journal"))
 }
 
-/// Lists what a run has left behind in its working directory and among the processes.
+/// Lists the leftovers of a run in its working directory and among the processes.
 pub(crate) fn left(work: &Path, runs: &[String]) -> Vec<String> {
     let mut left = journals(work);
     left.extend(entries(&work.join("temp")));
     left.extend(mounts_below(work));
-    // A job's processes have the path in their environment, or in their
-    // arguments if they have shed that.
+    // A job's processes have the path in their environment, or, without an environment, in their arguments.
     let notes = work.join("notes").display().to_string();
     for file in ["environ", "cmdline"] {
         left.extend(
@@ -159,7 +157,7 @@ fn entries(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Returns a command of a job that is a runner itself, without cgroups.
+/// Returns a command of a job that is itself a runner, without cgroups.
 pub(crate) fn nested(work: &Path) -> process::Command {
     fs::create_dir_all(work.join("temp")).unwrap();
     process::Command::new(std::env::current_exe().unwrap())
@@ -180,7 +178,7 @@ pub(crate) fn again(test: &str) -> Command {
     command
 }
 
-/// Mounts an overlay below `directory`, at a path that mount tables cannot write plainly.
+/// Mounts an overlay below `directory`, at a path with characters that mount tables escape.
 pub(crate) fn overlay(supervisor: &Supervisor, directory: &Path) -> Mount {
     let [scratch, lower, upper, work, target] =
         ["scratch", "lower", "upper", "work", "a target, at: \\ here"]
@@ -199,7 +197,7 @@ pub(crate) fn overlay(supervisor: &Supervisor, directory: &Path) -> Mount {
     supervisor.mount(overlays, &layers, &target).unwrap()
 }
 
-/// Returns the lines of the mount table that name something below a directory.
+/// Returns the lines of the mount table for a directory.
 pub(crate) fn mounts_below(directory: &Path) -> Vec<String> {
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let directory = format!("{}/", fs::canonicalize(directory).unwrap().display());
@@ -207,7 +205,7 @@ pub(crate) fn mounts_below(directory: &Path) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Is the keeper if the environment says so, and nothing otherwise.
+/// Runs as the keeper if the environment says so; otherwise does nothing.
 #[tokio::test]
 async fn acts_as_keeper() {
     if std::env::var_os(WORK).is_none() {
@@ -229,7 +227,7 @@ async fn acts_as_keeper() {
     input.next();
 }
 
-/// Is the runner if the environment says so, and nothing otherwise.
+/// Runs as the runner if the environment says so; otherwise does nothing.
 #[tokio::test]
 async fn acts_as_runner() {
     let Some(work) = std::env::var_os(WORK).map(PathBuf::from) else {

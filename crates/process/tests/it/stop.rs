@@ -1,4 +1,4 @@
-//! Stopping, asked for gently or not.
+//! Cancel and abort.
 
 use std::fs;
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn patient() -> Timing {
     }
 }
 
-/// Runs a script and asks for a level once it has printed something.
+/// Runs a script and requests a level once it has printed something.
 async fn stopped_at(
     tree: &ProcessTree,
     script: &str,

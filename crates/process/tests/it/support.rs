@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of the tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use process::{
     Timing,
 };
 
-/// Runs on a machine that is busy with other things still fit in.
+/// A limit that also fits a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Both ways of holding processes together.
+/// Both kinds of containment.
 pub(crate) const BOTH: [Containment; 2] = [Containment::Auto, Containment::NoCgroup];
 
 /// Starts a run without journal and guardian.
@@ -48,7 +48,7 @@ pub(crate) async fn run(tree: &ProcessTree, command: &Command) -> (Outcome, Outp
     run_with(tree, command, &Timing::default()).await
 }
 
-/// Runs a command to its end, with a given patience.
+/// Runs a command to its end, with these timeouts.
 pub(crate) async fn run_with(
     tree: &ProcessTree,
     command: &Command,
@@ -64,7 +64,7 @@ pub(crate) async fn run_with(
     (outcome, Output { stdout, stderr })
 }
 
-/// Reads the process numbers that a script noted, one a line.
+/// Reads the process ids that a script noted, one a line.
 pub(crate) fn noted(path: &Path) -> Vec<u32> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines()
@@ -72,10 +72,9 @@ pub(crate) fn noted(path: &Path) -> Vec<u32> {
         .collect()
 }
 
-/// Returns whether a process can still do anything.
+/// Returns whether a process is alive.
 ///
-/// Numbers are soon given out again on a busy machine, so it must also show
-/// `trace` in its arguments or environment.
+/// Ids are soon reused on a busy machine, so it must also have `trace` in its arguments or environment.
 pub(crate) fn lives(pid: u32, trace: &Path) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
@@ -87,7 +86,7 @@ pub(crate) fn lives(pid: u32, trace: &Path) -> bool {
     !matches!(state, Some('Z' | 'X')) && (shows("environ") || shows("cmdline"))
 }
 
-/// Returns whether a file of a process below `/proc` holds a text.
+/// Returns whether a file of a process below `/proc` contains a text.
 pub(crate) fn shows(pid: u32, file: &str, text: &str) -> bool {
     let content = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
     content
@@ -124,7 +123,7 @@ pub(crate) async fn until_or(
     Ok(())
 }
 
-/// Returns the directory of the unified control group hierarchy's runner group, if any.
+/// Returns the runner's cgroup in the unified hierarchy, if any.
 pub(crate) fn run_group(supervisor: &Supervisor) -> Option<PathBuf> {
     let name = format!("runwright-{}", supervisor.id());
     ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]

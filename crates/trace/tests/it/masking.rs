@@ -1,10 +1,10 @@
-//! Masking against a reference that looks at every place for every secret.
+//! Masking, compared with a reference that tries each secret at each position.
 
 use proptest::prelude::*;
 use trace::{MaskRules, MaskSet, Masker, Variants};
 
-/// Marks hidden bytes by trying each secret everywhere; a joint says that the byte
-/// belongs to one occurrence with the byte before.
+/// Marks masked bytes by trying each secret at each position; a joint means that the byte belongs to one occurrence with
+/// the byte before.
 fn reference(text: &[u8], secrets: &[Vec<u8>]) -> Vec<u8> {
     let mut hidden = vec![false; text.len()];
     let mut joined = vec![false; text.len()];
@@ -144,7 +144,7 @@ fn variants_of_short_secrets_are_masked() {
             "Basic dXNlcjpwQHNz end",
             "Basic dXNlcjp[MASKED] end",
         ),
-        // "xsecretxx": behind one byte.
+        // "xsecretxx": after one byte.
         ("secret", "eHNlY3JldHh4", "eH[MASKED]Hh4"),
     ] {
         let set = MaskRules::new().secret(secret).compile();
@@ -250,7 +250,7 @@ fn mask_added_in_the_middle() {
     let mut out = Vec::new();
     masker.feed(b"xyz glpa", &mut out);
     masker.add_mask("bcdxyz");
-    // A token's prefix that was under way is still known.
+    // The prefix of a token in progress is still known.
     masker.feed(b"t-token xyz abcd", &mut out);
     masker.add_mask("xyz");
     masker.feed(b"xyz xyz ?rss_tok", &mut out);
@@ -278,7 +278,7 @@ fn large_secret_is_masked_byte_by_byte() {
     assert_eq!(mask(&set, secret.chunks(1)), b"[MASKED]");
 }
 
-/// The reference for tokens and parameters: hides what follows each marker.
+/// The reference for tokens and parameters: masks the text after each marker.
 fn reference_runs(text: &[u8], secret: &[u8]) -> Vec<u8> {
     let mut hidden = vec![false; text.len()];
     let mut joined = vec![false; text.len()];
@@ -350,7 +350,7 @@ proptest! {
         let mut text = Vec::new();
         for (index, cut, filler) in order {
             let secret = &secrets[index % secrets.len()];
-            // Whole secrets, and beginnings and ends of them side by side.
+            // Whole secrets, and prefixes and suffixes of them side by side.
             text.extend_from_slice(&secret[..secret.len().min(cut + 5)]);
             text.extend_from_slice(&secret[secret.len().min(cut)..]);
             text.extend_from_slice(&filler);
@@ -381,7 +381,7 @@ proptest! {
         prop_assert_eq!(&mask(&set, text.chunks(1)), &expect);
     }
 
-    // What is held is a beginning of a secret, and nothing but the end of the text.
+    // Held text is a prefix of a secret, and a suffix of the text.
     #[test]
     fn held_text_begins_a_secret(
         secrets in prop::collection::vec(small_text(b"ab", 1..7), 1..5),
@@ -392,7 +392,7 @@ proptest! {
         let held = masker.held();
         prop_assert!(text.ends_with(held));
         if !held.is_empty() {
-            // Its beginning may be hidden already; then the rest stands within a secret.
+            // Its start may be masked already; then the rest is inside a secret.
             let within = secrets.iter().any(|s| s.windows(held.len()).any(|part| part == held));
             prop_assert!(within);
         }

@@ -1,4 +1,4 @@
-//! The whole way of a log.
+//! The complete path of a log.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use trace::{
     TracePipeline, TraceSink,
 };
 
-/// Keeps what it is shown, apart for each stream.
+/// Stores the shown text of each stream.
 #[derive(Clone, Default)]
 struct Recorder(Arc<Mutex<Pieces>>);
 

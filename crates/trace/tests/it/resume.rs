@@ -28,7 +28,7 @@ fn log_is_resumed_where_nothing_is_pending() {
     trace.flush_idle();
     let open = trace.settled().unwrap();
     assert_eq!(open.open, [TraceStream::STDOUT]);
-    // What may become a secret is nowhere yet.
+    // Text that may become a secret is not written yet.
     write("\nhunter2\n");
     trace.flush_idle();
     assert_eq!(trace.settled(), None);

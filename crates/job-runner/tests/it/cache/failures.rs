@@ -57,8 +57,8 @@ async fn damaged_cache_is_removed_and_the_job_continues() {
             "cache k is not restored: it is damaged and was removed",
         );
         assert_eq!(archives(&scene), Vec::<PathBuf>::new());
-        // Nothing of it comes back, or `mkdir` would fail. A program that another test starts at this moment may
-        // hold the entry's lock, so what says where it was may be there for one more job.
+        // The damaged files must not be restored, or `mkdir` would fail. A program that another test starts may have the entry's
+        // lock, so an empty entry may remain for another job.
         scene.script("mkdir dep && echo 1 > dep/a", &caches).await;
         scene.script("test $(cat dep/a) = 1", &caches).await;
     }
@@ -85,7 +85,7 @@ async fn cache_larger_than_the_budget_is_not_saved() {
     let log = scene.run_with(&small, job, true).await;
     has(&log, "WARNING: cache k is not saved: it needs");
     scene.script("test $(cat a) = 1", &caches).await;
-    // And nothing is left of a key under which nothing was ever kept.
+    // And an empty key is removed.
     let keys = || fs::read_dir(scene.root.path().join("caches/keys")).expect("read");
     assert_eq!(keys().count(), 1);
     let script = "head -c 100000 /dev/urandom > a";
@@ -114,7 +114,7 @@ async fn full_disk_does_not_fail_the_job() {
     let scene = Scene::new();
     let caches = [cache("k", &["a"])];
     scene.script("echo 1 > a", &caches).await;
-    // As good as full: nothing can be made where new caches are written.
+    // As with a full disk: nothing can be created where new caches are written.
     let temporary = scene.root.path().join("caches/tmp");
     fs::remove_dir(&temporary).expect("it is empty");
     fs::write(&temporary, "").expect("written");
@@ -130,7 +130,7 @@ async fn partial_cache_is_removed() {
     let caches = [cache("k", &["dep"])];
     let make = "mkdir dep && for i in $(seq 50); do echo $i > dep/$i; done";
     scene.script(make, &caches).await;
-    // The sources have a directory with something in it where the cache has a file.
+    // The sources have a non-empty directory where the cache has a file.
     let mut job = job(
         "ls dep | xargs && test -e dep/30/own && echo new > dep/1",
         &caches,
@@ -142,7 +142,7 @@ async fn partial_cache_is_removed() {
     let log = scene.run(job, true).await;
     has(&log, "WARNING: cache k is not restored");
     has(&log, "\n30\n");
-    // The job had nothing of it, so what it left is all of its own.
+    // The job got none of the files, so its cache has only its own.
     scene
         .script(
             "test $(cat dep/1) = new -a -e dep/30/own -a ! -e dep/2",

@@ -233,7 +233,7 @@ async fn every_format_and_level_is_restored() {
             let make =
                 "mkdir dep && seq 1000 > dep/a && ln -s a dep/l && touch -d @1000000000 dep/a";
             scene.run(job_with(make, &caches, &variables), true).await;
-            // Whatever reads it need not know how it was written.
+            // The reader need not know the format.
             let read = "test $(cat dep/l | wc -l) = 1000 && test $(stat -c %Y dep/a) = 1000000000";
             let log = scene.script(read, &caches).await;
             has(&log, "up to date");
@@ -313,7 +313,7 @@ async fn directories_keep_modes_of_their_own() {
     for format in ["zip", "zipzstd", "tarzstd"] {
         let caches = [cache(format, &["dep"])];
         let format = [("CACHE_COMPRESSION_FORMAT", format)];
-        // What its owner may not write is a cache of Go's modules.
+        // Files that the owner may not write, as in the cache of Go's modules.
         let make = "mkdir -p dep/private dep/shared dep/ro dep/plain && \
                     for d in private shared ro plain; do echo x > dep/$d/a; done && chmod 755 dep dep/plain && \
                     chmod 700 dep/private && chmod 777 dep/shared && chmod 555 dep/ro";

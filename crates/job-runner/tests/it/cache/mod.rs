@@ -12,7 +12,7 @@ use job_runner::{BuildRunnerOptions, LocalCaches};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A place for caches, and jobs that use it.
+/// A directory of caches, and jobs that use it.
 struct Scene {
     root: TempDir,
     caches: LocalCaches,
@@ -25,7 +25,7 @@ impl Scene {
         Self { root, caches }
     }
 
-    /// Runs a job as a run of its own, and returns its log; it succeeds if `succeeds`.
+    /// Runs a job as a separate run, and returns its log; it must succeed if `succeeds`.
     async fn run(&self, job: Job, succeeds: bool) -> String {
         self.run_with(&self.caches, job, succeeds).await
     }

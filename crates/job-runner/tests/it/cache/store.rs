@@ -1,4 +1,4 @@
-//! The store below the jobs.
+//! The cache store without jobs.
 
 use super::{Scene, cache};
 use crate::support::files_below;
@@ -24,7 +24,7 @@ fn files(project: &Path, names: &[&str]) -> CacheFiles {
     }
 }
 
-/// Returns a project whose files all hold the same text.
+/// Returns a project whose files all have the same content.
 fn project(text: &str) -> tempfile::TempDir {
     let project = tempfile::tempdir().expect("a directory");
     for at in 0..20 {
@@ -90,7 +90,7 @@ async fn concurrent_readers_never_get_a_partial_cache() {
         let kept = files_below(&root.path().join("keys"));
         kept.iter().filter(|it| it.ends_with("archive")).count()
     };
-    // An old one that a program which another test starts still holds open goes with one of the next.
+    // A later save removes an old generation that a program of another test still has open.
     for last in 0.. {
         let text = format!("the last {last}");
         save(&caches, "k", &text).await.expect("saved");
@@ -171,7 +171,7 @@ async fn caches_are_listed_and_removed_unless_in_use() {
             caches.remove(&entry.id).expect("asked"),
             RemovedCache::InUse
         );
-        // A program that another test starts at this moment has a copy of the file.
+        // A program that another test starts has a copy of the file.
         held.unlock().expect("unlocked");
     }
     assert!(caches.contains(&key("k")).await);

@@ -9,13 +9,13 @@ use std::sync::OnceLock;
 
 /// The processes the runner itself starts for one job.
 #[derive(Debug)]
-pub(crate) struct Tools {
+pub(crate) struct RunnerProcesses {
     supervisor: Supervisor,
     /// Created on first use: most jobs of a run need none.
     tree: OnceLock<ProcessTree>,
 }
 
-impl Tools {
+impl RunnerProcesses {
     pub(crate) fn new(supervisor: Supervisor) -> Self {
         Self {
             supervisor,
@@ -24,7 +24,7 @@ impl Tools {
     }
 
     /// Returns the tree of the processes.
-    pub(crate) fn processes(&self) -> &ProcessTree {
+    pub(crate) fn tree(&self) -> &ProcessTree {
         self.tree.get_or_init(|| self.supervisor.tree())
     }
 
@@ -34,7 +34,7 @@ impl Tools {
     }
 
     /// Records a directory before it is filled, so that it is removed if the runner is killed.
-    pub(crate) fn note_directory(&self, directory: &Path) -> Result<(), BuildError> {
+    pub(crate) fn record_directory(&self, directory: &Path) -> Result<(), BuildError> {
         self.in_journal(|journal| journal.record_dir(directory))
     }
 
@@ -69,7 +69,7 @@ impl Tools {
 /// # Cancellation
 ///
 /// Stops the command as a script, with [`BuildError::Canceled`].
-pub(crate) async fn logged(
+pub(crate) async fn run_logged(
     processes: &ProcessTree,
     command: &Command,
     trace: &dyn JobTrace,
