@@ -8,7 +8,7 @@ use crate::pipeline::Pipeline;
 use crate::{LoadOptions, Overlay};
 use indexmap::IndexMap;
 use std::sync::Arc;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Unread};
 use yaml::source::FileId;
 use yaml::{Node, load};
 
@@ -132,7 +132,7 @@ fn finish(
     for overlay in options.overlays {
         let Some(over) = read_overlay(overlay, options, diagnostics) else {
             // Mistakes of the other files are still reported.
-            diagnostics.lack(Lacks::Files);
+            diagnostics.note_unread(Unread::Files);
             continue;
         };
         root = merge(root, &over.root, &mut keys_left)?;

@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-/// Why the bytes of a file are no text.
+/// Why the bytes of a file are not text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// The bytes are not UTF-8.
@@ -11,16 +11,16 @@ pub enum DecodeError {
         /// The byte within the line, from 1.
         byte: usize,
     },
-    /// The byte order mark says UTF-16, but the bytes do not follow it.
+    /// The byte order mark is that of UTF-16, but the bytes are not valid UTF-16.
     #[error("invalid UTF-16")]
     Utf16,
 }
 
-/// Turns the bytes of a file into text: UTF-8, or UTF-16 when a byte order mark says so.
+/// Decodes the bytes of a file: UTF-16 if they start with its byte order mark, otherwise UTF-8.
 ///
 /// # Errors
 ///
-/// Returns an error that names the place when the bytes are no text.
+/// When the bytes are not text; the error has the location.
 pub fn decode(bytes: Vec<u8>) -> Result<String, DecodeError> {
     match bytes.as_slice() {
         [0xff, 0xfe, units @ ..] => decode_utf16(units, u16::from_le_bytes),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_refused_with_their_place() {
+    fn invalid_bytes_are_refused_with_their_location() {
         let error = decode(b"a: 1\nb: \xff".to_vec()).unwrap_err();
         assert_eq!(error, DecodeError::Utf8 { line: 2, byte: 4 });
         assert_eq!(decode(b"\xff\xfea".to_vec()), Err(DecodeError::Utf16));

@@ -1,29 +1,29 @@
-use super::Limits;
-use super::loader::{Loader, Stop};
+use super::limits::{Limits, Stop};
+use super::loader::Loader;
 use super::node::Node;
 use crate::diagnostic::{Checked, Diagnostic, Diagnostics};
 use crate::source::{FileId, Span};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many parts a file is split into; the last takes what is left.
+/// The maximum number of parts of a file; the last takes the rest.
 const MOST_PARTS: usize = 3;
 
-/// What GitLab reads by default: so many bytes, so many levels.
+/// GitLab's default limits on bytes and levels.
 const GITLAB_BYTES: usize = 2 << 20;
 const GITLAB_DEPTH: u16 = 100;
 
-/// The documents of one pipeline file that count.
+/// The relevant documents of one pipeline file.
 #[derive(Debug, Clone)]
 pub struct LoadedFile {
-    /// The document before the content, when it has `spec`.
+    /// The header: a document with `spec` before the content.
     pub header: Option<Arc<Node>>,
-    /// What the file says of jobs; its inputs are not put in yet.
+    /// The content, before the interpolation of inputs.
     pub content: Arc<Node>,
 }
 
 impl LoadedFile {
-    /// Loads a text; `name` is what messages call it.
+    /// Loads a text; messages call it `name`.
     pub fn from_text(name: &str, text: &str, limits: &Limits) -> Checked<Self> {
         let mut diagnostics = Diagnostics::default();
         let file = diagnostics.sources_mut().add(name, text);
@@ -37,14 +37,14 @@ impl LoadedFile {
 /// Loads one pipeline file.
 ///
 /// Returns nothing after an error; warnings and errors are added to `diagnostics`, whose sources
-/// hold the file.
+/// contain the file.
 pub fn load(file: FileId, limits: &Limits, diagnostics: &mut Diagnostics) -> Option<LoadedFile> {
     let source = diagnostics.sources().file(file);
-    let mut findings = Vec::new();
+    let mut collected = Vec::new();
     let loaded = check_text(file, source.text())
-        .and_then(|()| load_content(file, source.text(), limits, &mut findings));
-    for finding in findings {
-        diagnostics.push(finding);
+        .and_then(|()| load_content(file, source.text(), limits, &mut collected));
+    for diagnostic in collected {
+        diagnostics.push(diagnostic);
     }
     match loaded {
         Ok(loaded) => Some(loaded),
@@ -55,7 +55,7 @@ pub fn load(file: FileId, limits: &Limits, diagnostics: &mut Diagnostics) -> Opt
     }
 }
 
-/// Refuses texts that need no parser to be refused.
+/// Refuses texts that can be refused without parsing.
 fn check_text(file: FileId, text: &str) -> Result<(), Stop> {
     if text.trim().is_empty() {
         let error = Diagnostic::error("empty-file", "the file is empty; it must define a job");
@@ -70,7 +70,7 @@ fn check_text(file: FileId, text: &str) -> Result<(), Stop> {
         Some('\0') => Diagnostic::error("nul-character", "the file contains a NUL character"),
         Some('\u{feff}') => {
             let message = "invalid YAML: a byte order mark begins a line inside the text";
-            let help = "take it out; were two files joined here?".to_owned();
+            let help = "remove it; perhaps two files were joined here".to_owned();
             Diagnostic::error("yaml-syntax", message).with_help(help)
         }
         _ => {
@@ -81,9 +81,9 @@ fn check_text(file: FileId, text: &str) -> Result<(), Stop> {
     Err(error.at(Span::of_offset(file, text, offset)).into())
 }
 
-/// Returns where the first character is that YAML does not allow anywhere.
+/// Returns the offset of the first character that YAML does not allow anywhere.
 fn control_character(text: &str) -> Option<usize> {
-    // Nearly all files are done with after the first look at each byte.
+    // Nearly all files have no suspect byte at all.
     let is_suspect =
         |byte: &u8| matches!(byte, 0..=8 | 0xb | 0xc | 0xe..=0x1f | 0x7f | 0xc2 | 0xef);
     let mut from = 0;
@@ -92,7 +92,7 @@ fn control_character(text: &str) -> Option<usize> {
         let character = text[offset..].chars().next()?;
         let is_refused = match character {
             '\u{85}' => false,
-            // libyaml passes one over at the start of a line, and loses count of the columns there.
+            // libyaml skips one at the start of a line and miscounts the columns there.
             '\u{feff}' => text[..offset].ends_with('\n'),
             '\u{fffe}' | '\u{ffff}' => true,
             character => character.is_control(),
@@ -108,12 +108,12 @@ fn control_character(text: &str) -> Option<usize> {
 /// Loads the documents.
 ///
 /// A first document with `spec` is a header, and the last document is the content. Without a header
-/// the first document counts; the others must be right, but are not looked at, as GitLab does it.
+/// the first document counts; the others must be valid but are ignored, as in GitLab.
 fn load_content(
     file: FileId,
     text: &str,
     limits: &Limits,
-    findings: &mut Vec<Diagnostic>,
+    collected: &mut Vec<Diagnostic>,
 ) -> Result<LoadedFile, Stop> {
     let mut documents = Vec::new();
     let mut blank = None;
@@ -123,7 +123,7 @@ fn load_content(
             continue;
         }
         let mut loader = Loader::new(file, text, part, limits);
-        let Some(node) = loader.load(findings)? else {
+        let Some(node) = loader.load(collected)? else {
             continue;
         };
         has_more = loader.has_more();
@@ -134,10 +134,10 @@ fn load_content(
         }
     }
     let Some(first) = documents.first().or(blank.as_ref()).cloned() else {
-        let error = Diagnostic::error("empty-file", "the file holds no value");
+        let error = Diagnostic::error("empty-file", "the file has no value");
         return Err(error.at(Span::of_offset(file, text, 0)).into());
     };
-    warn_of_limits(&first, text, findings);
+    warn_of_limits(&first, text, collected);
     if documents.len() > 1 {
         if let Some(other) = documents.iter().find(|node| node.as_mapping().is_none()) {
             let kind = other.kind_name();
@@ -148,7 +148,7 @@ fn load_content(
         }
         if first.get("spec").is_some() {
             let content = documents.pop().expect("there are two documents at least");
-            warn_of_limits(&content, "", findings);
+            warn_of_limits(&content, "", collected);
             return Ok(LoadedFile {
                 header: Some(first),
                 content,
@@ -158,7 +158,7 @@ fn load_content(
     }
     if has_more {
         let message = "only the first document of the file is read; the others are ignored";
-        findings.push(Diagnostic::warning("more-documents", message).at(first.span));
+        collected.push(Diagnostic::warning("more-documents", message).at(first.span));
     }
     Ok(LoadedFile {
         header: None,
@@ -166,10 +166,10 @@ fn load_content(
     })
 }
 
-/// Splits a text at lines that start with `---` and go on with white space.
+/// Splits a text at lines that start with `---` and white space.
 ///
-/// There are three parts at most; what stands in front of the first line counts as one, unless
-/// there is nothing. White space behind the dashes belongs to no part, indentation included.
+/// There are at most three parts; the text before the first such line is one of them. White space
+/// after the dashes belongs to no part, including indentation.
 fn parts(text: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -192,12 +192,12 @@ fn parts(text: &str) -> Vec<Range<usize>> {
     parts
 }
 
-/// Warns of what is read here but not by GitLab.
-fn warn_of_limits(node: &Node, text: &str, findings: &mut Vec<Diagnostic>) {
+/// Warns of a file that is accepted here but not by GitLab.
+fn warn_of_limits(node: &Node, text: &str, collected: &mut Vec<Diagnostic>) {
     let mut warn = |message: String| {
-        let help = "it is read here, but a GitLab with default settings refuses it".to_owned();
-        let finding = Diagnostic::warning("gitlab-limit", message).at(node.span);
-        findings.push(finding.with_help(help));
+        let help = "it is accepted here, but a GitLab with default settings refuses it".to_owned();
+        let warning = Diagnostic::warning("gitlab-limit", message).at(node.span);
+        collected.push(warning.with_help(help));
     };
     if text.len() > GITLAB_BYTES {
         let size = text.len();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_split_at_dashes_with_space_behind_them() {
+    fn texts_are_split_at_dashes_followed_by_space() {
         check("a: 1\n", &["a: 1\n"]);
         check("---\na: 1\n", &["", "a: 1\n"]);
         check(

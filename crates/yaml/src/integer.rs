@@ -1,9 +1,9 @@
 use std::fmt;
 
-/// A whole number of a pipeline file.
+/// An integer of a pipeline file.
 ///
-/// It is kept in halves: a number of 16 bytes asks to lie at a multiple of 16, and then so would each
-/// node, most of which are none.
+/// It is stored in two halves, because an `i128` would raise the alignment, and thus the size, of
+/// every node to a multiple of 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Integer {
     high: i64,
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_what_it_was_made_of() {
+    fn conversion_is_lossless() {
         for number in [0, 1, -1, i128::from(u64::MAX), i128::MIN, i128::MAX] {
             assert_eq!(Integer::from(number).value(), number);
         }

@@ -1,5 +1,4 @@
-use super::findings::warn;
-use super::loader::Stop;
+use super::limits::{Stop, warn};
 use super::mapping::Mapping;
 use super::node::{Entry, Kind, Node};
 use super::tag::Tagged;
@@ -7,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use std::sync::Arc;
 
-/// A key whose value was not read yet.
+/// A key whose value is not read yet.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) text: Arc<str>,
@@ -29,7 +28,7 @@ impl Key {
                 })?
             }
         };
-        // Quotes leave `<<` what it is, but a tag that says it is text does not, as in GitLab.
+        // As in GitLab, quotes keep `<<` a merge key, but a string tag does not.
         let is_merge = &*text == "<<" && tagged != Tagged::Text;
         Ok(Self {
             text,
@@ -55,21 +54,21 @@ impl Key {
     }
 }
 
-/// Adds a key; of two equal ones the last counts, with a warning that shows both.
+/// Adds an entry; of two equal keys the last counts, with a warning that shows both.
 pub(super) fn insert(
     entries: &mut Mapping,
     key: Key,
     value: Arc<Node>,
-    findings: &mut Vec<Diagnostic>,
+    collected: &mut Vec<Diagnostic>,
 ) {
     let span = key.span;
     let (text, entry) = key.into_entry(value);
     let Some(before) = entries.insert(Arc::clone(&text), entry) else {
         return;
     };
-    // A key that a merge brought in stands outside this mapping; replacing it is the point.
+    // Replacing a merged key is intended and needs no warning.
     if !before.merged {
-        warn(findings, || {
+        warn(collected, || {
             let message = format!("`{text}` is given twice; the last one counts");
             Diagnostic::warning("duplicate-key", message)
                 .at(span)
@@ -78,10 +77,10 @@ pub(super) fn insert(
     }
 }
 
-/// Applies a merge key: what it brings replaces the keys before it, and later keys replace that.
+/// Applies a merge key: its entries replace earlier keys, and later keys replace them.
 ///
-/// Of several mappings the first has priority. A value that is no mapping makes `<<` an ordinary
-/// key, as in GitLab, and so does an alias of a list, even of one of mappings.
+/// Of several mappings the first has priority. As in GitLab, `<<` is an ordinary key if its value
+/// is not a mapping, or if it is an alias of a list, even of mappings.
 pub(super) fn merge(entries: &mut Mapping, key: Key, value: Arc<Node>, is_alias: bool) {
     let sources: Option<Vec<&Mapping>> = match &value.kind {
         Kind::Mapping(source) => Some(vec![source]),

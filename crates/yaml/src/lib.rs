@@ -1,26 +1,24 @@
 //! YAML as GitLab loads it: YAML 1.1 scalars, shared anchors, merge keys in document order, and a
 //! source location for every node.
 //!
-//! [`LoadedFile`] is one text, [`load`] reads its [`Node`]s, and [`decode`] turns a node into a type
-//! of serde. Files and locations in them are in [`source`], errors and warnings in [`diagnostic`]:
-//! whatever reads a pipeline reports with these.
+//! [`load`] reads a text into a [`LoadedFile`] of [`Node`]s; [`decode`] turns bytes into text.
+//! Files and locations are in [`source`], errors and warnings in [`diagnostic`], which everything
+//! that reads a pipeline reports with.
 //!
-//! Anchored nodes are shared, never copied, so a file that names one anchor ten thousand times
-//! stays small. [`Limits`] refuses files that would explode when their nodes are visited.
+//! Anchored nodes are shared, not copied, so a file that refers to one anchor ten thousand times
+//! stays small. [`Limits`] refuses files whose nodes would be too many to visit.
 
 mod decode;
 pub mod diagnostic;
 mod document;
-mod findings;
 mod integer;
 mod key;
 mod limits;
 mod loader;
 mod mapping;
-mod names;
 mod node;
-mod open;
-mod place;
+mod open_collection;
+mod positions;
 mod scalar;
 pub mod source;
 pub mod suggest;
@@ -31,8 +29,7 @@ mod tests;
 mod values;
 
 pub use decode::{DecodeError, decode};
-pub use document::LoadedFile;
-pub use document::load;
+pub use document::{LoadedFile, load};
 pub use integer::Integer;
 pub use limits::Limits;
 pub use mapping::Mapping;

@@ -1,21 +1,23 @@
-/// What a pipeline file may cost.
+use crate::diagnostic::Diagnostic;
+
+/// Limits on the size of a pipeline file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many bytes the text may have.
+    /// The maximum size of a text, in bytes.
     pub bytes: usize,
-    /// How deep mappings and sequences may be nested, aliases followed.
+    /// The maximum nesting of mappings and sequences, following aliases.
     pub depth: u16,
-    /// How many nodes the file may have when each alias is counted as a copy.
+    /// The maximum number of nodes, counting each alias as a copy.
     pub nodes: u32,
-    /// How many files may be included; one that is included twice counts twice.
+    /// The maximum number of included files; a file included twice counts twice.
     pub included_files: usize,
-    /// How many bytes all included files may have together.
+    /// The maximum total size of included files, in bytes.
     pub included_bytes: usize,
 }
 
 impl Default for Limits {
-    /// 32 MiB and 200 levels (what is more than GitLab's 2 MiB and 100 levels gets a warning), and
-    /// two million nodes: enough for 10,000 jobs that share one anchor.
+    /// 32 MiB and 200 levels (more than GitLab's 2 MiB and 100 levels yields a warning), and two
+    /// million nodes: enough for 10,000 jobs that share one anchor.
     fn default() -> Self {
         Self {
             bytes: 32 << 20,
@@ -24,5 +26,25 @@ impl Default for Limits {
             included_files: 150,
             included_bytes: 300 << 20,
         }
+    }
+}
+
+/// An error after which nothing more can be read.
+pub(super) type Stop = Box<Diagnostic>;
+
+/// The maximum number of warnings about one text; a text of 32 MiB could have millions.
+const MOST_WARNINGS: usize = 200;
+
+/// Adds a warning, unless there are many diagnostics already.
+pub(super) fn warn(collected: &mut Vec<Diagnostic>, warning: impl FnOnce() -> Diagnostic) {
+    if collected.len() < MOST_WARNINGS {
+        collected.push(warning());
+    }
+}
+
+/// Adds an error after which reading continues; warnings leave space for it.
+pub(super) fn refuse(collected: &mut Vec<Diagnostic>, error: impl FnOnce() -> Diagnostic) {
+    if collected.len() < 2 * MOST_WARNINGS {
+        collected.push(error());
     }
 }

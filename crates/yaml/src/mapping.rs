@@ -4,21 +4,21 @@ use std::collections::HashMap;
 use std::ops::Index;
 use std::sync::Arc;
 
-/// How many entries are looked through one by one: about the keywords of a job.
+/// The number of entries up to which keys are searched linearly: about the keywords of a job.
 const FEW: usize = 16;
 
-/// Keys and values in the order of the document.
+/// Keys and values in document order.
 ///
-/// Nearly all mappings of a pipeline are small, and there are many of them: those are lists of pairs
-/// and nothing else. A mapping that has grown large knows the places of its keys.
+/// Nearly all mappings of a pipeline are small, and there are many of them, so a small mapping is
+/// just a list of pairs. A large one also has an index of its keys.
 #[derive(Debug, Clone, Default)]
 pub struct Mapping {
     pairs: Vec<(Arc<str>, Entry)>,
     #[expect(
         clippy::box_collection,
-        reason = "hardly any mapping has a table, and a pointer is smaller than one"
+        reason = "few mappings have an index, and a pointer is smaller than a map"
     )]
-    places: Option<Box<HashMap<Arc<str>, usize>>>,
+    index: Option<Box<HashMap<Arc<str>, usize>>>,
 }
 
 impl Mapping {
@@ -27,92 +27,92 @@ impl Mapping {
         Self::default()
     }
 
-    /// Returns a mapping that has room for so many entries.
+    /// Returns a mapping with room for `count` entries.
     pub fn with_capacity(count: usize) -> Self {
         Self {
             pairs: Vec::with_capacity(count),
-            places: (count > FEW).then(|| Box::new(HashMap::with_capacity(count))),
+            index: (count > FEW).then(|| Box::new(HashMap::with_capacity(count))),
         }
     }
 
-    /// Returns how many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Returns whether there is no entry.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// Returns what is under `key`.
+    /// Returns the entry of `key`.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.get_key_value(key).map(|(_, entry)| entry)
     }
 
-    /// Returns what is under `key`, with the key as this mapping holds it.
+    /// Returns the entry of `key` with the mapping's own key.
     pub fn get_key_value(&self, key: &str) -> Option<(&Arc<str>, &Entry)> {
-        let (key, entry) = &self.pairs[self.place(key)?];
+        let (key, entry) = &self.pairs[self.position(key)?];
         Some((key, entry))
     }
 
-    /// Returns what is under `key`, to be changed.
+    /// Returns the entry of `key` for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
-        let place = self.place(key)?;
+        let index = self.position(key)?;
         Some(&mut self.pairs[place].1)
     }
 
-    /// Returns whether something is under `key`.
+    /// Returns whether there is an entry of `key`.
     pub fn contains_key(&self, key: &str) -> bool {
-        self.place(key).is_some()
+        self.position(key).is_some()
     }
 
-    /// Puts something under `key` and returns what was there; a key keeps its place.
+    /// Inserts or replaces the entry of `key`, in its existing position; returns the old entry.
     pub fn insert(&mut self, key: Arc<str>, entry: Entry) -> Option<Entry> {
         if let Some(before) = self.get_mut(&key) {
             return Some(std::mem::replace(before, entry));
         }
-        if let Some(places) = &mut self.places {
-            places.insert(Arc::clone(&key), self.pairs.len());
+        if let Some(index) = &mut self.index {
+            index.insert(Arc::clone(&key), self.pairs.len());
         }
         self.pairs.push((key, entry));
-        if self.places.is_none() && self.pairs.len() > FEW {
+        if self.index.is_none() && self.pairs.len() > FEW {
             let keys = self.keys().enumerate();
-            let places = keys.map(|(place, key)| (Arc::clone(key), place));
-            self.places = Some(Box::new(places.collect()));
+            let index = keys.map(|(place, key)| (Arc::clone(key), place));
+            self.index = Some(Box::new(index.collect()));
         }
         None
     }
 
-    /// Takes out all entries, without more room than they need, and keeps the room there was.
+    /// Moves all entries to a mapping without spare capacity, and keeps the capacity of this one.
     pub(super) fn take(&mut self) -> Self {
-        if self.places.is_some() {
+        if self.index.is_some() {
             return std::mem::take(self);
         }
         Self {
             pairs: self.pairs.drain(..).collect(),
-            places: None,
+            index: None,
         }
     }
 
-    /// Goes through the entries.
+    /// Returns the entries in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Arc<str>, &Entry)> + ExactSizeIterator {
         self.into_iter()
     }
 
-    /// Goes through the keys.
+    /// Returns the keys in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Arc<str>> + ExactSizeIterator {
         self.pairs.iter().map(|(key, _)| key)
     }
 
-    /// Goes through what is under the keys.
+    /// Returns the entries without their keys, in order.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &Entry> + ExactSizeIterator {
         self.pairs.iter().map(|(_, entry)| entry)
     }
 
-    fn place(&self, key: &str) -> Option<usize> {
-        match &self.places {
-            Some(places) => places.get(key).copied(),
+    fn position(&self, key: &str) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.get(key).copied(),
             None => self.pairs.iter().position(|(known, _)| &**known == key),
         }
     }
@@ -123,9 +123,9 @@ impl<K: Borrow<str> + ?Sized> Index<&K> for Mapping {
 
     /// # Panics
     ///
-    /// Panics when nothing is under the key.
+    /// Panics when there is no such key.
     fn index(&self, key: &K) -> &Entry {
-        self.get(key.borrow()).expect("the key is there")
+        self.get(key.borrow()).expect("the key exists")
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Checks that a mapping of so many entries finds each, and keeps their order.
+    /// Checks that a mapping with `count` entries finds each, and keeps their order.
     fn check(count: i64) {
         let key = |number: i64| Arc::from(format!("key {number}"));
         let mut mapping: Mapping = (0..count).map(|each| (key(each), entry(each))).collect();

@@ -4,14 +4,14 @@ use crate::source::Span;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A value of a pipeline file and where it stands.
+/// A value of a pipeline file with its location.
 ///
 /// Nodes are shared through [`Arc`]: an alias, a merge key or `extends` adds a handle, not a copy.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// What it is.
+    /// The kind, with its content.
     pub kind: Kind,
-    /// Where it stands; for an aliased node, where its anchor is.
+    /// The location; for an aliased node, that of its anchor.
     pub span: Span,
     weight: u32,
     depth: u16,
@@ -23,9 +23,9 @@ pub struct Node {
 pub enum Kind {
     /// Nothing: `null`, `~` or no text at all.
     Null,
-    /// A truth value; YAML 1.1 has `yes`, `no`, `on` and `off` too.
+    /// A boolean; in YAML 1.1 also `yes`, `no`, `on` and `off`.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(Integer),
     /// A number with a fraction.
     Float(f64),
@@ -35,25 +35,25 @@ pub enum Kind {
     Sequence(Vec<Arc<Node>>),
     /// Keys and values.
     Mapping(Mapping),
-    /// `!reference [key, ...]`: stands for the value at that path.
+    /// `!reference [key, ...]`, to be replaced by the value at that path.
     Reference(Vec<Arc<str>>),
 }
 
-/// What a [`Mapping`] has under a key.
+/// An entry of a [`Mapping`].
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Where the key stands.
+    /// The location of the key.
     pub key_span: Span,
-    /// Whether the key is text; a bare `true` or `1` is not, which matters for job names.
+    /// Whether the key is a string; a bare `true` or `1` is not, which matters for job names.
     pub key_is_text: bool,
-    /// Whether a merge key brought it in.
+    /// Whether it comes from a merge key.
     pub merged: bool,
     /// The value.
     pub value: Arc<Node>,
 }
 
 impl Node {
-    /// Returns a node of this kind, with its costs summed up from its children.
+    /// Returns a node of this kind, with weight and depth computed from its children.
     pub fn new(kind: Kind, span: Span) -> Self {
         let mut node = Self {
             weight: 1,
@@ -80,17 +80,17 @@ impl Node {
         self.has_references |= child.has_references;
     }
 
-    /// Returns how many nodes this is, itself included, when each alias counts as a copy.
+    /// Returns the number of nodes in this tree, counting each alias as a copy.
     pub fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// Returns how many levels are below this one.
+    /// Returns the number of levels below this node.
     pub fn depth(&self) -> u16 {
         self.depth
     }
 
-    /// Returns whether this or something below it is a `!reference`.
+    /// Returns whether this node or a descendant is a `!reference`.
     pub fn has_references(&self) -> bool {
         self.has_references
     }
@@ -100,7 +100,7 @@ impl Node {
         matches!(self.kind, Kind::Null)
     }
 
-    /// Returns whether GitLab would call this blank: null, or empty text, list or mapping.
+    /// Returns whether GitLab calls this blank: null, false, or empty text, list or mapping.
     pub fn is_blank(&self) -> bool {
         match &self.kind {
             Kind::Null | Kind::Bool(false) => true,
@@ -140,7 +140,7 @@ impl Node {
         self.as_mapping()?.get(key).map(|entry| &entry.value)
     }
 
-    /// Returns a scalar as GitLab turns it into text for a variable; null becomes empty text.
+    /// Returns a scalar as GitLab converts it to text for a variable; null becomes empty text.
     pub fn to_scalar_text(&self) -> Option<String> {
         match &self.kind {
             Kind::Null => Some(String::new()),
@@ -152,7 +152,7 @@ impl Node {
         }
     }
 
-    /// Returns a word for the kind, for messages.
+    /// Returns the name of the kind, for messages.
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
             Kind::Null => "null",
@@ -183,7 +183,7 @@ impl Node {
     }
 }
 
-/// Prints a float as Ruby does, because that is what jobs see of it.
+/// Formats a float as Ruby does, because jobs receive this text.
 fn float_text(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_node_takes_no_more_than_64_bytes() {
-        // A pipeline of ten thousand jobs has some hundred thousand of them.
+        // A pipeline of ten thousand jobs has several hundred thousand nodes.
         assert!(size_of::<Node>() <= 64, "{} bytes", size_of::<Node>());
     }
 

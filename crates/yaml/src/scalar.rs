@@ -1,7 +1,7 @@
-//! Which value an unquoted scalar is, by the rules of the loader GitLab uses.
+//! Resolves unquoted scalars by the rules of GitLab's YAML loader.
 //!
-//! They are YAML 1.1 with turns of their own: `yes` is true but `y` is text, `0755` is octal,
-//! `12:30` counts in sixties (of hours), `1e3` and `08` are text.
+//! They are those of YAML 1.1 with deviations: `yes` is true but `y` is text, `0755` is octal,
+//! `12:30` is sexagesimal (in hours), `1e3` and `08` are text.
 
 use super::Kind;
 use regex::Regex;
@@ -20,7 +20,7 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    /// Turns the value into a node's kind; `None` for a date.
+    /// Converts the value to a node's kind; `None` for a date.
     pub(super) fn into_kind(self, text: &str) -> Option<Kind> {
         Some(match self {
             Self::Null => Kind::Null,
@@ -33,7 +33,7 @@ impl Scalar {
     }
 }
 
-/// Returns whether the unquoted scalar `text` is text.
+/// Returns whether the unquoted scalar `text` is a string.
 pub fn reads_as_text(text: &str) -> bool {
     resolve(text) == Scalar::Text
 }
@@ -43,7 +43,7 @@ pub(super) fn resolve(text: &str) -> Scalar {
     if text.is_empty() {
         return Scalar::Null;
     }
-    // Most scalars of a pipeline are commands and names: decide those by the first character.
+    // Most scalars of a pipeline are commands and names, which the first character decides.
     let first = text.as_bytes()[0];
     if !matches!(first, b'0'..=b'9' | b'+' | b'-' | b'.') {
         return resolve_word(text);
@@ -79,8 +79,8 @@ fn special_float(text: &str) -> Option<Scalar> {
     }
 }
 
-/// `12:30` and `1:30:00`: the first part counts hours, whatever follows, and it alone has the sign.
-/// With a point behind the last part the whole is a float.
+/// Reads `12:30` and `1:30:00`: the first part is always hours, and only it has the sign. A
+/// fraction after the last part makes the number a float.
 fn sexagesimal(text: &str) -> Option<Scalar> {
     const UNITS: [i128; 3] = [3600, 60, 1];
     let (first, _) = text.split_once(':')?;
@@ -113,7 +113,7 @@ fn sexagesimal(text: &str) -> Option<Scalar> {
     let fraction: f64 = format!("0.{}", fraction.replace('_', "")).parse().ok()?;
     #[expect(
         clippy::cast_precision_loss,
-        reason = "a float has no more digits, in GitLab neither"
+        reason = "a float has no more digits, as in GitLab"
     )]
     Some(Scalar::Float(seconds as f64 + fraction * last_unit as f64))
 }
@@ -143,7 +143,7 @@ fn integer(text: &str) -> Option<Scalar> {
     separators_fit.then(|| parse(digits, 10, b"0123456789_,"))?
 }
 
-/// Digits around one point, with an exponent only if it has a sign.
+/// Reads digits around one point, with an optional exponent that must have a sign.
 fn float(text: &str) -> Option<Scalar> {
     let (_, digits) = split_sign(text);
     let (whole, fraction) = digits.split_once('.')?;
@@ -169,7 +169,8 @@ fn float(text: &str) -> Option<Scalar> {
     clean.parse().ok().map(Scalar::Float)
 }
 
-/// `2026-11-20`, or with a time behind it. Only the form counts: the 31st of February is a date too.
+/// Returns whether the text has the form of a date, optionally with a time; the 31st of February
+/// has it too.
 fn is_date(text: &str) -> bool {
     static DATE: LazyLock<Regex> = LazyLock::new(|| {
         let date = r"[0-9]{4}-(?:1[012]|0?[0-9])-(?:3[01]|[012]?[0-9])";
@@ -179,10 +180,10 @@ fn is_date(text: &str) -> bool {
             format!(r"-?[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}(?:[Tt]|[ \t]+){time}(?:{zone})?");
         Regex::new(&format!("^(?:{date}|{moment})$")).expect("the pattern is valid")
     });
-    // The pattern is only made for the few texts that begin like a date.
+    // The pattern is compiled only for texts that begin like a date.
     let year = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    let begins_so = year.get(4) == Some(&b'-') && year[..4].iter().all(u8::is_ascii_digit);
-    begins_so && DATE.is_match(text)
+    let begins_like_date = year.get(4) == Some(&b'-') && year[..4].iter().all(u8::is_ascii_digit);
+    begins_like_date && DATE.is_match(text)
 }
 
 fn split_sign(text: &str) -> (i128, &str) {
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_yaml_1_1_are_null_and_booleans() {
+    fn words_of_yaml_1_1_are_null_or_booleans() {
         check(&["", "~", "null", "Null", "NULL"], &Scalar::Null);
         check(
             &["yes", "Yes", "on", "ON", "true", "TRUE"],
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_have_many_forms() {
+    fn integers_have_many_forms() {
         check(
             &["0755", "493", "+493", "0x1ED", "0b111101101", "4_9_3"],
             &Scalar::Int(493),
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_told_apart() {
+    fn dates_are_recognized() {
         check(
             &[
                 "2020-01-01",

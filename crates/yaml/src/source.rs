@@ -1,19 +1,19 @@
-//! The texts a pipeline is made of, and places in them.
+//! The texts of a pipeline, and locations in them.
 
 use std::ops::Range;
 
-/// Names one file of a [`SourceMap`].
+/// Identifies a file of a [`SourceMap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId(u16);
 
 impl FileId {
-    /// Returns its place among the files of its map.
+    /// Returns its index in its map.
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// A place in one of the files a pipeline is made of.
+/// A range of text in one of the files of a pipeline, with the location of its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The file.
@@ -24,12 +24,12 @@ pub struct Span {
     pub column: u32,
     /// The offset of its first byte.
     pub start: u32,
-    /// The offset behind its last byte.
+    /// The offset after its last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// Returns the bytes the span covers.
+    /// Returns the range in bytes.
     pub fn bytes(&self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -50,12 +50,12 @@ impl Span {
     }
 }
 
-/// Turns a count into the type of a span; texts are far smaller than its range.
+/// Converts a count to the type of a span's fields, whose range far exceeds the size of texts.
 pub fn clamp(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// One text with the name people know it by.
+/// A text with the name that users know.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
     name: String,
@@ -75,19 +75,18 @@ impl SourceFile {
         &self.text
     }
 
-    /// Returns the place of the include that brought the file in first; nothing for a file that was
-    /// not included.
+    /// Returns the location of the file's first include; nothing for a file that was not included.
     pub fn included_at(&self) -> Option<Span> {
         self.included_at
     }
 
-    /// Returns whether the lines must not be shown, as they may hold secrets.
+    /// Returns whether its lines must not be shown, because they may contain secrets.
     pub fn is_private(&self) -> bool {
         self.is_private
     }
 
-    /// Returns the line that holds the byte at `offset`, without its line break, and where it
-    /// starts.
+    /// Returns the start of the line with the byte at `offset`, and the line without its line
+    /// break.
     pub fn line_around(&self, offset: usize) -> (usize, &str) {
         let is_break = |byte: u8| byte == b'\n' || byte == b'\r';
         let bytes = self.text.as_bytes();
@@ -107,11 +106,11 @@ pub struct SourceMap {
 }
 
 impl SourceMap {
-    /// Adds a text and returns the id that spans name it by.
+    /// Adds a text and returns its id.
     ///
     /// # Panics
     ///
-    /// Panics on more than 65,535 files; includes are limited far below.
+    /// Panics on more than 65,535 files; the limit on includes is far lower.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
         let id = u16::try_from(self.files.len()).expect("includes are limited to 150 files");
         let mut text: String = text.into();
@@ -127,14 +126,14 @@ impl SourceMap {
         FileId(id)
     }
 
-    /// Adds a text whose lines are never shown as [`SourceMap::add`] does.
+    /// Adds a text whose lines are never shown.
     pub fn add_private(&mut self, name: &str, text: &str) -> FileId {
         let id = self.add(name, text);
         self.files[usize::from(id.0)].is_private = true;
         id
     }
 
-    /// Adds the text of an included file as [`SourceMap::add`] does.
+    /// Adds the text of an included file.
     pub fn add_included(
         &mut self,
         name: impl Into<String>,
@@ -146,19 +145,19 @@ impl SourceMap {
         id
     }
 
-    /// Returns the texts in the order they were read, the pipeline file first.
+    /// Returns the texts in reading order, the pipeline file first.
     pub fn iter(&self) -> std::slice::Iter<'_, SourceFile> {
         self.files.iter()
     }
 
-    /// Returns the includes that brought a file in, the nearest first.
+    /// Returns the chain of includes that added a file, the nearest first.
     pub fn includes_of(&self, id: FileId) -> impl Iterator<Item = Span> + '_ {
         let of = |id: FileId| self.file(id).included_at;
         std::iter::successors(of(id), move |at| of(at.file))
     }
 
-    /// Returns the line and the column behind the last character of a span; line breaks and blanks
-    /// at its end, which block values of YAML have, do not count.
+    /// Returns the line and column after the last character of a span, ignoring white space at its
+    /// end, which block values of YAML have.
     pub fn end_of(&self, span: Span) -> (u32, u32) {
         let text = self.file(span.file).text();
         let start = text.floor_char_boundary(span.start as usize);
@@ -174,7 +173,7 @@ impl SourceMap {
         }
     }
 
-    /// Returns a file added before.
+    /// Returns a file of this map.
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[usize::from(id.0)]
     }
@@ -194,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_around_an_offset_ends_at_any_kind_of_break() {
+    fn a_line_ends_at_any_kind_of_line_break() {
         let mut sources = SourceMap::default();
         let id = sources.add("f", "\u{feff}one\r\ntwo\rthree");
         let file = sources.file(id);
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_span_is_behind_its_last_character_that_is_no_blank() {
+    fn the_end_of_a_span_ignores_white_space() {
         let mut sources = SourceMap::default();
         let text = "a: üü\nb:\n  c: ü\n  \nd: 1\n";
         let file = sources.add("f", text);

@@ -1,8 +1,8 @@
-//! "Did you mean ...?": the known name nearest to a mistyped one.
+//! "Did you mean ...?": the known name most similar to a mistyped one.
 
-/// Returns the candidate nearest to `word`, if one is near enough to be meant.
+/// Returns the candidate most similar to `word`, if one is similar enough.
 ///
-/// Near enough is one edit for each three characters, but at least one; letter case counts half.
+/// One edit for each three characters is allowed, but at least one; a change of case counts half.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word: Vec<char> = word.chars().take(LONGEST).collect();
     let limit = 2 * (word.len() / 3).max(1);
@@ -14,7 +14,7 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns "did you mean ...?" for the candidate nearest to `word`, if one is near enough to be meant.
+/// Returns "did you mean ...?" with the candidate most similar to `word`, if one is similar enough.
 pub fn did_you_mean<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
@@ -22,11 +22,11 @@ pub fn did_you_mean<'c>(
     nearest(word, candidates).map(|name| format!("did you mean `{name}`?"))
 }
 
-/// Names longer than this are compared by their beginning.
+/// The number of characters compared in long names.
 const LONGEST: usize = 255;
 
-/// Counts the insertions, removals, replacements and swaps of neighbours between two words, each
-/// as two; a different letter case costs one. Gives up above `limit`.
+/// Returns the edit distance: insertions, removals, replacements and transpositions cost 2, a
+/// change of case costs 1. The result is not exact above `limit`.
 fn distance(word: &[char], candidate: &str, limit: usize) -> usize {
     let other: Vec<char> = candidate.chars().take(LONGEST).collect();
     if 2 * word.len().abs_diff(other.len()) > limit {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn near_names_are_found_and_far_ones_are_not() {
+    fn only_similar_names_are_suggested() {
         check("scirpt", Some("script"));
         check("scripts", Some("script"));
         check("biuld", Some("build"));

@@ -1,24 +1,23 @@
-use super::findings::{refuse, warn};
-use super::loader::Stop;
+use super::limits::{Stop, refuse, warn};
 use super::node::{Kind, Node};
 use super::syntax::Tag;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use std::sync::Arc;
 
-/// What a tag asks for.
+/// The meaning of a tag.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Tagged {
-    /// There is none.
+    /// There is no tag.
     None,
     Text,
     Reference,
-    /// Nothing that is known here.
+    /// An ignored tag.
     Other,
 }
 
 impl Tagged {
-    pub(super) fn of(tag: Option<&Tag<'_>>, span: Span, findings: &mut Vec<Diagnostic>) -> Self {
+    pub(super) fn of(tag: Option<&Tag<'_>>, span: Span, collected: &mut Vec<Diagnostic>) -> Self {
         let Some(tag) = tag else {
             return Self::None;
         };
@@ -32,7 +31,7 @@ impl Tagged {
                 Self::Other
             }
             (prefix, suffix) if asks_for_class(prefix, suffix) => {
-                refuse(findings, || {
+                refuse(collected, || {
                     let message = format!(
                         "the tag `{prefix}{suffix}` asks for an unspecified class, which GitLab \
                          refuses"
@@ -42,7 +41,7 @@ impl Tagged {
                 Self::Other
             }
             (prefix, suffix) => {
-                warn(findings, || {
+                warn(collected, || {
                     let message = format!("the tag `{prefix}{suffix}` is ignored");
                     Diagnostic::warning("unknown-tag", message).at(span)
                 });
@@ -52,8 +51,7 @@ impl Tagged {
     }
 }
 
-/// Returns whether a tag names a class that GitLab's loader would have to make something of; all it
-/// does not know it passes over.
+/// Returns whether a tag asks for an object of a class; GitLab's loader ignores other unknown tags.
 fn asks_for_class(prefix: &str, suffix: &str) -> bool {
     const CLASSES: [&str; 7] = [
         "object",
@@ -70,7 +68,7 @@ fn asks_for_class(prefix: &str, suffix: &str) -> bool {
         || (prefix, suffix) == ("tag:yaml.org,2002:", "set")
 }
 
-/// Returns what a tagged list refers to.
+/// Returns the reference of a tagged list.
 pub(super) fn reference(items: &[Arc<Node>], span: Span) -> Result<Kind, Stop> {
     let path: Option<Vec<Arc<str>>> = items
         .iter()
@@ -81,11 +79,11 @@ pub(super) fn reference(items: &[Arc<Node>], span: Span) -> Result<Kind, Stop> {
         .collect();
     match path {
         Some(path) if !path.is_empty() => Ok(Kind::Reference(path)),
-        _ => Err(no_reference(span).into()),
+        _ => Err(invalid_reference(span).into()),
     }
 }
 
-pub(super) fn no_reference(span: Span) -> Diagnostic {
+pub(super) fn invalid_reference(span: Span) -> Diagnostic {
     let message = "`!reference` needs a list of keys, for example `!reference [.setup, script]`";
     Diagnostic::error("invalid-reference", message).at(span)
 }

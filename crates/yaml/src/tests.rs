@@ -84,7 +84,7 @@ fn merge_keys_apply_in_document_order() {
 }
 
 #[test]
-fn the_last_of_two_equal_keys_wins_with_a_warning_that_shows_both() {
+fn the_last_of_two_equal_keys_counts_with_a_warning_that_shows_both() {
     let (root, diagnostics) = load_text("job: {script: a}\njob: {script: b}\n");
     assert_eq!(
         root.unwrap().to_json(),
@@ -102,7 +102,7 @@ fn the_last_of_two_equal_keys_wins_with_a_warning_that_shows_both() {
 }
 
 #[test]
-fn places_are_bytes_lines_and_columns_also_behind_wide_characters() {
+fn spans_are_correct_after_wide_characters() {
     let text = "ü: &a {é: x}\nlater: *a\nß: [1, wörd]\n";
     let (root, _) = load_text(text);
     let root = root.unwrap();
@@ -124,7 +124,7 @@ fn unknown_tags_are_ignored_with_a_warning() {
 }
 
 #[test]
-fn the_findings_of_one_text_are_bounded_and_its_errors_are_among_them() {
+fn diagnostics_are_bounded_and_include_the_errors() {
     let text = format!("{{{}b: \"\\0\"}}", "a: 1, ".repeat(50_000));
     let (_, diagnostics) = load_text(&text);
     assert_eq!(diagnostics.warnings().count(), 200);
@@ -149,13 +149,13 @@ fn tags_that_ask_for_a_class_are_refused() {
 }
 
 #[test]
-fn broken_texts_are_refused_with_their_place() {
+fn invalid_texts_are_refused_with_their_location() {
     check_refused("", "empty-file", 1);
     check_refused(" \n\n", "empty-file", 1);
     check_refused("a: 1\nb: \0x", "nul-character", 2);
     check_refused("job:\n\tscript: x\n", "yaml-syntax", 2);
     check_refused("a: 1\n\u{feff}b: 2\n", "yaml-syntax", 2);
-    // Only behind two lines of dashes can directives begin a document.
+    // Directives can begin a document only after two lines of dashes.
     let third = |directives: &str| format!("a: 1\n---\nb: 2\n---\n{directives}---\nc: 3\n");
     assert!(load_text(&third("%YAML 1.1\n%TAG !a! x:\n")).0.is_some());
     check_refused(&third("%YAML 1.1\n%YAML 1.1\n"), "yaml-syntax", 6);
@@ -168,7 +168,7 @@ fn broken_texts_are_refused_with_their_place() {
 }
 
 #[test]
-fn an_alias_bomb_is_refused_and_ten_thousand_sharers_are_not() {
+fn an_alias_bomb_is_refused_but_ten_thousand_aliases_are_not() {
     let mut bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
     for level in 1..7 {
         let alias = format!("*a{},", level - 1).repeat(9);
@@ -203,7 +203,7 @@ fn deep_nesting_is_refused() {
 }
 
 #[test]
-fn what_gitlab_finds_too_large_is_read_with_a_warning() {
+fn files_beyond_the_limits_of_gitlab_cause_a_warning() {
     let text = format!("a: 1\n# {}\n", "x".repeat(2 << 20));
     let (root, diagnostics) = load_text(&text);
     assert!(root.is_some());
@@ -212,7 +212,7 @@ fn what_gitlab_finds_too_large_is_read_with_a_warning() {
 }
 
 #[test]
-fn odd_line_ends_and_marks_are_read() {
+fn byte_order_marks_and_all_line_breaks_are_accepted() {
     check(
         "\u{feff}a: 1\r\nb: 2\r\n",
         &serde_json::json!({"a": 1, "b": 2}),
@@ -234,7 +234,7 @@ fn later_documents_are_ignored_with_a_warning() {
         let codes: Vec<&str> = diagnostics.iter().map(|found| found.code).collect();
         assert_eq!(codes, ["more-documents"], "{text:?}");
     }
-    // They must be right all the same.
+    // They must be valid nevertheless.
     check_refused("a: 1\n---\n\tbroken: [\n", "yaml-syntax", 4);
     check_refused("a: 1\n---\n- b\n", "invalid-file", 3);
     check(
@@ -282,7 +282,7 @@ fn a_first_document_with_spec_is_a_header_and_the_last_is_the_content() {
 }
 
 #[test]
-fn tags_that_mean_nothing_leave_the_text_to_speak_for_itself() {
+fn ignored_tags_do_not_change_the_value() {
     check(
         "{a: !foo \"12\", b: ! yes, c: !!str 1, d: !!int \"3\", e: !!str, f: !<tag:yaml.org,2002:str> 2}",
         &serde_json::json!({"a": 12, "b": true, "c": "1", "d": 3, "e": "", "f": "2"}),
@@ -290,7 +290,7 @@ fn tags_that_mean_nothing_leave_the_text_to_speak_for_itself() {
 }
 
 #[test]
-fn anchors_and_aliases_share_nodes_and_a_name_can_be_given_again() {
+fn aliases_share_nodes_and_anchors_can_be_redefined() {
     // R-GLCI-163
     let (root, _) = load_text("a: &x {k: [1]}\nb: *x\nc: &x 2\nd: *x\ne: {<<: &y {z: 1}, w: 2}\n");
     let root = root.unwrap();
@@ -324,7 +324,7 @@ fn references_keep_their_path() {
     let paths: Vec<Vec<Arc<str>>> = (script.as_sequence().unwrap().iter())
         .map(|item| match &item.kind {
             Kind::Reference(path) => path.clone(),
-            kind => panic!("{kind:?} is no reference"),
+            kind => panic!("{kind:?} is not a reference"),
         })
         .collect();
     assert_eq!(
@@ -338,7 +338,7 @@ fn references_keep_their_path() {
 }
 
 #[test]
-fn spans_cover_what_was_written() {
+fn spans_cover_the_text_of_values() {
     let text = "é:\n  lit: |\n    a\n    b\n\n  fold: >-  # why\n    x\n  flow: [ü, {k: v} ]  # end\n  seq:\n  - 1\n  - 'it''s'\n  plain: two\n    lines\n  none:\n  anchored: &a\n    k: v\n";
     let (root, _) = load_text(text);
     let map = root.unwrap().get("é").unwrap().clone();

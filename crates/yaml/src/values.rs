@@ -2,12 +2,12 @@ use super::{Limits, Node, load};
 use crate::diagnostic::{Checked, Diagnostics};
 use std::sync::Arc;
 
-/// Loads the YAML of a file that is no pipeline but holds values, for example variables; `name` is
-/// what messages call it. A file without any value is null.
+/// Loads a YAML file of values, such as variables; messages call it `name`. A file without any
+/// value is null.
 ///
-/// Values may be secrets, so no finding shows one.
+/// Values may be secrets, so no diagnostic shows one.
 pub fn load_values(name: &str, text: &str) -> Checked<Arc<Node>> {
-    // Comments alone are no mistake in a file that may be empty.
+    // A file of values may be empty or contain only comments.
     let has_value = text.lines().map(str::trim).any(|line| {
         let is_remark = line.is_empty() || line.starts_with('#') || line == "---";
         !is_remark
@@ -15,10 +15,10 @@ pub fn load_values(name: &str, text: &str) -> Checked<Arc<Node>> {
     let text = if has_value { text } else { "~" };
     let (mut diagnostics, file) = Diagnostics::of_private_file(name, text);
     let loaded = load(file, &Limits::default(), &mut diagnostics);
-    diagnostics.reword(|finding| {
-        if let Some((message, help)) = without_value(finding.code) {
-            message.clone_into(&mut finding.message);
-            finding.help = Some(help.to_owned());
+    diagnostics.reword(|diagnostic| {
+        if let Some((message, help)) = without_value(diagnostic.code) {
+            message.clone_into(&mut diagnostic.message);
+            diagnostic.help = Some(help.to_owned());
         }
     });
     Checked {
@@ -27,7 +27,7 @@ pub fn load_values(name: &str, text: &str) -> Checked<Arc<Node>> {
     }
 }
 
-/// Returns what is said, and advised, instead of a message that quotes a value.
+/// Returns a message and help without the value, for codes whose message quotes it.
 fn without_value(code: &str) -> Option<(&'static str, &'static str)> {
     Some(match code {
         "unknown-alias" => (
@@ -42,7 +42,7 @@ fn without_value(code: &str) -> Option<(&'static str, &'static str)> {
             "a tag asks for a class",
             "put a value that begins with `!` in quotes",
         ),
-        "yaml-date" => ("a date is no value", "put it in quotes"),
+        "yaml-date" => ("a date is not a valid value", "put it in quotes"),
         _ => return None,
     })
 }
@@ -53,7 +53,7 @@ mod tests {
     use crate::diagnostic::Severity;
 
     #[test]
-    fn a_file_without_values_is_no_mistake() {
+    fn a_file_without_values_is_valid() {
         for text in ["", "\n# later\n", "---\n"] {
             let (node, _) = load_values("v.yml", text).into_result().expect("no errors");
             assert!(node.is_null(), "{text:?}");
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn no_finding_shows_a_value() {
+    fn no_diagnostic_shows_a_value() {
         for value in [
             "*s3cret",
             "!s3cret",

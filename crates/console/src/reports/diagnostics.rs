@@ -20,7 +20,7 @@ pub fn print_diagnostics(found: &Diagnostics) {
 /// Returns the findings down to a severity as text, in the order of the files and their lines.
 pub fn diagnostics_text(found: &Diagnostics, least: Severity, style: Style) -> String {
     let renderer = if style.has_colours() {
-        Renderer::coloured()
+        Renderer::colored()
     } else {
         Renderer::plain()
     };

@@ -1,7 +1,7 @@
 use super::merge;
 use std::collections::HashMap;
 use std::sync::Arc;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Unread};
 use yaml::source::{FileId, Span};
 use yaml::suggest::did_you_mean;
 use yaml::{Entry, Kind, Limits, Mapping, Node};
@@ -126,7 +126,7 @@ impl Extender<'_> {
         }
         // An unknown base may be in a file that could not be read; the known ones are still
         // applied.
-        if unknown.is_empty() || self.diagnostics.lacks() == Lacks::Files {
+        if unknown.is_empty() || self.diagnostics.unread() == Unread::Files {
             return Some(names);
         }
         self.refuse_names(name, &unknown);
@@ -195,7 +195,7 @@ impl Extender<'_> {
 
     fn report(&mut self, error: Diagnostic) {
         self.diagnostics.push(error);
-        self.diagnostics.lack(Lacks::Parts);
+        self.diagnostics.note_unread(Unread::Parts);
     }
 }
 

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Unread};
 use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 use yaml::{Entry, Kind, Limits, Mapping, Node};
@@ -157,14 +157,14 @@ impl<'r> Resolver<'r> {
     /// Returns whether an entry may lack keys because its bases were not applied.
     fn is_partial(&self, name: &str) -> bool {
         let extends = self.root.get(name).and_then(|entry| entry.get("extends"));
-        extends.is_some() && self.diagnostics.lacks() != Lacks::Nothing
+        extends.is_some() && self.diagnostics.unread() != Unread::Nothing
     }
 
     fn refuse_path(&mut self, path: &[Arc<str>], span: Span, help: Option<String>) {
         let message = format!("!reference {} could not be found", shown(path));
         let error = Diagnostic::error("unknown-reference", message).at(span);
         self.diagnostics.push(error.with_help(help));
-        self.diagnostics.lack(Lacks::Parts);
+        self.diagnostics.note_unread(Unread::Parts);
     }
 
     fn refuse_depth(&mut self, span: Span) {
@@ -178,7 +178,7 @@ impl<'r> Resolver<'r> {
     fn report(&mut self, code: &'static str, message: String, span: Span) {
         self.diagnostics
             .push(Diagnostic::error(code, message).at(span));
-        self.diagnostics.lack(Lacks::Parts);
+        self.diagnostics.note_unread(Unread::Parts);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::JobKind;
 use super::keywords::GLOBAL;
-use yaml::diagnostic::Lacks;
+use yaml::diagnostic::Unread;
 use yaml::{Entry, Node};
 
 /// The class of a top-level key.
@@ -25,10 +25,10 @@ const POSSIBLE_JOBS: [&str; 2] = ["default", "workflow"];
 ///
 /// An entry with nothing to run still counts as a job when its commands may be in a part that could
 /// not be read.
-pub(super) fn classify(name: &str, entry: &Entry, lacks: Lacks) -> TopLevel {
+pub(super) fn classify(name: &str, entry: &Entry, unread: Unread) -> TopLevel {
     let kind = match job_kind(&entry.value) {
         Some(JobKind::Trigger) if entry.value.get("trigger").is_none() => {
-            let is_known = lacks == Lacks::Nothing;
+            let is_known = unread == Unread::Nothing;
             Some(if is_known {
                 JobKind::Trigger
             } else {
@@ -48,7 +48,7 @@ pub(super) fn classify(name: &str, entry: &Entry, lacks: Lacks) -> TopLevel {
     }
     match kind {
         Some(kind) => TopLevel::Job(kind),
-        None if lacks != Lacks::Nothing && entry.value.as_mapping().is_some() => {
+        None if unread != Unread::Nothing && entry.value.as_mapping().is_some() => {
             TopLevel::Job(JobKind::Script)
         }
         None => TopLevel::Unclear,

@@ -97,9 +97,9 @@ fn read_jobs(reader: &mut Reader<'_>, root: &Node, entries: &Mapping) -> Vec<Job
     let path = Path::top("jobs");
     let mut jobs = Vec::new();
     let mut seen = false;
-    let lacks = reader.diagnostics.lacks();
+    let unread = reader.diagnostics.unread();
     for (name, entry) in entries {
-        match classify(name, entry, lacks) {
+        match classify(name, entry, unread) {
             TopLevel::Keyword => check_reserved(reader, name, entry),
             TopLevel::Hidden => check_hidden(reader, name, entry),
             TopLevel::Job(kind) => {

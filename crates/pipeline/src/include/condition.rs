@@ -8,7 +8,7 @@ use crate::rules::{FileConditions, RuleContext, first_match};
 use executor_core::job::When;
 use executor_core::variable::JobVariables;
 use yaml::Node;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Unread};
 
 /// Evaluates the `rules` of includes.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl<'o> Conditions<'o> {
         };
         let rules = read_rules(&mut Reader::new(diagnostics), field, RulePlace::Include);
         if diagnostics.errors().count() > errors {
-            diagnostics.lack(Lacks::Files);
+            diagnostics.note_unread(Unread::Files);
             return false;
         }
         let rules = rules.entries();
@@ -75,7 +75,7 @@ impl<'o> Conditions<'o> {
                 let span = error.span.unwrap_or(field.node.span);
                 let refused = Diagnostic::error("include-undecided", error.message.clone());
                 diagnostics.push(refused.at(span).with_help(error.help.map(str::to_owned)));
-                diagnostics.lack(Lacks::Files);
+                diagnostics.note_unread(Unread::Files);
                 false
             }
         }

@@ -6,7 +6,7 @@ use crate::repository::Paths;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Unread};
 use yaml::source::FileId;
 use yaml::{LoadedFile, load};
 
@@ -86,7 +86,7 @@ impl<'o> FileCache<'o> {
                 }
             };
             match cached {
-                None => diagnostics.lack(Lacks::Files),
+                None => diagnostics.note_unread(Unread::Files),
                 Some(file) => {
                     let key = key(request.target, request.from);
                     self.files.insert(key, Some(Arc::new(file)));

@@ -19,7 +19,7 @@ use executor_core::variable::JobVariables;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Lacks};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Unread};
 use yaml::source::{FileId, Span};
 use yaml::{LoadedFile, Node};
 
@@ -142,7 +142,7 @@ impl<'o> IncludeLoader<'o> {
                 let error = Diagnostic::error("too-many-includes", message).at(first.target.span);
                 let help = "a file that is included twice counts twice; check for a file that includes itself";
                 diagnostics.push(error.with_help(help.to_owned()));
-                diagnostics.lack(Lacks::Files);
+                diagnostics.note_unread(Unread::Files);
                 return;
             }
             files_left -= wanted.len();
@@ -188,7 +188,7 @@ impl<'o> IncludeLoader<'o> {
         };
         let entries = reader.entries(include);
         if diagnostics.errors().count() > errors {
-            diagnostics.lack(Lacks::Files);
+            diagnostics.note_unread(Unread::Files);
         }
         entries
     }
@@ -235,7 +235,7 @@ impl<'o> IncludeLoader<'o> {
         diagnostics: &mut Diagnostics,
     ) -> Vec<Target> {
         if entry.check_names(diagnostics).is_none() {
-            diagnostics.lack(Lacks::Files);
+            diagnostics.note_unread(Unread::Files);
             return Vec::new();
         }
         match locate::locate(entry, includer, self.options.dialect) {
@@ -257,7 +257,7 @@ impl<'o> IncludeLoader<'o> {
             Located::Matching(..) => {}
             Located::Refused(refusal) => {
                 diagnostics.push(refusal::of_entry(refusal, entry.span));
-                diagnostics.lack(Lacks::Files);
+                diagnostics.note_unread(Unread::Files);
             }
             Located::Ignored => diagnostics.push(refusal::of_ignored(entry.span)),
         }
@@ -270,7 +270,7 @@ impl<'o> IncludeLoader<'o> {
         if self.wildcards == MOST_WILDCARDS + 1 {
             let message = format!("include: there are more than {MOST_WILDCARDS} wildcards");
             diagnostics.push(Diagnostic::error("too-many-includes", message).at(span));
-            diagnostics.lack(Lacks::Files);
+            diagnostics.note_unread(Unread::Files);
         }
         self.wildcards <= MOST_WILDCARDS
     }
@@ -295,7 +295,7 @@ impl<'o> IncludeLoader<'o> {
             let by = wanted.by;
             match self.add_cached(&file, wanted, diagnostics) {
                 Some(added) => self.inclusions[by].included.push(added),
-                None => diagnostics.lack(Lacks::Files),
+                None => diagnostics.note_unread(Unread::Files),
             }
         }
         start..self.inclusions.len()
@@ -390,5 +390,5 @@ impl<'o> IncludeLoader<'o> {
 fn refuse_paths(entry: &Entry, error: &IncludeError, diagnostics: &mut Diagnostics) {
     let message = format!("include: the files of the project cannot be listed: {error}");
     diagnostics.push(Diagnostic::error("include-unreadable", message).at(entry.span));
-    diagnostics.lack(Lacks::Files);
+    diagnostics.note_unread(Unread::Files);
 }

@@ -248,12 +248,12 @@ fn variable_names_no_process_could_get() {
 #[test]
 fn texts_no_process_could_get() {
     insta::assert_snapshot!(errors("variables: {A: \"x\\0\"}\njob:\n  script: [\"echo a\\0b\"]\n"), @r#"
-    error[nul-character]: the text contains a NUL character, which no process can be given
+    error[nul-character]: the text contains a NUL character, which cannot be passed to a process
      --> .gitlab-ci.yml:1:16
       |
     1 | variables: {A: "x\0"}
       |                ^^^^^
-    error[nul-character]: the text contains a NUL character, which no process can be given
+    error[nul-character]: the text contains a NUL character, which cannot be passed to a process
      --> .gitlab-ci.yml:3:12
       |
     3 |   script: ["echo a\0b"]

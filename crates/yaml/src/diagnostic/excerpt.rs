@@ -1,40 +1,40 @@
 use super::Severity;
-use super::render::{Part, Renderer, columns, printable, window};
+use super::style::{Part, Renderer, columns, printable, window};
 use crate::source::{FileId, SourceFile, Span};
 use std::fmt::Write as _;
 
-/// A place that is shown, with what it has to do with the finding.
+/// A marked location, with a label.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark<'d> {
     pub(super) span: Span,
     part: Part,
-    sign: char,
-    words: &'d str,
+    underline: char,
+    label: &'d str,
 }
 
 impl<'d> Mark<'d> {
-    /// Returns the mark of the place that a finding is about.
+    /// Returns the mark of a diagnostic's own location.
     pub(super) fn primary(span: Span, severity: Severity) -> Self {
         Self {
             span,
             part: Part::Severity(severity),
-            sign: '^',
-            words: "",
+            underline: '^',
+            label: "",
         }
     }
 
-    /// Returns the mark of another place.
-    pub(super) fn related(span: Span, words: &'d str) -> Self {
+    /// Returns the mark of a related location.
+    pub(super) fn related(span: Span, label: &'d str) -> Self {
         Self {
             span,
             part: Part::Frame,
-            sign: '-',
-            words,
+            underline: '-',
+            label,
         }
     }
 }
 
-/// The marks in one file, by line; `head` is the place that the group is introduced with.
+/// The marks in one file, by line; `head` is the location in the group's header.
 #[derive(Debug)]
 pub(super) struct Group<'d> {
     pub(super) file: FileId,
@@ -42,7 +42,7 @@ pub(super) struct Group<'d> {
     marks: Vec<Mark<'d>>,
 }
 
-/// Returns the marks by file, in the order in which files come first.
+/// Groups the marks by file, in the order of each file's first mark.
 pub(super) fn groups(marks: Vec<Mark<'_>>) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for mark in marks {
@@ -57,8 +57,8 @@ pub(super) fn groups(marks: Vec<Mark<'_>>) -> Vec<Group<'_>> {
         }
     }
     for group in &mut groups {
-        let place = |mark: &Mark<'_>| (mark.span.line, mark.span.column);
-        group.marks.sort_by_key(place);
+        let position = |mark: &Mark<'_>| (mark.span.line, mark.span.column);
+        group.marks.sort_by_key(position);
     }
     groups
 }
@@ -68,12 +68,12 @@ pub(super) fn groups(marks: Vec<Mark<'_>>) -> Vec<Group<'_>> {
 pub(super) struct Excerpt<'s> {
     pub(super) renderer: Renderer,
     pub(super) file: &'s SourceFile,
-    /// How many columns the numbers of lines take.
+    /// The width of line numbers, in columns.
     pub(super) margin: usize,
 }
 
 impl Excerpt<'_> {
-    /// Adds the place, and the lines with their marks.
+    /// Adds the header, and the lines with their marks.
     pub(super) fn push(&self, out: &mut String, group: &Group<'_>, is_first: bool) {
         let margin = self.margin;
         if !is_first {
@@ -100,8 +100,8 @@ impl Excerpt<'_> {
         }
     }
 
-    /// Adds the line of a mark, unless the place in it is there already, and the mark below it;
-    /// returns what is shown now.
+    /// Adds the line of a mark, unless that part of it is already shown, and the mark below it;
+    /// returns the part that is now shown.
     fn push_mark(&self, out: &mut String, mark: &Mark<'_>, shown: Option<Shown>) -> Shown {
         let span = mark.span;
         let (line_start, line) = self.file.line_around(span.start as usize);
@@ -110,7 +110,7 @@ impl Excerpt<'_> {
             line.floor_char_boundary(at)
         };
         let (from, to) = (inside(span.start), inside(span.end));
-        let shown = shown.filter(|shown| shown.line == span.line && shown.holds(from));
+        let shown = shown.filter(|shown| shown.line == span.line && shown.contains(from));
         let with_line = shown.is_none();
         let shown = shown.unwrap_or_else(|| Shown::around(line, from, span.line));
         let Shown { start, end, .. } = shown;
@@ -126,18 +126,18 @@ impl Excerpt<'_> {
         let width = |text: &str| -> usize { text.chars().map(columns).sum() };
         let indent = " ".repeat(lead.len() + width(&line[start..from]));
         let covered = line[from..to.clamp(from, end.max(from))].trim_end();
-        let signs = String::from(mark.sign).repeat(width(covered).max(1));
-        let gap = if mark.words.is_empty() { "" } else { " " };
+        let signs = String::from(mark.underline).repeat(width(covered).max(1));
+        let gap = if mark.label.is_empty() { "" } else { " " };
         let signs = self
             .renderer
-            .paint(mark.part, &format!("{signs}{gap}{}", printable(mark.words)));
+            .paint(mark.part, &format!("{signs}{gap}{}", printable(mark.label)));
         let rest = format!(" {indent}{signs}");
         let _ = writeln!(out, "{}", self.renderer.bar(self.margin, &rest));
         shown
     }
 }
 
-/// The part of a line that was shown last.
+/// The part of a line shown last.
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     line: u32,
@@ -146,12 +146,12 @@ struct Shown {
 }
 
 impl Shown {
-    fn around(text: &str, place: usize, line: u32) -> Self {
-        let (start, end) = window(text, place);
+    fn around(text: &str, offset: usize, line: u32) -> Self {
+        let (start, end) = window(text, offset);
         Self { line, start, end }
     }
 
-    fn holds(self, place: usize) -> bool {
-        (self.start..self.end.max(self.start + 1)).contains(&place)
+    fn contains(self, offset: usize) -> bool {
+        (self.start..self.end.max(self.start + 1)).contains(&offset)
     }
 }

@@ -1,38 +1,38 @@
 use super::repeat::Repeats;
-use super::{Diagnostic, DiagnosticRecord, Lacks, Renderer, Severity};
+use super::{Diagnostic, DiagnosticRecord, Renderer, Severity, Unread};
 use crate::source::{FileId, SourceMap};
 use std::fmt;
 
-/// All findings about one pipeline, with the texts they point into.
+/// All diagnostics of one pipeline, with the texts they point into.
 ///
-/// `Display` shows errors and warnings for people, each with its lines and carets under the places.
+/// `Display` shows errors and warnings with the marked lines.
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
     sources: SourceMap,
-    lacks: Lacks,
+    unread: Unread,
     repeats: Repeats,
 }
 
-/// How many of the includes that brought a file in are shown with a finding in it.
+/// How many includes of the chain to a file are shown with a diagnostic in it.
 const SHOWN_INCLUDES: usize = 3;
 
 impl Diagnostics {
-    /// Returns no findings yet, for a text of their own that may hold secrets, so that none of its
-    /// lines is shown; `name` is what messages call it.
+    /// Returns an empty list for a text that may contain secrets, so that its lines are never
+    /// shown; messages call the text `name`.
     pub fn of_private_file(name: &str, text: &str) -> (Self, FileId) {
         let mut diagnostics = Self::default();
         let file = diagnostics.sources.add_private(name, text);
         (diagnostics, file)
     }
 
-    /// Adds a finding.
+    /// Adds a diagnostic.
     ///
-    /// One in an included file gets the place of the include too. One that something is missing is
-    /// dropped when that may be in what could not be read. One that another job has already, from
-    /// the same place, is only counted there.
+    /// In an included file, it also gets the location of the include. A diagnostic about something
+    /// missing is dropped if an unread part may have it. If another job has the same diagnostic at
+    /// the same location, it is only counted.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
-        if self.lacks.explains(diagnostic.code) {
+        if self.unread.explains(diagnostic.code) {
             return;
         }
         if let Some(earlier) = self.repeats.find_or_note(&diagnostic, self.list.len()) {
@@ -47,82 +47,82 @@ impl Diagnostics {
         self.list.push(diagnostic);
     }
 
-    /// Says whose findings come next, so that what jobs take from one place is told once for all of
-    /// them; nothing stands for the file itself.
+    /// Sets the job of the following diagnostics, so that those that jobs inherit from one location
+    /// are reported once; `None` means the file itself.
     pub fn enter_job(&mut self, name: Option<&str>) {
         self.repeats.enter_job(name);
     }
 
-    /// Notes that a part could not be read, so that nobody is told twice what is missing.
-    pub fn lack(&mut self, lacks: Lacks) {
-        self.lacks = self.lacks.max(lacks);
+    /// Records that a part could not be read, so that consequences are not reported.
+    pub fn note_unread(&mut self, unread: Unread) {
+        self.unread = self.unread.max(unread);
     }
 
-    /// Returns what could not be read.
-    pub fn lacks(&self) -> Lacks {
-        self.lacks
+    /// Returns the part that could not be read.
+    pub fn unread(&self) -> Unread {
+        self.unread
     }
 
-    /// Returns whether the pipeline cannot run.
+    /// Returns whether there is an error.
     pub fn has_errors(&self) -> bool {
         self.errors().next().is_some()
     }
 
-    /// Returns whether there is no finding at all.
+    /// Returns whether there are no diagnostics.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Returns the findings in the order they were made.
+    /// Returns the diagnostics in the order they were added.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// Words each finding differently.
+    /// Changes the wording of each diagnostic.
     pub fn reword(&mut self, reword: impl FnMut(&mut Diagnostic)) {
         self.list.iter_mut().for_each(reword);
     }
 
-    /// Returns the errors alone.
+    /// Returns the errors.
     pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.of(Severity::Error)
     }
 
-    /// Returns the warnings alone.
+    /// Returns the warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
         self.of(Severity::Warning)
     }
 
-    /// Returns the notes alone.
+    /// Returns the notes.
     pub fn notes(&self) -> impl Iterator<Item = &Diagnostic> {
         self.of(Severity::Note)
     }
 
-    /// Returns the findings of one severity in the shape machines read.
+    /// Returns the diagnostics of one severity as records for programs.
     pub fn records(&self, severity: Severity) -> Vec<DiagnosticRecord> {
         self.of(severity)
             .map(|diagnostic| DiagnosticRecord::new(diagnostic, &self.sources))
             .collect()
     }
 
-    /// Returns one finding as text for people, with its lines and carets under the places.
+    /// Returns one diagnostic as text with the marked lines.
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
         Renderer::plain().render(diagnostic, &self.sources)
     }
 
-    /// Returns the texts the findings point into.
+    /// Returns the texts that the diagnostics point into.
     pub fn sources(&self) -> &SourceMap {
         &self.sources
     }
 
-    /// Returns the texts, to add to them.
+    /// Returns the texts, for additions.
     pub fn sources_mut(&mut self) -> &mut SourceMap {
         &mut self.sources
     }
 
     fn of(&self, severity: Severity) -> impl Iterator<Item = &Diagnostic> {
-        let fits = move |diagnostic: &&Diagnostic| diagnostic.severity == severity;
-        self.list.iter().filter(fits)
+        let has_severity = move |diagnostic: &&Diagnostic| diagnostic.severity == severity;
+        self.list.iter().filter(has_severity)
     }
 }
 
@@ -148,17 +148,17 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// A value that was read from a pipeline file, with everything found on the way.
+/// A value read from a pipeline file, with its diagnostics.
 #[derive(Debug, Clone)]
 pub struct Checked<T> {
-    /// The value; absent when the errors left nothing to go on with.
+    /// The value; absent when the errors leave nothing usable.
     pub value: Option<T>,
-    /// What was found.
+    /// The diagnostics.
     pub diagnostics: Diagnostics,
 }
 
 impl<T> Checked<T> {
-    /// Goes on with the value, if there is one, and the findings so far.
+    /// Maps the value, if there is one, with access to the diagnostics.
     pub fn and_then<U>(
         mut self,
         next: impl FnOnce(T, &mut Diagnostics) -> Option<U>,
@@ -174,7 +174,7 @@ impl<T> Checked<T> {
     ///
     /// # Errors
     ///
-    /// Returns the findings alone when one of them is an error.
+    /// Returns the diagnostics when one of them is an error.
     pub fn into_result(self) -> Result<(T, Diagnostics), Box<Diagnostics>> {
         match self.value {
             Some(value) if !self.diagnostics.has_errors() => Ok((value, self.diagnostics)),

@@ -1,38 +1,39 @@
-//! What is wrong or doubtful in a pipeline file, and where.
+//! Errors, warnings and notes about a pipeline file, with their locations.
 //!
-//! A [`Diagnostic`] is a code, a sentence, a place and advice. [`Renderer`] shows it to people, as
-//! the compiler of Rust shows its own; [`DiagnosticRecord`] is the same for programs.
+//! A [`Diagnostic`] has a code, a sentence, a location and help. [`Renderer`] shows it in the style
+//! of the Rust compiler; [`DiagnosticRecord`] is its form for programs.
 
 mod excerpt;
-mod lacks;
 mod list;
 mod record;
 mod render;
 mod repeat;
+mod style;
+mod unread;
 
-pub use lacks::Lacks;
 pub use list::{Checked, Diagnostics};
 pub use record::{DiagnosticRecord, RelatedRecord};
-pub use render::Renderer;
+pub use style::Renderer;
+pub use unread::Unread;
 
 use crate::source::Span;
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// How much a [`Diagnostic`] matters.
+/// The severity of a [`Diagnostic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The pipeline cannot run.
     Error,
-    /// The pipeline runs, though perhaps not as its author expects.
+    /// The pipeline runs, but perhaps not as its author expects.
     Warning,
-    /// The pipeline runs, and there is something to know about it; shown when asked for.
+    /// The pipeline runs; shown only on request.
     Note,
 }
 
 impl Severity {
-    /// Returns the word for it.
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -42,22 +43,22 @@ impl Severity {
     }
 }
 
-/// One finding, with the place it is about.
+/// An error, warning or note with its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// A stable name for this kind of finding, for example `unknown-keyword`.
+    /// A stable name of this kind of diagnostic, for example `unknown-keyword`.
     pub code: &'static str,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// What is the matter, in one sentence without a final dot.
+    /// The message, in one sentence without a final dot.
     pub message: String,
-    /// The place; absent when the finding is about the file as a whole.
+    /// The location; absent when it is about the file as a whole.
     pub span: Option<Span>,
-    /// Other places that belong to it, each with a few words.
+    /// Related locations, each with a label.
     pub related: Vec<(Span, String)>,
-    /// What the author can do.
+    /// A suggestion for the author.
     pub help: Option<String>,
-    /// How many more jobs have it, from the same place.
+    /// The number of further jobs that have it at the same location.
     pub more_jobs: usize,
 }
 
@@ -91,7 +92,7 @@ impl Diagnostic {
         }
     }
 
-    /// Returns the message with the number of jobs that have the same, if others do.
+    /// Returns the message with the number of further jobs that have it.
     pub fn sentence(&self) -> Cow<'_, str> {
         let message = &self.message;
         match self.more_jobs {
@@ -101,19 +102,19 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the place.
+    /// Sets the location.
     pub fn at(mut self, span: Span) -> Self {
         self.span = Some(span);
         self
     }
 
-    /// Adds another place that belongs to the finding.
+    /// Adds a related location with a label.
     pub fn with_related(mut self, span: Span, words: impl Into<String>) -> Self {
         self.related.push((span, words.into()));
         self
     }
 
-    /// Sets what the author can do.
+    /// Sets the help.
     pub fn with_help(mut self, help: impl Into<Option<String>>) -> Self {
         self.help = help.into();
         self

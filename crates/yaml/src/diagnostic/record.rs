@@ -2,16 +2,16 @@ use super::{Diagnostic, Severity};
 use crate::source::{SourceMap, Span};
 use serde::Serialize;
 
-/// A finding in the shape `lint --json` prints.
+/// A diagnostic as printed by `lint --json`.
 ///
-/// Lines and columns count from 1, columns in characters; the end is behind the last character.
+/// Lines and columns count from 1, columns in characters; the end is exclusive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DiagnosticRecord {
-    /// The stable name of this kind of finding.
+    /// The stable name of this kind of diagnostic.
     pub code: &'static str,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// What is the matter.
+    /// The message.
     pub message: String,
     /// The file it is in.
     pub file: Option<String>,
@@ -23,16 +23,16 @@ pub struct DiagnosticRecord {
     pub end_line: Option<u32>,
     /// The column of the end.
     pub end_column: Option<u32>,
-    /// Other places that belong to it.
+    /// Related locations.
     pub related: Vec<RelatedRecord>,
-    /// What the author can do.
+    /// A suggestion for the author.
     pub help: Option<String>,
 }
 
-/// Another place that belongs to a finding.
+/// A related location of a diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RelatedRecord {
-    /// What it has to do with it.
+    /// The label.
     pub message: String,
     /// The file.
     pub file: String,
@@ -47,7 +47,7 @@ pub struct RelatedRecord {
 }
 
 impl DiagnosticRecord {
-    /// Returns the finding with the names of the files it points into.
+    /// Returns the record of a diagnostic, with the names of its files.
     pub fn new(diagnostic: &Diagnostic, sources: &SourceMap) -> Self {
         let span = diagnostic.span;
         let end = span.map(|span| sources.end_of(span));

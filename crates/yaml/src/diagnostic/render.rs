@@ -1,57 +1,11 @@
+use super::Diagnostic;
 use super::excerpt::{Excerpt, Mark, groups};
-use super::{Diagnostic, Severity};
+use super::style::{Part, Renderer, printable};
 use crate::source::SourceMap;
 use std::fmt::Write as _;
-use unicode_width::UnicodeWidthChar;
-
-/// How many columns of a line are shown at most; longer ones are cut around the place.
-const WIDEST: usize = 100;
-
-/// How many columns a tab takes; where it stands makes no difference.
-const TAB: &str = "    ";
-
-/// Turns findings into text for people.
-///
-/// ```text
-/// error[unknown-stage]: job `test`: there is no stage `tset`
-///  --> .gitlab-ci.yml:2:10
-///   |
-/// 2 |   stage: tset
-///   |          ^^^^
-///   |
-///   = help: did you mean `test`?
-/// ```
-///
-/// Nothing of a file can steer the terminal: control characters and those that turn the order of
-/// a line around are replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Renderer {
-    colours: bool,
-}
-
-/// What a piece of the text is, which decides its colour.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
-    /// The title, and what marks the place.
-    Severity(Severity),
-    /// Numbers, bars and arrows, and the marks of other places.
-    Frame,
-    /// The words that matter most.
-    Strong,
-}
 
 impl Renderer {
-    /// Returns one without colours.
-    pub fn plain() -> Self {
-        Self { colours: false }
-    }
-
-    /// Returns one with colours.
-    pub fn coloured() -> Self {
-        Self { colours: true }
-    }
-
-    /// Returns a finding as text that ends with a newline.
+    /// Returns a diagnostic as text that ends with a newline.
     pub fn render(self, diagnostic: &Diagnostic, sources: &SourceMap) -> String {
         let severity = diagnostic.severity;
         let title = format!("{}[{}]", severity.as_str(), diagnostic.code);
@@ -85,7 +39,7 @@ impl Renderer {
         out
     }
 
-    /// Adds the advice; further lines stand below its first.
+    /// Adds the help; further lines are aligned with its first.
     fn push_help(self, out: &mut String, help: &str, margin: usize) {
         let sign = format!("{:margin$} = ", "");
         let sign = self.paint(Part::Frame, &sign);
@@ -97,73 +51,6 @@ impl Renderer {
             let _ = writeln!(out, "{:margin$}         {}", "", printable(line));
         }
     }
-
-    /// Returns the bar at the left of a line without a number.
-    pub(super) fn bar(self, margin: usize, rest: &str) -> String {
-        self.paint(Part::Frame, &format!("{:margin$} |", "")) + rest
-    }
-
-    pub(super) fn paint(self, part: Part, text: &str) -> String {
-        if !self.colours {
-            return text.to_owned();
-        }
-        let code = match part {
-            Part::Severity(Severity::Error) => "31;1",
-            Part::Severity(Severity::Warning) => "33;1",
-            Part::Severity(Severity::Note) => "32;1",
-            Part::Frame => "34;1",
-            Part::Strong => "1",
-        };
-        format!("\x1b[{code}m{text}\x1b[0m")
-    }
-}
-
-/// Replaces what could steer the terminal.
-pub(super) fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\t' => shown.push_str(TAB),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => shown.push('\u{fffd}'),
-            character if character.is_control() => shown.push('\u{fffd}'),
-            character => shown.push(character),
-        }
-    }
-    shown
-}
-
-/// Returns how many columns a character takes once it is [`printable`].
-pub(super) fn columns(character: char) -> usize {
-    match character {
-        '\t' => TAB.len(),
-        character => character.width().unwrap_or(1),
-    }
-}
-
-/// Returns the part of a line that is shown, given where in it the place is: all of it, or what fits
-/// around the place.
-pub(super) fn window(line: &str, place: usize) -> (usize, usize) {
-    let fits = |text: &str, room: usize| -> Option<usize> {
-        let mut taken = 0;
-        let over = text.char_indices().find(|(_, character)| {
-            taken += columns(*character);
-            taken > room
-        });
-        over.map(|(at, _)| at)
-    };
-    // The window starts a third before the place, so that what leads to it is seen too.
-    let mut start = 0;
-    if fits(&line[..place], WIDEST * 2 / 3).is_some() {
-        let mut taken = 0;
-        let before = line[..place].char_indices().rev();
-        let kept = before.take_while(|(_, character)| {
-            taken += columns(*character);
-            taken <= WIDEST / 3
-        });
-        start = kept.last().map_or(place, |(at, _)| at);
-    }
-    let end = fits(&line[start..], WIDEST).map_or(line.len(), |length| start + length);
-    (start, end)
 }
 
 #[cfg(test)]
@@ -188,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut_around_the_place() {
+    fn a_long_line_is_cut_around_the_location() {
         let text = format!("{}HERE{}", "a".repeat(5_000), "b".repeat(5_000));
         let shown = render(&text, "HERE");
         let lines: Vec<&str> = shown.lines().collect();
@@ -200,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn places_far_apart_in_a_long_line_are_each_below_their_own_part_of_it() {
+    fn distant_locations_in_a_long_line_are_shown_in_separate_parts() {
         let mut sources = SourceMap::default();
         let text = format!("HERE{}THERE", " a".repeat(200));
         let file = sources.add("f.yml", &text);
@@ -221,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn tabs_and_wide_characters_leave_the_carets_below_the_place() {
+    fn carets_are_aligned_below_tabs_and_wide_characters() {
         insta::assert_snapshot!(render("\ta: 日本語 # é\tHERE 日本", "HERE 日"), @r"
         error[code]: message
          --> f.yml:1:13
@@ -232,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn other_places_stand_in_the_order_of_the_file_and_other_files_by_themselves() {
+    fn related_locations_are_in_file_order_and_grouped_by_file() {
         let mut sources = SourceMap::default();
         let own = sources.add("own.yml", "a: 1\nb:\n  c: 2\nd: 3\n\n\n\n\n\n\nlast: 4\n");
         let other = sources.add("ci/other.yml", "x: &x\n  y: z\n");
@@ -265,7 +152,7 @@ mod tests {
            = help: do this
                    or that
         ");
-        let coloured = Renderer::coloured().render(&diagnostic, &sources);
-        assert!(coloured.starts_with("\u{1b}[33;1mwarning[code]\u{1b}[0m"));
+        let colored = Renderer::colored().render(&diagnostic, &sources);
+        assert!(colored.starts_with("\u{1b}[33;1mwarning[code]\u{1b}[0m"));
     }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 const CONTEXT: &str = "while scanning a block scalar";
 
-/// What becomes of the line breaks at the end.
+/// The treatment of line breaks at the end.
 #[derive(Clone, Copy, PartialEq)]
 enum Chomping {
     Strip,
@@ -15,7 +15,7 @@ enum Chomping {
 }
 
 impl<'t> Scanner<'t> {
-    /// Reads a text behind `|` or `>`.
+    /// Reads a block scalar after `|` or `>`.
     pub(super) fn scan_block_scalar(&mut self) -> Result<Token<'t>, SyntaxError> {
         let start = self.cursor.mark();
         let is_folded = self.cursor.peek(0) == b'>';
@@ -65,7 +65,7 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    /// Reads what stands behind the sign on its line.
+    /// Reads the rest of the header line.
     fn scan_header(&mut self, start: Mark) -> Result<(Chomping, Option<i64>, usize), SyntaxError> {
         let mut chomping = Chomping::Clip;
         let mut increment = None;
@@ -108,7 +108,8 @@ impl<'t> Scanner<'t> {
         Ok((chomping, increment, end))
     }
 
-    /// Passes indentation and empty lines; finds the indentation out when nobody said it.
+    /// Skips indentation and empty lines; detects the indentation if the header does not specify
+    /// it.
     fn scan_breaks(
         &mut self,
         indent: &mut i64,

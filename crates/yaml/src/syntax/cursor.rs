@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// The byte.
@@ -11,19 +11,19 @@ pub(crate) struct Mark {
     pub(crate) column: u32,
 }
 
-/// Reads the bytes of a part of a text; behind its end it sees zeros, which no text has.
+/// Reads the bytes of a part of a text; after its end it returns zeros, which texts do not contain.
 #[derive(Debug)]
 pub(super) struct Cursor<'t> {
     text: &'t str,
     bytes: &'t [u8],
     offset: usize,
     line: u32,
-    /// A place on this line and its column; the next column is counted from here.
+    /// An offset on this line and its column, from which the next column is counted.
     counted: (usize, u32),
 }
 
 impl<'t> Cursor<'t> {
-    /// Starts at the beginning of a part, as if that were a line's beginning.
+    /// Starts at the beginning of a part, as if it were the start of a line.
     pub(super) fn new(text: &'t str, part: Range<usize>, line: u32) -> Self {
         let text = &text[..part.end];
         Self {
@@ -43,7 +43,7 @@ impl<'t> Cursor<'t> {
         self.line
     }
 
-    /// Returns the column in characters; each byte is looked at once for it.
+    /// Returns the column in characters, counting each byte once.
     pub(super) fn column(&mut self) -> u32 {
         let (from, column) = self.counted;
         if from != self.offset {
@@ -79,13 +79,13 @@ impl<'t> Cursor<'t> {
         self.offset >= self.bytes.len()
     }
 
-    /// Passes bytes that hold no line break and end at a character's end.
+    /// Skips bytes that contain no line break and end at a character boundary.
     #[inline]
     pub(super) fn advance(&mut self, count: usize) {
         self.offset += count;
     }
 
-    /// Passes one character, which is no line break.
+    /// Skips one character that is not a line break.
     pub(super) fn advance_character(&mut self) {
         self.offset += 1;
         while self.peek(0) & 0xc0 == 0x80 {
@@ -93,7 +93,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Returns the bytes of the line break `ahead` of here; 0 when there is none.
+    /// Returns the length of the line break `ahead` of here; 0 when there is none.
     #[inline]
     pub(super) fn break_length(&self, ahead: usize) -> usize {
         match self.peek(ahead) {
@@ -123,10 +123,10 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Passes the line break here, if there is one, and returns what it stands for in a text.
+    /// Skips the line break here, if there is one, and returns its normalized form.
     pub(super) fn take_break(&mut self) -> Option<&'static str> {
         let length = self.break_length(0);
-        let stands_for = match (self.peek(0), length) {
+        let normalized = match (self.peek(0), length) {
             (_, 0) => return None,
             (0xe2, _) if self.peek(2) == 0xa8 => "\u{2028}",
             (0xe2, _) => "\u{2029}",
@@ -135,10 +135,10 @@ impl<'t> Cursor<'t> {
         self.offset += length;
         self.line += 1;
         self.counted = (self.offset, 0);
-        Some(stands_for)
+        Some(normalized)
     }
 
-    /// Passes everything up to the end of the line.
+    /// Skips the rest of the line.
     pub(super) fn advance_to_break(&mut self) {
         loop {
             let rest = &self.bytes[self.offset..];

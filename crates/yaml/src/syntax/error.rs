@@ -1,13 +1,13 @@
 use super::cursor::Mark;
 
-/// Why a text is no YAML.
+/// Why a text is not valid YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
-    /// What is the matter.
+    /// The problem, in libyaml's words.
     pub(crate) problem: &'static str,
-    /// Where.
+    /// Its position.
     pub(crate) mark: Mark,
-    /// What was being read, and where it started.
+    /// The construct being read, and its start.
     pub(crate) context: Option<(&'static str, Mark)>,
 }
 
@@ -20,7 +20,7 @@ impl SyntaxError {
         }
     }
 
-    /// Says what was being read.
+    /// Sets the construct being read.
     pub(super) fn during(mut self, what: &'static str, start: Mark) -> Self {
         self.context = Some((what, start));
         self

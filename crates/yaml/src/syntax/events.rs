@@ -1,13 +1,47 @@
 use super::cursor::Mark;
 use super::error::SyntaxError;
-use super::event::{Event, EventKind, Tag};
 use super::scanner::Scanner;
 use super::token::{Token, TokenKind};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What is expected next inside an open list or mapping.
+/// A parsing event.
+#[derive(Debug, Clone)]
+pub(crate) struct Event<'t> {
+    pub(crate) kind: EventKind<'t>,
+    /// The name after `&`.
+    pub(crate) anchor: Option<&'t str>,
+    pub(crate) tag: Option<Tag<'t>>,
+    pub(crate) start: Mark,
+    /// The offset after it; for a list or mapping, after its opening token.
+    pub(crate) end: usize,
+}
+
+/// The kinds of events.
+#[derive(Debug, Clone)]
+pub(crate) enum EventKind<'t> {
+    Alias(&'t str),
+    Scalar {
+        text: Cow<'t, str>,
+        is_plain: bool,
+    },
+    SequenceStart,
+    MappingStart,
+    /// The end of the innermost list or mapping.
+    End,
+    /// The end of the document.
+    DocumentEnd,
+}
+
+/// A tag with its handle resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tag<'t> {
+    pub(crate) prefix: Cow<'t, str>,
+    pub(crate) suffix: Cow<'t, str>,
+}
+
+/// The state of the parser: what is expected next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum State {
     DocumentEnd,
@@ -17,18 +51,18 @@ enum State {
     BlockValue,
     FlowFirstEntry,
     FlowEntry,
-    /// A mapping of one key that has no braces, inside of brackets.
+    /// A mapping of one pair without braces, inside brackets.
     FlowPairKey,
     FlowPairValue,
     FlowPairEnd,
     FlowFirstKey,
     FlowKey,
     FlowValue,
-    /// A key without a colon has come.
+    /// After a key without a colon.
     FlowNoValue,
 }
 
-/// Where a node may be, which decides what it can be.
+/// The context of a node, which determines its possible forms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Position {
     Block,
@@ -37,22 +71,22 @@ enum Position {
     Flow,
 }
 
-/// Turns the tokens of one document into events.
+/// Parses the tokens of one document into events.
 #[derive(Debug)]
 pub(crate) struct Events<'t> {
     scanner: Scanner<'t>,
     state: State,
     states: Vec<State>,
-    /// Where the open lists and mappings start.
+    /// The starts of the open lists and mappings.
     starts: Vec<Mark>,
-    /// What `%TAG` says that handles stand for.
+    /// The prefixes that `%TAG` defines for handles.
     handles: HashMap<&'t str, Cow<'t, str>>,
 }
 
 type Next<'t> = Result<Event<'t>, SyntaxError>;
 
 impl<'t> Events<'t> {
-    /// Starts at the beginning of a part of a text, on a line counted from 0.
+    /// Starts at the beginning of a part of a text, on line `line` from 0.
     pub(crate) fn new(text: &'t str, part: Range<usize>, line: u32) -> Self {
         Self {
             scanner: Scanner::new(text, part, line),
@@ -96,7 +130,7 @@ impl<'t> Events<'t> {
         self.node(Position::Block).map(Some)
     }
 
-    /// Reads what stands before a document; returns whether there is something.
+    /// Reads the directives before a document; returns whether there are any.
     fn directives(&mut self) -> Result<bool, SyntaxError> {
         let mut has_version = false;
         loop {
@@ -154,7 +188,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    /// Returns whether the text goes on behind the document.
+    /// Returns whether there is more text after the document.
     pub(crate) fn has_more(&mut self) -> bool {
         while let Ok(token) = self.scanner.peek() {
             match token.kind {
@@ -185,7 +219,7 @@ impl<'t> Events<'t> {
         if matches!(token.kind, TokenKind::Alias(_)) {
             let token = self.scanner.take()?;
             let TokenKind::Alias(name) = token.kind else {
-                unreachable!("it was an alias when it was looked at");
+                unreachable!("the peeked token was an alias");
             };
             self.pop_state();
             return Ok(bare(EventKind::Alias(name), start, token.end));
@@ -210,7 +244,7 @@ impl<'t> Events<'t> {
                 let token = self.scanner.take()?;
                 self.pop_state();
                 let TokenKind::Scalar { text, is_plain } = token.kind else {
-                    unreachable!("it was a scalar when it was looked at");
+                    unreachable!("the peeked token was a scalar");
                 };
                 let kind = EventKind::Scalar { text, is_plain };
                 return Ok(Event {
@@ -294,7 +328,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    /// Returns what a tag's handle stands for.
+    /// Returns the prefix of a tag's handle.
     fn prefix(&self, handle: &'t str) -> Option<Cow<'t, str>> {
         if let Some(prefix) = self.handles.get(handle) {
             return Some(prefix.clone());
@@ -421,7 +455,7 @@ impl<'t> Events<'t> {
     fn flow_pair_key(&mut self) -> Next<'t> {
         match self.scanner.peek()?.kind {
             TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowSequenceEnd => {
-                // The token is passed over, as in libyaml, so `[? : a]` has no value either.
+                // As in libyaml, the token is skipped, so `[? : a]` has no value either.
                 let token = self.scanner.take()?;
                 self.state = State::FlowPairValue;
                 Ok(empty(behind(&token)))
@@ -503,7 +537,7 @@ fn bare(kind: EventKind<'_>, start: Mark, end: usize) -> Event<'_> {
     }
 }
 
-/// Returns the event for a value that is not there.
+/// Returns the event of an absent value.
 fn empty<'t>(at: Mark) -> Event<'t> {
     let kind = EventKind::Scalar {
         text: Cow::Borrowed(""),
@@ -512,7 +546,7 @@ fn empty<'t>(at: Mark) -> Event<'t> {
     bare(kind, at, at.offset)
 }
 
-/// Returns the place right behind a token of one line.
+/// Returns the position right after a token on one line.
 fn behind(token: &Token<'_>) -> Mark {
     let width = u32::try_from(token.end - token.start.offset).unwrap_or(0);
     Mark {

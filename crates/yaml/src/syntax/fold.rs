@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-/// A text that is put together from lines; as long as it is one piece of the file, it is borrowed.
+/// A text folded from lines, borrowed as long as it is one piece of the file.
 #[derive(Debug)]
 pub(super) struct Folded<'t> {
     text: Cow<'t, str>,
@@ -30,8 +30,8 @@ impl<'t> Folded<'t> {
         self.text.to_mut().push(character);
     }
 
-    /// Notes a line break.
-    pub(super) fn note_break(&mut self, line_break: &'static str) {
+    /// Records a line break.
+    pub(super) fn record_break(&mut self, line_break: &'static str) {
         if self.leading.is_empty() {
             self.leading = line_break;
         } else {
@@ -39,13 +39,13 @@ impl<'t> Folded<'t> {
         }
     }
 
-    /// Notes a line break that is escaped: it counts as none, but those after it do.
-    pub(super) fn note_escaped_break(&mut self) {
+    /// Records an escaped line break, which does not count, unlike those after it.
+    pub(super) fn record_escaped_break(&mut self) {
         self.leading = "";
         self.trailing.clear();
     }
 
-    /// Adds what the noted line breaks stand for: a space, or all but the first of them.
+    /// Adds the folded line breaks: a space, or all but the first of them.
     pub(super) fn join(&mut self, is_escaped: bool) {
         let text = self.text.to_mut();
         if is_escaped || self.leading != "\n" {

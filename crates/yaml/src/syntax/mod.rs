@@ -1,16 +1,14 @@
-//! The syntax of YAML 1.1 as libyaml reads it, because GitLab's loader is built on that: what it
-//! refuses is refused here, and what it lets pass is let pass.
+//! The syntax of YAML 1.1 as implemented by libyaml, which GitLab's loader uses: the same texts are
+//! accepted and refused.
 //!
-//! A [`Scanner`](scanner::Scanner) turns bytes into tokens, where a `key:` is recognised when its
-//! colon comes and is then put in before its text; [`Events`] turns tokens into the events that
-//! build a tree. Texts are borrowed from the file wherever they can be, and places are bytes from
-//! the start, so that a loader with places costs less than a parser without them. Nothing here
-//! recurses: depth is bounded by whoever reads the events.
+//! A [`Scanner`](scanner::Scanner) turns bytes into tokens; it recognizes a `key:` at its colon and
+//! then inserts the key token before the text. [`Events`] turns tokens into the events that build a
+//! tree. Texts are borrowed from the file where possible, and positions are byte offsets, so
+//! tracking them is cheap. Nothing here recurses; the consumer of the events limits the depth.
 
 mod block_scalar;
 mod cursor;
 mod error;
-mod event;
 mod events;
 mod fold;
 mod plain;
@@ -22,5 +20,4 @@ mod token;
 
 pub(super) use cursor::Mark;
 pub(super) use error::SyntaxError;
-pub(super) use event::{Event, EventKind, Tag};
-pub(super) use events::Events;
+pub(super) use events::{Event, EventKind, Events, Tag};

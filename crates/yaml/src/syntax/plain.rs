@@ -6,7 +6,7 @@ use super::token::{Token, TokenKind};
 const CONTEXT: &str = "while scanning a plain scalar";
 
 impl<'t> Scanner<'t> {
-    /// Reads a text without quotes, which may go on over lines that are indented further.
+    /// Reads an unquoted scalar, which may continue on lines that are indented further.
     pub(super) fn scan_plain(&mut self) -> Result<Token<'t>, SyntaxError> {
         let start = self.cursor.mark();
         let indent = self.indent + 1;
@@ -14,19 +14,19 @@ impl<'t> Scanner<'t> {
         let mut folded = Folded::new();
         let mut piece = start.offset;
         let mut end = start.offset;
-        let mut is_behind_break = false;
+        let mut is_after_break = false;
         loop {
             if self.cursor.is_at_document_indicator() || self.cursor.peek(0) == b'#' {
                 break;
             }
             let word = self.cursor.offset();
-            self.pass_word(is_in_flow)
+            self.skip_word(is_in_flow)
                 .map_err(|error| error.during(CONTEXT, start))?;
             if self.cursor.offset() > word {
-                if is_behind_break {
+                if is_after_break {
                     folded.join(false);
                     piece = word;
-                    is_behind_break = false;
+                    is_after_break = false;
                 }
                 end = self.cursor.offset();
             }
@@ -35,7 +35,7 @@ impl<'t> Scanner<'t> {
             }
             loop {
                 if self.cursor.is_blank(0) {
-                    if is_behind_break
+                    if is_after_break
                         && self.cursor.peek(0) == b'\t'
                         && i64::from(self.cursor.column()) < indent
                     {
@@ -45,11 +45,11 @@ impl<'t> Scanner<'t> {
                     }
                     self.cursor.advance(1);
                 } else if let Some(line_break) = self.cursor.take_break() {
-                    if !is_behind_break {
+                    if !is_after_break {
                         folded.push(self.cursor.slice(piece..end));
-                        is_behind_break = true;
+                        is_after_break = true;
                     }
-                    folded.note_break(line_break);
+                    folded.record_break(line_break);
                 } else {
                     break;
                 }
@@ -58,7 +58,7 @@ impl<'t> Scanner<'t> {
                 break;
             }
         }
-        if is_behind_break {
+        if is_after_break {
             self.is_key_allowed = true;
         } else {
             folded.push(self.cursor.slice(piece..end));
@@ -73,8 +73,8 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    /// Passes everything up to a blank or to a sign that ends the text.
-    fn pass_word(&mut self, is_in_flow: bool) -> Result<(), SyntaxError> {
+    /// Skips to the next blank or to an indicator that ends the text.
+    fn skip_word(&mut self, is_in_flow: bool) -> Result<(), SyntaxError> {
         loop {
             match self.cursor.peek(0) {
                 b' ' | b'\t' | b'\n' | b'\r' => return Ok(()),

@@ -13,7 +13,7 @@ impl<'t> Scanner<'t> {
         let start = self.cursor.mark();
         let is_alias = self.cursor.peek(0) == b'*';
         self.cursor.advance(1);
-        let name = self.pass_word_characters();
+        let name = self.skip_word_characters();
         let is_ended = self.cursor.is_blank_or_end(0)
             || matches!(
                 self.cursor.peek(0),
@@ -66,21 +66,21 @@ impl<'t> Scanner<'t> {
     fn scan_short_tag(&mut self, start: Mark) -> Result<(&'t str, Cow<'t, str>), SyntaxError> {
         let begin = self.cursor.offset();
         self.cursor.advance(1);
-        self.pass_word_characters();
+        self.skip_word_characters();
         if self.cursor.peek(0) == b'!' {
             self.cursor.advance(1);
             let handle = self.cursor.slice(begin..self.cursor.offset());
             return Ok((handle, self.scan_uri(false, true, start)?));
         }
-        // There was no handle; what was passed belongs to the name.
-        let passed = self.cursor.slice(begin + 1..self.cursor.offset());
+        // There was no handle; the skipped characters belong to the name.
+        let skipped = self.cursor.slice(begin + 1..self.cursor.offset());
         let rest = self.scan_uri(false, false, start)?;
         let suffix = match rest {
             Cow::Borrowed(rest) => {
-                let end = begin + 1 + passed.len() + rest.len();
+                let end = begin + 1 + skipped.len() + rest.len();
                 Cow::Borrowed(self.cursor.slice(begin + 1..end))
             }
-            Cow::Owned(rest) => Cow::Owned(passed.to_owned() + &rest),
+            Cow::Owned(rest) => Cow::Owned(skipped.to_owned() + &rest),
         };
         if suffix.is_empty() {
             return Ok(("", Cow::Borrowed("!")));
@@ -88,7 +88,7 @@ impl<'t> Scanner<'t> {
         Ok(("!", suffix))
     }
 
-    /// Reads the characters a tag may have; brackets and commas only if it is verbatim.
+    /// Reads the characters allowed in a tag; brackets and commas only if it is verbatim.
     fn scan_uri(
         &mut self,
         is_verbatim: bool,
@@ -106,8 +106,8 @@ impl<'t> Scanner<'t> {
                 break;
             }
             if byte == b'%' {
-                let passed = self.cursor.slice(begin..self.cursor.offset());
-                let bytes = bytes.get_or_insert_with(|| passed.as_bytes().to_vec());
+                let skipped = self.cursor.slice(begin..self.cursor.offset());
+                let bytes = bytes.get_or_insert_with(|| skipped.as_bytes().to_vec());
                 let digit = |at| char::from(self.cursor.peek(at)).to_digit(16);
                 let (Some(high), Some(low)) = (digit(1), digit(2)) else {
                     let problem = "did not find URI escaped octet";
@@ -141,14 +141,14 @@ impl<'t> Scanner<'t> {
     pub(super) fn scan_directive(&mut self) -> Result<Token<'t>, SyntaxError> {
         let start = self.cursor.mark();
         self.cursor.advance(1);
-        let name = self.pass_word_characters();
+        let name = self.skip_word_characters();
         let refuse = |cursor: &mut Self, problem| {
             Err(SyntaxError::new(problem, cursor.cursor.mark()).during(DIRECTIVE, start))
         };
         if name.is_empty() || !self.cursor.is_blank_or_end(0) {
             return refuse(self, "could not find expected directive name");
         }
-        self.pass_blanks();
+        self.skip_blanks();
         let kind = match name {
             "YAML" => {
                 let begin = self.cursor.offset();
@@ -165,7 +165,7 @@ impl<'t> Scanner<'t> {
             _ => return refuse(self, "found unknown directive name"),
         };
         let end = self.cursor.offset();
-        self.pass_blanks();
+        self.skip_blanks();
         if self.cursor.peek(0) == b'#' {
             self.cursor.advance_to_break();
         }
@@ -184,7 +184,7 @@ impl<'t> Scanner<'t> {
             return refuse(self, "did not find expected '!'");
         }
         self.cursor.advance(1);
-        let name = self.pass_word_characters();
+        let name = self.skip_word_characters();
         if self.cursor.peek(0) == b'!' {
             self.cursor.advance(1);
         } else if !name.is_empty() {
@@ -194,7 +194,7 @@ impl<'t> Scanner<'t> {
         if !self.cursor.is_blank(0) {
             return refuse(self, "did not find expected whitespace");
         }
-        self.pass_blanks();
+        self.skip_blanks();
         let prefix = self.scan_uri(true, true, start)?;
         if !self.cursor.is_blank_or_end(0) {
             return refuse(self, "did not find expected whitespace or line break");
@@ -202,13 +202,13 @@ impl<'t> Scanner<'t> {
         Ok(TokenKind::TagDirective { handle, prefix })
     }
 
-    fn pass_blanks(&mut self) {
+    fn skip_blanks(&mut self) {
         while self.cursor.is_blank(0) {
             self.cursor.advance(1);
         }
     }
 
-    fn pass_word_characters(&mut self) -> &'t str {
+    fn skip_word_characters(&mut self) -> &'t str {
         let begin = self.cursor.offset();
         while is_word_character(self.cursor.peek(0)) {
             self.cursor.advance(1);

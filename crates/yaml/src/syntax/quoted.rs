@@ -6,7 +6,7 @@ use super::token::{Token, TokenKind};
 
 const CONTEXT: &str = "while scanning a quoted scalar";
 
-/// What stands between two words.
+/// The gap between two words.
 enum Gap {
     None,
     Break,
@@ -14,14 +14,14 @@ enum Gap {
 }
 
 impl<'t> Scanner<'t> {
-    /// Reads a text in single or double quotes.
+    /// Reads a scalar in single or double quotes.
     pub(super) fn scan_quoted(&mut self) -> Result<Token<'t>, SyntaxError> {
         let start = self.cursor.mark();
         let quote = self.cursor.peek(0);
         self.cursor.advance(1);
         let mut folded = Folded::new();
         loop {
-            self.check_goes_on(start)?;
+            self.check_not_at_end(start)?;
             let is_escaped = self.scan_words(quote, &mut folded, start)?;
             if self.cursor.peek(0) == quote {
                 break;
@@ -43,7 +43,7 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    fn check_goes_on(&mut self, start: Mark) -> Result<(), SyntaxError> {
+    fn check_not_at_end(&mut self, start: Mark) -> Result<(), SyntaxError> {
         let problem = if self.cursor.is_at_document_indicator() {
             "found unexpected document indicator"
         } else if self.cursor.is_at_end() {
@@ -54,8 +54,8 @@ impl<'t> Scanner<'t> {
         Err(SyntaxError::new(problem, self.cursor.mark()).during(CONTEXT, start))
     }
 
-    /// Reads up to a blank, a line break or the closing quote; true when an escaped line break
-    /// came.
+    /// Reads up to a line break or the closing quote; returns whether it stopped at an escaped line
+    /// break.
     fn scan_words(
         &mut self,
         quote: u8,
@@ -82,7 +82,7 @@ impl<'t> Scanner<'t> {
                     folded.push_character(character);
                     piece = self.cursor.offset();
                 }
-                // Blanks belong to the text unless a line break follows them.
+                // Blanks belong to the text unless followed by a line break.
                 b' ' | b'\t' => {
                     let mut blanks = 1;
                     while self.cursor.is_blank(blanks) {
@@ -103,10 +103,10 @@ impl<'t> Scanner<'t> {
         Ok(false)
     }
 
-    /// Passes blanks and line breaks.
+    /// Skips blanks and line breaks.
     fn scan_gap(&mut self, is_escaped: bool, folded: &mut Folded<'t>) -> Gap {
         if is_escaped {
-            folded.note_escaped_break();
+            folded.record_escaped_break();
         }
         let mut gap = if is_escaped {
             Gap::EscapedBreak
@@ -120,14 +120,14 @@ impl<'t> Scanner<'t> {
                 if matches!(gap, Gap::None) {
                     gap = Gap::Break;
                 }
-                folded.note_break(line_break);
+                folded.record_break(line_break);
             } else {
                 return gap;
             }
         }
     }
 
-    /// Reads what comes behind a backslash.
+    /// Reads an escape after its backslash.
     fn scan_escape(&mut self, start: Mark) -> Result<char, SyntaxError> {
         let error = |problem, mark| {
             Err(SyntaxError::new(problem, mark).during("while parsing a quoted scalar", start))

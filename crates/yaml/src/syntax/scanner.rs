@@ -5,17 +5,17 @@ use super::token::{Token, TokenKind};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Turns a text into tokens.
+/// Splits a text into tokens.
 #[derive(Debug)]
 pub(super) struct Scanner<'t> {
     pub(super) cursor: Cursor<'t>,
     tokens: VecDeque<Token<'t>>,
-    /// How many tokens were taken.
+    /// The number of tokens taken so far.
     taken: usize,
-    /// The column of the innermost block; -1 outside of all.
+    /// The column of the innermost block; -1 outside of blocks.
     pub(super) indent: i64,
     indents: Vec<i64>,
-    /// What may become a key: one for the blocks, and one for each open bracket or brace.
+    /// The possible keys: one for the blocks, and one for each open bracket or brace.
     keys: Vec<SimpleKey>,
     pub(super) is_key_allowed: bool,
     is_ended: bool,
@@ -37,7 +37,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Returns the next token; behind the end there are only ends.
+    /// Returns the next token; at the end always [`TokenKind::StreamEnd`].
     pub(super) fn peek(&mut self) -> Result<&Token<'t>, SyntaxError> {
         self.fill()?;
         Ok(self.tokens.front().expect("filled just before"))
@@ -54,7 +54,7 @@ impl<'t> Scanner<'t> {
         self.keys.len() > 1
     }
 
-    /// Reads on until it is certain which token comes next.
+    /// Scans until the next token is certain.
     fn fill(&mut self) -> Scanned {
         while self.tokens.is_empty() || self.may_insert_first()? {
             self.fetch()?;
@@ -98,7 +98,7 @@ impl<'t> Scanner<'t> {
                     TokenKind::DocumentEnd
                 };
                 self.close_blocks(-1);
-                self.give_up_key()?;
+                self.discard_key()?;
                 self.is_key_allowed = false;
                 self.push_indicator(kind, 3);
                 return Ok(());
@@ -117,7 +117,7 @@ impl<'t> Scanner<'t> {
             b']' => self.fetch_flow_end(TokenKind::FlowSequenceEnd),
             b'}' => self.fetch_flow_end(TokenKind::FlowMappingEnd),
             b',' => {
-                self.give_up_key()?;
+                self.discard_key()?;
                 self.is_key_allowed = true;
                 self.push_indicator(TokenKind::FlowEntry, 1);
                 Ok(())
@@ -136,7 +136,7 @@ impl<'t> Scanner<'t> {
                 self.scan_tag().map(|token| self.tokens.push_back(token))
             }
             b'|' | b'>' if !is_in_flow => {
-                self.give_up_key()?;
+                self.discard_key()?;
                 self.is_key_allowed = true;
                 self.scan_block_scalar()
                     .map(|token| self.tokens.push_back(token))
@@ -158,7 +158,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Passes blanks, comments and line breaks before the next token.
+    /// Skips blanks, comments and line breaks before the next token.
     fn skip_space(&mut self) {
         loop {
             let tabs = self.is_in_flow() || !self.is_key_allowed;
@@ -180,9 +180,9 @@ impl<'t> Scanner<'t> {
     fn fetch_end(&mut self) -> Scanned {
         self.close_blocks(-1);
         if !self.is_ended {
-            self.give_up_key()?;
-            // No colon can come any more, for brackets that are open neither.
-            self.keys.iter_mut().try_for_each(SimpleKey::give_up)?;
+            self.discard_key()?;
+            // No colon can follow, also not for keys in open brackets.
+            self.keys.iter_mut().try_for_each(SimpleKey::discard)?;
             self.is_key_allowed = false;
             self.is_ended = true;
         }
@@ -192,7 +192,7 @@ impl<'t> Scanner<'t> {
 
     fn fetch_directive(&mut self) -> Scanned {
         self.close_blocks(-1);
-        self.give_up_key()?;
+        self.discard_key()?;
         self.is_key_allowed = false;
         let token = self.scan_directive()?;
         self.tokens.push_back(token);
@@ -207,7 +207,7 @@ impl<'t> Scanner<'t> {
     }
 
     fn fetch_flow_end(&mut self, kind: TokenKind<'t>) -> Scanned {
-        self.give_up_key()?;
+        self.discard_key()?;
         if self.is_in_flow() {
             self.keys.pop();
         }
@@ -222,7 +222,7 @@ impl<'t> Scanner<'t> {
             let mark = self.cursor.mark();
             self.open_block(column, None, TokenKind::BlockSequenceStart, mark);
         }
-        self.give_up_key()?;
+        self.discard_key()?;
         self.is_key_allowed = true;
         self.push_indicator(TokenKind::BlockEntry, 1);
         Ok(())
@@ -234,7 +234,7 @@ impl<'t> Scanner<'t> {
             let mark = self.cursor.mark();
             self.open_block(column, None, TokenKind::BlockMappingStart, mark);
         }
-        self.give_up_key()?;
+        self.discard_key()?;
         self.is_key_allowed = !self.is_in_flow();
         self.push_indicator(TokenKind::Key, 1);
         Ok(())
@@ -285,7 +285,7 @@ impl<'t> Scanner<'t> {
         Err(SyntaxError::new(problem, self.cursor.mark()))
     }
 
-    /// Adds a token of so many bytes.
+    /// Adds a token of `length` bytes.
     fn push_indicator(&mut self, kind: TokenKind<'t>, length: usize) {
         let start = self.cursor.mark();
         self.cursor.advance(length);
@@ -296,10 +296,10 @@ impl<'t> Scanner<'t> {
     fn key(&mut self) -> &mut SimpleKey {
         self.keys
             .last_mut()
-            .expect("the blocks' own key is never taken away")
+            .expect("the key of the blocks is never removed")
     }
 
-    /// Notes that what comes next may be a key.
+    /// Records that the next token may start a key.
     fn save_key(&mut self) {
         if !self.is_key_allowed {
             return;
@@ -310,11 +310,12 @@ impl<'t> Scanner<'t> {
         *self.key() = SimpleKey::new(is_required, token, mark);
     }
 
-    fn give_up_key(&mut self) -> Scanned {
-        self.key().give_up()
+    fn discard_key(&mut self) -> Scanned {
+        self.key().discard()
     }
 
-    /// Opens a block at a column further right; its token comes before the one of that number.
+    /// Opens a block at a column further right; inserts its token before the one with the given
+    /// number.
     fn open_block(&mut self, column: i64, before: Option<usize>, kind: TokenKind<'t>, start: Mark) {
         if self.is_in_flow() || self.indent >= column {
             return;
@@ -329,7 +330,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Closes the blocks that are further right than a column.
+    /// Closes the blocks to the right of a column.
     fn close_blocks(&mut self, column: i64) {
         if self.is_in_flow() {
             return;

@@ -1,16 +1,16 @@
 use super::cursor::Mark;
 use super::error::SyntaxError;
 
-/// How many bytes a key without `?` may have.
+/// The maximum length of a key without `?`, in bytes.
 const LONGEST: usize = 1024;
 
-/// What may turn out to be a key, once a colon comes.
+/// A possible key, which a following colon makes a key.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SimpleKey {
     pub(super) is_possible: bool,
-    /// Whether nothing else can stand there.
+    /// Whether only a key is allowed there.
     is_required: bool,
-    /// The number of the token that it starts with.
+    /// The number of its first token.
     pub(super) token: usize,
     pub(super) mark: Mark,
 }
@@ -25,18 +25,18 @@ impl SimpleKey {
         }
     }
 
-    /// Gives it up when a colon can no longer come: keys are on one line, and short.
+    /// Discards it when no colon can follow any more: keys are short and on one line.
     #[inline]
     pub(super) fn expire(&mut self, offset: usize, line: u32) -> Result<(), SyntaxError> {
         let is_late = self.mark.line < line || self.mark.offset + LONGEST < offset;
         if self.is_possible && is_late {
-            return self.give_up();
+            return self.discard();
         }
         Ok(())
     }
 
-    /// Gives it up.
-    pub(super) fn give_up(&mut self) -> Result<(), SyntaxError> {
+    /// Discards it; returns an error if a key was required.
+    pub(super) fn discard(&mut self) -> Result<(), SyntaxError> {
         let is_missed = self.is_possible && self.is_required;
         self.is_possible = false;
         if is_missed {

@@ -1,12 +1,12 @@
 use super::cursor::Mark;
 use std::borrow::Cow;
 
-/// A token and its place.
+/// A token and its position.
 #[derive(Debug, Clone)]
 pub(super) struct Token<'t> {
     pub(super) kind: TokenKind<'t>,
     pub(super) start: Mark,
-    /// The byte behind it.
+    /// The offset after it.
     pub(super) end: usize,
 }
 
@@ -19,7 +19,7 @@ pub(super) enum TokenKind<'t> {
         handle: &'t str,
         prefix: Cow<'t, str>,
     },
-    /// `%YAML`, which says nothing here.
+    /// `%YAML`, which has no effect.
     VersionDirective,
     DocumentStart,
     DocumentEnd,

@@ -1,19 +1,20 @@
-/// What of a pipeline could not be read, so that findings about missing things say nothing new.
+/// The part of a pipeline that could not be read, so that diagnostics about missing things may be
+/// consequences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lacks {
+pub enum Unread {
     /// Nothing.
     #[default]
     Nothing,
-    /// What some jobs take from others (`extends`, `!reference`).
+    /// Parts that jobs take from others (`extends`, `!reference`).
     Parts,
     /// Whole files.
     Files,
 }
 
-/// The findings that parts of jobs could settle.
+/// The codes of diagnostics that unread parts of jobs can cause.
 const OF_PARTS: [&str; 2] = ["missing-script", "no-jobs"];
 
-/// The findings that an included file could settle.
+/// The codes of diagnostics that an unread file can cause.
 const OF_FILES: [&str; 11] = [
     "dependency-not-needed",
     "invalid-on-stop",
@@ -28,8 +29,8 @@ const OF_FILES: [&str; 11] = [
     "unknown-variable",
 ];
 
-impl Lacks {
-    /// Returns whether a finding with this code may come from what could not be read.
+impl Unread {
+    /// Returns whether a diagnostic with this code may be a consequence of the unread part.
     pub fn explains(self, code: &str) -> bool {
         match self {
             Self::Nothing => false,

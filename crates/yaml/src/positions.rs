@@ -1,17 +1,17 @@
 use super::syntax::Mark;
 use crate::source::{FileId, Span, clamp};
 
-/// Turns places of the parser into those of a file.
+/// Converts positions of the parser to spans of a file.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Positions {
     file: FileId,
-    /// The line on which the part starts, and how many characters of it come before.
+    /// The line on which the part starts, and the number of characters before it on that line.
     first_line: u32,
     before: u32,
 }
 
-impl Places {
-    /// For a part of a text that starts at an offset.
+impl Positions {
+    /// Returns the positions in a part of a text that starts at an offset.
     pub(super) fn new(file: FileId, text: &str, start: usize) -> Self {
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);

@@ -1,22 +1,21 @@
-use super::Limits;
 use super::key::{Key, insert, merge};
-use super::loader::Stop;
+use super::limits::{Limits, Stop};
 use super::mapping::Mapping;
 use super::node::{Kind, Node};
-use super::tag::{Tagged, no_reference, reference};
+use super::tag::{Tagged, invalid_reference, reference};
 use crate::diagnostic::Diagnostic;
 use crate::source::{Span, clamp};
 use std::sync::Arc;
 
-/// A list or mapping whose end was not read yet.
+/// A list or mapping whose end is not read yet.
 #[derive(Debug)]
-pub(super) struct Open<'t> {
+pub(super) struct OpenCollection<'t> {
     /// The name of its anchor.
     pub(super) anchor: Option<&'t str>,
     tag: Tagged,
-    /// Where it starts, and where what was read of it ends.
+    /// Its start, and the end of what was read so far.
     pub(super) span: Span,
-    /// Where its opening sign ends, if it has one.
+    /// The end of its opening bracket, if it has one.
     opening: u32,
     weight: u32,
     collection: Collection,
@@ -32,22 +31,22 @@ enum Collection {
     },
 }
 
-/// What lists and mappings grow in until they are complete: there are never more of these than are
-/// open at a time, and what is kept of each is as large as it needs to be.
+/// Reusable buffers in which lists and mappings grow until they are complete, so that complete ones
+/// have no spare capacity. There are never more buffers than collections open at a time.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct Buffers {
     items: Vec<Vec<Arc<Node>>>,
     entries: Vec<Mapping>,
 }
 
-impl<'t> Open<'t> {
+impl<'t> OpenCollection<'t> {
     pub(super) fn sequence(
         anchor: Option<&'t str>,
         tag: Tagged,
         span: Span,
-        room: &mut Room,
+        buffers: &mut Buffers,
     ) -> Self {
-        let items = room.items.pop().unwrap_or_default();
+        let items = buffers.items.pop().unwrap_or_default();
         Self::new(anchor, tag, span, Collection::Sequence(items))
     }
 
@@ -55,9 +54,9 @@ impl<'t> Open<'t> {
         anchor: Option<&'t str>,
         tag: Tagged,
         span: Span,
-        room: &mut Room,
+        buffers: &mut Buffers,
     ) -> Self {
-        let entries = room.entries.pop().unwrap_or_default();
+        let entries = buffers.entries.pop().unwrap_or_default();
         let key = None;
         Self::new(anchor, tag, span, Collection::Mapping { entries, key })
     }
@@ -76,11 +75,11 @@ impl<'t> Open<'t> {
     /// Returns whether it has brackets or braces.
     pub(super) fn is_flow(&self, text: &str) -> bool {
         let opening = (self.opening as usize).checked_sub(1);
-        let sign = opening.and_then(|at| text.as_bytes().get(at));
-        self.opening > self.span.start && matches!(sign, Some(b'[' | b'{'))
+        let bracket = opening.and_then(|at| text.as_bytes().get(at));
+        self.opening > self.span.start && matches!(bracket, Some(b'[' | b'{'))
     }
 
-    /// Takes a mapping's next key.
+    /// Sets a mapping's next key.
     pub(super) fn add_key(&mut self, next: Key) {
         self.span.end = self.span.end.max(next.span.end);
         if let Collection::Mapping { key, .. } = &mut self.collection {
@@ -88,23 +87,24 @@ impl<'t> Open<'t> {
         }
     }
 
-    /// Returns whether a mapping's next key is to come; what a key may hold depends on its meaning.
+    /// Returns whether a mapping's key is next; the content of keys is checked differently from
+    /// values.
     pub(super) fn is_at_key(&self) -> bool {
         matches!(self.collection, Collection::Mapping { key: None, .. })
     }
 
-    /// Adds what was read next in it.
+    /// Adds the next node.
     pub(super) fn add(
         &mut self,
         node: Arc<Node>,
         span: Span,
         limits: &Limits,
-        findings: &mut Vec<Diagnostic>,
+        collected: &mut Vec<Diagnostic>,
     ) -> Result<(), Stop> {
         self.weight = self.weight.saturating_add(node.weight());
         if self.weight > limits.nodes {
             let message = format!(
-                "the aliases here stand for more than {} values",
+                "the aliases here expand to more than {} values",
                 limits.nodes
             );
             return Err(Diagnostic::error("alias-bomb", message).at(span).into());
@@ -115,18 +115,18 @@ impl<'t> Open<'t> {
             Collection::Mapping { entries, key } => match key.take() {
                 None => *key = Some(Key::of(node.kind.clone(), Tagged::None, span)?),
                 Some(key) if key.is_merge() => {
-                    // An alias stands elsewhere than what it names.
+                    // An alias has another location than its node.
                     let is_alias = node.span != span;
                     merge(entries, key, node, is_alias);
                 }
-                Some(key) => insert(entries, key, node, findings),
+                Some(key) => insert(entries, key, node, collected),
             },
         }
         Ok(())
     }
 
-    /// Returns the whole of it, now that its end was read; `end` is behind its closing sign.
-    pub(super) fn close(self, end: Option<usize>, room: &mut Room) -> Result<Node, Stop> {
+    /// Completes the collection; `end` is the end of its closing bracket.
+    pub(super) fn close(self, end: Option<usize>, buffers: &mut Buffers) -> Result<Node, Stop> {
         let span = Span {
             end: end.map_or(self.span.end, clamp),
             ..self.span
@@ -136,18 +136,18 @@ impl<'t> Open<'t> {
             (Collection::Sequence(mut items), _) => {
                 #[expect(
                     clippy::drain_collect,
-                    reason = "the list gets the room it needs, and the buffer is used again"
+                    reason = "the list gets the capacity it needs, and the buffer is used again"
                 )]
                 let kind = Kind::Sequence(items.drain(..).collect());
-                room.items.push(items);
+                buffers.items.push(items);
                 kind
             }
             (Collection::Mapping { .. }, Tagged::Reference) => {
-                return Err(no_reference(span).into());
+                return Err(invalid_reference(span).into());
             }
             (Collection::Mapping { mut entries, .. }, _) => {
                 let kind = Kind::Mapping(entries.take());
-                room.entries.push(entries);
+                buffers.entries.push(entries);
                 kind
             }
         };
