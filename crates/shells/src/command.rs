@@ -2,21 +2,20 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use executor_core::shell::{ShellDialect, ShellInfo, ShellKind};
 
-/// A one-line sh program that becomes the best shell of a container: bash, sh or busybox.
+/// A one-line sh program that runs the best shell of a container: bash, sh or busybox.
 ///
-/// It looks at fixed paths only, because an image may come without `PATH`. The chosen shell reads
-/// the script from standard input; arguments are passed along, so `--login` reaches bash and sh
-/// alike. Use it with a script of [`ShellDialect::Sh`], which all of them run. Exit code 127 when there
-/// is no shell.
+/// It checks fixed paths only, because an image may have no `PATH`. The chosen shell reads the
+/// script from standard input; arguments such as `-l` are passed to it. Use it with a script of
+/// [`ShellDialect::Sh`], which all of them run. It fails with exit code 127 if there is no shell.
 pub const DETECT_SHELL: &str = "for s in /usr/local/bin/bash /usr/bin/bash /bin/bash \
 /usr/local/bin/sh /usr/bin/sh /bin/sh; do [ -x \"$s\" ] && exec \"$s\" \"$@\"; done; \
 for s in /usr/local/bin/busybox /usr/bin/busybox /bin/busybox /busybox/busybox; do \
 [ -x \"$s\" ] && exec \"$s\" sh \"$@\"; done; echo \"no shell found\" >&2; exit 127";
 
-/// What PowerShell runs at start: it reads the whole script before the first line of it runs.
+/// What PowerShell runs at start: it reads the whole script before running it.
 ///
 /// `-Command -` would run line by line and end blocks at blank lines, and the console's code page
-/// would garble anything but ASCII.
+/// would corrupt non-ASCII text.
 const READ_SCRIPT: &str = "$OutputEncoding = [Console]::InputEncoding = \
 [Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false; \
 $runwrightScript = [Console]::In.ReadToEnd(); \
@@ -44,8 +43,8 @@ pub struct ShellCommand {
 impl ShellCommand {
     /// Returns the command that reads a script from standard input.
     ///
-    /// With [`ShellInfo::user`] it goes through `su`, which keeps the environment; only root may
-    /// do so without a password. PowerShell ignores the user.
+    /// With [`ShellInfo::user`] it uses `su`, which keeps the environment and requires a password
+    /// unless run by root. PowerShell ignores the user.
     pub fn reading_stdin(shell: &ShellInfo) -> Self {
         let argv = match (shell.dialect, &shell.user) {
             (ShellDialect::Sh | ShellDialect::Bash, Some(user)) => su(shell, user, &["-s"]),
@@ -83,7 +82,7 @@ impl ShellCommand {
         Self { argv }
     }
 
-    /// Returns the command for somebody at a terminal; it reads no start file by itself.
+    /// Returns the command for a session at a terminal; it reads no start file by itself.
     pub(crate) fn interactive(shell: &ShellInfo) -> Self {
         let flags: &[&str] = match shell.dialect {
             ShellDialect::Bash => &["--noprofile", "--norc", "-i"],
@@ -95,7 +94,7 @@ impl ShellCommand {
         }
     }
 
-    /// Returns the command that finds a shell inside a container and lets it read standard input.
+    /// Returns the command that finds a shell in a container and lets it read standard input.
     pub fn detecting(kind: ShellKind) -> Self {
         let argv = ["sh", "-c", DETECT_SHELL, "sh"]
             .into_iter()
@@ -105,7 +104,7 @@ impl ShellCommand {
         }
     }
 
-    /// Returns the program and its arguments; there is always a program.
+    /// Returns the program and its arguments; it is never empty.
     pub fn argv(&self) -> &[String] {
         &self.argv
     }
@@ -154,8 +153,8 @@ fn su(shell: &ShellInfo, user: &str, arguments: &[&str]) -> Vec<String> {
         .chain(arguments.iter().copied());
     let command: Vec<_> = command.map(crate::quote::sh).collect();
     let command = format!("exec {}", command.join(" "));
-    // `-m` keeps the environment, which is how variables reach the script; `-c` comes before the
-    // user's name because busybox stops reading options there.
+    // `-m` keeps the environment, which contains the variables; `-c` precedes the user's name
+    // because busybox stops reading options there.
     ["su", "-m", "-s", "/bin/sh", "-c", &command, "--", user]
         .map(str::to_owned)
         .to_vec()
@@ -177,7 +176,7 @@ fn powershell(shell: &ShellInfo) -> Vec<String> {
     argv
 }
 
-/// Encodes `command` as `-EncodedCommand` wants it, which no quoting rule of Windows can break.
+/// Encodes `command` for `-EncodedCommand`, so that Windows quoting cannot change it.
 fn encoded(command: &str) -> String {
     let bytes: Vec<u8> = command.encode_utf16().flat_map(u16::to_le_bytes).collect();
     BASE64_STANDARD.encode(bytes)

@@ -1,16 +1,16 @@
-/// Why a script could not be written.
+/// An error in writing a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
-    /// A NUL byte, which no shell can carry.
-    #[error("a script must not hold a NUL byte")]
+    /// It would contain a NUL byte, which no shell supports.
+    #[error("a script must not contain a NUL byte")]
     Nul,
-    /// A variable whose name no shell accepts; its position in the list.
-    #[error("variable {position} has a name that is not letters, digits and underscores")]
+    /// The name of a variable is not a shell identifier.
+    #[error("the name of variable {position} must consist of letters, digits and underscores")]
     VariableName {
-        /// The position, counted from 1. The name itself may be a misplaced secret.
+        /// The position in the list, counted from 1. The name itself may be a misplaced secret.
         position: usize,
     },
-    /// A shell that nothing is known of to say to somebody at a terminal.
-    #[error("PowerShell has no interactive session here")]
+    /// The shell does not support interactive sessions.
+    #[error("PowerShell does not support interactive sessions")]
     NotInteractive,
 }

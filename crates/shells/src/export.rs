@@ -3,16 +3,16 @@ use crate::quote::{pwsh, refuse_nul, sh_always};
 use executor_core::shell::ShellDialect;
 use executor_core::variable::{JobVariable, JobVariables};
 
-/// Returns lines that set `variables`, to be put before a script.
+/// Returns lines that set `variables`, to be placed before a script.
 ///
-/// Only for drivers that can hand over nothing but a script's text: the result **holds the values,
-/// secrets included**, and must be treated like them. Wherever an environment can be passed along,
-/// pass that instead. The value of a file variable is expected to be the path of its file.
+/// This is only for drivers that can pass nothing but a script's text: the result **contains the
+/// values, including secrets**, and must be treated like them. If an environment can be passed,
+/// pass that instead. The value of a file variable must be the path of its file.
 ///
 /// # Errors
 ///
-/// [`ScriptError::VariableName`] for a name that is no shell identifier, [`ScriptError::Nul`] for a
-/// NUL byte in a value.
+/// [`ScriptError::VariableName`] if a name is not a shell identifier, [`ScriptError::Nul`] if a
+/// value contains a NUL byte.
 pub fn export_prologue(
     dialect: ShellDialect,
     variables: &JobVariables,

@@ -1,4 +1,4 @@
-//! What an interactive shell in a job's environment begins with.
+//! The files of an interactive shell in a job's environment.
 
 use crate::posix::{IMPORT_ENVIRONMENT, Posix};
 use crate::quote::{refuse_nul, sh, sh_always};
@@ -8,15 +8,15 @@ use crate::{ScriptError, ScriptOptions, ShellCommand};
 use executor_core::shell::{ShellDialect, ShellInfo};
 use std::fmt::Write as _;
 
-/// An interactive sh or bash that knows which job it is in and what the job's script is.
+/// An interactive sh or bash in a job, with commands that show and run the job's script.
 ///
-/// It wants three files in a directory of its own, which only the job's user may read: the start
-/// file with the text that [`start_file`](Self::start_file) returns, the script with that of
-/// [`script_file`](Self::script_file), and an empty one for the history.
+/// It needs three files in its own directory, which only the job's user may read: the start file
+/// with the text of [`start_file`](Self::start_file), the script with that of
+/// [`script_file`](Self::script_file), and an empty history file.
 ///
 /// In it, `script` shows the commands of the job's script, `rerun` runs all of them in a new shell
-/// as the job does, and `rerun 2` the second in this one, as if it was typed. In bash they are the
-/// history, too. The user's own history is neither read nor written.
+/// as the job does, and `rerun 2` runs the second in this shell, as if typed. In bash they are also
+/// in the history. The user's own history is neither read nor written.
 ///
 /// # Examples
 ///
@@ -37,7 +37,7 @@ pub struct InteractiveShell<'a> {
     directory: &'a str,
     title: String,
     commands: Vec<UserCommand<'a>>,
-    /// Whether the start files of the user are read.
+    /// Whether the user's start files are read.
     pub profile: bool,
 }
 
@@ -46,15 +46,15 @@ impl<'a> InteractiveShell<'a> {
     pub const START_FILE: &'static str = "start";
     /// The name of the script.
     pub const SCRIPT_FILE: &'static str = "script";
-    /// The name of the file for the history.
+    /// The name of the history file.
     pub const HISTORY_FILE: &'static str = "history";
-    /// The name of a file with `export` lines, which the shell reads after the user's start files
-    /// and removes. It need not be there.
+    /// The name of an optional file with `export` lines, which the shell reads after the user's
+    /// start files and then removes.
     pub const EXPORTS_FILE: &'static str = "exports";
 
-    /// Describes a shell whose files are in `directory`.
+    /// Returns a shell whose files are in `directory`.
     ///
-    /// Nothing in `title` and `commands` acts on the terminal that they are shown at.
+    /// Control characters in `title` and `commands` are replaced when they are shown.
     ///
     /// # Errors
     ///
@@ -84,12 +84,12 @@ impl<'a> InteractiveShell<'a> {
         ShellCommand::interactive(self.shell)
     }
 
-    /// Returns what the shell's environment needs besides the job's own.
+    /// Returns the variables that the shell needs in addition to the job's.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let start = self.path(Self::START_FILE);
         let reads_start = match self.shell.dialect {
-            // Before the first prompt, when bash has read its history; a file that it read as its
-            // own start file would come after the one of the system.
+            // Before the first prompt, after bash has read its history. As bash's own start file it
+            // would be read after the system's.
             ShellDialect::Bash => ("PROMPT_COMMAND", format!(". {}", sh(&start))),
             _ => ("ENV", start),
         };
@@ -117,14 +117,14 @@ impl<'a> InteractiveShell<'a> {
         );
         text.push_str(IMPORT_ENVIRONMENT);
         if !self.title.is_empty() {
-            // Through a variable: what comes out of it is not looked at again.
+            // The value of a variable is not expanded again.
             let title = sh_always(&self.title);
             let _ = writeln!(text, "runwright_title={title}\nPS1='[$runwright_title] $ '");
         }
         self.write_functions(&mut text);
         if is_bash {
-            // A `!` is one, as in the script. What has several lines keeps them, also when it comes
-            // back from the history.
+            // As in the script, `!` has no special meaning. Commands from the history keep their
+            // lines.
             text.push_str("set +H\nshopt -s cmdhist lithist\n");
             for command in &self.commands {
                 let command = sh_always(&command.text);
@@ -184,7 +184,7 @@ impl<'a> InteractiveShell<'a> {
         if count == 0 {
             return;
         }
-        // Without a line editor there is no history to look at.
+        // Without a line editor there is no history.
         if self.shell.dialect != ShellDialect::Bash {
             text.push_str("script\n");
         }
@@ -194,7 +194,7 @@ impl<'a> InteractiveShell<'a> {
     }
 }
 
-/// Reads what a login shell and an interactive one read of the user's.
+/// Reads the user's start files of login shells and interactive shells.
 const BASH_PROFILE: &str = r#"if [ -r /etc/profile ]; then . /etc/profile; fi
 for runwright_file in ~/.bash_profile ~/.bash_login ~/.profile; do
   if [ -r "$runwright_file" ]; then . "$runwright_file"; break; fi
@@ -207,21 +207,21 @@ const SH_PROFILE: &str = "if [ -r /etc/profile ]; then . /etc/profile; fi
 if [ -r ~/.profile ]; then . ~/.profile; fi
 ";
 
-/// Returns the text with a sign in the place of each character that would act on a terminal.
+/// Returns the text with each character that would affect a terminal replaced.
 fn visible(text: &str) -> String {
-    let sign = |character: char| match character {
+    let replace = |character: char| match character {
         '\t' => ' ',
         _ if character.is_control() || is_reordering(character) => '\u{fffd}',
         _ => character,
     };
-    text.chars().map(sign).collect()
+    text.chars().map(replace).collect()
 }
 
 fn visible_lines(text: &str) -> Vec<String> {
     text.lines().map(visible).collect()
 }
 
-/// Returns whether a character changes the order in which others are shown.
+/// Returns whether a character changes the order in which text is shown.
 fn is_reordering(character: char) -> bool {
     matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_the_user_are_data() {
+    fn the_users_texts_are_not_evaluated() {
         let text = start(
             ShellDialect::Bash,
             "job $(id) 'x' \x1b[2J",
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_files_of_the_user_are_read_only_when_that_is_wanted() {
+    fn the_users_start_files_are_read_only_on_request() {
         let shell = ShellInfo::new(ShellDialect::Bash);
         let mut interactive = InteractiveShell::new(&shell, "/d", "", &[]).unwrap();
         assert!(!interactive.start_file().contains(".bashrc"));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_start_file_for_powershell() {
+    fn powershell_has_no_interactive_sessions() {
         let shell = ShellInfo::new(ShellDialect::Pwsh);
         let refused = InteractiveShell::new(&shell, "/d", "", &[]);
         assert_eq!(refused.unwrap_err(), ScriptError::NotInteractive);

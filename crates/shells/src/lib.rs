@@ -21,15 +21,16 @@
 //! ```
 //!
 //! Start at [`JobScripts`], which writes a [`Script`] for each stage, and [`ShellCommand`], the
-//! command line that runs it. [`GitPlan`] is the list of steps that bring the sources; a script
-//! and a native run are two readings of the same list.
+//! command line that runs it. [`GitPlan`] is the list of steps that fetch the sources; both a
+//! script and a native run follow it.
 //!
-//! **Invariant:** nothing here reads a file, starts a process or asks for the time. And no
-//! variable's value gets into a script: scripts name variables, the executor hands the values over
-//! beside the script. The one exception is [`export_prologue`], for drivers that have no side.
+//! **Invariant:** nothing here reads a file, starts a process or asks for the time. And scripts
+//! contain no values of variables: they name variables, whose values the executor passes in the
+//! environment. The one exception is [`export_prologue`], for drivers that can pass only text.
 //!
-//! The texts for sh and bash are run under dash, bash and busybox by this crate's tests. Those for
-//! PowerShell are compared as text only: no PowerShell runs where the project is built.
+//! This crate's tests run the texts for sh and bash under dash, bash and busybox. Those for
+//! PowerShell are only compared as text, since no PowerShell is available where the project is
+//! built.
 
 mod command;
 mod error;
@@ -54,11 +55,11 @@ pub use quote::{quote_pwsh, quote_sh};
 pub use script::{JobScripts, Script};
 pub use user::command_echo;
 
-/// The variable that holds the path of the job's working tree.
+/// The variable with the path of the job's working tree.
 pub const PROJECT_DIR: &str = "CI_PROJECT_DIR";
-/// The variable that holds the path of the job's private directory, beside the working tree.
+/// The variable with the path of the job's private directory, next to the working tree.
 pub const TEMP_DIR: &str = "RUNNER_TEMP_PROJECT_DIR";
-/// The variable that holds the path of the file whose `KEY=VALUE` lines later stages export.
+/// The variable with the path of the file whose `KEY=VALUE` lines later stages export.
 pub const ENV_FILE: &str = "GITLAB_ENV";
-/// The name of the file that [`ENV_FILE`] points at, in the directory of [`TEMP_DIR`].
+/// The name of the file that [`ENV_FILE`] refers to, in the directory of [`TEMP_DIR`].
 pub const ENV_FILE_NAME: &str = "gitlab_runner_env";

@@ -1,30 +1,26 @@
 use executor_core::variable::JobVariables;
 
-/// What may be switched about the text of scripts; everything is off by default.
+/// Options for the text of scripts; all are off by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "four switches that know nothing of each other"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent options")]
 pub struct ScriptOptions {
-    /// Whether the shell prints each command as it runs it (`CI_DEBUG_TRACE`).
+    /// Whether the shell prints each command that it runs (`CI_DEBUG_TRACE`).
     pub debug_trace: bool,
-    /// Whether each command of several lines gets a collapsed section of the log
-    /// (`FF_SCRIPT_SECTIONS`).
+    /// Whether each multi-line command gets a collapsed log section (`FF_SCRIPT_SECTIONS`).
     pub script_sections: bool,
-    /// Whether the exit code is checked after every command, also where `errexit` looks away
+    /// Whether the exit code is checked after every command, even where `errexit` does not apply
     /// (`FF_ENABLE_BASH_EXIT_CODE_CHECK`).
     pub exit_code_check: bool,
     /// Whether the last stage also resets and cleans the working tree (`FF_ENABLE_JOB_CLEANUP`).
     pub job_cleanup: bool,
-    /// The file mode mask to set; `None` leaves the one the shell inherits.
+    /// The file mode mask to set; `None` keeps the inherited one.
     ///
-    /// Only an environment whose stages run as different users needs another than its own.
+    /// Only environments whose stages run as different users set it.
     pub umask: Option<u16>,
 }
 
 impl ScriptOptions {
-    /// Reads the switches a job's variables hold; anything but a clear yes is off.
+    /// Reads the options from a job's variables; anything but a true value is off.
     pub fn from_variables(variables: &JobVariables) -> Self {
         let on = |name| {
             let value = variables.get(name).unwrap_or_default();
@@ -46,7 +42,7 @@ mod tests {
     use executor_core::variable::JobVariable;
 
     #[test]
-    fn only_a_clear_yes_switches_on() {
+    fn only_true_values_enable_options() {
         let variables = [
             JobVariable::public("CI_DEBUG_TRACE", "true"),
             JobVariable::public("FF_SCRIPT_SECTIONS", "yes please"),

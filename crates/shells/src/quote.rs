@@ -1,13 +1,13 @@
 use crate::ScriptError;
 
-/// Returns `text` as one word for sh and bash, free of any expansion.
+/// Returns `text` as one word for sh and bash, without any expansion.
 ///
-/// Words made of harmless characters alone stay as they are, so the result is meant for arguments:
-/// as the first word of a command, `if` would be the keyword and `A=1` an assignment.
+/// Words that consist of safe characters stay unquoted, so use the result only for arguments: as
+/// the first word of a command, `if` would be the keyword and `A=1` an assignment.
 ///
 /// # Errors
 ///
-/// [`ScriptError::Nul`] when `text` holds a NUL byte.
+/// [`ScriptError::Nul`] if `text` contains a NUL byte.
 ///
 /// # Examples
 ///
@@ -21,13 +21,13 @@ pub fn quote_sh(text: &str) -> Result<String, ScriptError> {
     Ok(sh(text))
 }
 
-/// Returns `text` as one PowerShell string, free of any expansion.
+/// Returns `text` as one PowerShell string, without any expansion.
 ///
-/// PowerShell takes the four typographic single quotes for `'`, so those are doubled as well.
+/// PowerShell treats the four typographic single quotes like `'`, so those are doubled as well.
 ///
 /// # Errors
 ///
-/// [`ScriptError::Nul`] when `text` holds a NUL byte.
+/// [`ScriptError::Nul`] if `text` contains a NUL byte.
 ///
 /// # Examples
 ///
@@ -47,21 +47,21 @@ pub(crate) fn refuse_nul(text: &str) -> Result<(), ScriptError> {
     Ok(())
 }
 
-/// Quotes like [`quote_sh`]; whole scripts are checked for NUL once, when they are finished.
+/// Quotes like [`quote_sh`], without the check for NUL, which is made once for whole scripts.
 pub(crate) fn sh(text: &str) -> String {
-    let harmless = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@+,=-".contains(&byte);
-    if !text.is_empty() && text.bytes().all(harmless) {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:@+,=-".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_safe) {
         return text.to_owned();
     }
     sh_always(text)
 }
 
-/// Quotes like [`sh`], also where no quotes are needed.
+/// Quotes like [`sh`], even if no quotes are needed.
 pub(crate) fn sh_always(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Quotes like [`quote_pwsh`]; whole scripts are checked for NUL once, when they are finished.
+/// Quotes like [`quote_pwsh`], without the check for NUL, which is made once for whole scripts.
 pub(crate) fn pwsh(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('\'');
@@ -86,13 +86,13 @@ mod tests {
     }
 
     #[test]
-    fn the_empty_word_is_a_word() {
+    fn the_empty_text_is_quoted() {
         assert_eq!(sh(""), "''");
         assert_eq!(pwsh(""), "''");
     }
 
     #[test]
-    fn powershell_doubles_every_character_it_takes_for_a_quote() {
+    fn powershell_quotes_of_every_kind_are_doubled() {
         assert_eq!(
             pwsh("a'b\u{2018}c\u{201b}"),
             "'a''b\u{2018}\u{2018}c\u{201b}\u{201b}'"

@@ -9,9 +9,9 @@ use executor_core::job::{HookName, Job, Step};
 use executor_core::shell::{ShellDialect, ShellInfo};
 use executor_core::stage::BuildStage;
 
-/// The text of one stage, complete in itself.
+/// The complete script of one stage.
 ///
-/// It can be fed to a shell's standard input or handed over as a file; both do the same. The user's
+/// It can be passed to a shell on standard input or as a file, with the same effect. The user's
 /// commands have an empty standard input either way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
@@ -21,12 +21,12 @@ pub struct Script {
 }
 
 impl Script {
-    /// Returns the stage it is for.
+    /// Returns its stage.
     pub fn stage(&self) -> &BuildStage {
         &self.stage
     }
 
-    /// Returns the shell it is written for.
+    /// Returns the dialect of its shell.
     pub fn dialect(&self) -> ShellDialect {
         self.dialect
     }
@@ -36,52 +36,51 @@ impl Script {
         &self.text
     }
 
-    /// Returns the text, by value.
+    /// Returns the text as an owned string.
     pub fn into_text(self) -> String {
         self.text
     }
 
-    /// Returns the ending a file with the text should have, without the dot.
+    /// Returns the file extension for the text, without the dot.
     pub fn extension(&self) -> &'static str {
         if self.dialect.is_posix() { "sh" } else { "ps1" }
     }
 }
 
-/// Everything the scripts of one job are written from.
+/// The input for the scripts of one job.
 ///
-/// It holds no variable's value. The scripts expect these in their environment:
+/// It contains no values of variables. The scripts expect these in their environment:
 /// [`PROJECT_DIR`](crate::PROJECT_DIR), [`TEMP_DIR`](crate::TEMP_DIR) and
-/// [`ENV_FILE`](crate::ENV_FILE), besides the job's own.
+/// [`ENV_FILE`](crate::ENV_FILE), and the job's variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobScripts {
-    /// The shell to write for; `None` means the platform's.
+    /// The shell's dialect; `None` means the platform's default.
     pub dialect: Option<ShellDialect>,
-    /// What may be switched.
+    /// The options.
     pub options: ScriptOptions,
-    /// The runner's host, for the greeting.
+    /// The runner's host, printed at the start.
     pub runner: String,
-    /// The steps, `after_script` among them.
+    /// The steps, including `after_script`.
     pub steps: Vec<Step>,
-    /// How the sources come; an empty plan brings none.
+    /// How the sources are fetched; an empty plan fetches none.
     pub sources: GitPlan,
-    /// Commands before the sources are fetched, run where the shell starts.
+    /// Commands before the sources are fetched, run in the shell's initial directory.
     pub pre_get_sources: Vec<String>,
-    /// Commands after the sources are there, run in the working tree.
+    /// Commands after the sources are fetched, run in the working tree.
     pub post_get_sources: Vec<String>,
     /// Commands before those of a step, in the same shell.
     pub pre_build: Vec<String>,
     /// Commands after those of a step, in the same shell.
     pub post_build: Vec<String>,
-    /// Whether no script of the job has run yet, so that none can have written
-    /// [`ENV_FILE`](crate::ENV_FILE): a script of the user's then spares reading it.
+    /// Whether no script of the job has run before, so that the user's script need not read
+    /// [`ENV_FILE`](crate::ENV_FILE).
     pub is_first: bool,
 }
 
 impl JobScripts {
-    /// Collects the commands of `job` and of the operator's `shell`, in the order they run.
+    /// Collects the commands of `job` and of the operator's `shell`, in order.
     ///
-    /// The sources are not part of it: set [`JobScripts::sources`] where a script has to bring
-    /// them.
+    /// The sources are not included; set [`JobScripts::sources`] if a script must fetch them.
     pub fn new(shell: &ShellInfo, job: &Job) -> Self {
         let hooks = |name: HookName| {
             let hooks = job.hooks.iter().filter(move |hook| hook.name == name);
@@ -107,13 +106,13 @@ impl JobScripts {
         }
     }
 
-    /// Returns the script of `stage`; `None` when there is nothing to do, so the stage is skipped.
+    /// Returns the script of `stage`; `None` if there is nothing to do and the stage is skipped.
     ///
-    /// Caches and artifacts are the job runner's work, not a script's: their stages are `None`.
+    /// The job runner handles caches and artifacts, so their stages are `None`.
     ///
     /// # Errors
     ///
-    /// [`ScriptError::Nul`] when one of the commands holds a NUL byte.
+    /// [`ScriptError::Nul`] if one of the commands contains a NUL byte.
     pub fn script(&self, stage: &BuildStage) -> Result<Option<Script>, ScriptError> {
         let dialect = self.dialect.unwrap_or_else(ShellDialect::platform_default);
         let mut writer = self.writer(dialect);
@@ -140,7 +139,7 @@ impl JobScripts {
         }
     }
 
-    /// Writes the body of `stage` and returns whether there is one.
+    /// Writes the body of `stage`; returns whether there is one.
     fn write(&self, stage: &BuildStage, writer: &mut dyn Writer) -> bool {
         match stage {
             BuildStage::PrepareScript => self.write_prepare(writer),

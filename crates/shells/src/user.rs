@@ -1,19 +1,19 @@
-//! The user's commands, tidied the same way for every shell.
+//! The user's commands, normalized the same way for every shell.
 
 use std::borrow::Cow;
 
-/// One command of the user's, ready to be written.
+/// A normalized command of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UserCommand<'c> {
-    /// What runs.
+    /// The text to run.
     pub(crate) text: Cow<'c, str>,
 }
 
 impl<'c> UserCommand<'c> {
-    /// Tidies `command`; `None` when it is blank.
+    /// Normalizes `command`; returns `None` if it is blank.
     ///
-    /// A command all of whose lines end in CR LF was typed where lines end that way, and no shell
-    /// of ours would run it: its lines get to end in LF. A CR elsewhere is data.
+    /// If all lines of a command end in CR LF, they get to end in LF, since the shells cannot run
+    /// them otherwise. Any other CR is data.
     pub(crate) fn new(command: &'c str) -> Option<Self> {
         let trimmed = command.trim_start().trim_end_matches(['\r', '\n']);
         if trimmed.trim().is_empty() {
@@ -28,7 +28,7 @@ impl<'c> UserCommand<'c> {
         Some(Self { text })
     }
 
-    /// Returns every command of `commands` that is not blank.
+    /// Returns the commands that are not blank.
     pub(crate) fn all(commands: &'c [String]) -> Vec<Self> {
         commands
             .iter()
@@ -41,7 +41,7 @@ impl<'c> UserCommand<'c> {
         self.text.contains('\n')
     }
 
-    /// Returns the line the log shows before the command runs.
+    /// Returns the line printed before the command runs.
     pub(crate) fn echo(&self) -> String {
         match self.text.split_once('\n') {
             Some((first, _)) => format!("$ {first} # collapsed multi-line command"),
@@ -50,7 +50,7 @@ impl<'c> UserCommand<'c> {
     }
 }
 
-/// Returns the line the log shows before `command` runs; `None` for a blank command.
+/// Returns the line printed before `command` runs; `None` if it is blank.
 ///
 /// # Examples
 ///
@@ -75,25 +75,25 @@ mod tests {
     }
 
     #[test]
-    fn blank_commands_vanish() {
+    fn blank_commands_are_ignored() {
         check("", None);
         check(" \r\n\t\n", None);
     }
 
     #[test]
-    fn line_ends_of_another_system_become_ours() {
+    fn crlf_line_ends_are_normalized() {
         check("a\r\nb\r\n", Some("a\nb"));
         check("a\r", Some("a"));
     }
 
     #[test]
-    fn a_carriage_return_that_is_data_stays() {
+    fn other_carriage_returns_are_kept() {
         check("a\rb", Some("a\rb"));
         check("printf 'a\r\n'\necho b", Some("printf 'a\r\n'\necho b"));
     }
 
     #[test]
-    fn an_escaped_space_at_the_end_stays() {
+    fn an_escaped_space_at_the_end_is_kept() {
         check("  echo a\\ \n", Some("echo a\\ "));
     }
 }

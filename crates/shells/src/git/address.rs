@@ -1,4 +1,4 @@
-//! The parts of a repository's address, and what of them is secret.
+//! The parts of a repository's URL, and its secrets.
 
 use executor_core::job::SecretString;
 
@@ -6,16 +6,16 @@ use executor_core::job::SecretString;
 #[derive(Debug)]
 pub(super) struct Address<'u> {
     pub(super) scheme: &'u str,
-    /// What is before the last `@` of the authority.
+    /// The part of the authority before its last `@`.
     pub(super) user_info: Option<&'u str>,
-    /// The host with the port, if one was given.
+    /// The host, with a port if it is given.
     pub(super) host: &'u str,
-    /// All behind the authority, with the slash.
+    /// Everything after the authority, with the slash.
     pub(super) path: &'u str,
 }
 
 impl<'u> Address<'u> {
-    /// Takes an address apart; `None` for one that has no scheme.
+    /// Splits a URL; returns `None` if it has no scheme.
     pub(super) fn split(url: &'u str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -32,16 +32,16 @@ impl<'u> Address<'u> {
         })
     }
 
-    /// Returns whether a user name alone is part of the address rather than a token.
-    pub(super) fn names_a_login(&self) -> bool {
+    /// Returns whether a user name without a password is a login, not a token.
+    pub(super) fn user_is_login(&self) -> bool {
         self.scheme.eq_ignore_ascii_case("ssh") || self.scheme.eq_ignore_ascii_case("git")
     }
 }
 
-/// Returns the password of an address, or the lone user name that is one: as it is written there,
-/// and decoded where that differs.
+/// Returns the password of a URL, or the token that is its user name: as written, and decoded if
+/// that differs.
 ///
-/// Also of addresses that [`Remote`](super::Remote) refuses, since they may be shown too.
+/// It also accepts URLs that [`Remote`](super::Remote) refuses, since they may be shown too.
 ///
 /// ```
 /// let secrets = shells::git::secrets_in("https://ci:a%2Fb@host/p.git");
@@ -57,7 +57,7 @@ pub fn secrets_in(url: &str) -> Vec<SecretString> {
         .map(|info| info.split_once(':').ok_or(info))
     {
         Some(Ok((_, password))) if !password.is_empty() => password,
-        Some(Ok((lone, _)) | Err(lone)) if !lone.is_empty() && !address.names_a_login() => lone,
+        Some(Ok((token, _)) | Err(token)) if !token.is_empty() && !address.user_is_login() => token,
         _ => return Vec::new(),
     };
     let decoded = percent_decoded(secret);
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passwords_and_tokens_are_secret_whatever_the_scheme() {
+    fn passwords_and_tokens_are_secret_with_any_scheme() {
         let check = |url, expect: &[&str]| {
             let secrets = secrets_in(url);
             let secrets: Vec<_> = secrets.iter().map(SecretString::expose).collect();

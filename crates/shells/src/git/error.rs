@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Which setting held a refused flag.
+/// The setting that contained a refused flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitFlagSource {
     /// [`GitSettings::fetch_flags`](super::GitSettings::fetch_flags).
@@ -18,33 +18,33 @@ impl fmt::Display for GitFlagSource {
     }
 }
 
-/// Why no plan could be made; the job's configuration is at fault, trying again does not help.
+/// An error in planning, caused by the job's configuration; a retry does not help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// A commit that is not a whole hexadecimal object name.
+    /// A commit is not a full hexadecimal object name.
     #[error("commit {commit:?} is not a hexadecimal object name")]
     Commit {
         /// The commit.
         commit: String,
     },
-    /// A ref or refspec that would be an option, or that holds a control character.
-    #[error("ref {name:?} begins with a dash or holds a control character")]
+    /// A ref or refspec would be an option, or contains a control character.
+    #[error("ref {name:?} begins with a dash or contains a control character")]
     Ref {
         /// The name.
         name: String,
     },
     /// There is neither a commit nor a ref.
-    #[error("neither a commit nor a ref to check out")]
+    #[error("there is neither a commit nor a ref to check out")]
     Nothing,
-    /// A flag with which git would run a program or leave its directory.
+    /// With a flag git would run a program or leave its directory.
     #[error("flag {flag:?} of {source_variable} is not allowed")]
     Flag {
         /// The flag.
         flag: String,
-        /// Where it was.
+        /// The setting that contained it.
         source_variable: GitFlagSource,
     },
-    /// An object format git does not have.
+    /// Git does not have an object format.
     #[error("object format {format:?} is neither sha1 nor sha256")]
     ObjectFormat {
         /// The format.

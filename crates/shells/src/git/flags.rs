@@ -1,9 +1,8 @@
 //! Extra flags for git commands that come from job variables.
 
-/// Options with which git runs a program of the caller's choice, or leaves its directory.
+/// Options with which git runs a given program, or leaves its directory.
 ///
-/// A job may name commands in its script; it may not have them run where git runs, which can be the
-/// runner's host.
+/// A job may run commands in its script, but not where git runs, which can be the runner's host.
 const REFUSED_FETCH: [&str; 1] = ["--upload-pack"];
 const REFUSED_CLONE: [&str; 6] = [
     "--upload-pack",
@@ -14,12 +13,12 @@ const REFUSED_CLONE: [&str; 6] = [
     "--mirror",
 ];
 
-/// Returns the first of `flags` that `git fetch` must not get.
+/// Returns the first of `flags` that is not allowed for `git fetch`.
 pub(super) fn refused_for_fetch(flags: &[String]) -> Option<&str> {
     first_refused(flags, &REFUSED_FETCH, "")
 }
 
-/// Returns the first of `flags` that `git clone` must not get.
+/// Returns the first of `flags` that is not allowed for `git clone`.
 pub(super) fn refused_for_clone(flags: &[String]) -> Option<&str> {
     first_refused(flags, &REFUSED_CLONE, "uc")
 }
@@ -34,8 +33,8 @@ fn first_refused<'f>(flags: &'f [String], refused: &[&str], letters: &str) -> Op
 fn is_refused(flag: &str, refused: &[&str], letters: &str) -> bool {
     if flag.starts_with("--") {
         let name = flag.split('=').next().unwrap_or(flag);
-        // Git completes abbreviations, so `--upl` is `--upload-pack`. A bare `--` would end the
-        // options that follow ours.
+        // Git accepts abbreviations, so `--upl` means `--upload-pack`. A bare `--` would end the
+        // options.
         return refused.iter().any(|refused| refused.starts_with(name));
     }
     // Short options can be bundled: `-qc core.x=y`.
@@ -56,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_run_programs_are_refused_however_they_are_spelled() {
+    fn flags_that_run_programs_are_refused_in_any_spelling() {
         assert_eq!(refused("--upload-pack=id"), (true, true));
         assert_eq!(refused("--upload-pack"), (true, true));
         assert_eq!(refused("--upl=id"), (true, true));
@@ -68,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_flags_pass() {
+    fn usual_flags_are_allowed() {
         for flag in [
             "--prune",
             "--quiet",

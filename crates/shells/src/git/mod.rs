@@ -1,13 +1,14 @@
-//! How the sources come: settings, the remote, and the plan both a script and a native run follow.
+//! How the sources are fetched: settings, the remote, and the plan that both a script and a native
+//! run follow.
 //!
 //! [`GitSettings`] are read from a job's variables, [`Remote`] from its repository URL. Together
 //! with `git_info` they become a [`GitPlan`]: a list of steps, each a git command as an argument
-//! vector or one of three small file operations. Whoever carries out the plan does the same thing,
-//! be it a script in a container or the job runner itself.
+//! vector or one of three small file operations. A script in a container and the job runner itself
+//! perform the same steps.
 //!
-//! What the plan defends against: whatever an earlier job left in a reused tree (hooks,
-//! configuration, locks, a `.git` that points elsewhere), names that look like options, URLs that
-//! run commands, and secrets on disk or on a command line.
+//! The plan defends against files that an earlier job left in a reused tree (hooks, configuration,
+//! locks, a `.git` that refers to another directory), names that look like options, URLs that run
+//! commands, and secrets on disk or on a command line.
 
 mod address;
 mod error;

@@ -4,17 +4,18 @@ use super::{GitSettings, GitStrategy, Remote};
 use executor_core::job::GitInfo;
 use executor_core::variable::GIT_REPOSITORY_VARIABLES;
 
-/// The steps that bring a job's sources, in order.
+/// The steps that fetch a job's sources, in order.
 ///
-/// Carried out, step by step: check the [`Condition`](super::Condition), print the note, do the [`GitAction`]; when
-/// that fails, do what [`OnFailure`](super::OnFailure) says. Commands run in the working tree's directory with
-/// [`GitPlan::env`] set, [`GitPlan::unset`] unset, [`Remote::variables`] in the environment and
-/// standard input empty. [`GitPlan::argv`] gives a command's whole argument vector.
+/// To perform a step: check its [`Condition`](super::Condition), print the note and perform the
+/// [`GitAction`]; if that fails, follow [`OnFailure`](super::OnFailure). Commands run in the
+/// working tree's directory with [`GitPlan::env`] set, [`GitPlan::unset`] unset,
+/// [`Remote::variables`] in the environment and an empty standard input. [`GitPlan::argv`] returns
+/// a command's argument vector.
 ///
-/// No secret is in it.
+/// It contains no secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitPlan {
-    /// Configuration that every git command gets with `-c`, which beats what the tree holds.
+    /// Configuration that every git command gets with `-c`, which overrides that of the tree.
     pub config: Vec<(String, String)>,
     /// The steps.
     pub steps: Vec<GitStep>,
@@ -22,7 +23,7 @@ pub struct GitPlan {
     cleanup: Vec<GitStep>,
 }
 
-/// Nobody is there to answer a question, so none is asked.
+/// Variables that keep git from asking questions, since nobody can answer.
 const ENV: [(&str, &str); 3] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", ""),
@@ -30,11 +31,11 @@ const ENV: [(&str, &str); 3] = [
 ];
 
 impl GitPlan {
-    /// Makes the plan that brings `info` from `remote`.
+    /// Plans how to fetch `info` from `remote`.
     ///
     /// # Errors
     ///
-    /// A [`PlanError`] when a commit, ref or flag cannot be handed to git safely.
+    /// A [`PlanError`] if a commit, ref or flag cannot be passed to git safely.
     pub fn new(info: &GitInfo, remote: &Remote, settings: &GitSettings) -> Result<Self, PlanError> {
         let steps = match settings.strategy {
             GitStrategy::None => return Ok(Self::default()),
@@ -59,7 +60,7 @@ impl GitPlan {
     }
 
     /// Returns the plan that empties the working tree, for `GIT_STRATEGY=empty` and between two
-    /// tries of getting the sources.
+    /// attempts to fetch the sources.
     pub fn clear() -> Self {
         let steps = [GitAction::EnterProject, GitAction::EmptyProject].map(GitStep::plain);
         Self {
@@ -97,7 +98,7 @@ impl GitPlan {
         argv
     }
 
-    /// Returns the arguments that carry the shared configuration.
+    /// Returns the arguments with the shared configuration.
     pub(crate) fn config_args(&self) -> impl Iterator<Item = String> {
         self.config
             .iter()
@@ -111,12 +112,12 @@ impl GitPlan {
             .any(|step| matches!(step.action, GitAction::Git(_)))
     }
 
-    /// Returns the git command that finds out whether `commit` is missing: it fails if so.
+    /// Returns the git command that fails if `commit` is missing.
     pub fn commit_check(commit: &str) -> GitCommand {
         GitCommand::in_repository(&["cat-file", "-e", &format!("{commit}^{{commit}}")])
     }
 
-    /// Returns the git command that succeeds where Git LFS is installed.
+    /// Returns the git command that succeeds if Git LFS is installed.
     pub fn lfs_check() -> GitCommand {
         GitCommand {
             args: ["lfs", "version"].map(str::to_owned).to_vec(),
@@ -125,7 +126,7 @@ impl GitPlan {
     }
 }
 
-/// Returns the configuration that every command gets, the stronger later.
+/// Returns the configuration that every command gets; later entries override earlier ones.
 fn config(remote: &Remote, settings: &GitSettings) -> Vec<(String, String)> {
     let fixed = [
         ("core.hooksPath", "/dev/null"),
@@ -134,7 +135,7 @@ fn config(remote: &Remote, settings: &GitSettings) -> Vec<(String, String)> {
         ("fetch.recurseSubmodules", "false"),
         ("submodule.recurse", "false"),
         ("advice.detachedHead", "false"),
-        // Work in the background would outlive the stage and hold locks in the tree.
+        // Background tasks would outlive the stage and hold locks in the tree.
         ("gc.autoDetach", "false"),
         ("maintenance.autoDetach", "false"),
         ("credential.interactive", "false"),

@@ -4,7 +4,7 @@ use super::{GitFlagSource, PlanError};
 use super::{GitSettings, GitStrategy, LfsMode, Remote, SubmoduleStrategy};
 use executor_core::job::{GitInfo, RefType};
 
-/// Collects the steps of the strategies that use git.
+/// Collects the steps for the strategies that use git.
 pub(super) struct Planner<'p> {
     info: &'p GitInfo,
     remote: &'p Remote,
@@ -13,7 +13,7 @@ pub(super) struct Planner<'p> {
 }
 
 impl<'p> Planner<'p> {
-    /// Returns a planner without steps yet.
+    /// Returns a planner without steps.
     pub(super) fn new(info: &'p GitInfo, remote: &'p Remote, settings: &'p GitSettings) -> Self {
         Self {
             info,
@@ -23,7 +23,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Returns the steps that bring the sources.
+    /// Returns the steps that fetch the sources.
     pub(super) fn sources(mut self) -> Result<Vec<GitStep>, PlanError> {
         self.refuse_flags()?;
         self.steps.push(GitStep::plain(GitAction::EnterProject));
@@ -51,16 +51,16 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Makes the repository, or takes over the one that is there.
+    /// Creates the repository, or reuses the existing one.
     fn repository(&mut self) -> Result<(), PlanError> {
         if self.settings.strategy == GitStrategy::Clone {
             self.steps.push(GitStep::plain(GitAction::EmptyProject));
         } else {
             self.steps.push(GitStep::plain(GitAction::CleanGitDir));
         }
-        let native =
+        let uses_clone =
             self.settings.strategy == GitStrategy::Clone && !self.settings.clone_flags.is_empty();
-        if native {
+        if uses_clone {
             self.clone();
         } else {
             self.init()?;
@@ -78,10 +78,10 @@ impl<'p> Planner<'p> {
     }
 
     fn init(&mut self) -> Result<(), PlanError> {
-        // An empty template directory means none: the machine's own may hold hooks.
+        // An empty template directory means none; the machine's own may contain hooks.
         let mut args = vec!["init", "--quiet", "--template="];
         match self.info.repo_object_format.as_str() {
-            // Not spelled out for sha1, which git older than the option knows alone.
+            // Git that is too old for the option only has sha1, so it is not passed.
             "" | "sha1" => {}
             "sha256" => args.push("--object-format=sha256"),
             format => {
@@ -112,7 +112,7 @@ impl<'p> Planner<'p> {
             let rest = self
                 .fetch_step(Some("--unshallow"), &refspecs)
                 .when(Condition::Shallow);
-            // This order, because unshallowing makes the other condition true.
+            // In this order, because unshallowing makes the other condition true.
             self.steps
                 .extend([all.noted(note.clone()), rest.noted(note)]);
             return self.fetch_missing(None);
@@ -126,13 +126,13 @@ impl<'p> Planner<'p> {
         self.fetch_missing(Some(&depth))
     }
 
-    /// Fetches the commit by its name if the refs did not bring it, as when a branch moved on
-    /// further than the depth, or was forced elsewhere.
+    /// Fetches the commit by its name if it did not come with the refs, for example because a
+    /// branch has since advanced by more than the depth, or was force-pushed.
     fn fetch_missing(&mut self, depth: Option<&str>) -> Result<(), PlanError> {
         let commit = self.commit()?;
         if let Some(commit) = commit {
             let missing = Condition::CommitMissing(commit.to_owned());
-            // If the server refuses, the checkout says what is missing.
+            // If the server refuses, the checkout reports what is missing.
             let step = self
                 .fetch_step(depth, &[commit])
                 .when(missing)
@@ -142,16 +142,17 @@ impl<'p> Planner<'p> {
         Ok(())
     }
 
-    /// Returns the step that fetches; a branch `a` cannot come where an earlier job left `a/b`, so
-    /// when it fails, it is done again without any branch of the remote's.
+    /// Returns the step that fetches. A branch `a` cannot be fetched if an earlier job left a
+    /// branch `a/b`, so if the step fails, all branches of the remote are removed and it is
+    /// repeated.
     fn fetch_step(&self, depth: Option<&str>, refspecs: &[&str]) -> GitStep {
         let mut args = vec!["fetch", "--no-recurse-submodules"];
         args.extend(self.settings.fetch_flags.iter().map(String::as_str));
         args.extend(depth);
         args.extend(["--", "origin"]);
         args.extend(refspecs);
-        let forget = GitStep::git(&["remote", "remove", "origin"]).ignoring_failure();
-        let again = [forget].into_iter().chain(self.remote_steps());
+        let remove = GitStep::git(&["remote", "remove", "origin"]).ignoring_failure();
+        let again = [remove].into_iter().chain(self.remote_steps());
         GitStep::git(&args).recovering(again.collect())
     }
 
@@ -184,7 +185,7 @@ impl<'p> Planner<'p> {
         }])
     }
 
-    /// Returns the commit to check out; `None` when only a ref is known.
+    /// Returns the commit to check out; `None` if only a ref is known.
     fn commit(&self) -> Result<Option<&str>, PlanError> {
         let commit = self.info.sha.as_str();
         let is_name =
@@ -281,12 +282,12 @@ impl<'p> Planner<'p> {
             })
             .collect();
         let again = clean.iter().cloned().map(GitStep::ignoring_failure).chain([
-            // The submodule's own address may have changed with the commit.
+            // The submodule's URL may have changed with the commit.
             GitStep::git(&sync),
         ]);
 
         let mut steps = vec![
-            // Our own clean-up took the configuration; this and `sync` write it anew.
+            // `CleanGitDir` removed the configuration; this and `sync` write it again.
             GitStep::git(&init).when(when.clone()).noted(note),
             GitStep::git(&sync).when(when.clone()),
             GitStep::git(&update)
@@ -305,8 +306,8 @@ impl<'p> Planner<'p> {
         self.steps.extend(steps);
     }
 
-    /// Returns the step that runs `command`, a line for sh, in each submodule.
-    #[expect(clippy::unused_self, reason = "reads like its siblings at the call")]
+    /// Returns the step that runs `command`, an sh command line, in each submodule.
+    #[expect(clippy::unused_self, reason = "called like the other methods")]
     fn for_each_submodule(&self, recursive: Option<&str>, command: &str) -> GitStep {
         let args = ["submodule", "--quiet", "foreach"]
             .into_iter()
@@ -316,7 +317,7 @@ impl<'p> Planner<'p> {
     }
 }
 
-/// Returns the option for a depth; `None` for all commits.
+/// Returns the option for a depth; `None` for the whole history.
 fn depth_flag(depth: u32) -> Option<String> {
     (depth > 0).then(|| format!("--depth={depth}"))
 }

@@ -2,17 +2,17 @@ use super::address::{Address, percent_decoded};
 use executor_core::job::SecretString;
 use executor_core::variable::JobVariable;
 
-/// The variable in which a git command finds the user name for the remote.
+/// The variable with the user name for the remote.
 pub const USERNAME_VARIABLE: &str = "RUNWRIGHT_GIT_USERNAME";
-/// The variable in which a git command finds the password for the remote.
+/// The variable with the password for the remote.
 pub const PASSWORD_VARIABLE: &str = "RUNWRIGHT_GIT_PASSWORD";
 
-/// Where the sources come from: a URL free of credentials, and the credentials beside it.
+/// The source repository: a URL without credentials, and the credentials.
 ///
-/// The URL goes into the repository's configuration, and so to disk and into command lines. The
-/// credentials never do: git asks a helper for them, and the helper answers with the two variables
-/// of [`Remote::variables`]. The helper is bound to the remote's host, so a submodule elsewhere does
-/// not get them.
+/// The URL is written into the repository's configuration and into command lines. The credentials
+/// never are: git asks a helper for them, which answers with the two variables of
+/// [`Remote::variables`]. The helper is bound to the remote's host, so a submodule on another host
+/// does not get them.
 ///
 /// # Examples
 ///
@@ -33,12 +33,12 @@ pub struct Remote {
     local: Option<LocalSubmodules>,
 }
 
-/// The scheme and place of a remote that is on another machine.
+/// The scheme and host of a remote on another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Host {
     scheme: Scheme,
     name: String,
-    /// The name with the port, if one was given.
+    /// The name, with a port if it is given.
     authority: String,
 }
 
@@ -56,32 +56,33 @@ struct Credentials {
     password: SecretString,
 }
 
-/// Whether submodules may come from this machine's file system as well.
+/// Whether submodules may also be fetched from this machine's file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocalSubmodules {
-    /// They may not: a repository from elsewhere could read any repository here.
+    /// They may not; a remote repository could read any repository here.
     Refused,
-    /// They may: whoever runs the job owns this machine's repositories.
+    /// They may; the job's user owns this machine's repositories.
     Allowed,
 }
 
-/// Why a repository URL was refused. No message holds the URL: it may contain a password.
+/// The reason why a repository URL is refused. No message contains the URL, since it may contain a
+/// password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
     /// There is no URL.
     #[error("the repository URL is empty")]
     Empty,
-    /// It would be read as an option.
+    /// It would be an option.
     #[error("the repository URL begins with a dash")]
     LeadingDash,
-    /// It holds a line break or another control character.
-    #[error("the repository URL holds a control character")]
+    /// It contains a line break or another control character.
+    #[error("the repository URL contains a control character")]
     ControlCharacter,
-    /// Its scheme is none of the allowed ones, or it names a helper program.
+    /// Its scheme is not allowed, or it names a helper program.
     #[error("the repository URL is none of http, https, ssh, git or user@host:path")]
     Scheme,
-    /// Its host or user is missing, or would be read as an option.
-    #[error("the repository URL has no usable host")]
+    /// Its host or user is missing, or would be an option.
+    #[error("the repository URL has no valid host")]
     Host,
 }
 
@@ -90,8 +91,8 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// A [`RemoteError`] for anything but `http`, `https`, `ssh`, `git` and `user@host:path`: files
-    /// of this machine and helper programs (`ext::`) among them.
+    /// A [`RemoteError`] for anything but `http`, `https`, `ssh`, `git` and `user@host:path`, for
+    /// example files of this machine and helper programs (`ext::`).
     pub fn parse(url: &str) -> Result<Self, RemoteError> {
         refuse_unsafe(url)?;
         match Address::split(url) {
@@ -108,7 +109,7 @@ impl Remote {
     /// dash.
     pub fn local(path: &str, submodules: LocalSubmodules) -> Result<Self, RemoteError> {
         refuse_unsafe(path)?;
-        // `host:path` and `ext::command` are never local, whatever is on the disk.
+        // `host:path` and `ext::command` are never local, even if such a file exists.
         if !path.starts_with(['/', '.']) && path.contains(':') {
             return Err(RemoteError::Scheme);
         }
@@ -147,7 +148,7 @@ impl Remote {
                 credentials = Some(Credentials::parse(user_info));
             }
             (Scheme::Ssh, Some(user_info)) => {
-                // ssh takes no password from a URL; the user's name is part of the address.
+                // ssh ignores a password in a URL; the user's name is part of the address.
                 let user = user_info.split(':').next().unwrap_or_default();
                 refuse_option(user)?;
                 url = format!("ssh://{user}@{authority}{path}");
@@ -162,10 +163,10 @@ impl Remote {
         })
     }
 
-    /// Reads `user@host:path`, where the user may be absent.
+    /// Reads `user@host:path`; the user is optional.
     fn from_scp(url: &str) -> Result<Self, RemoteError> {
         let (address, path) = url.split_once(':').ok_or(RemoteError::Scheme)?;
-        // `ext::sh` names a helper, `./a:b` and `/a:b` are files, `c:\` is a drive.
+        // `ext::sh` names a helper, `./a:b` and `/a:b` are files, and `c:\` is a drive.
         if path.starts_with(':') || address.contains(['/', '\\']) || address.len() == 1 {
             return Err(RemoteError::Scheme);
         }
@@ -185,18 +186,18 @@ impl Remote {
         })
     }
 
-    /// Returns the URL, which holds no credentials.
+    /// Returns the URL, which contains no credentials.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Returns the variables the git commands of a plan need in their environment: user name and
-    /// password. Empty when the URL had no credentials.
+    /// Returns the variables that the git commands of a plan need in their environment: the user
+    /// name and the password. There are none if the URL had no credentials.
     pub fn variables(&self) -> Vec<JobVariable> {
         let Some(Credentials { username, password }) = &self.credentials else {
             return Vec::new();
         };
-        // A lone user name is how some hosts take a token.
+        // Some hosts accept a token as a user name without a password.
         let username = if password.is_empty() {
             JobVariable::masked(USERNAME_VARIABLE, username.expose())
         } else {
@@ -213,33 +214,34 @@ impl Remote {
         ]
     }
 
-    /// Returns the configuration that answers git's question for credentials.
+    /// Returns the configuration with which git gets the credentials.
     pub(super) fn credential_config(&self) -> Vec<(String, String)> {
         let (Some(host), Some(_)) = (&self.host, &self.credentials) else {
             return Vec::new();
         };
         let scope = format!("{}://{}", host.scheme.as_str(), host.authority);
-        // Without a quote of any kind, because older PowerShells lose those on the way; an empty
-        // `IFS` keeps the values whole instead.
+        // It has no quotes, because older PowerShells drop them from arguments; an empty `IFS`
+        // prevents word splitting instead.
         let helper = format!(
             "!f() {{ test $1 = get || return 0; set -f; IFS=; \
              printf %s\\\\n username=${USERNAME_VARIABLE} password=${PASSWORD_VARIABLE}; }}; f"
         );
         vec![
-            // The empty one forgets the machine's own helpers, which would store the job's token.
+            // The empty entry disables the machine's own helpers, which would store the job's
+            // token.
             ("credential.helper".to_owned(), String::new()),
             (format!("credential.{scope}.helper"), helper),
         ]
     }
 
-    /// Returns the configuration of which transports may be used at all.
+    /// Returns the configuration of the allowed transports.
     pub(super) fn protocol_config(&self) -> Vec<(String, String)> {
         let mut config = vec![("protocol.allow".to_owned(), "never".to_owned())];
         for scheme in ["http", "https", "ssh", "git"] {
             config.push((format!("protocol.{scheme}.allow"), "always".to_owned()));
         }
         if let Some(submodules) = self.local {
-            // `user`: what was asked for here, but not what a `.gitmodules` asks for.
+            // `user` allows URLs given here, but not those of a `.gitmodules`.
             let value = match submodules {
                 LocalSubmodules::Refused => "user",
                 LocalSubmodules::Allowed => "always",
@@ -249,7 +251,7 @@ impl Remote {
         config
     }
 
-    /// Returns the configuration that turns ssh addresses on the remote's host into https ones.
+    /// Returns the configuration that replaces ssh URLs on the remote's host with https.
     pub(super) fn force_https_config(&self) -> Vec<(String, String)> {
         let Some(host) = &self.host else {
             return Vec::new();
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_taken_out_of_the_url() {
+    fn credentials_are_removed_from_the_url() {
         check("https://u:p@host/a.git", Ok("https://host/a.git"));
         check(
             "https://u:p%40x@host:8443/a.git?x=@y",
@@ -371,13 +373,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_user_name_is_taken_for_a_token() {
+    fn a_user_name_without_a_password_is_a_token() {
         let remote = Remote::parse("https://ghp_token@host/a").unwrap();
         assert!(remote.variables()[0].masked);
     }
 
     #[test]
-    fn the_helper_names_the_password_and_is_bound_to_the_host() {
+    fn the_helper_does_not_contain_the_password_and_is_bound_to_the_host() {
         let remote = Remote::parse("https://u:hunter2@host:8443/a").unwrap();
         let config = remote.credential_config();
         assert_eq!(config[1].0, "credential.https://host:8443.helper");
@@ -385,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn local_paths_are_asked_for_by_name() {
+    fn local_paths_must_be_safe() {
         assert!(Remote::local("/srv/repo", LocalSubmodules::Refused).is_ok());
         for path in ["ext::id", "host:path", "-x", "a\nb", ""] {
             assert!(

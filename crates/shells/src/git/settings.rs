@@ -2,21 +2,21 @@ use executor_core::job::Job;
 use executor_core::variable::JobVariables;
 use std::fmt;
 
-/// How the working tree comes about (`GIT_STRATEGY`).
+/// How the working tree is created (`GIT_STRATEGY`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum GitStrategy {
-    /// The tree of an earlier job is reused where there is one.
+    /// The tree of an earlier job is reused if there is one.
     #[default]
     Fetch,
-    /// The tree is made anew.
+    /// The tree is created anew.
     Clone,
-    /// Nothing is touched.
+    /// Nothing is changed.
     None,
-    /// The tree is emptied, and stays so.
+    /// The tree is emptied and stays empty.
     Empty,
 }
 
-/// Which submodules come along (`GIT_SUBMODULE_STRATEGY`).
+/// Which submodules are fetched (`GIT_SUBMODULE_STRATEGY`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SubmoduleStrategy {
     /// None of them.
@@ -24,37 +24,36 @@ pub enum SubmoduleStrategy {
     None,
     /// Those of the repository itself.
     Normal,
-    /// Those, and theirs.
+    /// Those, and their submodules.
     Recursive,
 }
 
-/// Who brings files kept in Git LFS.
+/// How files in Git LFS are fetched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LfsMode {
-    /// The checkout skips them, one `git lfs pull` brings them all, which is faster.
+    /// The checkout skips them, and one `git lfs pull` fetches them all, which is faster.
     #[default]
     PullAfterCheckout,
-    /// The job said so itself (`GIT_LFS_SKIP_SMUDGE` is set): its setting is left alone.
-    AsTheJobSays,
+    /// As the job sets it (`GIT_LFS_SKIP_SMUDGE` is set).
+    JobSetting,
 }
 
-/// What to do about submodules.
+/// Settings for submodules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SubmoduleSettings {
-    /// Which of them.
+    /// Which submodules are fetched.
     pub strategy: SubmoduleStrategy,
-    /// How many commits of each; 0 means all (`GIT_SUBMODULE_DEPTH`).
+    /// The number of commits of each; 0 means all (`GIT_SUBMODULE_DEPTH`).
     pub depth: u32,
-    /// Which paths; empty means every one (`GIT_SUBMODULE_PATHS`).
+    /// The paths; empty means all (`GIT_SUBMODULE_PATHS`).
     pub paths: Vec<String>,
-    /// More flags for `git submodule update` (`GIT_SUBMODULE_UPDATE_FLAGS`).
+    /// Extra flags for `git submodule update` (`GIT_SUBMODULE_UPDATE_FLAGS`).
     pub update_flags: Vec<String>,
-    /// Whether ssh addresses on the remote's host become https ones
-    /// (`GIT_SUBMODULE_FORCE_HTTPS`).
+    /// Whether ssh URLs on the remote's host are replaced with https (`GIT_SUBMODULE_FORCE_HTTPS`).
     pub force_https: bool,
 }
 
-/// What may be set about the sources of a job.
+/// Settings for fetching the sources of a job.
 ///
 /// # Examples
 ///
@@ -71,32 +70,32 @@ pub struct SubmoduleSettings {
 /// let (settings, warnings) = GitSettings::from_variables(&variables, GitDefaults::default());
 /// assert_eq!(settings.strategy, GitStrategy::Clone);
 /// assert_eq!(settings.depth, 0);
-/// assert_eq!(warnings[0].to_string(), "GIT_DEPTH: \"lots\" is not a number from 0 on; using 0");
+/// assert_eq!(warnings[0].to_string(), "GIT_DEPTH: \"lots\" is not a number of at least 0; using 0");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitSettings {
-    /// How the tree comes about.
+    /// How the tree is created.
     pub strategy: GitStrategy,
-    /// How many commits; 0 means all (`GIT_DEPTH`, else what the job's source says).
+    /// The number of commits; 0 means all (`GIT_DEPTH`, or the job's source).
     pub depth: u32,
-    /// Whether the commit is checked out (`GIT_CHECKOUT`); if not, the tree stays where it was.
+    /// Whether the commit is checked out (`GIT_CHECKOUT`); if not, the tree stays at its commit.
     pub checkout: bool,
-    /// Flags for `git clean`; `None` means that nothing is cleaned (`GIT_CLEAN_FLAGS`).
+    /// Flags for `git clean`; `None` means that nothing is removed (`GIT_CLEAN_FLAGS`).
     pub clean_flags: Option<Vec<String>>,
-    /// More flags for `git fetch` (`GIT_FETCH_EXTRA_FLAGS`).
+    /// Extra flags for `git fetch` (`GIT_FETCH_EXTRA_FLAGS`).
     pub fetch_flags: Vec<String>,
-    /// Flags for `git clone`; any flag makes the clone strategy use that command
+    /// Flags for `git clone`; with any, the clone strategy uses that command
     /// (`GIT_CLONE_EXTRA_FLAGS`).
     pub clone_flags: Vec<String>,
-    /// What to do about submodules.
+    /// Settings for submodules.
     pub submodules: SubmoduleSettings,
-    /// Who brings LFS files.
+    /// How LFS files are fetched.
     pub lfs: LfsMode,
-    /// The working tree's path as the job wishes it (`GIT_CLONE_PATH`), not expanded and not
-    /// checked: whoever knows the builds directory has to.
+    /// The working tree's path according to the job (`GIT_CLONE_PATH`); the caller must expand and
+    /// check it, since that requires the builds directory.
     pub clone_path: Option<String>,
-    /// Whether trees that belong to another user are trusted. Off by default; containers need it
-    /// where the tree is made by one user and used by another.
+    /// Whether trees of other users are trusted; off by default. Containers need it if one user
+    /// creates the tree and another uses it.
     pub safe_directory: bool,
 }
 
@@ -119,10 +118,10 @@ impl Default for GitSettings {
 
 const CLEAN_FLAGS: &str = "-ffdx";
 const FETCH_FLAGS: &str = "--prune --quiet";
-/// Git takes depths as a signed 32-bit number.
+/// Git reads depths as signed 32-bit numbers.
 const MAX_DEPTH: u32 = i32::MAX.unsigned_abs();
 
-/// What holds where a job's variables say nothing.
+/// The settings used if a job's variables set none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GitDefaults {
     /// The strategy.
@@ -200,7 +199,7 @@ impl GitSettings {
                 force_https: reader.switch("GIT_SUBMODULE_FORCE_HTTPS", false),
             },
             lfs: match variables.get("GIT_LFS_SKIP_SMUDGE") {
-                Some(_) => LfsMode::AsTheJobSays,
+                Some(_) => LfsMode::JobSetting,
                 None => LfsMode::PullAfterCheckout,
             },
             clone_path: reader.value("GIT_CLONE_PATH").map(str::to_owned),
@@ -210,14 +209,14 @@ impl GitSettings {
     }
 }
 
-/// Reads variables and keeps what was wrong with them.
+/// Reads variables and collects warnings.
 struct Reader<'v> {
     variables: &'v JobVariables,
     warnings: Vec<GitSettingsWarning>,
 }
 
 impl<'v> Reader<'v> {
-    /// Returns the variable's value without white space around it; `None` when that is empty.
+    /// Returns the variable's trimmed value; `None` if it is empty.
     fn value(&self, variable: &str) -> Option<&'v str> {
         self.variables
             .get(variable)
@@ -280,17 +279,22 @@ impl<'v> Reader<'v> {
             return default;
         };
         let Ok(depth) = value.parse::<u64>() else {
-            self.warn(variable, value, "a number from 0 on", default.to_string());
-            return default;
-        };
-        let fitting = u32::try_from(depth)
-            .ok()
-            .filter(|&depth| depth <= MAX_DEPTH);
-        fitting.unwrap_or_else(|| {
             self.warn(
                 variable,
                 value,
-                "a depth git can hold",
+                "a number of at least 0",
+                default.to_string(),
+            );
+            return default;
+        };
+        let in_range = u32::try_from(depth)
+            .ok()
+            .filter(|&depth| depth <= MAX_DEPTH);
+        in_range.unwrap_or_else(|| {
+            self.warn(
+                variable,
+                value,
+                "a depth that git supports",
                 MAX_DEPTH.to_string(),
             );
             MAX_DEPTH
@@ -340,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_means_the_defaults() {
+    fn without_settings_the_defaults_apply() {
         let (settings, warnings) = read(&[("GIT_STRATEGY", ""), ("GIT_CLEAN_FLAGS", " ")]);
         assert_eq!(settings.strategy, GitStrategy::Clone);
         assert_eq!((settings.depth, settings.submodules.depth), (20, 20));
@@ -352,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn every_knob_is_read() {
+    fn every_setting_is_read() {
         let (settings, warnings) = read(&[
             ("GIT_STRATEGY", "empty"),
             ("GIT_DEPTH", "0"),
@@ -382,13 +386,13 @@ mod tests {
             force_https: true,
         };
         assert_eq!(settings.submodules, submodules);
-        assert_eq!(settings.lfs, LfsMode::AsTheJobSays);
+        assert_eq!(settings.lfs, LfsMode::JobSetting);
         assert_eq!(settings.clone_path.as_deref(), Some("$CI_BUILDS_DIR/x"));
         assert!(warnings.is_empty());
     }
 
     #[test]
-    fn nonsense_is_named_and_the_default_kept() {
+    fn invalid_values_are_reported_and_the_default_is_used() {
         let (settings, warnings) = read(&[
             ("GIT_STRATEGY", "pull"),
             ("GIT_DEPTH", "-1"),
@@ -402,11 +406,11 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "GIT_DEPTH: \"-1\" is not a number from 0 on; using 20",
+                "GIT_DEPTH: \"-1\" is not a number of at least 0; using 20",
                 "GIT_STRATEGY: \"pull\" is not one of fetch, clone, none, empty; using clone",
                 "GIT_CHECKOUT: \"maybe\" is not true or false; using true",
                 "GIT_SUBMODULE_STRATEGY: \"all\" is not one of none, normal, recursive; using none",
-                "GIT_SUBMODULE_DEPTH: \"99999999999\" is not a depth git can hold; using 2147483647",
+                "GIT_SUBMODULE_DEPTH: \"99999999999\" is not a depth that git supports; using 2147483647",
             ]
         );
     }

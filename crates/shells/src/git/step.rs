@@ -3,20 +3,20 @@ use super::LfsMode;
 /// One step of a [`GitPlan`](super::GitPlan).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitStep {
-    /// What the log says before it, if anything.
+    /// A message printed before it.
     pub note: Option<String>,
-    /// When it is done at all.
+    /// When it is performed.
     pub condition: Condition,
-    /// What is done.
+    /// The action.
     pub action: GitAction,
-    /// What follows when that fails.
+    /// What follows if that fails.
     pub on_failure: OnFailure,
 }
 
-/// When a step is done; looked at just before it.
+/// When a step is performed; checked just before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    /// In every case.
+    /// Always.
     Always,
     /// The file `.git/shallow` exists.
     Shallow,
@@ -30,49 +30,49 @@ pub enum Condition {
     Lfs,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitAction {
-    /// Makes the directory of the working tree, with its parents, and goes there.
+    /// Creates the directory of the working tree, with its parents, and enters it.
     EnterProject,
-    /// Removes everything in the directory of the working tree, unwritable directories included,
-    /// but not the directory, which may be a mount point.
+    /// Removes everything in the directory of the working tree, including unwritable directories,
+    /// but not the directory itself, which may be a mount point.
     EmptyProject,
-    /// Removes what must not outlive the job that left it.
+    /// Removes files that could affect later jobs.
     ///
-    /// A `.git` that is a file or a symbolic link goes. Then, in `.git` and in every directory
-    /// below `.git/modules` that holds a file `HEAD` and a directory `objects`:
-    /// [`GIT_DIR_LEFTOVERS`] and each file below `refs` whose name ends in `.lock`. Symbolic links
-    /// are removed, never followed.
+    /// It removes a `.git` that is a file or a symbolic link. Then, in `.git` and in every
+    /// directory below `.git/modules` that contains a file `HEAD` and a directory `objects`, it
+    /// removes [`GIT_DIR_LEFTOVERS`] and each file below `refs` whose name ends in `.lock`.
+    /// Symbolic links are removed, never followed.
     CleanGitDir,
     /// Runs git.
     Git(GitCommand),
 }
 
-/// A git command without the configuration that all commands of a plan share.
+/// A git command, without the configuration that all commands of a plan share.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitCommand {
-    /// The arguments behind the configuration.
+    /// The arguments after the configuration.
     pub args: Vec<String>,
-    /// Variables for this command alone.
+    /// Variables for this command only.
     pub env: Vec<(String, String)>,
 }
 
-/// What follows when a step fails.
+/// What follows if a step fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnFailure {
     /// The stage fails.
     Fail,
-    /// The next step is done.
+    /// The next step follows.
     Ignore,
-    /// These are done, then the action once more; if that fails too, the stage fails.
+    /// These steps follow, then the action is repeated; if it fails again, the stage fails.
     Recover(Vec<GitStep>),
 }
 
-/// What [`GitAction::CleanGitDir`] removes from a git directory: files and directories alike.
+/// The files and directories that [`GitAction::CleanGitDir`] removes from a git directory.
 ///
 /// Hooks and configuration run commands, `info` changes what is ignored and checked out,
-/// `commondir` points elsewhere, and a lock whose owner died blocks every later command.
+/// `commondir` refers to another directory, and a lock whose owner died blocks every later command.
 pub const GIT_DIR_LEFTOVERS: [&str; 10] = [
     "hooks",
     "config",
@@ -86,7 +86,7 @@ pub const GIT_DIR_LEFTOVERS: [&str; 10] = [
     "packed-refs.lock",
 ];
 
-/// What `git lfs install` writes.
+/// The configuration that `git lfs install` writes.
 const LFS_FILTER: [&str; 4] = [
     "filter.lfs.clean=git-lfs clean -- %f",
     "filter.lfs.smudge=git-lfs smudge -- %f",
@@ -108,10 +108,10 @@ impl GitCommand {
         "git"
     }
 
-    /// Returns a command on the repository in the current directory and on no other.
+    /// Returns a command that works only on the repository in the current directory.
     ///
-    /// Without `--git-dir`, git would look upwards when `.git` is broken, and force its checkout on
-    /// whatever repository the builds directory lies in.
+    /// Without `--git-dir` and with a broken `.git`, git would search the parent directories, and
+    /// force its checkout on a repository that contains the builds directory.
     pub(super) fn in_repository(args: &[&str]) -> Self {
         let args = ["--git-dir=.git"].iter().chain(args);
         Self {
@@ -135,7 +135,7 @@ impl GitStep {
         Self::plain(GitAction::Git(GitCommand::in_repository(args)))
     }
 
-    /// Returns a step whose command makes the repository.
+    /// Returns a step whose command creates the repository.
     pub(super) fn git_without_repository(args: &[&str]) -> Self {
         let args = args.iter().map(|&arg| arg.to_owned()).collect();
         Self::plain(GitAction::Git(GitCommand {
@@ -164,21 +164,21 @@ impl GitStep {
         self
     }
 
-    /// Tells git how the files kept in LFS are read and written, which else only a machine or user
-    /// with `git lfs install` knows; without, LFS would bring nothing and call that a success.
+    /// Configures the LFS filter, since the machine's user may not have run `git lfs install`;
+    /// without it, LFS would fetch nothing and still succeed.
     pub(super) fn with_lfs_filter(mut self) -> Self {
         if let GitAction::Git(command) = &mut self.action {
             let settings = LFS_FILTER
                 .iter()
                 .flat_map(|setting| ["-c", setting])
                 .map(str::to_owned);
-            // Behind the `--git-dir` that begins every command on the repository.
+            // After the `--git-dir` that begins every command on the repository.
             command.args.splice(1..1, settings);
         }
         self
     }
 
-    /// Makes the checkout skip the files kept in LFS, where they are pulled afterwards.
+    /// Makes the checkout skip files in LFS if they are pulled afterwards.
     pub(super) fn with_lfs(mut self, lfs: LfsMode) -> Self {
         if let (GitAction::Git(command), LfsMode::PullAfterCheckout) = (&mut self.action, lfs) {
             command
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_named_without_its_options() {
+    fn the_name_of_a_command_is_found_among_its_options() {
         let named = |args: &[&str]| GitCommand::in_repository(args).name().to_owned();
         assert_eq!(named(&["fetch", "--", "origin"]), "fetch");
         assert_eq!(named(&["-c", "a.b=c", "lfs", "pull"]), "lfs");

@@ -16,7 +16,7 @@ pub(super) fn write(plan: &GitPlan, body: &mut String) {
     }
 }
 
-/// Returns the lines that set the environment and define the function all commands go through.
+/// Returns the lines that set the environment and define the function that runs all commands.
 fn setup(plan: &GitPlan) -> String {
     let unset = plan.unset().join(" ");
     let env: Vec<String> = plan
@@ -82,8 +82,8 @@ fn action_text(action: &GitAction) -> String {
     }
 }
 
-/// Returns the command; its own variables live in a subshell, because shells differ on what an
-/// assignment before a function's name does.
+/// Returns the command; its own variables are set in a subshell, because shells differ in the
+/// effect of an assignment before a function's name.
 fn command_text(command: &GitCommand) -> String {
     let args: Vec<String> = command.args.iter().map(|arg| sh(arg)).collect();
     let text = format!("runwright_git {}", args.join(" "));
@@ -100,8 +100,8 @@ fn command_text(command: &GitCommand) -> String {
 
 /// Returns the lines of [`GitAction::CleanGitDir`].
 ///
-/// A line of `find`'s output is a path below `.git/modules`, or a piece of one whose name holds a
-/// line break; the `case` keeps such a piece from naming a place elsewhere.
+/// A line of `find`'s output is a path below `.git/modules`, or a part of one whose name contains a
+/// line break; the `case` ignores parts that are not below `.git/modules`.
 fn clean_text() -> String {
     let leftovers: Vec<String> = GIT_DIR_LEFTOVERS
         .iter()

@@ -1,4 +1,4 @@
-//! Scripts for sh and bash: one text that dash, bash and busybox all run.
+//! Scripts for sh and bash; dash, bash and busybox all run them.
 
 mod git;
 mod parts;

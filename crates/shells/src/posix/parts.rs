@@ -1,28 +1,27 @@
-//! The fixed pieces of text.
+//! The constant parts of the text.
 
-/// What comes before the body, whatever the stage.
+/// The text before the body, for all stages.
 ///
-/// - The trap makes a shell that is process 1 of a container end on TERM at all (the kernel drops
-///   the signal otherwise), and makes dash run the user's EXIT trap.
-/// - dash before 0.5.13 knows no `pipefail`, and a failing `set` ends it: so a subshell tries first;
-///   bash is spared the fork, which is a good part of what a short job costs.
-/// - `nounset` is never set: scripts in the wild rely on unset variables being empty.
+/// - The trap makes a shell that is process 1 of a container end on TERM (otherwise the kernel
+///   drops the signal), and makes dash run the user's EXIT trap.
+/// - dash before 0.5.13 has no `pipefail`, and a failing `set` ends it, so a subshell tries first.
+///   bash needs no such fork, which would take a large part of the time of a short job.
+/// - `nounset` is never set, since existing scripts rely on unset variables being empty.
 pub(super) const PROLOGUE: &str = r#"trap 'exit 143' TERM
 if test -n "${BASH_VERSION-}" || (set -o pipefail) 2>/dev/null; then set -o pipefail; fi
 set -o errexit
 set +o noclobber
 "#;
 
-/// What comes after the body: the shell ends as the body's last command did.
+/// The text after the body: the shell ends with the status of the body's last command.
 ///
-/// Without it, a script on standard input would let the shell go on to whatever follows there.
+/// Without it, the shell would continue with any text after a script on standard input.
 pub(super) const EPILOGUE: &str = "exit\n";
 
 /// Exports the lines `KEY=VALUE` of the file that `GITLAB_ENV` names.
 ///
-/// Nothing in a value is evaluated. A name that this shell cannot export (not an identifier, or
-/// read-only) ends dash on the spot, so a subshell tries first;
-///   bash is spared the fork, which is a good part of what a short job costs.
+/// Values are not evaluated. A name that the shell cannot export (not an identifier, or read-only)
+/// ends dash immediately, so a subshell tries first.
 pub(crate) const IMPORT_ENVIRONMENT: &str = r#"if [ -r "${GITLAB_ENV:-}" ]; then
   while IFS= read -r runwright_line || [ -n "$runwright_line" ]; do
     case "$runwright_line" in
@@ -44,20 +43,20 @@ pub(crate) const IMPORT_ENVIRONMENT: &str = r#"if [ -r "${GITLAB_ENV:-}" ]; then
 fi
 "#;
 
-/// Makes the directories of a job; the private one is for the job's user alone.
+/// Creates the directories of a job; only the job's user may enter the private one.
 pub(super) const MAKE_DIRECTORIES: &str = r#"mkdir -p -- "${CI_PROJECT_DIR:?}"
 if [ -n "${RUNNER_TEMP_PROJECT_DIR:-}" ]; then (umask 077; mkdir -p -- "$RUNNER_TEMP_PROJECT_DIR"); fi
 if [ -n "${GITLAB_ENV:-}" ]; then rm -f -- "$GITLAB_ENV"; fi
 "#;
 
-/// Goes to the working tree. `CDPATH` would send a relative path elsewhere, and print it.
+/// Enters the working tree. `CDPATH` would change the meaning of a relative path, and print it.
 pub(super) const ENTER_PROJECT: &str = "CDPATH= cd -- \"${CI_PROJECT_DIR:?}\"\n";
 
-/// Makes the working tree's directory and goes there.
+/// Creates the working tree's directory and enters it.
 pub(super) const MAKE_AND_ENTER_PROJECT: &str =
     "mkdir -p -- \"${CI_PROJECT_DIR:?}\"\nCDPATH= cd -- \"$CI_PROJECT_DIR\"\n";
 
-/// Removes everything in the current directory; a module cache is kept unwritable by its tool.
+/// Removes everything in the current directory, including directories that a tool made unwritable.
 pub(super) const EMPTY_DIRECTORY: &str = "find . -mindepth 1 -maxdepth 1 -exec rm -rf -- {} + \
 2>/dev/null || { chmod -R u+rwX . ; find . -mindepth 1 -maxdepth 1 -exec rm -rf -- {} + ; }\n";
 
@@ -65,6 +64,6 @@ pub(super) const EMPTY_DIRECTORY: &str = "find . -mindepth 1 -maxdepth 1 -exec r
 pub(super) const REMOVE_PRIVATE_DIRECTORY: &str =
     "if [ -n \"${RUNNER_TEMP_PROJECT_DIR:-}\" ]; then rm -rf -- \"$RUNNER_TEMP_PROJECT_DIR\"; fi\n";
 
-/// Says so, in place of a puzzling exit code, where an image has no git.
+/// Reports a missing git instead of failing with an unclear exit code.
 pub(super) const REQUIRE_GIT: &str = "command -v git >/dev/null 2>&1 || \
 { echo \"ERROR: git is not installed here; install it or set GIT_STRATEGY: none\" >&2; exit 1; }\n";

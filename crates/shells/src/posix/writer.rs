@@ -6,12 +6,12 @@ use crate::user::UserCommand;
 use crate::writer::Writer;
 use executor_core::shell::ShellDialect;
 
-/// Writes for sh and bash.
+/// Writes scripts for sh and bash.
 ///
-/// The body is one quoted string given to `eval`, for three reasons. The shell has read the whole
-/// script before the first command of it runs. With its standard input replaced, no command can eat
-/// what is left of the script. And since it runs in this shell and not in a subshell, bash has no
-/// reason to print the whole of it when a signal ends a command.
+/// The body is one quoted string passed to `eval`, for three reasons: The shell reads the whole
+/// script before its first command runs. With standard input replaced, no command can consume the
+/// rest of the script. And since it runs in this shell and not in a subshell, bash does not print
+/// all of it when a signal ends a command.
 pub(crate) struct Posix {
     dialect: ShellDialect,
     options: ScriptOptions,
@@ -27,11 +27,11 @@ impl Posix {
         }
     }
 
-    /// Writes one command of the user's; `last` tells whether its status is the script's.
-    fn command(&mut self, number: usize, command: &UserCommand<'_>, last: bool) {
-        let section = self.options.script_sections && command.is_multi_line();
+    /// Writes one command of the user; the status of the last is that of the script.
+    fn command(&mut self, number: usize, command: &UserCommand<'_>, is_last: bool) {
+        let has_section = self.options.script_sections && command.is_multi_line();
         let echo = sh_always(&command.echo());
-        if section {
+        if has_section {
             self.line(&format!(
                 "printf \"section_start:%s:section_script_step_{number}\
                  [hide_duration=true,collapsed=true]\\r\\033[0K\" \"$(date +%s)\""
@@ -40,19 +40,19 @@ impl Posix {
         self.line(&format!("printf \"\\033[32;1m%s\\033[0;m\\n\" {echo}"));
         self.line(&command.text);
         if ends_in_continuation(&command.text) {
-            // Else the next of our own lines would become part of the command.
+            // Otherwise the next line would become part of the command.
             self.line("");
         }
-        let keeps_status = self.options.exit_code_check || (section && last);
+        let keeps_status = self.options.exit_code_check || (has_section && is_last);
         if keeps_status {
             self.line("runwright_status=$?");
         }
-        if section {
+        if has_section {
             self.line(&format!(
                 "printf \"section_end:%s:section_script_step_{number}\\r\\033[0K\" \"$(date +%s)\""
             ));
         }
-        if keeps_status && last {
+        if keeps_status && is_last {
             self.line("exit \"$runwright_status\"");
         } else if keeps_status {
             self.line("[ \"$runwright_status\" -eq 0 ] || exit \"$runwright_status\"");
@@ -111,7 +111,7 @@ impl Writer for Posix {
             Some(umask) => format!("umask {umask:04o}\n"),
             None => String::new(),
         };
-        // Inside the body, so that the trace does not show the whole body as one word first.
+        // Inside the body; before it, the trace would begin with the whole body as one word.
         let trace = if self.options.debug_trace {
             "set -o xtrace\n"
         } else {

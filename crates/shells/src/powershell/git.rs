@@ -1,5 +1,4 @@
-use super::parts;
-use super::writer::notice;
+use super::parts::{self, notice};
 use crate::git::{
     Condition, GIT_DIR_LEFTOVERS, GitAction, GitCommand, GitPlan, GitStep, OnFailure,
 };
@@ -61,7 +60,7 @@ fn step_text(step: &GitStep) -> String {
 }
 
 fn condition_text(condition: &Condition) -> String {
-    // Windows PowerShell takes a redirected line of standard error for a failure, and would stop.
+    // Windows PowerShell treats redirected standard error as a failure, and would stop.
     let by_exit_code = |command: &GitCommand, is: &str| {
         let command = command_text(command);
         format!(
@@ -87,7 +86,7 @@ fn action_text(action: &GitAction) -> String {
     }
 }
 
-/// Returns the command, with its own variables set before it and gone after it.
+/// Returns the command, with its own variables set before and removed after it.
 fn with_env(command: &GitCommand) -> String {
     let set = command
         .env

@@ -1,4 +1,4 @@
-//! Scripts for PowerShell, both the old and the new one.
+//! Scripts for Windows PowerShell and for PowerShell 7.
 
 mod git;
 mod parts;

@@ -1,9 +1,11 @@
-//! The fixed pieces of text.
+//! The constant parts of the text.
 
-/// What comes before the body, whatever the stage.
+use crate::quote::pwsh;
+
+/// The text before the body, for all stages.
 ///
-/// `$PSNativeCommandUseErrorActionPreference` is off because exit codes are checked by hand, which
-/// reports the code itself rather than an error record.
+/// `$PSNativeCommandUseErrorActionPreference` is off because the script checks exit codes itself,
+/// which keeps the code instead of an error record.
 pub(super) const PROLOGUE: &str = r"$ErrorActionPreference = 'Stop'
 $PSNativeCommandUseErrorActionPreference = $false
 $OutputEncoding = [Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false
@@ -17,13 +19,13 @@ $runwrightGreen = [string][char]27 + '[32;1m'
 $runwrightPlain = [string][char]27 + '[0;m'
 ";
 
-/// What comes after the body.
+/// The text after the body.
 pub(super) const EPILOGUE: &str = "exit 0\n";
 
-/// Makes the job's variables readable as `$NAME` too, as scripts written for GitLab expect.
+/// Makes the job's variables available as `$NAME` too, as scripts written for GitLab expect.
 ///
-/// PowerShell's own names are left alone: `$HOME` and its like are read-only, and overwriting
-/// `$ErrorActionPreference` would change what a failure does.
+/// PowerShell's own names are not changed: `$HOME` and others are read-only, and setting
+/// `$ErrorActionPreference` would change the effect of a failure.
 pub(super) const VARIABLES: &str = r#"foreach ($entry in Get-ChildItem Env:) {
   if ($entry.Name -match '^[A-Za-z_][A-Za-z0-9_]*$' -and -not (Test-Path "Variable:$($entry.Name)")) {
     Set-Variable -Name $entry.Name -Value $entry.Value
@@ -44,16 +46,16 @@ pub(super) const IMPORT_ENVIRONMENT: &str = r#"if ($env:GITLAB_ENV -and (Test-Pa
 }
 "#;
 
-/// Makes the directories of a job.
+/// Creates the directories of a job.
 pub(super) const MAKE_DIRECTORIES: &str = r"[void][IO.Directory]::CreateDirectory($env:CI_PROJECT_DIR)
 if ($env:RUNNER_TEMP_PROJECT_DIR) { [void][IO.Directory]::CreateDirectory($env:RUNNER_TEMP_PROJECT_DIR) }
 if ($env:GITLAB_ENV -and (Test-Path -LiteralPath $env:GITLAB_ENV)) { Remove-Item -Force -LiteralPath $env:GITLAB_ENV }
 ";
 
-/// Goes to the working tree.
+/// Enters the working tree.
 pub(super) const ENTER_PROJECT: &str = "Set-Location -LiteralPath $env:CI_PROJECT_DIR\n";
 
-/// Makes the working tree's directory and goes there.
+/// Creates the working tree's directory and enters it.
 pub(super) const MAKE_AND_ENTER_PROJECT: &str = "[void][IO.Directory]::CreateDirectory($env:CI_PROJECT_DIR)\nSet-Location -LiteralPath $env:CI_PROJECT_DIR\n";
 
 /// Removes everything in the current directory.
@@ -63,9 +65,14 @@ pub(super) const EMPTY_DIRECTORY: &str = "Get-ChildItem -Force | Remove-Item -Fo
 pub(super) const REMOVE_PRIVATE_DIRECTORY: &str = r"if ($env:RUNNER_TEMP_PROJECT_DIR -and (Test-Path -LiteralPath $env:RUNNER_TEMP_PROJECT_DIR)) { Remove-Item -Force -Recurse -LiteralPath $env:RUNNER_TEMP_PROJECT_DIR }
 ";
 
-/// Says so where a machine has no git.
+/// Reports a missing git.
 pub(super) const REQUIRE_GIT: &str = r"if (-not (Get-Command git -ErrorAction SilentlyContinue)) {
   [Console]::Error.WriteLine('ERROR: git is not installed here; install it or set GIT_STRATEGY: none')
   exit 1
 }
 ";
+
+/// Returns the line that prints `text` in green.
+pub(super) fn notice(text: &str) -> String {
+    format!("$runwrightGreen + {} + $runwrightPlain\n", pwsh(text))
+}

@@ -1,4 +1,5 @@
-use super::{git, parts};
+use super::git;
+use super::parts::{self, notice};
 use crate::ScriptOptions;
 use crate::git::GitPlan;
 use crate::quote::pwsh;
@@ -6,14 +7,14 @@ use crate::user::UserCommand;
 use crate::writer::Writer;
 use executor_core::shell::ShellDialect;
 
-/// Writes for PowerShell.
+/// Writes scripts for PowerShell.
 pub(crate) struct PowerShell {
     dialect: ShellDialect,
     options: ScriptOptions,
     body: String,
 }
 
-/// Checks the command before it, native or not.
+/// Checks the status of the command before it, native or not.
 const CHECK: &str = "Exit-RunwrightOnFailure $?\n";
 
 impl PowerShell {
@@ -85,14 +86,9 @@ impl Writer for PowerShell {
         let (prologue, body, epilogue) = (parts::PROLOGUE, &self.body, parts::EPILOGUE);
         let text = format!("{shebang}{prologue}{trace}{body}{epilogue}");
         match self.dialect {
-            // A file without a mark is read in the machine's old code page.
+            // A file without a byte order mark is read in the machine's legacy code page.
             ShellDialect::PowerShell => format!("\u{feff}{text}").replace('\n', "\r\n"),
             _ => text,
         }
     }
-}
-
-/// Returns the line that prints `text` in green.
-pub(super) fn notice(text: &str) -> String {
-    format!("$runwrightGreen + {} + $runwrightPlain\n", pwsh(text))
 }
