@@ -1,10 +1,10 @@
 //! Questions about a plan, answered without running it.
 //!
-//! - [`explain`]: why a job is in the pipeline or not, and where its keywords and variables come from;
+//! - [`explain`]: why a job is included or not, and the origins of its keywords and variables;
 //! - [`affected`]: which jobs a change of files affects;
-//! - [`forecast`]: how long a run will take, from how long its jobs usually take.
+//! - [`forecast`]: how long a run will take, estimated from the usual durations of its jobs.
 //!
-//! All three are pure: they read a plan and what the caller passes, and return plain data.
+//! All three only read a plan and the arguments, and return plain data.
 
 pub mod affected;
 pub mod explain;

@@ -68,7 +68,7 @@ impl RunForecast {
         let forecast = lock(&self.forecast);
         let course = forecast.course();
         let slower = report.jobs.iter().filter_map(|job| {
-            let span = course.spans().get(course.place(&job.name)?)?;
+            let span = course.spans().get(course.index(&job.name)?)?;
             span.ended?;
             self.slower(job)
         });

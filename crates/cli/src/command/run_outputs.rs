@@ -59,7 +59,7 @@ impl RunOutputs {
         let products = products(plan);
         let during = during.into_iter();
         let during: BTreeSet<String> = during
-            .filter(|file| !products.iter().any(|product| product.fits(file)))
+            .filter(|file| !products.iter().any(|product| product.is_match(file)))
             .collect();
         let mut again = during.intersection(&self.restless);
         if let Some(first) = again.next() {

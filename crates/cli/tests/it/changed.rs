@@ -53,7 +53,7 @@ fn commits_staged_unstaged_and_new_files_count() {
     let project = project();
     check(&project, &["--changed"], &[]);
     let lint = |path: &str| {
-        format!("lint test `{path}` changed, and nothing says what it reads; needs nothing")
+        format!("lint test `{path}` changed, and it is unknown what it reads; needs nothing")
     };
     // A commit.
     project.write("docs/a", "committed");
@@ -83,13 +83,13 @@ fn commits_staged_unstaged_and_new_files_count() {
 fn of_a_renamed_file_both_names_count_and_of_a_removed_one_its_own() {
     let project = project();
     project.git(&["mv", "docs/a", "check"]);
-    let lint = "lint test `check` changed, and nothing says what it reads; needs nothing";
+    let lint = "lint test `check` changed, and it is unknown what it reads; needs nothing";
     let docs = "docs build `docs/a` matches `docs/*`";
     let renamed = "check test `check` matches `check`; needs app";
     check(&project, &["--changed"], &[docs, renamed, lint]);
     project.git(&["reset", "-q", "--hard"]);
     fs::remove_file(project.dir().join("docs/a")).unwrap();
-    let lint = "lint test `docs/a` changed, and nothing says what it reads; needs nothing";
+    let lint = "lint test `docs/a` changed, and it is unknown what it reads; needs nothing";
     check(&project, &["--changed"], &[docs, lint]);
 }
 
@@ -124,7 +124,7 @@ fn what_cannot_be_known_counts_as_changed() {
         let listed = project.runwright(&["list", option]).expect_code(0);
         assert_eq!(listed.stdout.lines().count(), 4, "{listed:?}");
         listed
-            .expect_text("what changed is unknown")
+            .expect_text("it is unknown what changed")
             .expect_text(words);
     };
     check(
@@ -192,7 +192,7 @@ fn a_submodule_counts_as_a_folder() {
     project.write("src/lib/more", "");
     let app = "app build `src/lib/` matches `src/**/*`";
     let behind = "check test behind `app`; needs app";
-    let lint = "lint test `src/lib/` changed, and nothing says what it reads; needs nothing";
+    let lint = "lint test `src/lib/` changed, and it is unknown what it reads; needs nothing";
     check(&project, &["--changed=HEAD"], &[app, behind, lint]);
 }
 
@@ -266,7 +266,7 @@ fn a_plan_and_json_tell_why_too() {
     stage build
       docs  on_success  `docs/a` matches `docs/*`
     stage test
-      lint  on_success  needs nothing; `docs/a` changed, and nothing says what it reads
+      lint  on_success  needs nothing; `docs/a` changed, and it is unknown what it reads
     not touched
       app, check
     ");

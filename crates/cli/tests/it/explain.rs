@@ -55,14 +55,14 @@ fn it_says_which_conditions_a_job_has() {
         let line = format!("in the pipeline: {expect}\n");
         assert!(text.contains(&line), "{conditions}: {text}");
     };
-    check("", "it has no conditions, so it is for branches and tags");
-    check("only: [main]", "its `only` lets it in");
-    check("except: [tags]", "its `except` lets it in");
+    check("", "it has no conditions, so it runs for branches and tags");
+    check("only: [main]", "its `only` includes it");
+    check("except: [tags]", "its `except` does not exclude it");
     check(
         "only: [main], except: [tags]",
-        "its `only` and `except` let it in",
+        "its `only` and `except` include it",
     );
-    check("rules: [{if: $CI}]", "its rule 1 holds");
+    check("rules: [{if: $CI}]", "its rule 1 matches");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_job_is_explained_from_rules_to_variables() {
     insta::assert_snapshot!(text, @r#"
     test 1/2 in stage test, .gitlab-ci.yml:4
       1 of 2 jobs that `test` stands for
-      in the pipeline: its rule 2 holds
+      in the pipeline: its rule 2 matches
       starts when somebody asks for it, once the jobs of all earlier stages have
         succeeded; the pipeline waits for it
 

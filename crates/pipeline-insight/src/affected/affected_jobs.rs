@@ -1,39 +1,53 @@
+use super::Cause;
 use super::dependants::Dependants;
 use super::finder::Finder;
 use super::reads::Reads;
-use super::{Cause, Changed, InputsOf};
 use pipeline::context::PipelineContext;
 use pipeline::create::{CreatedJob, Creation, Layers};
 use pipeline::plan::of_pipeline;
 use std::collections::{BTreeSet, HashSet};
 
-/// The jobs of a pipeline that a change touches.
+/// The changed files. Paths are relative to the root of the project, with `/` between their parts;
+/// one that ends with `/` is a directory in which unknown files changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Changed<'c> {
+    /// The paths; `None` if they are unknown.
+    pub files: Option<&'c [String]>,
+    /// The files that the pipeline itself is read from, changed or not.
+    pub pipeline_files: &'c [String],
+}
+
+/// Returns the declared patterns of the files that a job reads, given its name; `None` if none are
+/// declared.
+pub type InputsOf<'i> = &'i dyn Fn(&str) -> Option<Vec<String>>;
+
+/// The jobs of a pipeline that a change affects, and the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AffectedJobs {
-    /// Those that are touched, in the file's order.
+    /// The affected jobs, in the file's order.
     pub touched: Vec<AffectedJob>,
-    /// The names of the others that are in the pipeline, in the same order.
+    /// The names of the other included jobs, in the same order.
     pub untouched: Vec<String>,
 }
 
-/// A job that a change touches.
+/// A job that a change affects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AffectedJob {
-    /// Its name, with what `parallel` adds.
+    /// Its name; for an instance of a `parallel` job, with its suffix.
     pub name: String,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
 }
 
 impl AffectedJobs {
-    /// Returns the names of the touched jobs.
+    /// Returns the names of the affected jobs.
     pub fn names(&self) -> BTreeSet<String> {
         let names = self.touched.iter().map(|job| job.name.clone());
         names.collect()
     }
 }
 
-/// Finds the jobs of a pipeline that a change touches.
+/// Finds the jobs of a pipeline that a change affects.
 ///
 /// # Examples
 ///
@@ -78,7 +92,7 @@ pub fn affected(
     let jobs: Vec<&CreatedJob> = jobs.collect();
     let mut causes = match of_all(changed) {
         Some(cause) => vec![Some(cause); jobs.len()],
-        None => directly(creation, context, &jobs, changed, inputs),
+        None => direct_causes(creation, context, &jobs, changed, inputs),
     };
     Dependants::of(creation, &jobs).spread(&jobs, &mut causes);
     let mut found = AffectedJobs::default();
@@ -92,13 +106,13 @@ pub fn affected(
     found
 }
 
-/// Returns what touches all jobs, if anything does.
+/// Returns the cause that affects all jobs, if there is one.
 fn of_all(changed: &Changed<'_>) -> Option<Cause> {
     let Some(files) = changed.files else {
         return Some(Cause::UnknownChanges);
     };
     let own: HashSet<&String> = changed.pipeline_files.iter().collect();
-    // Of a folder that is not known, any file may be the pipeline's.
+    // In a directory with unknown changes, any file may be the pipeline's.
     let is_own = |path: &&String| {
         own.contains(path)
             || (path.ends_with('/') && own.iter().any(|it| it.starts_with(path.as_str())))
@@ -107,8 +121,8 @@ fn of_all(changed: &Changed<'_>) -> Option<Cause> {
     Some(Cause::PipelineFile { path })
 }
 
-/// Returns why each job is touched by itself.
-fn directly(
+/// Returns the direct cause of each job.
+fn direct_causes(
     creation: &Creation,
     context: &PipelineContext,
     jobs: &[&CreatedJob],

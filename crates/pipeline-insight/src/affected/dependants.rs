@@ -2,15 +2,15 @@ use super::Cause;
 use pipeline::create::{CreatedJob, Creation};
 use std::collections::{HashMap, VecDeque};
 
-/// Which jobs get results of which. A job without `needs` and `dependencies` gets the artifacts of all
-/// earlier stages.
+/// The jobs that get results of others. A job without `needs` and `dependencies` gets the artifacts
+/// of all earlier stages.
 #[derive(Debug)]
 pub(super) struct Dependants {
-    /// The places of the jobs that name a job, by the place of that.
+    /// The indices of the jobs that name a job, by the index of that job.
     by_name: Vec<Vec<usize>>,
-    /// The place of each job's stage.
+    /// The index of each job's stage.
     stages: Vec<usize>,
-    /// The places of the jobs that take all there is, by stage.
+    /// The indices of the jobs that get all artifacts, by stage.
     takers: Vec<Vec<usize>>,
 }
 
@@ -18,8 +18,8 @@ impl Dependants {
     pub(super) fn of(creation: &Creation, jobs: &[&CreatedJob]) -> Self {
         let names = jobs.iter().enumerate();
         let names: HashMap<&str, usize> = names.map(|(at, job)| (job.name(), at)).collect();
-        let places = creation.stage_indices();
-        let stage = |job: &&CreatedJob| places.get(&*job.definition.stage).copied().unwrap_or(0);
+        let indices = creation.stage_indices();
+        let stage = |job: &&CreatedJob| indices.get(&*job.definition.stage).copied().unwrap_or(0);
         let stages: Vec<usize> = jobs.iter().map(stage).collect();
         let mut by_name = vec![Vec::new(); jobs.len()];
         let mut takers = vec![Vec::new(); creation.stages.len().max(1)];
@@ -41,11 +41,11 @@ impl Dependants {
         }
     }
 
-    /// Adds those behind a touched job. Each job is looked at once, and each need.
+    /// Adds the jobs that depend on an affected job, visiting each job and each need once.
     pub(super) fn spread(&self, jobs: &[&CreatedJob], causes: &mut [Option<Cause>]) {
-        let touched = (0..jobs.len()).filter(|&at| causes[at].is_some());
-        let mut open: VecDeque<usize> = touched.collect();
-        // The takers from this stage on are touched already.
+        let affected = (0..jobs.len()).filter(|&at| causes[at].is_some());
+        let mut open: VecDeque<usize> = affected.collect();
+        // The takers from this stage on are already affected.
         let mut done_from = self.takers.len();
         while let Some(at) = open.pop_front() {
             let mut behind = self.by_name[at].clone();

@@ -1,11 +1,11 @@
 use pipeline::glob::Affixes;
 use std::cmp::Ordering;
 
-/// Paths in two orders, so that those with a certain beginning, or a certain end, are found at once.
+/// Paths in two orders, to find those with a given beginning or end quickly.
 #[derive(Debug)]
 pub(super) struct FileIndex<'f> {
     forwards: Vec<&'f str>,
-    /// The same, by their letters from the last to the first.
+    /// The same paths, ordered by their reversed bytes.
     backwards: Vec<&'f str>,
 }
 
@@ -22,8 +22,8 @@ impl<'f> FileIndex<'f> {
         }
     }
 
-    /// Returns the paths that may fit a glob with these affixes: the fewer of those that begin like it and
-    /// those that end like it.
+    /// Returns the paths that may match a glob with these affixes: those with its prefix or those
+    /// with its suffix, whichever are fewer.
     pub(super) fn candidates(&self, affixes: &Affixes) -> &[&'f str] {
         let Affixes { prefix, suffix } = affixes;
         let beginning = range(&self.forwards, |path| {
@@ -55,10 +55,10 @@ fn compare_backwards(left: &str, right: &str) -> Ordering {
     left.bytes().rev().cmp(right.bytes().rev())
 }
 
-/// Returns the part of a sorted list of which `place` says `Equal`.
-fn range<'l, 'f>(list: &'l [&'f str], place: impl Fn(&&str) -> Ordering) -> &'l [&'f str] {
-    let begin = list.partition_point(|path| place(path) == Ordering::Less);
+/// Returns the part of a sorted list for which `compare` returns `Equal`.
+fn range<'l, 'f>(list: &'l [&'f str], compare: impl Fn(&&str) -> Ordering) -> &'l [&'f str] {
+    let begin = list.partition_point(|path| compare(path) == Ordering::Less);
     let rest = &list[begin..];
-    let end = rest.partition_point(|path| place(path) == Ordering::Equal);
+    let end = rest.partition_point(|path| compare(path) == Ordering::Equal);
     &rest[..end]
 }

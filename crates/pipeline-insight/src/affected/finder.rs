@@ -6,27 +6,28 @@ use pipeline::pattern::Pattern;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// How many comparisons of a path with a pattern are made for one pipeline. Beyond, jobs count as touched.
+/// The maximum number of comparisons of a path with a pattern for one pipeline. Beyond it, jobs
+/// count as affected.
 const MOST_COMPARISONS: usize = 10_000_000;
 
-/// Finds the changed files that jobs read. What was asked once is remembered: many jobs share patterns.
+/// Finds the changed files that jobs read. Results are cached, since many jobs share patterns.
 #[derive(Debug)]
 pub(super) struct Finder<'f> {
     index: FileIndex<'f>,
-    /// Folders of which nobody knows which files changed.
-    folders: Vec<&'f str>,
-    /// The first file that changed.
+    /// Directories in which unknown files changed.
+    directories: Vec<&'f str>,
+    /// The first changed file.
     first: Option<&'f str>,
     /// The first changed file that may be part of another pipeline.
     yaml: Option<&'f str>,
-    /// The first file that fits, by pattern.
+    /// The results by pattern.
     patterns: HashMap<String, Found<'f>>,
-    /// The same by regular expression, with its flags.
+    /// The results by regular expression with its flags.
     expressions: HashMap<(String, String), Found<'f>>,
     comparisons: usize,
 }
 
-/// What became of the search for a file.
+/// The result of a search for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found<'f> {
     Path(&'f str),
@@ -37,14 +38,14 @@ enum Found<'f> {
 impl<'f> Finder<'f> {
     pub(super) fn new(files: &'f [String]) -> Self {
         let paths = || files.iter().map(String::as_str);
-        let is_folder = |path: &&str| path.ends_with('/');
+        let is_directory = |path: &&str| path.ends_with('/');
         let is_yaml = |path: &&str| {
             let name = path.to_ascii_lowercase();
-            is_folder(path) || [".yml", ".yaml"].iter().any(|end| name.ends_with(end))
+            is_directory(path) || [".yml", ".yaml"].iter().any(|end| name.ends_with(end))
         };
         Self {
-            index: FileIndex::new(paths().filter(|path| !is_folder(path))),
-            folders: paths().filter(is_folder).collect(),
+            index: FileIndex::new(paths().filter(|path| !is_directory(path))),
+            directories: paths().filter(is_directory).collect(),
             first: paths().min(),
             yaml: paths().filter(is_yaml).min(),
             patterns: HashMap::new(),
@@ -53,7 +54,7 @@ impl<'f> Finder<'f> {
         }
     }
 
-    /// Returns why a job is touched that reads this.
+    /// Returns the cause of a job that reads these files.
     pub(super) fn find(&mut self, reads: &Reads) -> Option<Cause> {
         let cause = |found: Found<'_>, pattern: &str| match found {
             Found::Path(path) => Some(Cause::Input {
@@ -76,8 +77,8 @@ impl<'f> Finder<'f> {
         }
     }
 
-    /// Returns why a job that starts a pipeline from files of the project is touched: which files those
-    /// include is not known before they are read.
+    /// Returns the cause of a job that triggers a pipeline from files of the project: the files
+    /// that those include are unknown until they are read.
     pub(super) fn child(&self, job: &CreatedJob) -> Option<Cause> {
         let trigger = job.definition.trigger.as_deref()?;
         let path = self.yaml.filter(|_| reads_own_files(trigger))?;
@@ -96,7 +97,7 @@ impl<'f> Finder<'f> {
     }
 
     fn search(&mut self, text: &str) -> Found<'f> {
-        // Braces that stand for too much are no reason to run less.
+        // A pattern with too many alternatives must not exclude jobs.
         let Ok(pattern) = InputPattern::new(text) else {
             return Found::TooMany;
         };
@@ -107,11 +108,14 @@ impl<'f> Finder<'f> {
             if self.comparisons > MOST_COMPARISONS {
                 return Found::TooMany;
             }
-            let fitting = candidates.iter().filter(|path| pattern.fits(path)).min();
-            found = found.into_iter().chain(fitting.copied()).min();
+            let matching = candidates
+                .iter()
+                .filter(|path| pattern.is_match(path))
+                .min();
+            found = found.into_iter().chain(matching.copied()).min();
         }
-        let mut folders = self.folders.iter().copied();
-        let found = found.or_else(|| folders.find(|folder| pattern.fits(folder)));
+        let mut directories = self.directories.iter().copied();
+        let found = found.or_else(|| directories.find(|directory| pattern.is_match(directory)));
         found.map_or(Found::Nothing, Found::Path)
     }
 
@@ -128,8 +132,8 @@ impl<'f> Finder<'f> {
         let found = if self.comparisons > MOST_COMPARISONS {
             Found::TooMany
         } else {
-            let mut fitting = all.iter().filter(|path| expression.is_match(path));
-            let found = fitting.next().or(self.folders.first());
+            let mut matching = all.iter().filter(|path| expression.is_match(path));
+            let found = matching.next().or(self.directories.first());
             found.map_or(Found::Nothing, |path| Found::Path(path))
         };
         self.expressions.insert(key, found);
@@ -137,7 +141,7 @@ impl<'f> Finder<'f> {
     }
 }
 
-/// Returns whether a job starts a pipeline that files of the project describe.
+/// Returns whether a job triggers a pipeline that files of the project define.
 fn reads_own_files(trigger: &Value) -> bool {
     trigger.get("include").is_some()
 }

@@ -8,10 +8,10 @@ use pipeline::glob::{Affixes, Glob, GlobError};
 /// use pipeline_insight::affected::InputPattern;
 ///
 /// let pattern = InputPattern::new("src/**")?;
-/// assert!(pattern.fits("src/a/b.c"));
-/// assert!(!pattern.fits("lib/src/b.c"));
-/// // Of a folder that is not known, something that fits may have changed.
-/// assert!(InputPattern::new("vendor/lib/*.c")?.fits("vendor/lib/"));
+/// assert!(pattern.is_match("src/a/b.c"));
+/// assert!(!pattern.is_match("lib/src/b.c"));
+/// // In a directory with unknown changes, a matching file may have changed.
+/// assert!(InputPattern::new("vendor/lib/*.c")?.is_match("vendor/lib/"));
 /// # Ok::<(), pipeline::glob::GlobError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,37 +24,36 @@ impl InputPattern {
     ///
     /// # Errors
     ///
-    /// When its braces stand for too much.
+    /// A [`GlobError`] if its braces have too many alternatives.
     pub fn new(text: &str) -> Result<Self, GlobError> {
-        let globs = readings(text).into_iter().map(|text| Glob::new(&text));
+        let globs = expansions(text).into_iter().map(|text| Glob::new(&text));
         Ok(Self {
             globs: globs.collect::<Result<_, _>>()?,
         })
     }
 
-    /// Returns whether a path fits, or may be a folder of what fits.
-    pub fn fits(&self, path: &str) -> bool {
+    /// Returns whether a path matches, or may be a directory of a matching file.
+    pub fn is_match(&self, path: &str) -> bool {
         if path.ends_with('/') {
-            return self.may_reach(path);
+            return self.may_match_in(path);
         }
         self.globs.iter().any(|glob| glob.is_match(path))
     }
 
-    /// Returns whether something in a folder may fit: nothing in the pattern's beginning says that it
-    /// cannot.
-    fn may_reach(&self, folder: &str) -> bool {
+    /// Returns whether a file in a directory may match, judged by the pattern's prefix.
+    fn may_match_in(&self, directory: &str) -> bool {
         let mut affixes = self.affixes();
-        affixes.any(|it| it.prefix.starts_with(folder) || folder.starts_with(&it.prefix))
+        affixes.any(|it| it.prefix.starts_with(directory) || directory.starts_with(&it.prefix))
     }
 
-    /// Returns what all that fits begins and ends with, for each way to fit.
+    /// Returns the prefix and suffix of all matching paths, for each alternative.
     pub(super) fn affixes(&self) -> impl Iterator<Item = Affixes> {
         self.globs.iter().flat_map(Glob::affixes)
     }
 }
 
-/// Returns the globs that a pattern stands for.
-fn readings(text: &str) -> Vec<String> {
+/// Returns the globs of a pattern.
+fn expansions(text: &str) -> Vec<String> {
     let mut text = text;
     while let Some(rest) = text.strip_prefix("./").or_else(|| text.strip_prefix('/')) {
         text = rest;
@@ -70,9 +69,9 @@ fn readings(text: &str) -> Vec<String> {
         return vec![format!("{text}/*")];
     }
     let is_plain = !last.contains(['*', '?', '[', '\\']);
-    let mut readings = vec![text.to_owned()];
+    let mut expansions = vec![text.to_owned()];
     if is_plain {
-        readings.push(format!("{text}/**/*"));
+        expansions.push(format!("{text}/**/*"));
     }
-    readings
+    expansions
 }

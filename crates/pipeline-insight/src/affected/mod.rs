@@ -1,27 +1,25 @@
-//! Which jobs a change touches, and why.
+//! Which jobs a change affects, and why.
 //!
-//! A job is touched when a file changed that it reads, or when a job is touched whose results it gets.
-//! What it reads is what somebody declared for it, else the `changes` of the rule that put it into the
-//! pipeline, else anything. Whoever is unsure here says that a job is touched: a job too many costs time,
-//! one too few hides a mistake.
+//! A job is affected if a file that it reads changed, or if a job whose results it gets is
+//! affected. It reads the files that are declared for it, or else those of the `changes` of its
+//! matching rule, or else any file. In case of doubt a job is affected, since a job too many only
+//! costs time, but one too few hides an error.
 //!
-//! Patterns are those of `rules:changes` ([`glob`](pipeline::glob)), with three differences that all make
-//! more of them: one that names a folder (`src`, `src/`, `src/**`) fits all that is below it, `./` and `/`
-//! at the beginning mean the top of the project, and of a folder whose files are not known (a submodule,
-//! a repository inside) any may have changed.
+//! Patterns are those of `rules:changes` ([`glob`](pipeline::glob)), with three additions: a
+//! pattern that names a directory (`src`, `src/`, `src/**`) matches everything below it, `./` and
+//! `/` at the beginning mean the root of the project, and in a directory whose files are unknown (a
+//! submodule, a nested repository) any file may have changed.
 
 mod affected_jobs;
 mod cause;
-mod changed;
 mod dependants;
 mod file_index;
 mod finder;
 mod input_pattern;
 mod reads;
 
-pub use affected_jobs::{AffectedJob, AffectedJobs, affected};
+pub use affected_jobs::{AffectedJob, AffectedJobs, Changed, InputsOf, affected};
 pub use cause::Cause;
-pub use changed::{Changed, InputsOf};
 pub use input_pattern::InputPattern;
 
 #[cfg(test)]

@@ -5,35 +5,35 @@ use pipeline::pattern::Pattern;
 use pipeline::rules::Changes;
 use std::sync::Arc;
 
-/// What a job reads.
+/// The files that a job reads.
 #[derive(Debug)]
 pub(super) enum Reads {
-    /// Files that fit one of these patterns.
-    Patterns(Vec<Written>),
-    /// Files that fit a regular expression.
+    /// Files that match one of these patterns.
+    Patterns(Vec<ReadPattern>),
+    /// Files that match a regular expression.
     Expression(Arc<Pattern>),
-    /// Nothing says what.
+    /// Unknown files.
     Unknown,
 }
 
-/// A pattern as it is compared and as it is written, which may name variables.
+/// A pattern with variables expanded, and as written.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct ReadPattern {
     pub(super) pattern: String,
     pub(super) written: String,
 }
 
 impl Reads {
-    /// Returns what somebody said that a job reads.
+    /// Returns the declared files of a job.
     pub(super) fn declared(patterns: Vec<String>) -> Self {
-        let same = |pattern: String| Written {
+        let same = |pattern: String| ReadPattern {
             written: pattern.clone(),
             pattern,
         };
         Self::Patterns(patterns.into_iter().map(same).collect())
     }
 
-    /// Returns what the rule of a job that held says, or its `only`.
+    /// Returns the files of the matching rule of a job, or of its `only`.
     pub(super) fn of_rule(job: &CreatedJob, layers: &Layers<'_>) -> Self {
         match &job.resolved.rules {
             RulesKeyword::Given(rules) => {
@@ -70,12 +70,12 @@ impl Reads {
             Some(expand_existing(written, |name| values.get(name)).into_owned())
         };
         let patterns = changes.paths.iter().map(|written| {
-            Some(Written {
+            Some(ReadPattern {
                 pattern: expanded(written)?,
                 written: written.clone(),
             })
         });
-        let patterns: Option<Vec<Written>> = patterns.collect();
+        let patterns: Option<Vec<ReadPattern>> = patterns.collect();
         patterns.map_or(Self::Unknown, Self::Patterns)
     }
 }

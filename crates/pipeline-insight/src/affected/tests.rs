@@ -26,14 +26,14 @@ fn find(text: &str, files: Option<&[&str]>, inputs: &[(&str, &[&str])]) -> Affec
     affected(&creation, &context, &changed, &inputs)
 }
 
-/// Compares what is said of the touched jobs.
+/// Checks the affected jobs and their causes.
 fn check(text: &str, files: &[&str], inputs: &[(&str, &[&str])], expect: &[&str]) {
     let found = find(text, Some(files), inputs);
-    let said = found.touched.iter();
-    let said: Vec<String> = said
+    let lines = found.touched.iter();
+    let lines: Vec<String> = lines
         .map(|it| format!("{}: {}", it.name, it.cause))
         .collect();
-    assert_eq!(said, expect, "of {files:?} with {inputs:?}");
+    assert_eq!(lines, expect, "of {files:?} with {inputs:?}");
 }
 
 const THREE: &str = "
@@ -43,7 +43,7 @@ test: {stage: test, script: x}
 ";
 
 #[test]
-fn a_job_is_touched_by_what_it_reads_and_by_what_is_behind_it() {
+fn a_job_is_affected_by_files_it_reads_and_by_jobs_it_depends_on() {
     let inputs: &[(&str, &[&str])] = &[("build", &["src/**"]), ("lint", &["*.c"]), ("test", &[])];
     check(
         THREE,
@@ -54,26 +54,29 @@ fn a_job_is_touched_by_what_it_reads_and_by_what_is_behind_it() {
             "test: behind `build`",
         ],
     );
-    // Nothing comes to later stages from a job without artifacts.
+    // A job without artifacts does not affect later stages.
     check(THREE, &["a.c"], inputs, &["lint: `a.c` matches `*.c`"]);
     check(THREE, &["README.md"], inputs, &[]);
     check(THREE, &[], &[], &[]);
 }
 
 #[test]
-fn what_is_not_known_touches_more() {
+fn unknown_files_affect_more_jobs() {
     check(
         THREE,
         &["b", "a"],
         &[("build", &[])],
         &[
-            "lint: `a` changed, and nothing says what it reads",
-            "test: `a` changed, and nothing says what it reads",
+            "lint: `a` changed, and it is unknown what it reads",
+            "test: `a` changed, and it is unknown what it reads",
         ],
     );
     let all = find(THREE, None, &[("build", &[]), ("lint", &[]), ("test", &[])]);
     assert_eq!(all.touched.len(), 3);
-    assert_eq!(all.touched[0].cause.to_string(), "what changed is unknown");
+    assert_eq!(
+        all.touched[0].cause.to_string(),
+        "it is unknown what changed"
+    );
     check(
         THREE,
         &["x", "ci/build.yml"],
@@ -87,14 +90,14 @@ fn what_is_not_known_touches_more() {
 }
 
 #[test]
-fn the_rule_that_held_says_what_a_job_reads() {
+fn the_matching_rule_determines_what_a_job_reads() {
     const RULES: &str = "
 variables: {DIR: src}
 globs: {script: x, rules: [{if: $NO, changes: [x]}, {changes: ['$DIR/*.c']}]}
 pattern: {script: x, rules: [{changes: {regexp: '\\.h$'}}]}
 only: {script: x, only: {changes: [docs/**/*]}}
 ";
-    // What changed is unknown to the rules here, so that all of them hold.
+    // The rules do not know what changed, so all of them match.
     check(
         RULES,
         &["src/a.c"],
@@ -108,7 +111,7 @@ only: {script: x, only: {changes: [docs/**/*]}}
         &[],
         &["only: `docs/a/b` matches `docs/**/*`"],
     );
-    // What is declared wins.
+    // Declared files have precedence.
     check(RULES, &["src/a.c"], &[("globs", &["lib/**"])], &[]);
 }
 
@@ -154,7 +157,7 @@ fn a_child_pipeline_may_be_in_any_yaml_file() {
 child: {trigger: {include: ci/child.yml}, rules: [{changes: [src/**/*]}]}
 other: {trigger: group/project, rules: [{changes: [src/**/*]}]}
 ";
-    let expect = "child: `lib/jobs.yaml` may be part of the pipeline that it starts";
+    let expect = "child: `lib/jobs.yaml` may be part of the pipeline that it triggers";
     check(CHILD, &["lib/jobs.yaml"], &[], &[expect]);
     check(
         CHILD,
@@ -168,14 +171,14 @@ other: {trigger: group/project, rules: [{changes: [src/**/*]}]}
 }
 
 #[test]
-fn patterns_are_globs_that_mean_folders_too() {
-    let check = |pattern: &str, fitting: &[&str], others: &[&str]| {
+fn patterns_also_match_directories() {
+    let check = |pattern: &str, matching: &[&str], others: &[&str]| {
         let pattern = InputPattern::new(pattern).unwrap();
-        for path in fitting {
-            assert!(pattern.fits(path), "{path} fits {pattern:?}");
+        for path in matching {
+            assert!(pattern.is_match(path), "{path} matches {pattern:?}");
         }
         for path in others {
-            assert!(!pattern.fits(path), "{path} does not fit {pattern:?}");
+            assert!(!pattern.is_match(path), "{path} does not match {pattern:?}");
         }
     };
     check("src", &["src", "src/a", "src/a/b"], &["srcs", "a/src"]);

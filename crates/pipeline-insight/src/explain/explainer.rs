@@ -1,5 +1,5 @@
 use super::tree::Tree;
-use super::variables::{self, Written};
+use super::variables::{self, Definitions};
 use super::{
     ExplainedNeed, ExplainedParallel, ExplainedPolicy, ExplainedRule, ExplainedVariables,
     Explanation, fields,
@@ -17,30 +17,30 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use yaml::Mapping;
 
-/// The variables that hold the name of a job's environment.
+/// The variables with the name of a job's environment.
 const OF_NAME: [&str; 2] = ["CI_ENVIRONMENT_NAME", "CI_ENVIRONMENT_SLUG"];
-/// The variables that hold a job's id.
+/// The variables with a job's id.
 const OF_ID: [&str; 2] = ["CI_JOB_ID", "CI_JOB_URL"];
 
-/// Explains the jobs of one pipeline in one situation.
+/// Explains the jobs of one pipeline in one context.
 #[derive(Debug)]
 pub struct Explainer<'a> {
     pipeline: &'a Pipeline,
     creation: &'a Creation,
     context: &'a PipelineContext,
     conditions: Conditions<'a>,
-    /// The predefined variables that rules see.
+    /// The predefined variables for rules.
     predefined: JobVariables,
-    /// Those that jobs see.
+    /// The predefined variables for jobs.
     known: JobVariables,
     jobs: HashMap<&'a str, &'a Job>,
     included: HashSet<&'a str>,
-    /// Says which artifacts are fetched; absent when there is no pipeline.
+    /// The plan, for the artifacts that jobs fetch; absent if no pipeline is created.
     plan: Option<Plan>,
 }
 
 impl<'a> Explainer<'a> {
-    /// Prepares to explain what `creation` made of a pipeline.
+    /// Returns an explainer of a creation.
     pub fn new(
         pipeline: &'a Pipeline,
         creation: &'a Creation,
@@ -62,7 +62,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// Explains a job of the creation; nothing for one that the pipeline's file does not have.
+    /// Explains a job of the creation; returns `None` if the pipeline's file does not define it.
     pub fn explain(&self, created: &CreatedJob) -> Option<Explanation> {
         let job = *self.jobs.get(&*created.resolved.name_in_file)?;
         let definition = &created.definition;
@@ -97,7 +97,7 @@ impl<'a> Explainer<'a> {
             except: self.policy(created, "except", &before_rules),
             fields: fields::of(tree, job, created.matching_rule()),
             variables: variables::of(
-                self.written(Some((job, created))),
+                self.definitions(Some((job, created))),
                 &job_layers,
                 &self.predefined_of_job(created, &job_layers),
             ),
@@ -113,15 +113,15 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    /// Explains the variables of a job of the creation; nothing for one that the pipeline's file does
-    /// not have.
+    /// Explains the variables of a job of the creation; returns `None` if the pipeline's file does
+    /// not define it.
     pub fn variables(&self, created: &CreatedJob) -> Option<ExplainedVariables> {
         let job = *self.jobs.get(&*created.resolved.name_in_file)?;
         let known = self.known_layers();
         let job_layers = Creation::job_layers(created, &known);
         let of_job = self.predefined_of_job(created, &job_layers);
-        let written = self.written(Some((job, created)));
-        let mut variables = variables::of(written, &job_layers, &of_job);
+        let definitions = self.definitions(Some((job, created)));
+        let mut variables = variables::of(definitions, &job_layers, &of_job);
         variables.sort_by_key(|variable| variable.source.rank());
         Some(ExplainedVariables {
             job: Some(created.name().to_owned()),
@@ -134,8 +134,11 @@ impl<'a> Explainer<'a> {
     pub fn shared_variables(&self) -> ExplainedVariables {
         let known = self.known_layers();
         let job_layers = known.of_pipeline();
-        let mut variables =
-            variables::of(self.written(None), &job_layers, &JobVariables::default());
+        let mut variables = variables::of(
+            self.definitions(None),
+            &job_layers,
+            &JobVariables::default(),
+        );
         variables.sort_by_key(|variable| variable.source.rank());
         ExplainedVariables {
             job: None,
@@ -144,16 +147,16 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// Returns the variables that jobs see.
+    /// Returns the layers of the variables for jobs.
     fn known_layers(&self) -> Layers<'_> {
         let creation = self.creation;
         let (global, of_rule) = (&creation.global_variables, &creation.workflow_variables);
         Layers::new(self.context, &self.known, global, of_rule)
     }
 
-    fn written<'w>(&'w self, job: Option<(&'w Job, &'w CreatedJob)>) -> Written<'w> {
+    fn definitions<'w>(&'w self, job: Option<(&'w Job, &'w CreatedJob)>) -> Definitions<'w> {
         let rules = self.pipeline.config().workflow.rules.entries();
-        Written {
+        Definitions {
             tree: self.tree(),
             workflow_rule: self.creation.workflow_rule.and_then(|at| rules.get(at)),
             job,
@@ -167,7 +170,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// Says in one sentence why the pipeline has the job or not.
+    /// Returns in one sentence why the job is included or not.
     fn reason(&self, created: &CreatedJob) -> String {
         if let Some(refusal) = &self.creation.refusal
             && (created.is_included || created.resolved.rules.entries().is_empty())
@@ -178,17 +181,17 @@ impl<'a> Explainer<'a> {
             return created.left_out_by().to_string();
         }
         match (created.rule, &created.resolved.rules) {
-            (Some(at), _) => format!("its rule {} holds", at + 1),
+            (Some(at), _) => format!("its rule {} matches", at + 1),
             (None, RulesKeyword::Given(_)) => "none of its rules matches".to_owned(),
             (None, _) => {
                 let resolved = &created.resolved;
                 let is_given = |keyword| self.given(&resolved.name_in_file, keyword).is_some();
                 let reason = match (is_given("only"), is_given("except")) {
-                    (true, true) => "its `only` and `except` let it in",
-                    (true, false) => "its `only` lets it in",
-                    (false, true) => "its `except` lets it in",
+                    (true, true) => "its `only` and `except` include it",
+                    (true, false) => "its `only` includes it",
+                    (false, true) => "its `except` does not exclude it",
                     (false, false) if resolved.only.is_some() => {
-                        "it has no conditions, so it is for branches and tags"
+                        "it has no conditions, so it runs for branches and tags"
                     }
                     (false, false) => "it has no conditions",
                 };
@@ -223,14 +226,16 @@ impl<'a> Explainer<'a> {
             _ => resolved.except.as_deref()?,
         };
         let situation = self.conditions.situation();
-        let asked = self.conditions.with(&[], layers, |context| {
+        let evaluated = self.conditions.with(&[], layers, |context| {
             let keeps = match keyword {
                 "only" => policy.keeps(situation, context),
-                _ => policy.excludes(situation, context).map(|goes| !goes),
+                _ => policy
+                    .excludes(situation, context)
+                    .map(|is_excluded| !is_excluded),
             };
             Ok((keeps.unwrap_or(false), policy.examine(situation, context)))
         });
-        let (keeps, clauses) = asked.ok()?;
+        let (keeps, clauses) = evaluated.ok()?;
         let given = self.given(&resolved.name_in_file, keyword);
         Some(ExplainedPolicy {
             place: given.and_then(|entries| self.tree().place_of(entries, keyword)),
@@ -239,14 +244,14 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    /// Returns the entries of a job if this keyword is one of them and says something.
+    /// Returns the entries of a job if it has this keyword with a value.
     fn given(&self, job: &str, keyword: &str) -> Option<&'a Mapping> {
         let entries = self.tree().top(job)?;
         let entry = entries.get(keyword)?;
         (!entry.value.is_null()).then_some(entries)
     }
 
-    /// Returns the predefined variables of a job alone; one that is not in the pipeline has no id.
+    /// Returns the predefined variables of this job; one that is not included has no id.
     fn predefined_of_job(&self, created: &CreatedJob, job_layers: &JobLayers<'_>) -> JobVariables {
         let definition = &created.definition;
         let plan = self.plan.as_ref();
@@ -280,7 +285,7 @@ impl<'a> Explainer<'a> {
     }
 }
 
-/// Says what a rule sets when it holds.
+/// Returns what a rule sets if it matches, as text.
 fn effects(rule: &Rule) -> Vec<String> {
     let effects = fields::effects(rule).into_iter();
     let mut effects: Vec<String> = effects
@@ -311,7 +316,7 @@ fn parallel(created: &CreatedJob, job: &Job) -> Option<ExplainedParallel> {
     })
 }
 
-/// Returns a value in plain words.
+/// Returns a value as text.
 fn words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

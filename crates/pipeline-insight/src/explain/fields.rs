@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use yaml::source::Span;
 use yaml::{Entry, Mapping, Node};
 
-/// The keywords of a job that the top level can give all jobs, in the old way.
+/// The keywords of a job that can also be given at the top level (deprecated).
 const GLOBAL: [&str; 5] = [
     "image",
     "services",
@@ -14,12 +14,12 @@ const GLOBAL: [&str; 5] = [
     "after_script",
     "cache",
 ];
-/// What `default` may give, but jobs do not take.
+/// The keyword of `default` that jobs do not inherit.
 const WITHOUT_EFFECT: &str = "timeout";
-/// What of `default` a job takes that starts a pipeline.
+/// The keyword of `default` that trigger jobs inherit.
 const FOR_TRIGGERS: &str = "interruptible";
 
-/// Returns the keywords of a job with their origins; `rule` is the rule that held.
+/// Returns the keywords of a job with their origins; `rule` is the matching rule.
 pub(super) fn of(tree: Tree<'_>, job: &Job, rule: Option<&Rule>) -> Vec<ExplainedField> {
     let mut fields = Vec::new();
     let empty = Mapping::new();
@@ -50,7 +50,8 @@ fn field(key: &str, value: Value, source: FieldSource, place: Place) -> Explaine
     }
 }
 
-/// Adds a keyword of the job; a mapping whose parts come from several places part by part.
+/// Adds a keyword of the job; the entries of a mapping are added separately if they have several
+/// origins.
 fn add_own(tree: Tree<'_>, job: &Job, key: &str, entry: &Entry, fields: &mut Vec<ExplainedField>) {
     let span = tree.span_of(entry);
     let top = |span: Span| tree.origins.of(span).and_then(|origin| origin.key);
@@ -74,16 +75,16 @@ fn add_own(tree: Tree<'_>, job: &Job, key: &str, entry: &Entry, fields: &mut Vec
     }
 }
 
-/// Adds what the job takes because it says nothing itself.
+/// Adds the keywords that the job inherits.
 fn add_defaults(tree: Tree<'_>, job: &Job, own: &Mapping, fields: &mut Vec<ExplainedField>) {
-    let is_open = |key: &str| {
+    let is_inherited = |key: &str| {
         let is_given = own.get(key).is_some_and(|entry| !entry.value.is_null());
-        let is_taken = key != WITHOUT_EFFECT && job.inherit.default.includes(key);
-        let fits = job.kind != JobKind::Trigger || key == FOR_TRIGGERS;
-        !is_given && is_taken && fits
+        let is_allowed = key != WITHOUT_EFFECT && job.inherit.default.includes(key);
+        let suits_kind = job.kind != JobKind::Trigger || key == FOR_TRIGGERS;
+        !is_given && is_allowed && suits_kind
     };
     let mut add = |key: &str, entry: &Entry, source: FieldSource| {
-        if is_open(key) && !entry.value.is_null() {
+        if is_inherited(key) && !entry.value.is_null() {
             let place = tree.place(tree.span_of(entry));
             fields.push(field(key, entry.value.to_json(), source, place));
         }
@@ -99,7 +100,7 @@ fn add_defaults(tree: Tree<'_>, job: &Job, own: &Mapping, fields: &mut Vec<Expla
     }
 }
 
-/// Returns what a rule sets when it holds.
+/// Returns what a rule sets if it matches.
 pub(super) fn effects(rule: &Rule) -> Vec<(&'static str, Value)> {
     let needs = rule.needs.as_ref().filter(|needs| !needs.is_empty());
     let needs = needs.map(|needs| needs.iter().map(|need| need_name(&need.value)).collect());

@@ -1,67 +1,122 @@
-use super::{ExplainedField, ExplainedPolicy, ExplainedRule, ExplainedVariable, Place};
+use super::{ExplainedVariable, Place};
 use executor_core::job::{Need, SchedulingKind, When};
+use pipeline::rules::{ClauseVerdict, RuleOutcome};
 use serde::Serialize;
+use serde_json::Value;
 
-/// All there is to say of one job in one situation.
+/// The explanation of a job in one context.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
-    /// The job, with what `parallel` adds to its name.
+    /// The name of the job; for an instance of a `parallel` job, with its suffix.
     pub job: String,
     /// Its stage.
     pub stage: String,
-    /// Where its name stands.
+    /// Its location.
     pub place: Place,
-    /// Whether the pipeline has it.
+    /// Whether the pipeline includes it.
     pub is_included: bool,
-    /// Why, in one sentence without a final dot.
+    /// The reason, in one sentence without a final dot.
     pub reason: String,
     /// When it starts.
     pub when: When,
-    /// The delay that goes with `when: delayed`.
+    /// The delay for `when: delayed`.
     pub start_in: Option<String>,
-    /// Whether its failure lets the pipeline pass.
+    /// Whether the pipeline passes if it fails.
     pub allow_failure: bool,
     /// Whether it waits for stages or for its needs.
     pub scheduling: SchedulingKind,
-    /// The rules of `workflow` and what became of them.
+    /// The rules of `workflow` and their outcomes.
     pub workflow: Vec<ExplainedRule>,
-    /// Its rules and what became of them.
+    /// Its rules and their outcomes.
     pub rules: Vec<ExplainedRule>,
-    /// Its `only`, given or by itself.
+    /// Its `only`, given or default.
     pub only: Option<ExplainedPolicy>,
     /// Its `except`.
     pub except: Option<ExplainedPolicy>,
     /// Its keywords.
     pub fields: Vec<ExplainedField>,
-    /// Its variables: those of the file and given ones first, then predefined ones.
+    /// Its variables: first those of the file and given ones, then predefined ones.
     pub variables: Vec<ExplainedVariable>,
-    /// The jobs it needs; absent when it waits for the earlier stages.
+    /// The jobs it needs; absent if it waits for the earlier stages.
     pub needs: Option<Vec<ExplainedNeed>>,
     /// The jobs whose artifacts it fetches.
     pub dependencies: Vec<String>,
-    /// What `parallel` made of it.
+    /// Its position among the instances of a `parallel` job.
     pub parallel: Option<ExplainedParallel>,
 }
 
-/// A job that another one needs.
+/// A needed job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainedNeed {
     /// The need.
     #[serde(flatten)]
     pub need: Need,
-    /// Whether the pipeline has that job.
+    /// Whether the pipeline includes that job.
     pub is_included: bool,
 }
 
-/// Which of the jobs that `parallel` makes this is.
+/// The position of a job among the instances of a `parallel` job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainedParallel {
-    /// The name they have together.
+    /// The name of the `parallel` job.
     pub group: String,
-    /// Which of them, from 1.
+    /// The number of this instance, from 1.
     pub index: u32,
-    /// How many there are.
+    /// The number of instances.
     pub total: u32,
-    /// Its share of the matrix.
+    /// The values of the matrix for this instance.
     pub matrix: Vec<(String, String)>,
+}
+
+/// A keyword of a job and its origin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExplainedField {
+    /// The keyword; `artifacts:paths` for an entry of a merged mapping.
+    pub key: String,
+    /// Its value.
+    pub value: Value,
+    /// Its origin.
+    pub source: FieldSource,
+    /// Its location.
+    pub place: Place,
+}
+
+/// The origin of a keyword.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FieldSource {
+    /// The job itself.
+    Own,
+    /// The top-level key of a job that it extends, or that a reference or alias refers to.
+    From(String),
+    /// `default`.
+    Default,
+    /// A deprecated top-level keyword.
+    Global,
+    /// The matching rule.
+    Rule,
+}
+
+/// An entry of `rules` and its outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExplainedRule {
+    /// Its location.
+    pub place: Place,
+    /// The outcome.
+    pub outcome: RuleOutcome,
+    /// Its conditions in the order of evaluation; without any it always matches.
+    pub clauses: Vec<ClauseVerdict>,
+    /// What it sets if it matches, as in the file (`when: manual`, `needs: [a]`, ...).
+    pub effects: Vec<String>,
+}
+
+/// `only` or `except` of a job, and whether it includes the job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExplainedPolicy {
+    /// Its location; absent for the default `only`.
+    pub place: Option<Place>,
+    /// Whether it includes the job.
+    pub keeps: bool,
+    /// Its conditions.
+    pub clauses: Vec<ClauseVerdict>,
 }

@@ -1,14 +1,36 @@
-//! Finding places in the tree that a pipeline's files became.
+//! Locations in the merged tree of a pipeline's files.
 
-use super::Place;
 use pipeline::{Origin, Origins};
+use serde::Serialize;
+use std::fmt;
 use yaml::source::Span;
 use yaml::{Entry, Kind, Mapping, Node};
 
-/// How deep lists of rules may be nested.
+/// The maximum nesting of lists of rules.
 const DEEPEST: usize = 10;
 
-/// The tree, and what tells where its values were written.
+/// A location in one of the files of a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, in characters from 1.
+    pub column: u32,
+    /// The top-level key that contains it; absent for the file as a whole.
+    pub key: Option<String>,
+    /// The locations that include the file, as `file:line`, the nearest first.
+    pub includes: Vec<String>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// The tree and the origins of its values.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tree<'a> {
     pub(super) root: &'a Node,
@@ -16,7 +38,7 @@ pub(super) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Returns the place of a span. One that is not of this pipeline has an empty one.
+    /// Returns the location of a span; an empty one if it is not of this pipeline.
     pub(super) fn place(self, span: Span) -> Place {
         let line = |origin: Origin<'_>| format!("{}:{}", origin.file, origin.line);
         let includes = self.origins.includes(span);
@@ -31,8 +53,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Returns where the value of an entry was written: for a list or mapping at its key, unless an
-    /// alias or a reference took it from elsewhere.
+    /// Returns the location of an entry's value: for a list or mapping that of its key, unless the
+    /// value comes from an alias or reference.
     pub(super) fn span_of(self, entry: &Entry) -> Span {
         let is_plain = !matches!(
             entry.value.kind,
@@ -51,14 +73,13 @@ impl<'a> Tree<'a> {
         self.root.get(name)?.as_mapping()
     }
 
-    /// Returns the place of an entry.
+    /// Returns the location of an entry.
     pub(super) fn place_of(self, entries: &Mapping, name: &str) -> Option<Place> {
         let entry = entries.get(name)?;
         Some(self.place(self.span_of(entry)))
     }
 
-    /// Returns the place of a variable that the rule at `span` sets; that of the rule if it is not
-    /// found.
+    /// Returns the location of a variable that the rule at `span` sets, or else that of the rule.
     pub(super) fn place_in_rule(self, rules: Option<&Node>, span: Span, name: &str) -> Place {
         let rule = rules.and_then(|rules| find_rule(rules, span, DEEPEST));
         let variables = rule.and_then(|rule| rule.get("variables")?.as_mapping());
@@ -67,7 +88,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Finds the rule that stands at a place among lists in lists.
+/// Finds the rule at a location in nested lists.
 fn find_rule(rules: &Node, span: Span, deepest: usize) -> Option<&Node> {
     let items = rules.as_sequence()?;
     let next = deepest.checked_sub(1)?;

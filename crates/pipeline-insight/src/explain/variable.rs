@@ -2,105 +2,105 @@ use super::Place;
 use pipeline::context::{GivenSource, GivenVariable, Level};
 use serde::Serialize;
 
-/// One variable of a job and where it comes from.
+/// A variable of a job and its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainedVariable {
     /// Its name.
     pub name: String,
-    /// Its value before references in it are replaced; `[MASKED]` for a secret.
+    /// Its value without references replaced; `[MASKED]` for a secret.
     pub value: String,
-    /// Its value with references replaced, where that is another one.
+    /// Its value with references replaced, if that changes it.
     pub expanded: Option<String>,
-    /// Whether references in it are left as they are.
+    /// Whether references in it are not replaced.
     pub is_raw: bool,
-    /// Whether the value is written to a file whose path the job gets.
+    /// Whether the job gets the path of a file with the value.
     pub is_file: bool,
     /// Whether the value is hidden in logs.
     pub is_masked: bool,
-    /// Where it comes from.
+    /// Its origin.
     pub source: VariableSource,
-    /// The variables of the same name that it wins over, the strongest first.
+    /// The origins of variables of the same name that it overrides, in order of precedence.
     pub shadows: Vec<VariableSource>,
 }
 
-/// Where a variable comes from.
+/// The origin of a variable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum VariableSource {
-    /// It is one of GitLab's own.
+    /// It is predefined by GitLab.
     Predefined,
     /// The top level of the file defines it.
     Global {
-        /// Where.
+        /// The location.
         place: Place,
     },
-    /// The rule of `workflow` that held defines it.
+    /// The matching rule of `workflow` defines it.
     WorkflowRule {
-        /// Where.
+        /// The location.
         place: Place,
     },
-    /// The job defines it, itself or by what it extends.
+    /// The job defines it, directly or through `extends`.
     Job {
-        /// Where.
+        /// The location.
         place: Place,
     },
-    /// It is the job's share of `parallel:matrix`.
+    /// It is a value of the job's `parallel:matrix`.
     Matrix {
-        /// Where.
+        /// The location.
         place: Place,
     },
-    /// The rule that held defines it.
+    /// The matching rule of the job defines it.
     Rule {
-        /// Where.
+        /// The location.
         place: Place,
     },
-    /// It was given from outside the file.
+    /// It is given from outside the file.
     Given {
-        /// Where it belongs.
+        /// The level at which it is defined.
         level: Level,
-        /// Where it was given.
+        /// How it is given.
         source: GivenSource,
-        /// The environments whose jobs get it; `*` stands for any text.
+        /// The environments whose jobs get it; `*` matches any text.
         scope: String,
-        /// Whether only pipelines of protected branches and tags get it.
+        /// Whether only pipelines on protected branches and tags get it.
         is_protected: bool,
     },
 }
 
-/// The variables of one job, or those that all jobs share.
+/// The variables of a job, or those that all jobs share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainedVariables {
-    /// The job; absent for what all jobs share.
+    /// The job; absent for variables that all jobs share.
     pub job: Option<String>,
-    /// The variables, those of the strongest origin first.
+    /// The variables, in order of their origins' precedence.
     pub variables: Vec<ExplainedVariable>,
-    /// What was given for others.
+    /// The given variables that do not apply.
     pub left_out: Vec<LeftOutVariable>,
 }
 
-/// A variable that was given, but not for this job.
+/// A given variable that does not apply to this job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOutVariable {
     /// Its name.
     pub name: String,
-    /// Where it comes from.
+    /// Its origin.
     pub source: VariableSource,
-    /// Why it is left out.
+    /// The reason.
     pub reason: LeftOutReason,
 }
 
-/// Why a variable is left out.
+/// Why a given variable does not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutReason {
-    /// It is for protected branches and tags.
+    /// It is only for protected branches and tags.
     Protected,
     /// It is for other environments.
     Scope,
 }
 
 impl VariableSource {
-    /// Returns where a given variable comes from.
+    /// Returns the origin of a given variable.
     pub(super) fn given(given: &GivenVariable) -> Self {
         Self::Given {
             level: given.level,
@@ -110,7 +110,7 @@ impl VariableSource {
         }
     }
 
-    /// Returns how early a variable of this origin wins, from 0.
+    /// Returns the rank of this origin; 0 has the highest precedence.
     pub(super) fn rank(&self) -> usize {
         match self {
             Self::Given { level, .. } => match level {

@@ -10,30 +10,30 @@ use pipeline::rules::Rule;
 use std::collections::HashSet;
 use yaml::source::Span;
 
-/// Where the variables of a job may have been written.
+/// The definitions that the variables of a job may come from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Written<'a> {
+pub(super) struct Definitions<'a> {
     pub(super) tree: Tree<'a>,
     pub(super) workflow_rule: Option<&'a Rule>,
-    /// The job as it was written and as it was created; absent for what all jobs share.
+    /// The job as defined and as created; absent for variables that all jobs share.
     pub(super) job: Option<(&'a Job, &'a CreatedJob)>,
 }
 
-/// What a value refers to and only the runner knows stays as it is written.
-const KNOWN_HERE: Kept = Kept {
+/// References to values that only the runner knows stay unexpanded.
+const KEPT: Kept = Kept {
     undefined: true,
     files: true,
     raw: false,
 };
 
-impl Written<'_> {
-    /// Returns where the job stands.
+impl Definitions<'_> {
+    /// Returns the location of the job.
     fn span(self) -> Span {
         self.job.map_or(self.tree.root.span, |(job, _)| job.span)
     }
 }
 
-/// Returns the given variables that jobs of an environment do not get, or jobs without one.
+/// Returns the given variables that jobs of an environment, or jobs without one, do not get.
 pub(super) fn left_out(
     context: &PipelineContext,
     environment: Option<&str>,
@@ -55,10 +55,10 @@ pub(super) fn left_out(
     explained.collect()
 }
 
-/// Returns the variables of a job: those of the file and given ones first, then predefined ones, of
-/// which `of_job` are those that this job alone has.
+/// Returns the variables of a job: first those of the file and given ones, then predefined ones;
+/// `of_job` are the predefined variables of this job.
 pub(super) fn of(
-    written: Written<'_>,
+    definitions: Definitions<'_>,
     layers: &JobLayers<'_>,
     of_job: &JobVariables,
 ) -> Vec<ExplainedVariable> {
@@ -69,12 +69,12 @@ pub(super) fn of(
     let mut known = HashSet::new();
     let names = ours.chain(predefined).chain(of_job_names);
     let names = names.filter(|name| known.insert(*name));
-    let explained = names.map(|name| explain(written, layers, of_job, name));
+    let explained = names.map(|name| explain(definitions, layers, of_job, name));
     explained.flatten().collect()
 }
 
 fn explain(
-    written: Written<'_>,
+    definitions: Definitions<'_>,
     layers: &JobLayers<'_>,
     of_job: &JobVariables,
     name: &str,
@@ -88,7 +88,7 @@ fn explain(
         (None, Some(winner)) => (winner.to_variable(), expanded(layers, winner)),
         (None, None) => return None,
     };
-    let mut sources = found.iter().map(|found| source(written, found));
+    let mut sources = found.iter().map(|found| source(definitions, found));
     let source = match wins {
         Some(_) => VariableSource::Predefined,
         None => sources.next()?,
@@ -113,13 +113,13 @@ fn explain(
     })
 }
 
-/// Returns the value with references replaced, where that is another one.
+/// Returns the value with references replaced, if that changes it.
 fn expanded(layers: &JobLayers<'_>, found: &LayeredVariable<'_>) -> Option<String> {
     if found.is_raw || found.is_secret() || !found.value.contains(['$', '%']) {
         return None;
     }
     let reference = format!("${{{}}}", found.name);
-    let values = layers.values_with(&reference, KNOWN_HERE).ok()?;
+    let values = layers.values_with(&reference, KEPT).ok()?;
     let variable = values.variable(found.name)?;
     if variable.masked {
         return Some(MASKED.to_owned());
@@ -127,8 +127,8 @@ fn expanded(layers: &JobLayers<'_>, found: &LayeredVariable<'_>) -> Option<Strin
     (variable.value != found.value).then(|| variable.value.clone())
 }
 
-fn source(written: Written<'_>, found: &LayeredVariable<'_>) -> VariableSource {
-    let tree = written.tree;
+fn source(definitions: Definitions<'_>, found: &LayeredVariable<'_>) -> VariableSource {
+    let tree = definitions.tree;
     let name = found.name;
     match found.layer {
         Layer::Job | Layer::Predefined | Layer::User => VariableSource::Predefined,
@@ -141,18 +141,22 @@ fn source(written: Written<'_>, found: &LayeredVariable<'_>) -> VariableSource {
         },
         Layer::Workflow => {
             let rules = tree.root.get("workflow").and_then(|node| node.get("rules"));
-            let place = written.workflow_rule.map_or_else(
+            let place = definitions.workflow_rule.map_or_else(
                 || place_of_global(tree, name),
                 |rule| tree.place_in_rule(rules.map(|rules| &**rules), rule.span, name),
             );
             VariableSource::WorkflowRule { place }
         }
-        Layer::Own => own_source(written, name),
+        Layer::Own => own_source(definitions, name),
         Layer::Rule => {
-            let job = written.job.and_then(|(job, _)| tree.root.get(&job.name));
+            let job = definitions
+                .job
+                .and_then(|(job, _)| tree.root.get(&job.name));
             let rules = job.and_then(|job| job.get("rules"));
-            let rule = written.job.and_then(|(_, created)| created.matching_rule());
-            let span = rule.map_or(written.span(), |rule| rule.span);
+            let rule = definitions
+                .job
+                .and_then(|(_, created)| created.matching_rule());
+            let span = rule.map_or(definitions.span(), |rule| rule.span);
             let place = tree.place_in_rule(rules.map(|rules| &**rules), span, name);
             VariableSource::Rule { place }
         }
@@ -165,22 +169,22 @@ fn place_of_global(tree: Tree<'_>, name: &str) -> Place {
     place.unwrap_or_else(|| tree.place(tree.root.span))
 }
 
-/// Returns the origin of a variable of the job, which may be its share of the matrix.
-fn own_source(written: Written<'_>, name: &str) -> VariableSource {
-    let tree = written.tree;
-    let job = written.job.and_then(|(job, _)| tree.top(&job.name));
+/// Returns the origin of a variable of the job, which may be a value of its matrix.
+fn own_source(definitions: Definitions<'_>, name: &str) -> VariableSource {
+    let tree = definitions.tree;
+    let job = definitions.job.and_then(|(job, _)| tree.top(&job.name));
     let matrix = job.and_then(|job| {
         let matrix = job.get("parallel")?.value.get("matrix")?;
         let mut entries = matrix.as_sequence()?.iter();
         entries.find_map(|entry| tree.place_of(entry.as_mapping()?, name))
     });
-    // A value of the matrix wins over one of `variables`.
+    // A value of the matrix overrides one of `variables`.
     if let Some(place) = matrix {
         return VariableSource::Matrix { place };
     }
     let variables = job.and_then(|job| job.get("variables")?.value.as_mapping());
     let place = variables.and_then(|variables| tree.place_of(variables, name));
     VariableSource::Job {
-        place: place.unwrap_or_else(|| tree.place(written.span())),
+        place: place.unwrap_or_else(|| tree.place(definitions.span())),
     }
 }

@@ -1,15 +1,17 @@
-use super::path::{self, AT_ONCE};
 use executor_core::PipelineId;
 use jiff::Timestamp;
 use pipeline::plan::Plan;
-use scheduler::CriticalStep;
 use scheduler::Status;
 use scheduler::event::{EventKind, PipelineEvent};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// When what happened in a run, as its events tell it, or as it will happen.
+/// A job that starts within this time has not waited; the end of another job in between is a
+/// coincidence.
+pub(super) const AT_ONCE: Duration = Duration::from_millis(100);
+
+/// The times of what happened in a run according to its events, or of what is expected to happen.
 #[derive(Debug, Clone, Default)]
 pub struct Course {
     jobs: Arc<Jobs>,
@@ -20,49 +22,49 @@ pub struct Course {
     ends: Vec<usize>,
 }
 
-/// What does not change.
+/// The constant data of the jobs.
 #[derive(Debug, Default)]
 struct Jobs {
     names: Vec<Arc<str>>,
-    places: HashMap<Arc<str>, usize>,
+    indices: HashMap<Arc<str>, usize>,
 }
 
-/// What happened to one job, and when.
+/// The times of one job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Span {
-    /// When it was known that it runs, or waits for its delay or for somebody.
+    /// When it was decided that it runs, waits for its delay or for a manual start.
     pub decided: Option<Moment>,
-    /// When nothing but a worker or its resource group kept it from starting.
+    /// When it only waited for a worker or its resource group.
     pub ready: Option<Moment>,
-    /// When its first attempt began.
+    /// When its first attempt started.
     pub started: Option<Moment>,
     /// When its last attempt ended.
     pub ended: Option<Moment>,
 }
 
-/// A time, and how many jobs had ended by then.
+/// A time, and the number of jobs that had ended by then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// The time.
     pub at: Timestamp,
-    /// How many ends came before.
+    /// The number of earlier ends.
     pub(super) ended_before: usize,
 }
 
 impl Moment {
-    /// Returns how much later this is than another one; nothing when it is not.
+    /// Returns the time since an earlier moment; zero if it is not earlier.
     pub(super) fn since(self, other: Self) -> Duration {
         between(other.at, self.at)
     }
 }
 
-/// Returns the time from one moment to a later one.
+/// Returns the duration between two times; zero if the second is earlier.
 pub(super) fn between(from: Timestamp, to: Timestamp) -> Duration {
     Duration::try_from(to.duration_since(from)).unwrap_or_default()
 }
 
 impl Course {
-    /// Returns the course of a plan of which nothing has happened.
+    /// Returns the course of a plan that has not started.
     pub fn new(plan: &Plan) -> Self {
         Self {
             pipeline: Some(plan.id()),
@@ -70,8 +72,8 @@ impl Course {
         }
     }
 
-    /// Returns the course that events tell of, which may be those of a past run. The first pipeline that
-    /// begins in them counts.
+    /// Returns the course of the first pipeline that starts in these events, which may be those of
+    /// a past run.
     pub fn of_events<'e>(events: impl IntoIterator<Item = &'e PipelineEvent>) -> Self {
         let mut course = Self::default();
         events.into_iter().for_each(|event| course.note(event));
@@ -80,16 +82,16 @@ impl Course {
 
     fn of_jobs(names: impl Iterator<Item = Arc<str>>) -> Self {
         let names: Vec<Arc<str>> = names.collect();
-        let places = names.iter().enumerate();
-        let places = places.map(|(at, name)| (Arc::clone(name), at)).collect();
+        let indices = names.iter().enumerate();
+        let indices = indices.map(|(at, name)| (Arc::clone(name), at)).collect();
         Self {
             spans: vec![Span::default(); names.len()],
-            jobs: Arc::new(Jobs { names, places }),
+            jobs: Arc::new(Jobs { names, indices }),
             ..Self::default()
         }
     }
 
-    /// Takes note of an event. Those of other pipelines, and those that tell of no status, are no matter.
+    /// Records an event. Events of other pipelines, and those without a status, are ignored.
     pub fn note(&mut self, event: &PipelineEvent) {
         match &event.kind {
             EventKind::PipelineStarted { jobs, .. } if self.pipeline.is_none() => {
@@ -100,7 +102,7 @@ impl Course {
                 };
             }
             EventKind::PipelineStarted { .. } if self.pipeline == Some(event.pipeline) => {
-                // One that is gone on with begins again; what ran before is not part of it.
+                // A continued run starts again; what ran before is not part of it.
                 let jobs = Arc::clone(&self.jobs);
                 *self = Self {
                     spans: vec![Span::default(); jobs.names.len()],
@@ -111,16 +113,16 @@ impl Course {
                 };
             }
             EventKind::JobStatus { job, status, .. } if self.pipeline == Some(event.pipeline) => {
-                if let Some(index) = self.place(job) {
-                    self.come_to(index, *status, event.at);
+                if let Some(index) = self.index(job) {
+                    self.set_status(index, *status, event.at);
                 }
             }
             _ => {}
         }
     }
 
-    /// Notes that a job has come to another status.
-    pub(super) fn come_to(&mut self, index: usize, status: Status, at: Timestamp) {
+    /// Records the status of a job.
+    pub(super) fn set_status(&mut self, index: usize, status: Status, at: Timestamp) {
         let moment = Moment {
             at,
             ended_before: self.ends.len(),
@@ -136,7 +138,7 @@ impl Course {
                 if let Some(ended) = span.ended.take()
                     && moment.since(ended) > AT_ONCE
                 {
-                    // Somebody made it run again; a further attempt comes at once.
+                    // It was run again by a user; a further attempt would follow at once.
                     *span = Span::default();
                 }
                 span.decided.get_or_insert(moment);
@@ -153,22 +155,22 @@ impl Course {
         }
     }
 
-    /// Returns when the run began, by the first of its events.
+    /// Returns when the run started.
     pub fn begun(&self) -> Option<Timestamp> {
         self.begun
     }
 
-    /// Notes when it begins.
+    /// Records when the run starts.
     pub(super) fn begin(&mut self, at: Timestamp) {
         self.begun.get_or_insert(at);
     }
 
-    /// Returns the place of a job.
-    pub fn place(&self, job: &str) -> Option<usize> {
-        self.jobs.places.get(job).copied()
+    /// Returns the index of a job.
+    pub fn index(&self, job: &str) -> Option<usize> {
+        self.jobs.indices.get(job).copied()
     }
 
-    /// Returns the name of the job at a place.
+    /// Returns the name of a job.
     pub(super) fn name(&self, index: usize) -> &Arc<str> {
         &self.jobs.names[index]
     }
@@ -177,18 +179,12 @@ impl Course {
         self.pipeline
     }
 
-    /// Returns when each job ran, by its place.
+    /// Returns the times of each job, by its index.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
     pub(super) fn ends(&self) -> &[usize] {
         &self.ends
-    }
-
-    /// Returns the chain of jobs that decided how long it took until the last of them had ended, the
-    /// first one first; empty before one has.
-    pub fn critical_path(&self) -> Vec<CriticalStep> {
-        path::critical(self)
     }
 }

@@ -1,8 +1,8 @@
-//! What is to be expected of a run, by how long its jobs usually take.
+//! A forecast of a run from the usual durations of its jobs.
 //!
-//! All of it is pure. [`Usual`] says what is usual for a job and what is [slower](Usual::is_exceeded_by)
-//! than that, a [`Course`] knows what happened in a run and which chain of jobs decided how long it took,
-//! and a [`Forecast`] plays the rest of a run ahead. What they do is told in `docs/design/comfort.md`.
+//! [`Usual`] is the usual duration of a job and knows what is [slower](Usual::is_exceeded_by), a
+//! [`Course`] records what happened in a run and finds its critical path, and a [`Forecast`]
+//! simulates the rest of a run. `docs/design/comfort.md` describes them.
 //!
 //! # Examples
 //!
@@ -25,7 +25,7 @@
 //! let plan = Plan::new(&creation, context, &Selection::default())?;
 //!
 //! let usual = |job: &str| Some(Duration::from_secs(if job == "test" { 60 } else { 10 }));
-//! let two = NonZeroU32::new(2).expect("it is not null");
+//! let two = NonZeroU32::new(2).expect("it is not zero");
 //! let outlook = Forecast::new(&plan, two, usual).outlook(jiff::Timestamp::now());
 //! let outlook = outlook.expect("all times are known");
 //! assert_eq!(outlook.total, Duration::from_secs(70));
@@ -35,7 +35,6 @@
 //! ```
 
 mod course;
-mod outlook;
 mod path;
 mod prediction;
 mod simulation;
@@ -43,7 +42,6 @@ mod trend;
 mod usual;
 
 pub use course::{Course, Moment, Span};
-pub use outlook::Outlook;
-pub use prediction::Forecast;
+pub use prediction::{Forecast, Outlook};
 pub use trend::{Trend, trend};
 pub use usual::{LEAST_RUNS, Usual};

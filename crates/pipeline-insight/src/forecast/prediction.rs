@@ -1,60 +1,69 @@
-use super::course::{Course, between};
-use super::outlook::Outlook;
-use super::simulation::Simulation;
+use super::course::{Course, Span, between};
+use super::simulation::{Expected, RunState, Simulation};
 use jiff::Timestamp;
 use pipeline::config::parse_duration;
 use pipeline::plan::Plan;
 use scheduler::event::{EventKind, PipelineEvent};
-use scheduler::{Machine, Status};
+use scheduler::{CriticalStep, Machine, Status};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// Says how long a run will take, from how long its jobs usually do.
+/// Predicts how long a run will take from the usual durations of its jobs.
 ///
-/// It hears of what happens by the run's events, and plays what is left with the rules of the pipeline
-/// itself: stages, needs, workers, resource groups and delays. It counts on every job to succeed at its
-/// first attempt. A manual job that nobody has played does not run, nor does what waits for it.
+/// It follows the run's events and simulates the rest by the pipeline's rules: stages, needs,
+/// workers, resource groups and delays. It expects every job to succeed at its first attempt. A
+/// manual job that has not been started does not run, nor do jobs that wait for it.
 #[derive(Debug, Clone)]
 pub struct Forecast {
-    pub(super) machine: Machine,
-    pub(super) course: Course,
-    pub(super) jobs: Arc<[Expected]>,
-    pub(super) workers: usize,
-    /// When a job was last scheduled.
-    pub(super) scheduled: HashMap<usize, Timestamp>,
-    /// When the attempt of a job that runs began.
-    pub(super) attempts: HashMap<usize, Timestamp>,
-    /// What is expected, until something happens that changes it.
-    known: Option<Played>,
+    run: RunState,
+    /// The last prediction, until an event changes it.
+    known: Option<Prediction>,
 }
 
-/// What is known beforehand of a job.
-#[derive(Debug, Clone)]
-pub(super) struct Expected {
-    pub(super) time: Option<Duration>,
-    pub(super) delay: Duration,
-    pub(super) is_bridge: bool,
-    /// The number of its resource group.
-    pub(super) group: Option<usize>,
+/// The expected rest of a run, at one time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outlook {
+    /// The total duration of the run.
+    pub total: Duration,
+    /// The remaining duration.
+    pub left: Duration,
+    /// When it ends.
+    pub end: Timestamp,
+    /// The indices of current and future jobs whose duration is unknown; they count as taking no
+    /// time.
+    pub unknown: Vec<usize>,
+    /// The indices of running jobs that already exceed their usual duration; they count as ending
+    /// now.
+    pub late: Vec<usize>,
+    /// When each job became or becomes ready, started and ended, by its index.
+    pub jobs: Vec<Span>,
+    /// The critical path, the first job first.
+    pub path: Vec<CriticalStep>,
 }
 
-/// What playing the rest has led to.
+impl Outlook {
+    /// Returns whether the durations are lower bounds, because some jobs are unknown or late.
+    pub fn is_at_least(&self) -> bool {
+        !self.unknown.is_empty() || !self.late.is_empty()
+    }
+}
+
+/// The result of simulating the rest.
 #[derive(Debug, Clone)]
-struct Played {
+struct Prediction {
     outlook: Option<Outlook>,
-    /// When it has to be played again even if nothing happens: a job takes longer than it should.
+    /// When it becomes outdated without an event, because a job takes longer than expected.
     until: Option<Timestamp>,
 }
 
 impl Forecast {
-    /// Returns the forecast of a plan of which nothing has happened, with so many workers; `usual` says
-    /// how long a job of that name usually takes, if that is known.
+    /// Returns the forecast of a plan that has not started; `usual` returns the usual duration of a
+    /// job with a name, if it is known.
     pub fn new(plan: &Plan, workers: NonZeroU32, usual: impl Fn(&str) -> Option<Duration>) -> Self {
         let mut groups: HashMap<String, usize> = HashMap::new();
         let jobs = plan.jobs().iter().enumerate().map(|(at, job)| {
-            // A name that expands to nothing is no group.
+            // A name that expands to nothing means no group.
             let group = plan.resource_group(at).filter(|name| !name.is_empty());
             let start_in = job.definition.start_in.as_deref();
             let next = groups.len();
@@ -65,20 +74,20 @@ impl Forecast {
                 group: group.map(|name| *groups.entry(name).or_insert(next)),
             }
         });
-        Self {
+        let run = RunState {
             jobs: jobs.collect(),
             machine: Machine::new(plan),
             course: Course::new(plan),
             workers: usize::try_from(workers.get()).unwrap_or(usize::MAX),
             scheduled: HashMap::new(),
             attempts: HashMap::new(),
-            known: None,
-        }
+        };
+        Self { run, known: None }
     }
 
-    /// Takes note of an event of the run. Lines of logs and events of other pipelines cost nothing.
+    /// Records an event of the run. Other events, such as lines of logs, are ignored.
     pub fn note(&mut self, event: &PipelineEvent) {
-        if self.course.pipeline() != Some(event.pipeline) {
+        if self.run.course.pipeline() != Some(event.pipeline) {
             return;
         }
         match &event.kind {
@@ -88,46 +97,45 @@ impl Forecast {
                 attempt,
                 ..
             } => {
-                if let Some(index) = self.course.place(job) {
-                    self.come_to(index, *status, *attempt, event.at);
+                if let Some(index) = self.run.course.index(job) {
+                    self.set_status(index, *status, *attempt, event.at);
                 }
             }
             EventKind::JobFinished {
                 job, allow_failure, ..
             } => {
-                if let Some(index) = self.course.place(job) {
-                    self.machine.forgive(index, *allow_failure);
+                if let Some(index) = self.run.course.index(job) {
+                    self.run.machine.forgive(index, *allow_failure);
                 }
             }
             EventKind::PipelineStarted { .. } => {}
             _ => return,
         }
-        self.course.note(event);
+        self.run.course.note(event);
         self.known = None;
     }
 
-    fn come_to(&mut self, index: usize, status: Status, attempt: u32, at: Timestamp) {
-        self.machine.put(index, status, attempt);
+    fn set_status(&mut self, index: usize, status: Status, attempt: u32, at: Timestamp) {
+        self.run.machine.put(index, status, attempt);
         match status {
-            Status::Scheduled => drop(self.scheduled.insert(index, at)),
-            Status::Running => drop(self.attempts.insert(index, at)),
+            Status::Scheduled => drop(self.run.scheduled.insert(index, at)),
+            Status::Running => drop(self.run.attempts.insert(index, at)),
             _ => {}
         }
     }
 
-    /// Returns what has happened so far.
+    /// Returns the course so far.
     pub fn course(&self) -> &Course {
-        &self.course
+        &self.run.course
     }
 
-    /// Returns what is to be expected; nothing when of no job that is left the time is known, and one is
-    /// left.
+    /// Returns the outlook; `None` if jobs are left and none of them has a known duration.
     ///
-    /// It costs little as long as nothing has happened since it was asked for last.
+    /// It is cached until the next event.
     pub fn outlook(&mut self, now: Timestamp) -> Option<Outlook> {
-        let is_old = |known: &Played| known.until.is_some_and(|until| until < now);
+        let is_old = |known: &Prediction| known.until.is_some_and(|until| until < now);
         if self.known.as_ref().is_none_or(is_old) {
-            self.known = Some(self.play(now));
+            self.known = Some(self.predict(now));
         }
         let known = self.known.as_ref()?.outlook.clone();
         known.map(|outlook| Outlook {
@@ -136,26 +144,26 @@ impl Forecast {
         })
     }
 
-    fn play(&self, now: Timestamp) -> Played {
-        let begun = self.course.begun().unwrap_or(now);
-        let played = Simulation::new(self, now).run();
-        let end = played.end;
-        let says_nothing = played.known == 0 && !played.unknown.is_empty();
-        let outlook = (!says_nothing).then(|| Outlook {
+    fn predict(&self, now: Timestamp) -> Prediction {
+        let begun = self.run.course.begun().unwrap_or(now);
+        let simulated = Simulation::new(&self.run, now).run();
+        let end = simulated.end;
+        let is_unknown = simulated.known == 0 && !simulated.unknown.is_empty();
+        let outlook = (!is_unknown).then(|| Outlook {
             total: between(begun, end),
             left: between(now, end),
             end,
-            path: played.course.critical_path(),
-            jobs: played.course.spans().to_vec(),
-            unknown: played.unknown,
-            late: played.late,
+            path: simulated.course.critical_path(),
+            jobs: simulated.course.spans().to_vec(),
+            unknown: simulated.unknown,
+            late: simulated.late,
         });
-        // As long as nothing happens, what happens next is the first end of a job, or of a delay.
-        let until = if self.course.begun().is_some() {
-            played.next
+        // Without events, the next change is the first expected end of a job or delay.
+        let until = if self.run.course.begun().is_some() {
+            simulated.next
         } else {
             Some(now)
         };
-        Played { outlook, until }
+        Prediction { outlook, until }
     }
 }

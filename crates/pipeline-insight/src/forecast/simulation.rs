@@ -1,73 +1,96 @@
-//! The rest of a run, played ahead.
+//! A simulation of the rest of a run.
 
 use super::course::Course;
-use super::prediction::{Expected, Forecast};
 use jiff::{SignedDuration, Timestamp};
 use scheduler::{Finish, Machine, Status, StatusChange};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// A run that goes on as it is expected to.
+/// The state of a run, and what is expected of its jobs.
+#[derive(Debug, Clone)]
+pub(super) struct RunState {
+    pub(super) machine: Machine,
+    pub(super) course: Course,
+    pub(super) jobs: Arc<[Expected]>,
+    pub(super) workers: usize,
+    /// When a job was last scheduled.
+    pub(super) scheduled: HashMap<usize, Timestamp>,
+    /// When the current attempt of a running job started.
+    pub(super) attempts: HashMap<usize, Timestamp>,
+}
+
+/// What is expected of a job.
+#[derive(Debug, Clone)]
+pub(super) struct Expected {
+    pub(super) time: Option<Duration>,
+    pub(super) delay: Duration,
+    pub(super) is_bridge: bool,
+    /// The number of its resource group.
+    pub(super) group: Option<usize>,
+}
+
+/// A run that continues as expected.
 #[derive(Debug)]
-pub(super) struct Simulation<'f> {
-    forecast: &'f Forecast,
+pub(super) struct Simulation<'r> {
+    run: &'r RunState,
     machine: Machine,
     course: Course,
     now: Timestamp,
-    /// Workers that have nothing to do.
+    /// The number of idle workers.
     free: usize,
-    /// Jobs that wait for a worker; the first of the plan goes first.
+    /// Jobs that wait for a worker, in the plan's order.
     pending: BinaryHeap<Reverse<usize>>,
-    /// What is going to happen, the earliest first.
-    coming: BinaryHeap<Reverse<(Timestamp, usize)>>,
-    /// Jobs that start other pipelines need none.
+    /// The expected ends of jobs and delays, the earliest first.
+    upcoming: BinaryHeap<Reverse<(Timestamp, usize)>>,
+    /// Pending bridge jobs, which need no worker.
     bridges: VecDeque<usize>,
     groups: HashMap<usize, Group>,
-    /// Groups that somebody has left or asked for.
-    open: Vec<usize>,
-    /// Jobs that ask for a group without a name, which is none.
+    /// Groups in which a job may be able to start.
+    to_check: Vec<usize>,
+    /// Jobs that wait for a group without a name, which they get immediately.
     groupless: Vec<usize>,
     known: usize,
     unknown: Vec<usize>,
     late: Vec<usize>,
 }
 
-/// The jobs in a resource group and before it.
+/// The job in a resource group and those waiting for it.
 #[derive(Debug, Default)]
 struct Group {
     holder: Option<usize>,
     waiting: VecDeque<usize>,
 }
 
-/// What came of it.
+/// The result of a simulation.
 #[derive(Debug)]
-pub(super) struct Played {
+pub(super) struct Simulated {
     pub(super) course: Course,
-    /// When all was over.
+    /// When the run ends.
     pub(super) end: Timestamp,
-    /// When the first thing happened, if one did.
+    /// When the first expected change happens, if there is one.
     pub(super) next: Option<Timestamp>,
-    /// How many of the jobs that ran are such whose time is known.
+    /// The number of simulated jobs whose duration is known.
     pub(super) known: usize,
-    /// The others.
+    /// The simulated jobs whose duration is unknown.
     pub(super) unknown: Vec<usize>,
     pub(super) late: Vec<usize>,
 }
 
-impl<'f> Simulation<'f> {
-    pub(super) fn new(forecast: &'f Forecast, now: Timestamp) -> Self {
+impl<'r> Simulation<'r> {
+    pub(super) fn new(run: &'r RunState, now: Timestamp) -> Self {
         Self {
-            forecast,
-            machine: forecast.machine.clone(),
-            course: forecast.course.clone(),
+            run,
+            machine: run.machine.clone(),
+            course: run.course.clone(),
             now,
-            free: forecast.workers,
+            free: run.workers,
             pending: BinaryHeap::new(),
-            coming: BinaryHeap::new(),
+            upcoming: BinaryHeap::new(),
             bridges: VecDeque::new(),
             groups: HashMap::new(),
-            open: Vec::new(),
+            to_check: Vec::new(),
             groupless: Vec::new(),
             known: 0,
             unknown: Vec::new(),
@@ -75,29 +98,29 @@ impl<'f> Simulation<'f> {
         }
     }
 
-    pub(super) fn run(mut self) -> Played {
+    pub(super) fn run(mut self) -> Simulated {
         self.course.begin(self.now);
-        self.take_over();
+        self.resume();
         let changes = self.machine.start();
         self.apply(&changes);
         self.give_groups();
         self.start();
-        let next = self.coming.peek().map(|Reverse((at, _))| *at);
+        let next = self.upcoming.peek().map(|Reverse((at, _))| *at);
         let mut end = self.now;
-        while let Some(&Reverse((at, _))) = self.coming.peek() {
+        while let Some(&Reverse((at, _))) = self.upcoming.peek() {
             self.now = self.now.max(at);
             end = self.now;
-            while let Some(&Reverse((same, job))) = self.coming.peek()
+            while let Some(&Reverse((same, job))) = self.upcoming.peek()
                 && same == at
             {
-                self.coming.pop();
-                self.happen(job);
+                self.upcoming.pop();
+                self.end(job);
             }
             self.give_groups();
             self.start();
         }
         self.unknown.sort_unstable();
-        Played {
+        Simulated {
             course: self.course,
             end,
             next,
@@ -107,45 +130,45 @@ impl<'f> Simulation<'f> {
         }
     }
 
-    fn expected(&self, job: usize) -> &'f Expected {
-        &self.forecast.jobs[job]
+    fn expected(&self, job: usize) -> &'r Expected {
+        &self.run.jobs[job]
     }
 
-    /// Goes on where the jobs stand.
-    fn take_over(&mut self) {
-        for job in 0..self.forecast.jobs.len() {
+    /// Continues from the current statuses of the jobs.
+    fn resume(&mut self) {
+        for job in 0..self.run.jobs.len() {
             match self.machine.status(job) {
-                Status::Running | Status::Canceling => self.take_over_running(job),
+                Status::Running | Status::Canceling => self.resume_running(job),
                 Status::Pending => {
                     self.hold_group(job);
-                    self.come_to_pending(job);
+                    self.enqueue(job);
                 }
                 Status::WaitingForResource => self.ask_for_group(job),
                 Status::Scheduled => {
-                    let since = self.forecast.scheduled.get(&job).copied();
+                    let since = self.run.scheduled.get(&job).copied();
                     let end = later(since.unwrap_or(self.now), self.expected(job).delay);
-                    self.coming.push(Reverse((end.max(self.now), job)));
+                    self.upcoming.push(Reverse((end.max(self.now), job)));
                 }
                 _ => {}
             }
         }
     }
 
-    fn take_over_running(&mut self, job: usize) {
+    fn resume_running(&mut self, job: usize) {
         self.hold_group(job);
         if !self.expected(job).is_bridge {
             self.free = self.free.saturating_sub(1);
         }
-        let begun = self.forecast.attempts.get(&job).copied();
+        let begun = self.run.attempts.get(&job).copied();
         let time = self.count(job);
         let end = later(begun.unwrap_or(self.now), time.unwrap_or_default());
         if end < self.now && time.is_some() {
             self.late.push(job);
         }
-        self.coming.push(Reverse((end.max(self.now), job)));
+        self.upcoming.push(Reverse((end.max(self.now), job)));
     }
 
-    /// Counts a job among those whose time is known or among the others, and returns its time.
+    /// Counts a job as one with a known or an unknown duration; returns the duration.
     fn count(&mut self, job: usize) -> Option<Duration> {
         let time = self.expected(job).time;
         match time {
@@ -155,8 +178,8 @@ impl<'f> Simulation<'f> {
         time
     }
 
-    /// A job that runs ends, or the delay of one that is scheduled.
-    fn happen(&mut self, job: usize) {
+    /// Ends a running job, or the delay of a scheduled one.
+    fn end(&mut self, job: usize) {
         let finish = match self.machine.status(job) {
             Status::Scheduled => {
                 let changes = self.machine.delay_over(job);
@@ -178,18 +201,18 @@ impl<'f> Simulation<'f> {
         for change in changes {
             self.course.come_to(change.job, change.status, self.now);
             match change.status {
-                Status::Pending => self.come_to_pending(change.job),
+                Status::Pending => self.enqueue(change.job),
                 Status::WaitingForResource => self.ask_for_group(change.job),
                 Status::Scheduled => {
                     let end = later(self.now, self.expected(change.job).delay);
-                    self.coming.push(Reverse((end, change.job)));
+                    self.upcoming.push(Reverse((end, change.job)));
                 }
                 _ => {}
             }
         }
     }
 
-    fn come_to_pending(&mut self, job: usize) {
+    fn enqueue(&mut self, job: usize) {
         if self.expected(job).is_bridge {
             self.bridges.push_back(job);
         } else {
@@ -197,7 +220,7 @@ impl<'f> Simulation<'f> {
         }
     }
 
-    /// Starts the jobs that need no worker, and as many others as there are workers for.
+    /// Starts the jobs that need no worker, and as many others as there are idle workers.
     fn start(&mut self) {
         while let Some(job) = self.bridges.pop_front() {
             self.begin(job);
@@ -211,7 +234,7 @@ impl<'f> Simulation<'f> {
         }
     }
 
-    /// Begins a pending job; one that was canceled while it waited does not.
+    /// Starts a job if it is still pending; it may have been canceled. Returns whether it started.
     fn begin(&mut self, job: usize) -> bool {
         if self.machine.status(job) != Status::Pending {
             return false;
@@ -219,7 +242,7 @@ impl<'f> Simulation<'f> {
         let changes = self.machine.started(job);
         self.apply(&changes);
         let time = self.count(job).unwrap_or_default();
-        self.coming.push(Reverse((later(self.now, time), job)));
+        self.upcoming.push(Reverse((later(self.now, time), job)));
         true
     }
 
@@ -234,7 +257,7 @@ impl<'f> Simulation<'f> {
             Some(number) => {
                 let group = self.groups.entry(number).or_default();
                 group.waiting.push_back(job);
-                self.open.push(number);
+                self.to_check.push(number);
             }
             None => self.groupless.push(job),
         }
@@ -246,16 +269,16 @@ impl<'f> Simulation<'f> {
             && group.holder == Some(job)
         {
             group.holder = None;
-            self.open.push(number);
+            self.to_check.push(number);
         }
     }
 
-    /// Gives the groups that nobody is in to those that have waited longest.
+    /// Gives free groups to the jobs that have waited longest.
     fn give_groups(&mut self) {
         loop {
             let granted = match self.groupless.pop() {
                 Some(job) => Some(job),
-                None => match self.open.pop() {
+                None => match self.to_check.pop() {
                     Some(number) => self.next_of_group(number),
                     None => return,
                 },
@@ -281,7 +304,7 @@ impl<'f> Simulation<'f> {
     }
 }
 
-/// Returns a moment after another one; the last there is, if need be.
+/// Returns a later time, at most the maximum.
 fn later(from: Timestamp, by: Duration) -> Timestamp {
     let by = SignedDuration::try_from(by).unwrap_or(SignedDuration::MAX);
     from.checked_add(by).unwrap_or(Timestamp::MAX)

@@ -1,29 +1,29 @@
 use super::usual::{LEAST_RUNS, Usual};
 use std::time::Duration;
 
-/// A job takes longer than it did, or not as long.
+/// A lasting change in the duration of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trend {
-    /// How long it took before.
+    /// The usual duration before.
     pub before: Duration,
-    /// How long it takes now: the median since then.
+    /// The duration now: the median since the change.
     pub now: Duration,
-    /// The place of the first run that was so, in what was looked at.
+    /// The index of the first run after the change.
     pub since: usize,
 }
 
 impl Trend {
-    /// Returns whether it takes longer.
+    /// Returns whether the job became slower.
     pub fn is_slower(&self) -> bool {
         self.now > self.before
     }
 }
 
-/// Returns since when a job takes longer than usual, or not as long, up to its last run; the times are
-/// those of its runs, the oldest first.
+/// Returns the last change in the duration of a job, given the durations of its runs, the oldest
+/// first.
 ///
-/// That is the first run from which on all were slower than what was usual before, or from which on
-/// what was usual before would have been slower than each.
+/// It starts with the first run from which all runs are slower than usual before, or than whose
+/// usual duration all earlier runs are slower.
 pub fn trend(times: &[Duration]) -> Option<Trend> {
     let changed = |since: &usize| -> Option<Trend> {
         let (earlier, later) = times.split_at_checked(*since)?;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trend_has_a_run_where_it_began() {
+    fn a_trend_starts_with_the_first_changed_run() {
         let check = |seconds: &[u64], expect: Option<(usize, u64, u64)>| {
             let times: Vec<Duration> = seconds.iter().copied().map(Duration::from_secs).collect();
             let found = trend(&times);
@@ -63,11 +63,11 @@ mod tests {
         };
         check(&[20, 21, 20, 40], Some((3, 20, 40)));
         check(&[20, 21, 20, 22, 40, 41, 43], Some((4, 20, 41)));
-        // It was slow once and is as it was.
+        // It was slow only once.
         check(&[20, 21, 20, 40, 20], None);
         check(&[20, 21, 20, 40, 20, 41], Some((5, 20, 41)));
         check(&[40, 41, 40, 20, 21, 20], Some((3, 40, 20)));
-        // Once fast proves nothing.
+        // One fast run is not a trend.
         check(&[40, 41, 40, 20], None);
         check(&[20, 40], None);
         check(&[], None);

@@ -1,24 +1,24 @@
 use std::time::Duration;
 
-/// From how many runs on something is said about a job.
+/// The minimum number of runs for a usual duration.
 pub const LEAST_RUNS: usize = 3;
 
-/// What is no news, however small a job is.
+/// The minimum difference that counts as slower.
 const NOTICEABLE: Duration = Duration::from_secs(1);
 
-/// How long a job usually takes.
+/// The usual duration of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usual {
     /// The median: half of its runs were shorter.
     pub median: Duration,
-    /// The longest that is still no surprise, by how far the runs lie apart.
+    /// The longest duration that is still usual, given how much the runs differ.
     pub longest: Duration,
-    /// How many runs it is known from.
+    /// The number of runs.
     pub runs: usize,
 }
 
 impl Usual {
-    /// Returns what is usual after runs that took so long; nothing when there were fewer than
+    /// Returns the usual duration given those of earlier runs; `None` if there are fewer than
     /// [`LEAST_RUNS`].
     pub fn of(times: &[Duration]) -> Option<Self> {
         if times.len() < LEAST_RUNS {
@@ -30,29 +30,29 @@ impl Usual {
         let spread = upper.saturating_sub(lower);
         Some(Self {
             median,
-            // Tukey's fence. A single run that took for ever does not move it.
+            // Tukey's fence. A single very long run does not move it.
             longest: upper.saturating_add(spread).saturating_add(spread / 2),
             runs: times.len(),
         })
     }
 
-    /// Returns whether a run that took so long was slower than usual: by half of the median, by a
-    /// second, and beyond what the earlier runs make likely.
+    /// Returns whether a duration is slower than usual: by half of the median, by a second, and
+    /// longer than `longest`.
     pub fn is_exceeded_by(&self, took: Duration) -> bool {
-        let beyond = took.saturating_sub(self.median);
-        beyond >= NOTICEABLE && beyond > self.median / 2 && took > self.longest
+        let excess = took.saturating_sub(self.median);
+        excess >= NOTICEABLE && excess > self.median / 2 && took > self.longest
     }
 }
 
-/// Returns the first, second or third quartile of sorted times; between two of them, what lies
-/// between.
+/// Returns the first, second or third quartile of sorted durations, interpolated between two of
+/// them.
 fn quantile(sorted: &[Duration], quarter: usize) -> Duration {
     let last = sorted.len().saturating_sub(1);
-    let (place, rest) = (last * quarter / 4, last * quarter % 4);
-    let at = |place: usize| sorted.get(place).copied().unwrap_or_default();
-    let below = at(place);
-    let step = at((place + 1).min(last)).saturating_sub(below);
-    // Of four parts at most three.
+    let (index, rest) = (last * quarter / 4, last * quarter % 4);
+    let at = |index: usize| sorted.get(index).copied().unwrap_or_default();
+    let below = at(index);
+    let step = at((index + 1).min(last)).saturating_sub(below);
+    // `rest` is at most three quarters.
     below.saturating_add(step / 4 * u32::try_from(rest).unwrap_or_default())
 }
 
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_usual_and_one_odd_run_changes_little() {
+    fn the_usual_duration_is_the_median() {
         let check = |seconds: &[u64], median: f64| {
             let found = usual(seconds).map(|usual| usual.median.as_secs_f64());
             assert_eq!(found, Some(median), "{seconds:?}");
@@ -75,7 +75,7 @@ mod tests {
         check(&[4, 1, 2, 3], 2.5);
         check(&[20, 21, 19, 300], 20.5);
         check(&[0, 0, 0], 0.0);
-        assert_eq!(usual(&[5, 5]), None, "too few to say anything");
+        assert_eq!(usual(&[5, 5]), None, "too few runs");
         assert_eq!(usual(&[]), None);
         assert_eq!(
             Usual::of(&[Duration::MAX; 4]).map(|usual| usual.longest),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn slower_is_what_nobody_would_expect() {
+    fn slower_durations_exceed_the_usual_range() {
         let check = |seconds: &[u64], took: f64, expect| {
             let usual = usual(seconds).unwrap();
             let took = Duration::from_secs_f64(took);
@@ -94,12 +94,12 @@ mod tests {
         check(&steady, 41.0, true);
         check(&steady, 30.0, false);
         check(&steady, 10.0, false);
-        // Half more is nothing where runs lie far apart.
+        // Half more is usual if runs differ widely.
         check(&[10, 40, 20, 60, 30], 50.0, false);
         check(&[10, 40, 20, 60, 30], 100.0, true);
-        // One that took for ever hides nothing.
+        // One very long run does not matter.
         check(&[22, 22, 23, 21, 22, 900], 41.0, true);
-        // Ten times as much, and nobody waits.
+        // Differences below a second do not matter.
         check(&[0, 0, 0], 0.9, false);
         check(&[0, 0, 0], 1.1, true);
     }

@@ -314,7 +314,7 @@ fn digest(contents: &TreeContents, patterns: Option<&[InputPattern]>) -> [u8; 32
     use std::os::unix::ffi::OsStrExt as _;
     let fits = |file: &&FileContent| {
         let path = file.path.to_string_lossy();
-        patterns.is_none_or(|patterns| patterns.iter().any(|pattern| pattern.fits(&path)))
+        patterns.is_none_or(|patterns| patterns.iter().any(|pattern| pattern.is_match(&path)))
     };
     let mut hasher = blake3::Hasher::new();
     for file in contents.files.iter().filter(fits) {

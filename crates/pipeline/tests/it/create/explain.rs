@@ -60,7 +60,7 @@ fn each_rule_has_a_verdict_and_its_place() {
     use RuleOutcome::{Failed, Held, NotReached};
     let job = explain("build: [mac]");
     assert!(job.is_included);
-    assert_eq!(job.reason, "its rule 2 holds");
+    assert_eq!(job.reason, "its rule 2 matches");
     let outcomes: Vec<RuleOutcome> = job.rules.iter().map(|rule| rule.outcome).collect();
     assert_eq!(outcomes, [Failed, Held, NotReached]);
     let outcomes: Vec<RuleOutcome> = job.workflow.iter().map(|rule| rule.outcome).collect();

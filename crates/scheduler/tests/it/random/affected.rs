@@ -112,7 +112,7 @@ fn is_behind(job: &JobDefinition, other: &JobDefinition) -> bool {
 fn reference(jobs: &[JobDefinition], inputs: &Inputs, files: &[String]) -> BTreeSet<String> {
     let fits = |pattern: &String| {
         let pattern = InputPattern::new(pattern).unwrap();
-        files.iter().any(|file| pattern.fits(file))
+        files.iter().any(|file| pattern.is_match(file))
     };
     let is_hit = |job: &&JobDefinition| match &inputs[&job.name] {
         Some(patterns) => patterns.iter().any(fits),
@@ -156,7 +156,7 @@ fn touched_jobs_are_those_that_the_words_say() {
         for touched in &found.touched {
             let holds = match &touched.cause {
                 Cause::Input { path, pattern } => {
-                    files.contains(path) && InputPattern::new(pattern).unwrap().fits(path)
+                    files.contains(path) && InputPattern::new(pattern).unwrap().is_match(path)
                 }
                 Cause::UnknownInputs { path } => files.contains(path),
                 Cause::Behind { job: other } => {
