@@ -1,6 +1,6 @@
 use pipeline::expression::Expression;
 
-/// Values that meet each of an expression's cases: empty, blank, text, and patterns good and bad.
+/// Values for each case of an expression: empty, blank, text, and valid and invalid patterns.
 const VARIABLES: [(&str, &str); 6] = [
     ("A", ""),
     ("B", "main"),
@@ -14,14 +14,17 @@ const VARIABLES: [(&str, &str); 6] = [
 ///
 /// # Panics
 ///
-/// When the explanation of a condition does not come to what the condition does.
+/// If the explanation of a condition differs from its result.
 pub fn expression(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     match Expression::parse(&text) {
         Ok(expression) => {
-            let holds = expression.is_true(&VARIABLES);
+            let is_true = expression.is_true(&VARIABLES);
             let trace = expression.trace(&VARIABLES);
-            assert_eq!(trace.is_true, holds, "{text:?} is explained otherwise");
+            assert_eq!(
+                trace.is_true, is_true,
+                "the explanation of {text:?} differs"
+            );
             let again = Expression::parse(expression.text());
             assert_eq!(again.as_ref(), Ok(&expression));
         }

@@ -1,10 +1,10 @@
 use pipeline::glob::Glob;
 
-/// Matches the second line of the bytes with the first.
+/// Matches the second line of the bytes against the first.
 ///
 /// # Panics
 ///
-/// When a path is not matched by itself with every special character escaped.
+/// If a path does not match itself with all characters escaped.
 pub fn glob(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (pattern, path) = text.split_once('\n').unwrap_or((&text, &text));
@@ -13,14 +13,14 @@ pub fn glob(data: &[u8]) {
     }
     if !path.is_empty() && path.len() < 200 {
         let glob = Glob::new(&escaped(path)).expect("it has no braces");
-        assert!(glob.is_match(path), "{path:?} is not itself");
+        assert!(glob.is_match(path), "{path:?} does not match itself");
     }
 }
 
 fn escaped(path: &str) -> String {
     let mut escaped = String::new();
     for letter in path.chars() {
-        // A slash parts a path, whatever stands before it.
+        // A slash separates parts of the path, even after a backslash.
         if letter != '/' {
             escaped.push('\\');
         }

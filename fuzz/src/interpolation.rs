@@ -14,7 +14,7 @@ spec:
 ---
 ";
 
-/// Puts inputs into the bytes, read as the content of a pipeline file.
+/// Inserts inputs into the bytes, read as the content of a pipeline file.
 pub fn interpolation(data: &[u8]) {
     let text = format!("{HEADER}{}", String::from_utf8_lossy(data));
     let options = LoadOptions {

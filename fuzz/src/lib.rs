@@ -1,8 +1,8 @@
-//! What is done with random input, and small collections of input that once mattered.
+//! Fuzz targets, and small collections of input that once found errors.
 //!
-//! Each function takes any bytes and panics when something is not as it must be. The programs of
-//! this package make up bytes that reach new code (`cargo xtask fuzz loader --seconds 600`), and its
-//! tests go through the files below `corpus`, so that what was once found stays mended.
+//! Each function accepts any bytes and panics on an error. The programs of this package generate
+//! bytes that reach new code (`cargo xtask fuzz loader --seconds 600`), and its tests run the files
+//! below `corpus` as regression tests.
 
 mod expression;
 mod glob;
@@ -14,10 +14,10 @@ pub use glob::glob;
 pub use interpolation::interpolation;
 pub use loader::loader;
 
-/// What is done with any bytes, and its name.
+/// The name of a target and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All functions; each has a folder below `corpus`.
+/// All targets; each has a directory below `corpus`.
 pub const TARGETS: [Target; 4] = [
     ("loader", loader),
     ("expression", expression),

@@ -1,4 +1,4 @@
-//! Makes up input for [`fuzz::expression`].
+//! Generates input for [`fuzz::expression`].
 #![no_main]
 #![expect(
     unsafe_code,

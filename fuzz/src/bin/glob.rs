@@ -1,4 +1,4 @@
-//! Makes up input for [`fuzz::glob`].
+//! Generates input for [`fuzz::glob`].
 #![no_main]
 #![expect(
     unsafe_code,

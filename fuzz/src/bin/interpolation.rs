@@ -1,4 +1,4 @@
-//! Makes up input for [`fuzz::interpolation`].
+//! Generates input for [`fuzz::interpolation`].
 #![no_main]
 #![expect(
     unsafe_code,

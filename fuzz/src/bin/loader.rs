@@ -1,4 +1,4 @@
-//! Makes up input for [`fuzz::loader`].
+//! Generates input for [`fuzz::loader`].
 #![no_main]
 #![expect(
     unsafe_code,

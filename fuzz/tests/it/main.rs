@@ -1,15 +1,15 @@
-//! Goes through the committed input.
+//! Runs the committed input.
 
 use std::fs;
 use std::path::Path;
 
 #[test]
-fn what_was_once_found_stays_mended() {
+fn committed_inputs_pass() {
     for (name, run) in fuzz::TARGETS {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("corpus")
             .join(name);
-        let files: Vec<_> = fs::read_dir(&folder)
+        let files: Vec<_> = fs::read_dir(&directory)
             .unwrap()
             .map(|file| file.unwrap().path())
             .collect();

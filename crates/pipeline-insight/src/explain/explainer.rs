@@ -22,7 +22,7 @@ const OF_NAME: [&str; 2] = ["CI_ENVIRONMENT_NAME", "CI_ENVIRONMENT_SLUG"];
 /// The variables with a job's id.
 const OF_ID: [&str; 2] = ["CI_JOB_ID", "CI_JOB_URL"];
 
-/// Explains the jobs of one pipeline in one context.
+/// Explains the jobs of one pipeline in one situation.
 #[derive(Debug)]
 pub struct Explainer<'a> {
     pipeline: &'a Pipeline,

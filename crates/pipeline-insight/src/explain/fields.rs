@@ -1,5 +1,5 @@
 use super::tree::Tree;
-use super::{ExplainedField, FieldSource, Place};
+use super::{ExplainedField, FieldSource, Location};
 use pipeline::config::{Job, JobKind, NeedEntry};
 use pipeline::rules::Rule;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ pub(super) fn of(tree: Tree<'_>, job: &Job, rule: Option<&Rule>) -> Vec<Explaine
     fields
 }
 
-fn field(key: &str, value: Value, source: FieldSource, place: Place) -> ExplainedField {
+fn field(key: &str, value: Value, source: FieldSource, place: Location) -> ExplainedField {
     ExplainedField {
         key: key.to_owned(),
         value,

@@ -1,10 +1,10 @@
-use super::{ExplainedVariable, Place};
+use super::{ExplainedVariable, Location};
 use executor_core::job::{Need, SchedulingKind, When};
 use pipeline::rules::{ClauseVerdict, RuleOutcome};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The explanation of a job in one context.
+/// The explanation of a job in one situation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
     /// The name of the job; for an instance of a `parallel` job, with its suffix.
@@ -12,7 +12,7 @@ pub struct Explanation {
     /// Its stage.
     pub stage: String,
     /// Its location.
-    pub place: Place,
+    pub place: Location,
     /// Whether the pipeline includes it.
     pub is_included: bool,
     /// The reason, in one sentence without a final dot.
@@ -78,7 +78,7 @@ pub struct ExplainedField {
     /// Its origin.
     pub source: FieldSource,
     /// Its location.
-    pub place: Place,
+    pub place: Location,
 }
 
 /// The origin of a keyword.
@@ -101,7 +101,7 @@ pub enum FieldSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainedRule {
     /// Its location.
-    pub place: Place,
+    pub place: Location,
     /// The outcome.
     pub outcome: RuleOutcome,
     /// Its conditions in the order of evaluation; without any it always matches.
@@ -114,7 +114,7 @@ pub struct ExplainedRule {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainedPolicy {
     /// Its location; absent for the default `only`.
-    pub place: Option<Place>,
+    pub place: Option<Location>,
     /// Whether it includes the job.
     pub keeps: bool,
     /// Its conditions.

@@ -17,7 +17,7 @@ pub use job::{
     FieldSource,
 };
 pub use pipeline::rules::{ClauseKind, ClauseVerdict, RuleOutcome, UsedVariable};
-pub use tree::Place;
+pub use tree::Location;
 pub use variable::{
     ExplainedVariable, ExplainedVariables, LeftOutReason, LeftOutVariable, VariableSource,
 };

@@ -11,7 +11,7 @@ const DEEPEST: usize = 10;
 
 /// A location in one of the files of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct Place {
+pub struct Location {
     /// The file.
     pub file: String,
     /// The line, from 1.
@@ -24,7 +24,7 @@ pub struct Place {
     pub includes: Vec<String>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -39,12 +39,12 @@ pub(super) struct Tree<'a> {
 
 impl<'a> Tree<'a> {
     /// Returns the location of a span; an empty one if it is not of this pipeline.
-    pub(super) fn place(self, span: Span) -> Place {
+    pub(super) fn place(self, span: Span) -> Location {
         let line = |origin: Origin<'_>| format!("{}:{}", origin.file, origin.line);
         let includes = self.origins.includes(span);
         let includes = includes.filter_map(|span| self.origins.of(span).map(line));
         let origin = self.origins.of(span);
-        Place {
+        Location {
             file: origin.map_or_else(String::new, |origin| origin.file.to_owned()),
             line: span.line,
             column: span.column,
@@ -74,13 +74,13 @@ impl<'a> Tree<'a> {
     }
 
     /// Returns the location of an entry.
-    pub(super) fn place_of(self, entries: &Mapping, name: &str) -> Option<Place> {
+    pub(super) fn place_of(self, entries: &Mapping, name: &str) -> Option<Location> {
         let entry = entries.get(name)?;
         Some(self.place(self.span_of(entry)))
     }
 
     /// Returns the location of a variable that the rule at `span` sets, or else that of the rule.
-    pub(super) fn place_in_rule(self, rules: Option<&Node>, span: Span, name: &str) -> Place {
+    pub(super) fn place_in_rule(self, rules: Option<&Node>, span: Span, name: &str) -> Location {
         let rule = rules.and_then(|rules| find_rule(rules, span, DEEPEST));
         let variables = rule.and_then(|rule| rule.get("variables")?.as_mapping());
         let place = variables.and_then(|variables| self.place_of(variables, name));

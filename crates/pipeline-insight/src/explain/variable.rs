@@ -1,4 +1,4 @@
-use super::Place;
+use super::Location;
 use pipeline::context::{GivenSource, GivenVariable, Level};
 use serde::Serialize;
 
@@ -32,27 +32,27 @@ pub enum VariableSource {
     /// The top level of the file defines it.
     Global {
         /// The location.
-        place: Place,
+        place: Location,
     },
     /// The matching rule of `workflow` defines it.
     WorkflowRule {
         /// The location.
-        place: Place,
+        place: Location,
     },
     /// The job defines it, directly or through `extends`.
     Job {
         /// The location.
-        place: Place,
+        place: Location,
     },
     /// It is a value of the job's `parallel:matrix`.
     Matrix {
         /// The location.
-        place: Place,
+        place: Location,
     },
     /// The matching rule of the job defines it.
     Rule {
         /// The location.
-        place: Place,
+        place: Location,
     },
     /// It is given from outside the file.
     Given {

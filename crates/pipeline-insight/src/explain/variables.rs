@@ -1,5 +1,5 @@
 use super::tree::Tree;
-use super::{ExplainedVariable, LeftOutReason, LeftOutVariable, Place, VariableSource};
+use super::{ExplainedVariable, LeftOutReason, LeftOutVariable, Location, VariableSource};
 use executor_core::variable::JobVariables;
 use pipeline::config::Job;
 use pipeline::context::{Kept, PipelineContext};
@@ -163,7 +163,7 @@ fn source(definitions: Definitions<'_>, found: &LayeredVariable<'_>) -> Variable
     }
 }
 
-fn place_of_global(tree: Tree<'_>, name: &str) -> Place {
+fn place_of_global(tree: Tree<'_>, name: &str) -> Location {
     let variables = tree.top("variables");
     let place = variables.and_then(|variables| tree.place_of(variables, name));
     place.unwrap_or_else(|| tree.place(tree.root.span))

@@ -9,7 +9,7 @@ mod variables;
 pub use variable_list::{explained_variables, variables, variables_head};
 
 use crate::text::{Style, Tone, columns, shown_name, strip_controls};
-use pipeline_insight::explain::{Explanation, Place};
+use pipeline_insight::explain::{Explanation, Location};
 use std::fmt::Write as _;
 
 /// How many columns a line has.
@@ -89,7 +89,7 @@ fn heading(text: &mut String, words: &str, style: Style) {
 }
 
 /// Returns a place with the key it stands under, as `file:line`.
-fn place(place: &Place) -> String {
+fn place(place: &Location) -> String {
     strip_controls(&place.to_string())
 }
 
