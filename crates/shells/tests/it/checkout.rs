@@ -1,8 +1,8 @@
-//! One job that takes its sources from a real repository.
+//! A job that fetches its sources from a real repository.
 
 use crate::native::Native;
 use crate::repository::{Repository, git};
-use crate::support::{Feed, Outcome, Place, Shell, scripts};
+use crate::support::{Feed, JobDirs, Outcome, Shell, scripts};
 use executor_core::job::{GitInfo, RefType};
 use executor_core::stage::BuildStage;
 use executor_core::variable::{JobVariable, JobVariables};
@@ -10,35 +10,35 @@ use shells::git::{GitDefaults, GitSettings, LocalSubmodules, PlanError, Remote};
 use shells::{GitPlan, JobScripts};
 use std::fs;
 
-/// How a plan is carried out.
+/// How a plan is performed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Method {
     Script(Shell),
     Native,
 }
 
-pub(crate) const WAYS: [Way; 4] = [
-    Way::Script(Shell::Bash),
-    Way::Script(Shell::Dash),
-    Way::Script(Shell::Busybox),
-    Way::Native,
+pub(crate) const METHODS: [Method; 4] = [
+    Method::Script(Shell::Bash),
+    Method::Script(Shell::Dash),
+    Method::Script(Shell::Busybox),
+    Method::Native,
 ];
 
-/// One job's place and the repository it takes its sources from.
+/// A job's directories and the repository of its sources.
 pub(crate) struct Checkout {
-    pub(crate) way: Way,
-    pub(crate) place: Place,
+    pub(crate) method: Method,
+    pub(crate) dirs: JobDirs,
     pub(crate) origin: Repository,
     pub(crate) variables: JobVariables,
 }
 
 impl Checkout {
-    pub(crate) fn new(way: Way) -> Self {
-        let place = Place::new();
-        let origin = Repository::new(place.root().join("origin"));
+    pub(crate) fn new(method: Method) -> Self {
+        let dirs = JobDirs::new();
+        let origin = Repository::new(dirs.root().join("origin"));
         Self {
-            way,
-            place,
+            method,
+            dirs,
             origin,
             variables: JobVariables::new(),
         }
@@ -57,7 +57,7 @@ impl Checkout {
         Ok((GitPlan::new(info, &remote, &settings)?, remote))
     }
 
-    /// Brings `commit` of the branch `branch`.
+    /// Fetches `commit` of the branch `branch`.
     pub(crate) fn get(&self, branch: &str, commit: &str) -> Outcome {
         let info = GitInfo {
             ref_name: branch.to_owned(),
@@ -66,17 +66,17 @@ impl Checkout {
             ..GitInfo::default()
         };
         let (plan, remote) = self.plan(&info).expect("a plan");
-        match self.way {
-            Way::Native => Native {
-                place: &self.place,
+        match self.method {
+            Method::Native => Native {
+                dirs: &self.dirs,
                 plan: &plan,
                 remote: &remote,
             }
             .run(),
-            Way::Script(shell) => {
+            Method::Script(shell) => {
                 let scripts = sourcing(shell, plan);
                 match scripts.script(&BuildStage::GetSources).expect("no NUL") {
-                    Some(script) => self.place.run(shell, Feed::Stdin, script.text()),
+                    Some(script) => self.dirs.run(shell, Feed::Stdin, script.text()),
                     None => Outcome {
                         code: Some(0),
                         stdout: String::new(),
@@ -87,33 +87,33 @@ impl Checkout {
         }
     }
 
-    /// Brings the sources and expects success.
+    /// Fetches the sources and expects success.
     pub(crate) fn must_get(&self, branch: &str, commit: &str) -> Outcome {
         let outcome = self.get(branch, commit);
-        assert_eq!(outcome.code, Some(0), "{:?} {outcome:#?}", self.way);
+        assert_eq!(outcome.code, Some(0), "{:?} {outcome:#?}", self.method);
         outcome
     }
 
     pub(crate) fn read(&self, file: &str) -> Option<String> {
-        fs::read_to_string(self.place.project().join(file)).ok()
+        fs::read_to_string(self.dirs.project().join(file)).ok()
     }
 
     pub(crate) fn write(&self, file: &str, content: &str) {
-        let file = self.place.project().join(file);
+        let file = self.dirs.project().join(file);
         fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
         fs::write(file, content).expect("a file");
     }
 
     pub(crate) fn head(&self) -> String {
-        git(&self.place.project(), &["rev-parse", "HEAD"])
+        git(&self.dirs.project(), &["rev-parse", "HEAD"])
     }
 
     pub(crate) fn commits(&self) -> String {
-        git(&self.place.project(), &["rev-list", "--count", "HEAD"])
+        git(&self.dirs.project(), &["rev-list", "--count", "HEAD"])
     }
 }
 
-/// Returns scripts whose sources come by `plan`.
+/// Returns scripts that fetch their sources with `plan`.
 pub(crate) fn sourcing(shell: Shell, plan: GitPlan) -> JobScripts {
     JobScripts {
         sources: plan,

@@ -1,6 +1,6 @@
 //! Command lines of shells.
 
-use crate::support::{Place, Shell, new_command, require, scripts, text, without_echo};
+use crate::support::{JobDirs, Shell, new_command, require, scripts, text, without_echo};
 use executor_core::shell::{ShellDialect, ShellInfo, ShellKind};
 use executor_core::stage::BuildStage;
 use shells::{DETECT_SHELL, ShellCommand};
@@ -42,12 +42,12 @@ fn every_dialect_and_kind_has_its_command_line() {
 }
 
 #[test]
-fn a_script_file_whose_name_begins_with_a_dash_is_a_file() {
+fn a_script_file_may_begin_with_a_dash() {
     let command = ShellCommand::reading_file(&ShellInfo::new(ShellDialect::Bash), "-c");
     assert_eq!(command.argv(), ["bash", "./-c"]);
 }
 
-/// Runs `command` with `script` on standard input and returns what it printed.
+/// Runs `command` with `script` on standard input and returns its output.
 fn feed(mut command: Command, script: &str) -> String {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("the shell starts");
@@ -68,12 +68,12 @@ fn a_login_shell_reads_the_profile() {
         (ShellDialect::Bash, ShellKind::Normal, "no\n"),
         (ShellDialect::Sh, ShellKind::Normal, "no\n"),
     ] {
-        let place = Place::new();
-        fs::write(place.root().join(".profile"), "PROFILE=yes\n").unwrap();
+        let dirs = JobDirs::new();
+        fs::write(dirs.root().join(".profile"), "PROFILE=yes\n").unwrap();
         let shell = ShellInfo::new(dialect).with_kind(kind);
         let line = ShellCommand::reading_stdin(&shell);
         let mut command = new_command(line.program());
-        place.equip(&mut command);
+        dirs.equip(&mut command);
         command.args(line.arguments());
         let script = text(
             &scripts(dialect, &["echo \"${PROFILE:-no}\""]),
@@ -84,12 +84,12 @@ fn a_login_shell_reads_the_profile() {
 }
 
 #[test]
-fn detection_becomes_a_shell_that_runs_the_script() {
+fn detection_finds_a_shell_that_runs_the_script() {
     for shell in Shell::ALL {
-        // Any shell of a container can do the detecting.
-        let place = Place::new();
+        // Any shell of a container can run the detection.
+        let dirs = JobDirs::new();
         let mut command = shell.command();
-        place.equip(&mut command);
+        dirs.equip(&mut command);
         command
             .args(["-c", DETECT_SHELL, "sh"])
             .env("PATH", "/usr/bin:/bin");
@@ -104,7 +104,7 @@ fn detection_becomes_a_shell_that_runs_the_script() {
 }
 
 #[test]
-fn another_user_is_reached_through_su() {
+fn su_starts_the_shell_of_another_user() {
     let mut shell = ShellInfo::new(ShellDialect::Bash);
     shell.user = Some("build user".to_owned());
     let command = ShellCommand::reading_stdin(&shell);

@@ -1,16 +1,16 @@
-//! Preparing, the environment file, and removing what held variables.
+//! Preparation, the environment file, and the removal of files with variables.
 
-use crate::support::{Feed, Place, Shell, scripts, text, without_echo};
+use crate::support::{Feed, JobDirs, Shell, scripts, text, without_echo};
 use executor_core::stage::BuildStage;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 /// Runs `command` as a step, with `lines` in the environment file.
 fn with_lines(shell: Shell, lines: &str, command: &str) -> (Option<i32>, String, String) {
-    let place = Place::new();
-    fs::write(place.env_file(), lines).expect("a file");
+    let dirs = JobDirs::new();
+    fs::write(dirs.env_file(), lines).expect("a file");
     let script = text(&scripts(shell.dialect(), &[command]), &BuildStage::script());
-    let outcome = place.run(shell, Feed::Stdin, &script);
+    let outcome = dirs.run(shell, Feed::Stdin, &script);
     (outcome.code, without_echo(&outcome.stdout), outcome.stderr)
 }
 
@@ -59,7 +59,7 @@ fn values_are_not_evaluated() {
 }
 
 #[test]
-fn names_that_are_none_are_skipped_and_the_rest_counts() {
+fn invalid_names_are_skipped_and_the_others_exported() {
     for line in [
         "no equals sign",
         "1A=x",
@@ -87,7 +87,7 @@ fn names_that_are_none_are_skipped_and_the_rest_counts() {
 }
 
 #[test]
-fn a_name_the_shell_keeps_for_itself_does_not_end_the_stage() {
+fn a_name_that_the_shell_cannot_export_does_not_end_the_stage() {
     let (code, stdout, stderr) = with_lines(Shell::Bash, "UID=0\nOK=1\n", "echo \"$OK\"");
     assert_eq!((code, stdout.as_str()), (Some(0), "1\n"), "{stderr}");
     assert!(stderr.contains("skipped UID"), "{stderr}");
@@ -102,32 +102,32 @@ fn a_name_the_shell_keeps_for_itself_does_not_end_the_stage() {
 }
 
 #[test]
-fn a_step_hands_variables_to_the_next_one() {
+fn a_step_passes_variables_to_the_next_one() {
     for shell in Shell::ALL {
-        let place = Place::new();
+        let dirs = JobDirs::new();
         let first = scripts(
             shell.dialect(),
             &["echo 'GREETING=hello world' >>\"$GITLAB_ENV\""],
         );
-        let first = place.run(shell, Feed::Stdin, &text(&first, &BuildStage::script()));
+        let first = dirs.run(shell, Feed::Stdin, &text(&first, &BuildStage::script()));
         assert_eq!(first.code, Some(0), "{shell:?}");
         let second = scripts(shell.dialect(), &["echo \"$GREETING\""]);
-        let second = place.run(shell, Feed::File, &text(&second, &BuildStage::script()));
+        let second = dirs.run(shell, Feed::File, &text(&second, &BuildStage::script()));
         assert_eq!(without_echo(&second.stdout), "hello world\n", "{shell:?}");
     }
 }
 
 #[test]
-fn prepare_makes_directories_and_forgets_old_variables() {
+fn prepare_creates_directories_and_removes_old_variables() {
     for shell in Shell::ALL {
-        let place = Place::new();
-        fs::write(place.env_file(), "OLD=1\n").unwrap();
-        fs::write(place.temp().join("FILE_VARIABLE"), "kept").unwrap();
-        fs::remove_dir(place.project()).unwrap();
+        let dirs = JobDirs::new();
+        fs::write(dirs.env_file(), "OLD=1\n").unwrap();
+        fs::write(dirs.temp().join("FILE_VARIABLE"), "kept").unwrap();
+        fs::remove_dir(dirs.project()).unwrap();
         let mut scripts = scripts(shell.dialect(), &[]);
         scripts.runner = "build-7's host".to_owned();
         let script = text(&scripts, &BuildStage::PrepareScript);
-        let outcome = place.run(shell, Feed::Stdin, &script);
+        let outcome = dirs.run(shell, Feed::Stdin, &script);
         assert_eq!(outcome.code, Some(0), "{shell:?} {outcome:#?}");
         assert!(outcome.stdout.starts_with("Running on "), "{outcome:#?}");
         assert!(
@@ -135,14 +135,14 @@ fn prepare_makes_directories_and_forgets_old_variables() {
             "{outcome:#?}"
         );
         assert!(
-            place.project().is_dir() && !place.env_file().exists(),
+            dirs.project().is_dir() && !dirs.env_file().exists(),
             "{shell:?}"
         );
-        assert!(place.temp().join("FILE_VARIABLE").exists(), "{shell:?}");
+        assert!(dirs.temp().join("FILE_VARIABLE").exists(), "{shell:?}");
 
-        fs::remove_dir_all(place.temp()).unwrap();
-        place.run(shell, Feed::File, &script);
-        let mode = fs::metadata(place.temp()).unwrap().permissions().mode();
+        fs::remove_dir_all(dirs.temp()).unwrap();
+        dirs.run(shell, Feed::File, &script);
+        let mode = fs::metadata(dirs.temp()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700, "{shell:?}");
     }
 }
@@ -150,24 +150,24 @@ fn prepare_makes_directories_and_forgets_old_variables() {
 #[test]
 fn cleanup_removes_the_private_directory_and_nothing_else() {
     for shell in Shell::ALL {
-        let place = Place::new();
-        fs::write(place.temp().join("SECRET"), "x").unwrap();
+        let dirs = JobDirs::new();
+        fs::write(dirs.temp().join("SECRET"), "x").unwrap();
         let script = text(
             &scripts(shell.dialect(), &[]),
             &BuildStage::CleanupFileVariables,
         );
         for _ in 0..2 {
             assert_eq!(
-                place.run(shell, Feed::Stdin, &script).code,
+                dirs.run(shell, Feed::Stdin, &script).code,
                 Some(0),
                 "{shell:?}"
             );
         }
         assert!(
-            !place.temp().exists() && place.project().exists(),
+            !dirs.temp().exists() && dirs.project().exists(),
             "{shell:?}"
         );
-        let unset = place.run_with(shell, Feed::Stdin, &script, |command| {
+        let unset = dirs.run_with(shell, Feed::Stdin, &script, |command| {
             command.env_remove(shells::TEMP_DIR);
         });
         assert_eq!(unset.code, Some(0), "{shell:?}");
@@ -175,11 +175,12 @@ fn cleanup_removes_the_private_directory_and_nothing_else() {
 }
 
 #[test]
-fn the_mask_is_the_shells_own_unless_set() {
+fn the_umask_is_inherited_unless_set() {
     for shell in Shell::ALL {
         let mut scripts = scripts(shell.dialect(), &["umask"]);
         scripts.options.umask = Some(0o027);
-        let outcome = Place::new().run(shell, Feed::Stdin, &text(&scripts, &BuildStage::script()));
+        let outcome =
+            JobDirs::new().run(shell, Feed::Stdin, &text(&scripts, &BuildStage::script()));
         assert_eq!(without_echo(&outcome.stdout), "0027\n", "{shell:?}");
     }
 }

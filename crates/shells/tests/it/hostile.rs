@@ -1,8 +1,8 @@
-//! Repositories, trees and names that mean harm.
+//! Hostile repositories, trees and names.
 
-use crate::checkout::{Checkout, WAYS, Way, sourcing};
+use crate::checkout::{Checkout, METHODS, Method, sourcing};
 use crate::repository::{Repository, git};
-use crate::support::{Feed, Place, Shell, text};
+use crate::support::{Feed, JobDirs, Shell, text};
 use executor_core::job::GitInfo;
 use executor_core::stage::BuildStage;
 use shells::GitPlan;
@@ -12,9 +12,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 #[test]
-fn locks_of_a_dead_git_do_not_stand_in_the_way() {
-    for way in WAYS {
-        let checkout = Checkout::new(way);
+fn locks_of_a_dead_git_are_removed() {
+    for method in METHODS {
+        let checkout = Checkout::new(method);
         let one = checkout.origin.commit("a", "1");
         checkout.must_get("main", &one);
         let two = checkout.origin.commit("a", "2");
@@ -29,24 +29,24 @@ fn locks_of_a_dead_git_do_not_stand_in_the_way() {
             checkout.write(&format!(".git/{lock}.lock"), "");
         }
         checkout.must_get("main", &two);
-        assert_eq!(checkout.read("a").as_deref(), Some("2"), "{way:?}");
+        assert_eq!(checkout.read("a").as_deref(), Some("2"), "{method:?}");
     }
 }
 
 #[test]
-fn what_an_earlier_job_planted_does_not_run() {
-    for way in WAYS {
-        let checkout = Checkout::new(way);
+fn hooks_and_configuration_of_an_earlier_job_do_not_run() {
+    for method in METHODS {
+        let checkout = Checkout::new(method);
         let one = checkout.origin.commit("a", "1");
         checkout.must_get("main", &one);
-        let trap = checkout.place.root().join("trap");
+        let trap = checkout.dirs.root().join("trap");
         fs::write(
             &trap,
             format!("#!/bin/sh\ntouch {}.sprung\n", trap.display()),
         )
         .unwrap();
         fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
-        let git_dir = checkout.place.project().join(".git");
+        let git_dir = checkout.dirs.project().join(".git");
         fs::create_dir_all(git_dir.join("hooks")).unwrap();
         for hook in [
             "post-checkout",
@@ -55,7 +55,7 @@ fn what_an_earlier_job_planted_does_not_run() {
         ] {
             symlink(&trap, git_dir.join("hooks").join(hook)).unwrap();
         }
-        let project = checkout.place.project();
+        let project = checkout.dirs.project();
         for key in [
             "core.fsmonitor",
             "core.sshCommand",
@@ -74,57 +74,65 @@ fn what_an_earlier_job_planted_does_not_run() {
         let two = checkout.origin.commit("a", "2");
         checkout.must_get("main", &two);
         assert!(
-            !checkout.place.root().join("trap.sprung").exists(),
-            "{way:?}"
+            !checkout.dirs.root().join("trap.sprung").exists(),
+            "{method:?}"
         );
-        assert!(!git_dir.join("hooks").exists(), "{way:?}");
+        assert!(!git_dir.join("hooks").exists(), "{method:?}");
     }
 }
 
 #[test]
-fn a_git_directory_that_points_elsewhere_is_not_followed() {
-    for way in WAYS {
+fn a_git_directory_that_is_a_link_is_not_followed() {
+    for method in METHODS {
         for kind in ["link", "file"] {
-            let checkout = Checkout::new(way);
+            let checkout = Checkout::new(method);
             let one = checkout.origin.commit("a", "1");
-            let other = Repository::new(checkout.place.root().join("other"));
+            let other = Repository::new(checkout.dirs.root().join("other"));
             other.commit("precious", "x");
             fs::write(other.path().join(".git/hooks/mine"), "x").unwrap();
             let target = other.path().join(".git");
-            let dot_git = checkout.place.project().join(".git");
+            let dot_git = checkout.dirs.project().join(".git");
             match kind {
                 "link" => symlink(&target, dot_git).unwrap(),
                 _ => fs::write(dot_git, format!("gitdir: {}\n", target.display())).unwrap(),
             }
             checkout.must_get("main", &one);
-            assert_eq!(checkout.read("a").as_deref(), Some("1"), "{way:?} {kind}");
+            assert_eq!(
+                checkout.read("a").as_deref(),
+                Some("1"),
+                "{method:?} {kind}"
+            );
             assert!(
                 other.path().join(".git/hooks/mine").exists(),
-                "{way:?} {kind}"
+                "{method:?} {kind}"
             );
-            assert_eq!(other.git(&["status", "--porcelain"]), "", "{way:?} {kind}");
+            assert_eq!(
+                other.git(&["status", "--porcelain"]),
+                "",
+                "{method:?} {kind}"
+            );
         }
     }
 }
 
 #[test]
-fn a_broken_repository_never_touches_the_one_around_it() {
-    for way in WAYS {
-        let mut checkout = Checkout::new(way);
+fn a_broken_repository_does_not_affect_the_surrounding_one() {
+    for method in METHODS {
+        let mut checkout = Checkout::new(method);
         let one = checkout.origin.commit("a", "1");
-        let around = Repository::new(checkout.place.root().to_owned());
+        let around = Repository::new(checkout.dirs.root().to_owned());
         around.git(&["config", "user.name", "x"]);
         checkout.write("../precious", "x");
         checkout.set("GIT_STRATEGY", "fetch");
         checkout.must_get("main", &one);
-        // `git init` repairs what is broken, or a command fails; neither goes upwards.
-        fs::remove_dir_all(checkout.place.project().join(".git/objects")).unwrap();
+        // `git init` repairs the repository, or a command fails; neither uses the parent directory.
+        fs::remove_dir_all(checkout.dirs.project().join(".git/objects")).unwrap();
         checkout.get("main", &one);
-        assert!(checkout.place.root().join("precious").exists(), "{way:?}");
+        assert!(checkout.dirs.root().join("precious").exists(), "{method:?}");
         assert_eq!(
             around.git(&["rev-list", "--all", "--count"]),
             "0",
-            "{way:?}"
+            "{method:?}"
         );
     }
 }
@@ -132,9 +140,9 @@ fn a_broken_repository_never_touches_the_one_around_it() {
 #[test]
 fn a_pipeline_started_from_a_hook_works_on_its_own_repository() {
     for shell in Shell::ALL {
-        let checkout = Checkout::new(Way::Script(shell));
+        let checkout = Checkout::new(Method::Script(shell));
         let one = checkout.origin.commit("a", "1");
-        let other = Repository::new(checkout.place.root().join("other"));
+        let other = Repository::new(checkout.dirs.root().join("other"));
         let head = other.commit("b", "2");
         let info = GitInfo {
             ref_name: "main".to_owned(),
@@ -144,7 +152,7 @@ fn a_pipeline_started_from_a_hook_works_on_its_own_repository() {
         let (plan, _) = checkout.plan(&info).unwrap();
         let script = text(&sourcing(shell, plan), &BuildStage::GetSources);
         let outcome = checkout
-            .place
+            .dirs
             .run_with(shell, Feed::Stdin, &script, |command| {
                 command
                     .env("GIT_DIR", other.path().join(".git"))
@@ -157,7 +165,7 @@ fn a_pipeline_started_from_a_hook_works_on_its_own_repository() {
 }
 
 #[test]
-fn credentials_reach_the_helper_and_neither_disk_nor_script() {
+fn credentials_reach_the_helper_but_neither_disk_nor_script() {
     let remote =
         Remote::parse("https://gitlab-ci-token:hunter2%21@gitlab.example:8443/a/b.git").unwrap();
     let info = GitInfo {
@@ -178,7 +186,7 @@ fn credentials_reach_the_helper_and_neither_disk_nor_script() {
             .map(|arg| shells::quote_sh(arg).unwrap())
             .collect();
         let script = format!("printf 'url=https://{host}\\n\\n' | {}\n", argv.join(" "));
-        Place::new().run_with(Shell::Dash, Feed::File, &script, |command| {
+        JobDirs::new().run_with(Shell::Dash, Feed::File, &script, |command| {
             command.envs(plan.env().iter().copied());
             command.envs(
                 remote
@@ -198,8 +206,8 @@ fn credentials_reach_the_helper_and_neither_disk_nor_script() {
 }
 
 #[test]
-fn names_that_would_be_options_make_no_plan() {
-    let checkout = Checkout::new(Way::Native);
+fn names_that_would_be_options_are_refused() {
+    let checkout = Checkout::new(Method::Native);
     let plan = |info: GitInfo| checkout.plan(&info).map(|_| ()).unwrap_err();
     let sha = "a".repeat(40);
     for name in ["--upload-pack=id", "-h", "a\nb"] {
@@ -233,19 +241,19 @@ fn names_that_would_be_options_make_no_plan() {
 }
 
 #[test]
-fn a_branch_whose_name_is_a_command_is_only_a_name() {
-    for way in WAYS {
-        let checkout = Checkout::new(way);
+fn a_branch_name_is_never_run_as_a_command() {
+    for method in METHODS {
+        let checkout = Checkout::new(method);
         checkout.origin.commit("a", "1");
         let name = ";touch${IFS}pwned|$(touch${IFS}pwned)'`id`\"";
         checkout.origin.git(&["checkout", "--quiet", "-b", name]);
         let head = checkout.origin.commit("b", "2");
         checkout.must_get(name, &head);
-        assert_eq!(checkout.read("b").as_deref(), Some("2"), "{way:?}");
+        assert_eq!(checkout.read("b").as_deref(), Some("2"), "{method:?}");
         let pwned = |dir: &Path| dir.join("pwned").exists();
         assert!(
-            !pwned(&checkout.place.project()) && !pwned(checkout.place.root()),
-            "{way:?}"
+            !pwned(&checkout.dirs.project()) && !pwned(checkout.dirs.root()),
+            "{method:?}"
         );
     }
 }

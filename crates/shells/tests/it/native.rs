@@ -1,6 +1,6 @@
-//! A plan carried out without a shell, as the job runner does it.
+//! A plan performed without a shell, as the job runner does.
 
-use crate::support::{Outcome, Place, new_command, require};
+use crate::support::{JobDirs, Outcome, new_command, require};
 use shells::GitPlan;
 use shells::git::{
     Condition, GIT_DIR_LEFTOVERS, GitAction, GitCommand, GitStep, OnFailure, Remote,
@@ -10,13 +10,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) struct Native<'n> {
-    pub(crate) place: &'n Place,
+    pub(crate) dirs: &'n JobDirs,
     pub(crate) plan: &'n GitPlan,
     pub(crate) remote: &'n Remote,
 }
 
 impl Native<'_> {
-    /// Does every step; returns the code of the one that failed.
+    /// Performs every step; returns the exit code of the one that failed.
     pub(crate) fn run(&self) -> Outcome {
         require("git", "git");
         let mut outcome = Outcome {
@@ -34,7 +34,7 @@ impl Native<'_> {
     }
 
     fn step(&self, step: &GitStep, outcome: &mut Outcome) -> Result<(), i32> {
-        if !self.holds(&step.condition) {
+        if !self.is_met(&step.condition) {
             return Ok(());
         }
         outcome
@@ -51,8 +51,8 @@ impl Native<'_> {
         }
     }
 
-    fn holds(&self, condition: &Condition) -> bool {
-        let exists = |path: &str| self.place.project().join(path).is_file();
+    fn is_met(&self, condition: &Condition) -> bool {
+        let exists = |path: &str| self.dirs.project().join(path).is_file();
         let mut unseen = Outcome {
             code: None,
             stdout: String::new(),
@@ -71,7 +71,7 @@ impl Native<'_> {
     }
 
     fn action(&self, action: &GitAction, outcome: &mut Outcome) -> Result<(), i32> {
-        let project = self.place.project();
+        let project = self.dirs.project();
         let done = match action {
             GitAction::Git(command) => return self.git(command, outcome),
             GitAction::EnterProject => fs::create_dir_all(project),
@@ -86,8 +86,8 @@ impl Native<'_> {
     fn git(&self, command: &GitCommand, outcome: &mut Outcome) -> Result<(), i32> {
         let argv = self.plan.argv(command);
         let mut process = new_command(&argv[0]);
-        self.place.equip(&mut process);
-        process.args(&argv[1..]).current_dir(self.place.project());
+        self.dirs.equip(&mut process);
+        process.args(&argv[1..]).current_dir(self.dirs.project());
         process.envs(self.plan.env().iter().copied());
         process.envs(command.env.iter().map(|(key, value)| (key, value)));
         process.envs(

@@ -1,12 +1,12 @@
 //! Quoted words under real shells.
 
-use crate::support::{Feed, Place, Shell};
+use crate::support::{Feed, JobDirs, Shell};
 use executor_core::shell::ShellDialect;
 use executor_core::variable::JobVariable;
 use proptest::prelude::*;
 use shells::{export_prologue, quote_sh};
 
-/// Words that have tripped somebody.
+/// Words that are hard to quote.
 const AWKWARD: [&str; 14] = [
     "",
     "'",
@@ -24,27 +24,27 @@ const AWKWARD: [&str; 14] = [
     "a\r\tb\u{1}",
 ];
 
-/// Prints each word followed by a separator no word holds, and compares.
+/// Prints each word followed by a separator that no word contains, and compares.
 fn check(shell: Shell, words: &[String]) {
     let quoted: Vec<String> = words
         .iter()
         .map(|word| quote_sh(word).expect("no NUL"))
         .collect();
     let script = format!("printf '%s\\034' {}\n", quoted.join(" "));
-    let outcome = Place::new().run(shell, Feed::File, &script);
+    let outcome = JobDirs::new().run(shell, Feed::File, &script);
     let expect = words.join("\u{1c}") + "\u{1c}";
     assert_eq!(outcome.stdout, expect, "{shell:?} {script:?}");
 }
 
 #[test]
-fn awkward_words_come_back() {
+fn hard_words_are_printed_unchanged() {
     for shell in Shell::ALL {
         check(shell, &AWKWARD.map(str::to_owned));
     }
 }
 
 fn word() -> impl Strategy<Value = String> {
-    // Characters that mean something to a shell, more often than chance would have them.
+    // Mostly characters with a meaning for shells.
     let special = prop::sample::select(
         "'\"\\$`!(){}[]*?~#&|;<>= \n\t\r%-"
             .chars()
@@ -59,7 +59,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_word_comes_back(words in prop::collection::vec(word(), 1..20)) {
+    fn random_words_are_printed_unchanged(words in prop::collection::vec(word(), 1..20)) {
         for shell in Shell::ALL {
             check(shell, &words);
         }
@@ -67,7 +67,7 @@ proptest! {
 }
 
 #[test]
-fn exported_values_come_back() {
+fn exported_values_are_printed_unchanged() {
     for shell in Shell::ALL {
         let variables = AWKWARD.iter().enumerate();
         let variables =
@@ -78,7 +78,7 @@ fn exported_values_come_back() {
             .collect();
         let print = print.join(" ");
         let script = format!("{prologue}printf '%s\\034' {print}\n");
-        let outcome = Place::new().run(shell, Feed::Stdin, &script);
+        let outcome = JobDirs::new().run(shell, Feed::Stdin, &script);
         let expect = AWKWARD.join("\u{1c}") + "\u{1c}";
         assert_eq!(outcome.stdout, expect, "{shell:?}");
     }

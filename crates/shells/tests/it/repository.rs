@@ -1,17 +1,17 @@
-//! Real repositories to take sources from.
+//! Real repositories with sources.
 
 use crate::support::{new_command, require};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A repository with commits of its own.
+/// A repository with commits.
 #[derive(Debug)]
 pub(crate) struct Repository {
     path: PathBuf,
 }
 
 impl Repository {
-    /// Makes an empty repository in a new directory.
+    /// Creates an empty repository in a new directory.
     pub(crate) fn new(path: PathBuf) -> Self {
         require("git", "git");
         fs::create_dir_all(&path).expect("a directory");
@@ -38,7 +38,7 @@ impl Repository {
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// Adds `other` as the submodule `name`, by a relative address, and returns the commit.
+    /// Adds `other` as the submodule `name`, with a relative URL, and returns the commit.
     pub(crate) fn add_submodule(&self, other: &Self, name: &str) -> String {
         let directory = other
             .path
@@ -57,13 +57,13 @@ impl Repository {
         self.head()
     }
 
-    /// Runs git here and returns what it printed.
+    /// Runs git in the repository and returns its output.
     pub(crate) fn git(&self, args: &[&str]) -> String {
         git(&self.path, args)
     }
 }
 
-/// Runs git in `directory`, which must succeed, and returns what it printed.
+/// Runs git in `directory`, which must succeed, and returns its output.
 pub(crate) fn git(directory: &Path, args: &[&str]) -> String {
     let mut command = new_command("git");
     for config in [

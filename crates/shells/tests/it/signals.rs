@@ -1,13 +1,13 @@
 //! Scripts whose shell or commands are ended by a signal.
 
-use crate::support::{Feed, Place, Shell, new_command, scripts, text, without_echo};
+use crate::support::{Feed, JobDirs, Shell, new_command, scripts, text, without_echo};
 use executor_core::stage::BuildStage;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
 #[test]
-fn the_end_of_a_child_prints_no_other_line_of_the_script() {
+fn a_killed_child_does_not_make_the_shell_print_the_script() {
     for shell in Shell::ALL {
         for signal in ["TERM", "KILL", "SEGV"] {
             for feed in [Feed::Stdin, Feed::File] {
@@ -22,13 +22,13 @@ fn the_end_of_a_child_prints_no_other_line_of_the_script() {
                     "exit 5",
                 ];
                 let script = text(&scripts(shell.dialect(), &commands), &BuildStage::script());
-                let outcome = Place::new().run(shell, feed, &script);
+                let outcome = JobDirs::new().run(shell, feed, &script);
                 assert_eq!(outcome.code, Some(5), "{shell:?} {signal} {outcome:#?}");
                 assert!(
                     !outcome.stderr.contains("the-marker"),
                     "{shell:?} {outcome:#?}"
                 );
-                // It is shown once, as the command that runs.
+                // It is printed once, as the command that runs.
                 assert_eq!(
                     outcome.stdout.matches("the-marker").count(),
                     1,
@@ -40,11 +40,11 @@ fn the_end_of_a_child_prints_no_other_line_of_the_script() {
 }
 
 #[test]
-fn the_end_of_a_child_ends_the_script_with_the_signals_code() {
+fn a_killed_child_ends_the_script_with_the_code_of_the_signal() {
     for shell in Shell::ALL {
         let commands = [": the-marker", "sh -c 'kill -KILL $$'", "echo on"];
         let script = text(&scripts(shell.dialect(), &commands), &BuildStage::script());
-        let outcome = Place::new().run(shell, Feed::Stdin, &script);
+        let outcome = JobDirs::new().run(shell, Feed::Stdin, &script);
         assert_eq!(outcome.code, Some(137), "{shell:?} {outcome:#?}");
         assert!(
             !outcome.stderr.contains("the-marker"),
@@ -55,19 +55,19 @@ fn the_end_of_a_child_ends_the_script_with_the_signals_code() {
 }
 
 #[test]
-fn terminating_everything_prints_no_line_of_the_script_and_runs_the_users_trap() {
+fn termination_does_not_print_the_script_and_runs_the_users_trap() {
     for shell in Shell::ALL {
         let commands = [
             "trap 'echo bye' EXIT",
             ": the-marker",
-            // The child itself says so: a TERM before its birth would miss it.
+            // The child itself reports its start, since an earlier TERM would miss it.
             "sh -c 'echo ready; exec sleep 600'",
             "echo on",
         ];
         let script = text(&scripts(shell.dialect(), &commands), &BuildStage::script());
-        let place = Place::new();
+        let dirs = JobDirs::new();
         let mut command = shell.command();
-        place.equip(&mut command);
+        dirs.equip(&mut command);
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command
             .stdin(Stdio::piped())

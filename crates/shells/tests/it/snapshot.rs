@@ -1,6 +1,6 @@
-//! Whole texts, so that a change of any of them is seen in review.
+//! Complete scripts, so that reviews show every change.
 //!
-//! For PowerShell this is all there is: nothing runs these texts here.
+//! For PowerShell these are the only tests, since no test runs the scripts.
 
 use crate::support::{scripts, text};
 use executor_core::job::{GitInfo, Step};
@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use shells::git::{GitSettings, Remote, SubmoduleSettings, SubmoduleStrategy};
 use shells::{GitPlan, JobScripts, ScriptOptions};
 
-/// Returns a job that has something to do in every stage.
+/// Returns a job with a script in every stage.
 fn full(dialect: ShellDialect) -> JobScripts {
     let mut scripts = scripts(
         dialect,
@@ -45,7 +45,7 @@ fn full(dialect: ShellDialect) -> JobScripts {
     scripts
 }
 
-/// Returns the texts of all stages, each under its name.
+/// Returns the scripts of all stages, each below its name.
 fn all(dialect: ShellDialect) -> String {
     let scripts = full(dialect);
     let stages = [
@@ -68,7 +68,7 @@ fn scripts_for_bash() {
 }
 
 #[test]
-fn scripts_for_sh_differ_in_the_first_line_alone() {
+fn scripts_for_sh_differ_only_in_the_first_line() {
     let bash = all(ShellDialect::Bash).replace("#!/usr/bin/env bash", "#!/usr/bin/env sh");
     assert_eq!(all(ShellDialect::Sh), bash);
 }
@@ -79,7 +79,7 @@ fn scripts_for_pwsh() {
 }
 
 #[test]
-fn scripts_for_windows_powershell_are_those_of_pwsh_as_windows_writes_files() {
+fn scripts_for_windows_powershell_differ_only_in_their_encoding() {
     let pwsh = text(&full(ShellDialect::Pwsh), &BuildStage::script());
     let powershell = text(&full(ShellDialect::PowerShell), &BuildStage::script());
     let as_unix = powershell

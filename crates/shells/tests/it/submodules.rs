@@ -1,6 +1,6 @@
 //! Submodules of real repositories.
 
-use crate::checkout::{Checkout, WAYS, Way};
+use crate::checkout::{Checkout, METHODS, Method};
 use crate::native::Native;
 use crate::repository::{Repository, git};
 use executor_core::job::GitInfo;
@@ -10,11 +10,11 @@ use shells::git::{GitDefaults, GitSettings, LocalSubmodules, Remote};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-/// Makes a repository with the submodule `sub`, which has the submodule `inner`.
+/// Creates a repository with the submodule `sub`, which has the submodule `inner`.
 fn with_submodules(checkout: &Checkout) -> (Repository, Repository) {
-    let inner = Repository::new(checkout.place.root().join("inner"));
+    let inner = Repository::new(checkout.dirs.root().join("inner"));
     inner.commit("i", "inner 1");
-    let sub = Repository::new(checkout.place.root().join("sub"));
+    let sub = Repository::new(checkout.dirs.root().join("sub"));
     sub.commit("s", "sub 1");
     sub.add_submodule(&inner, "inner");
     checkout.origin.commit("a", "1");
@@ -23,49 +23,53 @@ fn with_submodules(checkout: &Checkout) -> (Repository, Repository) {
 }
 
 #[test]
-fn submodules_come_when_asked_for() {
-    for way in WAYS {
+fn submodules_are_fetched_on_request() {
+    for method in METHODS {
         for (strategy, sub, inner) in [
             ("none", false, false),
             ("normal", true, false),
             ("recursive", true, true),
         ] {
-            let mut checkout = Checkout::new(way);
+            let mut checkout = Checkout::new(method);
             let _kept = with_submodules(&checkout);
             checkout.set("GIT_SUBMODULE_STRATEGY", strategy);
             checkout.must_get("main", &checkout.origin.head());
-            assert_eq!(checkout.read("sub/s").is_some(), sub, "{way:?} {strategy}");
+            assert_eq!(
+                checkout.read("sub/s").is_some(),
+                sub,
+                "{method:?} {strategy}"
+            );
             assert_eq!(
                 checkout.read("sub/inner/i").is_some(),
                 inner,
-                "{way:?} {strategy}"
+                "{method:?} {strategy}"
             );
         }
     }
 }
 
 #[test]
-fn submodules_follow_and_are_cleaned() {
-    for way in WAYS {
-        let mut checkout = Checkout::new(way);
+fn submodules_are_updated_and_cleaned() {
+    for method in METHODS {
+        let mut checkout = Checkout::new(method);
         let (sub, _inner) = with_submodules(&checkout);
         checkout.set("GIT_SUBMODULE_STRATEGY", "recursive");
         checkout.set("GIT_SUBMODULE_DEPTH", "1");
         checkout.set("GIT_SUBMODULE_UPDATE_FLAGS", "--jobs 2");
         checkout.must_get("main", &checkout.origin.head());
 
-        let trap = checkout.place.root().join("trap");
+        let trap = checkout.dirs.root().join("trap");
         fs::write(
             &trap,
             format!("#!/bin/sh\ntouch {}.sprung\n", trap.display()),
         )
         .unwrap();
         fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
-        let module = checkout.place.project().join(".git/modules/sub");
+        let module = checkout.dirs.project().join(".git/modules/sub");
         fs::create_dir_all(module.join("hooks")).unwrap();
         symlink(&trap, module.join("hooks/post-checkout")).unwrap();
         let fsmonitor = ["config", "core.fsmonitor", trap.to_str().unwrap()];
-        git(&checkout.place.project().join("sub"), &fsmonitor);
+        git(&checkout.dirs.project().join("sub"), &fsmonitor);
         fs::write(module.join("index.lock"), "").unwrap();
         checkout.write("sub/s", "changed");
         checkout.write("sub/untracked", "x");
@@ -80,20 +84,24 @@ fn submodules_follow_and_are_cleaned() {
             .origin
             .git(&["commit", "--quiet", "--all", "--message", "next"]);
         checkout.must_get("main", &checkout.origin.head());
-        assert_eq!(checkout.read("sub/s").as_deref(), Some("sub 2"), "{way:?}");
-        assert_eq!(checkout.read("sub/untracked"), None, "{way:?}");
-        assert_eq!(checkout.read("sub/inner/untracked"), None, "{way:?}");
+        assert_eq!(
+            checkout.read("sub/s").as_deref(),
+            Some("sub 2"),
+            "{method:?}"
+        );
+        assert_eq!(checkout.read("sub/untracked"), None, "{method:?}");
+        assert_eq!(checkout.read("sub/inner/untracked"), None, "{method:?}");
         assert!(
-            !checkout.place.root().join("trap.sprung").exists(),
-            "{way:?}"
+            !checkout.dirs.root().join("trap.sprung").exists(),
+            "{method:?}"
         );
     }
 }
 
 #[test]
-fn only_the_submodules_named_come() {
-    for way in WAYS {
-        let mut checkout = Checkout::new(way);
+fn only_the_named_submodules_are_fetched() {
+    for method in METHODS {
+        let mut checkout = Checkout::new(method);
         let (sub, _inner) = with_submodules(&checkout);
         checkout.origin.add_submodule(&sub, "other");
         checkout.set("GIT_SUBMODULE_STRATEGY", "normal");
@@ -101,14 +109,14 @@ fn only_the_submodules_named_come() {
         checkout.must_get("main", &checkout.origin.head());
         assert!(
             checkout.read("other/s").is_some() && checkout.read("sub/s").is_none(),
-            "{way:?}"
+            "{method:?}"
         );
     }
 }
 
 #[test]
 fn submodules_do_not_read_this_machines_files_unless_allowed() {
-    let checkout = Checkout::new(Way::Native);
+    let checkout = Checkout::new(Method::Native);
     let _kept = with_submodules(&checkout);
     let path = checkout.origin.path().to_str().unwrap();
     let remote = Remote::local(path, LocalSubmodules::Refused).unwrap();
@@ -122,7 +130,7 @@ fn submodules_do_not_read_this_machines_files_unless_allowed() {
     };
     let plan = GitPlan::new(&info, &remote, &settings).unwrap();
     let outcome = Native {
-        place: &checkout.place,
+        dirs: &checkout.dirs,
         plan: &plan,
         remote: &remote,
     }

@@ -1,4 +1,4 @@
-//! Real shells to run scripts under.
+//! Real shells that run scripts.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,14 +20,14 @@ pub(crate) enum Shell {
     Busybox,
 }
 
-/// How a script gets to the shell.
+/// How the shell gets a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Feed {
     Stdin,
     File,
 }
 
-/// What a shell did.
+/// The result of a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) code: Option<i32>,
@@ -67,7 +67,7 @@ pub(crate) fn new_command(program: impl AsRef<OsStr>) -> Command {
     Command::new(program)
 }
 
-/// Fails the test, with a hint, where a program is missing.
+/// Fails the test, with a hint, if a program is missing.
 pub(crate) fn require(program: &str, package: &str) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
@@ -79,18 +79,18 @@ pub(crate) fn require(program: &str, package: &str) {
 
 /// The directories of one job.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct JobDirs {
     root: TempDir,
 }
 
-impl Place {
+impl JobDirs {
     pub(crate) fn new() -> Self {
-        let place = Self {
+        let dirs = Self {
             root: tempfile::tempdir().expect("a temporary directory"),
         };
-        fs::create_dir(place.project()).expect("a directory");
-        fs::create_dir(place.temp()).expect("a directory");
-        place
+        fs::create_dir(dirs.project()).expect("a directory");
+        fs::create_dir(dirs.temp()).expect("a directory");
+        dirs
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -109,7 +109,7 @@ impl Place {
         self.temp().join(shells::ENV_FILE_NAME)
     }
 
-    /// Gives `command` the environment of a job: these directories and nothing of ours.
+    /// Sets the environment of a job for `command`: only these directories and `PATH`.
     pub(crate) fn equip(&self, command: &mut Command) {
         command
             .env_clear()
@@ -123,12 +123,12 @@ impl Place {
             .current_dir(self.root());
     }
 
-    /// Runs `script` and waits for its end.
+    /// Runs `script` and waits for it.
     pub(crate) fn run(&self, shell: Shell, feed: Feed, script: &str) -> Outcome {
         self.run_with(shell, feed, script, |_| {})
     }
 
-    /// Runs `script` with a command that `change` has had its hands on.
+    /// Runs `script` with a command that `change` has modified.
     pub(crate) fn run_with(
         &self,
         shell: Shell,
@@ -151,7 +151,7 @@ impl Place {
         let mut child = command.spawn().expect("the shell starts");
         let mut stdin = child.stdin.take().expect("a pipe");
         if feed == Feed::Stdin {
-            // A shell that ended early has closed the pipe; its outcome says why.
+            // A shell that ends early closes the pipe; its outcome shows why.
             drop(stdin.write_all(script.as_bytes()));
         }
         drop(stdin);
@@ -164,7 +164,7 @@ impl Place {
     }
 }
 
-/// Returns a job's scripts whose one step runs `commands`.
+/// Returns the scripts of a job with one step that runs `commands`.
 pub(crate) fn scripts(dialect: ShellDialect, commands: &[&str]) -> JobScripts {
     let step = Step {
         name: Step::SCRIPT.to_owned(),
@@ -195,19 +195,21 @@ pub(crate) fn without_echo(stdout: &str) -> String {
     lines.collect()
 }
 
-/// Runs `commands` as the user's step under every shell, both ways, and compares.
+/// Checks the result of `commands` as the user's step under every shell, from standard input and
+/// from a file.
 pub(crate) fn check(commands: &[&str], expect: (i32, &str)) {
     for shell in Shell::ALL {
         check_under(shell, commands, expect);
     }
 }
 
-/// Runs `commands` under one shell, both ways, and compares exit code and output without echo.
+/// Checks the exit code of `commands` and the output without echo under one shell, from standard
+/// input and from a file.
 pub(crate) fn check_under(shell: Shell, commands: &[&str], expect: (i32, &str)) {
     for feed in [Feed::Stdin, Feed::File] {
-        let place = Place::new();
+        let dirs = JobDirs::new();
         let text = text(&scripts(shell.dialect(), commands), &BuildStage::script());
-        let outcome = place.run(shell, feed, &text);
+        let outcome = dirs.run(shell, feed, &text);
         let shown = (outcome.code.unwrap_or(-1), without_echo(&outcome.stdout));
         assert_eq!(
             (shown.0, shown.1.as_str()),

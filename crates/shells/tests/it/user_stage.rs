@@ -1,6 +1,6 @@
 //! The user's commands under real shells.
 
-use crate::support::{Feed, Place, Shell, check, check_under, scripts, text, without_echo};
+use crate::support::{Feed, JobDirs, Shell, check, check_under, scripts, text, without_echo};
 use executor_core::shell::ShellDialect;
 use executor_core::stage::BuildStage;
 use shells::ScriptOptions;
@@ -23,7 +23,7 @@ fn commands_run_in_one_shell_and_in_the_project() {
 }
 
 #[test]
-fn every_exit_code_arrives() {
+fn every_exit_code_is_returned() {
     for code in [0, 1, 2, 3, 42, 126, 127, 128, 137, 255] {
         let exit = format!("exit {code}");
         check_under(Shell::Bash, &["echo a", &exit, "echo b"], (code, "a\n"));
@@ -41,13 +41,13 @@ fn the_first_failure_ends_the_script() {
 }
 
 #[test]
-fn after_set_plus_e_the_last_command_decides() {
+fn after_set_plus_e_the_last_status_counts() {
     check(&["set +e", "false", "echo a"], (0, "a\n"));
     check(&["set +e", "echo a", "(exit 9)"], (9, "a\n"));
 }
 
 #[test]
-fn pipes_fail_where_the_shell_can_tell() {
+fn pipes_fail_if_the_shell_supports_pipefail() {
     check_under(Shell::Bash, &["(exit 5) | cat", "echo a"], (5, ""));
     check_under(Shell::Busybox, &["(exit 5) | cat", "echo a"], (5, ""));
     let commands = [
@@ -55,10 +55,10 @@ fn pipes_fail_where_the_shell_can_tell() {
         "case $(set -o) in *pipefail*) exit 5;; esac",
         "echo a",
     ];
-    // dash learned `pipefail` in 0.5.13.
-    let place = Place::new();
+    // dash supports `pipefail` since 0.5.13.
+    let dirs = JobDirs::new();
     let script = text(&scripts(ShellDialect::Sh, &commands), &BuildStage::script());
-    let outcome = place.run(Shell::Dash, Feed::Stdin, &script);
+    let outcome = dirs.run(Shell::Dash, Feed::Stdin, &script);
     assert!(matches!(outcome.code, Some(0 | 5)), "{outcome:#?}");
 }
 
@@ -68,7 +68,7 @@ fn unset_variables_are_empty() {
 }
 
 #[test]
-fn before_a_syntax_error_everything_runs() {
+fn commands_before_a_syntax_error_run() {
     for shell in Shell::ALL {
         for feed in [Feed::Stdin, Feed::File] {
             let script = text(
@@ -78,7 +78,7 @@ fn before_a_syntax_error_everything_runs() {
                 ),
                 &BuildStage::script(),
             );
-            let outcome = Place::new().run(shell, feed, &script);
+            let outcome = JobDirs::new().run(shell, feed, &script);
             assert!(
                 matches!(outcome.code, Some(1 | 2)),
                 "{shell:?} {outcome:#?}"
@@ -105,13 +105,13 @@ fn standard_input_is_empty() {
 }
 
 #[test]
-fn children_do_not_hold_the_pipe_the_script_came_through() {
+fn children_do_not_keep_the_scripts_pipe_open() {
     for shell in Shell::ALL {
         let list = "sh -c 'for fd in /proc/$$/fd/*; do readlink \"$fd\" || true; done'";
         let script = text(&scripts(shell.dialect(), &[list]), &BuildStage::script());
-        let place = Place::new();
+        let dirs = JobDirs::new();
         let mut command = shell.command();
-        place.equip(&mut command);
+        dirs.equip(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the shell starts");
         let mut stdin = child.stdin.take().expect("a pipe");
@@ -126,7 +126,7 @@ fn children_do_not_hold_the_pipe_the_script_came_through() {
 }
 
 #[test]
-fn multi_line_commands_and_heredocs_stay_whole() {
+fn multi_line_commands_and_heredocs_run() {
     check(
         &[
             "cat <<'END'\n$HOME `id` \\\n  'q' \"d\"\n\nEND",
@@ -142,7 +142,7 @@ fn multi_line_commands_and_heredocs_stay_whole() {
 }
 
 #[test]
-fn bytes_of_every_kind_pass() {
+fn all_bytes_are_preserved() {
     check(&["printf '%s\\n' 'ünï ☃ 漢字 🦀'"], (0, "ünï ☃ 漢字 🦀\n"));
     check(
         &["printf '%s' 'a\u{1}\u{7f}\u{1b}[0m\tb' | od -An -tx1 | tr -d ' \\n'"],
@@ -155,18 +155,18 @@ fn bytes_of_every_kind_pass() {
 }
 
 #[test]
-fn lines_that_end_in_cr_lf_run() {
+fn commands_with_crlf_line_ends_run() {
     check(&["echo a\r\necho b\r\n", "echo c\r"], (0, "a\nb\nc\n"));
 }
 
 #[test]
-fn noclobber_is_off_and_traps_are_the_users() {
+fn noclobber_is_off_and_the_users_traps_run() {
     check(&["echo a >f", "echo b >f", "cat f"], (0, "b\n"));
     check(&["trap 'echo bye' EXIT", "exit 4"], (4, "bye\n"));
 }
 
 #[test]
-fn commands_are_echoed_as_they_were_written() {
+fn commands_are_echoed_as_written() {
     for shell in Shell::ALL {
         let commands = [
             "echo '%s\\n' \"$HOME\" >/dev/null",
@@ -174,7 +174,7 @@ fn commands_are_echoed_as_they_were_written() {
             "  true  ",
         ];
         let script = text(&scripts(shell.dialect(), &commands), &BuildStage::script());
-        let outcome = Place::new().run(shell, Feed::Stdin, &script);
+        let outcome = JobDirs::new().run(shell, Feed::Stdin, &script);
         assert_eq!(
             outcome.stdout,
             "\u{1b}[32;1m$ echo '%s\\n' \"$HOME\" >/dev/null\u{1b}[0;m\n\
@@ -186,12 +186,13 @@ fn commands_are_echoed_as_they_were_written() {
 }
 
 #[test]
-fn scripts_of_the_operator_share_the_shell() {
+fn the_operators_scripts_run_in_the_same_shell() {
     for shell in Shell::ALL {
         let mut scripts = scripts(shell.dialect(), &["a=\"$a script\""]);
         scripts.pre_build = vec!["a=pre".to_owned()];
         scripts.post_build = vec!["echo \"$a post\"".to_owned()];
-        let outcome = Place::new().run(shell, Feed::Stdin, &text(&scripts, &BuildStage::script()));
+        let outcome =
+            JobDirs::new().run(shell, Feed::Stdin, &text(&scripts, &BuildStage::script()));
         assert_eq!(
             without_echo(&outcome.stdout),
             "pre script post\n",
@@ -201,14 +202,15 @@ fn scripts_of_the_operator_share_the_shell() {
 }
 
 #[test]
-fn sections_wrap_commands_of_several_lines() {
+fn multi_line_commands_get_sections() {
     for shell in Shell::ALL {
         let mut scripts = scripts(
             shell.dialect(),
             &["echo one", "echo two\n(exit 6) || (exit 6)"],
         );
         scripts.options.script_sections = true;
-        let outcome = Place::new().run(shell, Feed::Stdin, &text(&scripts, &BuildStage::script()));
+        let outcome =
+            JobDirs::new().run(shell, Feed::Stdin, &text(&scripts, &BuildStage::script()));
         assert_eq!(outcome.code, Some(6));
         assert_eq!(
             outcome.stdout.matches("section_start:").count(),
@@ -226,7 +228,8 @@ fn a_section_keeps_the_status_of_the_last_command() {
     for shell in Shell::ALL {
         let mut scripts = scripts(shell.dialect(), &["set +e", "echo two\n(exit 6)"]);
         scripts.options.script_sections = true;
-        let outcome = Place::new().run(shell, Feed::Stdin, &text(&scripts, &BuildStage::script()));
+        let outcome =
+            JobDirs::new().run(shell, Feed::Stdin, &text(&scripts, &BuildStage::script()));
         assert_eq!(outcome.code, Some(6), "{shell:?} {outcome:#?}");
         assert!(
             outcome.stdout.contains("section_end:"),
@@ -236,11 +239,11 @@ fn a_section_keeps_the_status_of_the_last_command() {
 }
 
 #[test]
-fn the_exit_code_check_sees_what_errexit_does_not() {
+fn the_exit_code_check_finds_failures_that_errexit_misses() {
     for shell in Shell::ALL {
         let mut scripts = scripts(shell.dialect(), &["false && true", "echo on"]);
         let run = |scripts: &shells::JobScripts| {
-            Place::new().run(shell, Feed::Stdin, &text(scripts, &BuildStage::script()))
+            JobDirs::new().run(shell, Feed::Stdin, &text(scripts, &BuildStage::script()))
         };
         assert_eq!(run(&scripts).code, Some(0), "{shell:?}");
         scripts.options.exit_code_check = true;
@@ -256,7 +259,8 @@ fn debug_trace_shows_commands_but_not_the_whole_body() {
             debug_trace: true,
             ..ScriptOptions::default()
         };
-        let outcome = Place::new().run(shell, Feed::Stdin, &text(&scripts, &BuildStage::script()));
+        let outcome =
+            JobDirs::new().run(shell, Feed::Stdin, &text(&scripts, &BuildStage::script()));
         assert!(
             outcome.stderr.contains("+ : marker"),
             "{shell:?} {outcome:#?}"
@@ -268,13 +272,13 @@ fn debug_trace_shows_commands_but_not_the_whole_body() {
 #[test]
 fn a_missing_project_directory_ends_the_stage() {
     for shell in Shell::ALL {
-        let place = Place::new();
-        fs::remove_dir(place.project()).unwrap();
+        let dirs = JobDirs::new();
+        fs::remove_dir(dirs.project()).unwrap();
         let script = text(
             &scripts(shell.dialect(), &["echo on"]),
             &BuildStage::script(),
         );
-        let outcome = place.run(shell, Feed::Stdin, &script);
+        let outcome = dirs.run(shell, Feed::Stdin, &script);
         assert!(
             matches!(outcome.code, Some(1 | 2)),
             "{shell:?} {outcome:#?}"
@@ -287,19 +291,19 @@ fn a_missing_project_directory_ends_the_stage() {
 fn a_project_directory_may_have_any_name() {
     for shell in Shell::ALL {
         for name in ["-P", "a b", "$x", "-", "é'\""] {
-            let place = Place::new();
-            fs::create_dir(place.root().join(name)).unwrap();
+            let dirs = JobDirs::new();
+            fs::create_dir(dirs.root().join(name)).unwrap();
             let script = text(
                 &scripts(shell.dialect(), &["touch here"]),
                 &BuildStage::script(),
             );
-            let outcome = place.run_with(shell, Feed::Stdin, &script, |command| {
-                let dir = place.root().join(name);
+            let outcome = dirs.run_with(shell, Feed::Stdin, &script, |command| {
+                let dir = dirs.root().join(name);
                 command.env(shells::PROJECT_DIR, dir).env("CDPATH", "/");
             });
             assert_eq!(outcome.code, Some(0), "{shell:?} {name:?} {outcome:#?}");
             assert!(
-                place.root().join(name).join("here").exists(),
+                dirs.root().join(name).join("here").exists(),
                 "{shell:?} {name:?}"
             );
         }
@@ -307,7 +311,7 @@ fn a_project_directory_may_have_any_name() {
 }
 
 #[test]
-fn after_script_is_a_script_of_its_own() {
+fn after_script_is_a_separate_script() {
     let mut scripts = scripts(ShellDialect::Bash, &["a=1"]);
     assert!(scripts.script(&BuildStage::AfterScript).unwrap().is_none());
     scripts.steps[0].name = "after_script".to_owned();
