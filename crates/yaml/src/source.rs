@@ -28,6 +28,15 @@ pub struct Span {
     pub end: u32,
 }
 
+/// A value with its location.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// The location.
+    pub span: Span,
+}
+
 impl Span {
     /// Returns the range in bytes.
     pub fn bytes(&self) -> Range<usize> {

@@ -1,6 +1,7 @@
 //! The files of a child pipeline: `trigger:include`.
 
-use super::reader::{Field, Reader, Spanned};
+use super::Spanned;
+use super::reader::{Field, Reader};
 
 /// The maximum number of files of a child pipeline.
 const MOST_FILES: usize = 3;

@@ -1,7 +1,7 @@
 //! The conditions on files: `changes` and `exists`.
 
 use super::reader::{Field, Reader};
-use super::rules::RulePlace;
+use super::rule_list::RulePlace;
 use crate::pattern::Pattern;
 use crate::rules::{Changes, Exists};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-use super::needs::NeedEntry;
-use super::reader::Spanned;
+use super::Spanned;
+use super::need::NeedEntry;
 use super::variables::Variables;
 use super::{Environment, Inherit, Inheritable, Parallel, PolicyKeyword, RulesKeyword, Trigger};
 use executor_core::job::{

@@ -1,5 +1,7 @@
-use super::matrix::{self, Matrix};
-use super::reader::{Field, Reader, Spanned, list_help};
+use super::Spanned;
+use super::matrix;
+use super::need::{JobNeed, NeedEntry};
+use super::reader::{Field, Reader, list_help};
 use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
 use yaml::Node;
@@ -8,26 +10,6 @@ use yaml::Node;
 const MOST_CROSS_NEEDS: usize = 5;
 /// The maximum length of a needed job's name, in characters.
 const LONGEST_NAME: usize = 255;
-
-/// One entry of `needs`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NeedEntry {
-    /// A job of this pipeline.
-    Job(JobNeed),
-    /// A job of another pipeline or project.
-    Cross(CrossNeed),
-    /// The pipeline of another project, whose status a trigger job mirrors.
-    Mirror(String),
-}
-
-/// A need of a job of this pipeline, by its name in the file or by that of one instance.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobNeed {
-    /// The need.
-    pub need: Need,
-    /// The needed instances; absent means all of them.
-    pub matrix: Option<Matrix>,
-}
 
 /// The owner of `needs`, which decides what they may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use super::keywords::misplaced;
 use super::path::{Part, Path};
-use super::rules::{RulePlace, RulesKeyword};
+use super::rule_list::{RulePlace, RulesKeyword};
 use crate::expression::Expressions;
 use std::collections::HashMap;
 use std::fmt;
@@ -19,15 +19,6 @@ const MOST_UNKNOWN: usize = 10;
 /// The maximum number of known keys for which an error lists them all.
 const MOST_LISTED: usize = 30;
 
-/// A value with its location.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spanned<T> {
-    /// The value.
-    pub value: T,
-    /// The location.
-    pub span: Span,
-}
-
 /// The value of a keyword and its path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<'a> {
@@ -41,7 +32,7 @@ pub(crate) struct Reader<'d> {
     pub(crate) diagnostics: &'d mut Diagnostics,
     /// The parsed conditions on variables.
     pub(crate) expressions: Expressions,
-    /// The parsed lists of rules, by the URL of their node: jobs that extend the same job share
+    /// The parsed lists of rules, by the address of their node: jobs that extend the same job share
     /// the node, and its mistakes are reported once.
     pub(super) rules: HashMap<(*const Node, RulePlace), RulesKeyword>,
 }

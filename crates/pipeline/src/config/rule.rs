@@ -1,5 +1,6 @@
-use super::reader::{Field, Reader, Spanned};
-use super::rules::RulePlace;
+use super::Spanned;
+use super::reader::{Field, Reader};
+use super::rule_list::RulePlace;
 use super::variables::{self, Place};
 use super::{clause, delay, needs};
 use crate::expression::Expression;

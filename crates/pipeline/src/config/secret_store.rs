@@ -1,11 +1,11 @@
 //! The stores of `secrets`, and how each addresses a secret.
 
 use super::reader::{Field, Reader};
-use super::secrets::read_version;
 use executor_core::job::{
     AwsSecret, AzureSecret, GcpSecret, GitlabSecret, SecretStore, VaultEngine, VaultSecret,
 };
 use indexmap::IndexMap;
+use yaml::Kind;
 
 /// The stores.
 pub(super) const STORES: [&str; 6] = [
@@ -205,6 +205,14 @@ fn read_gitlab(reader: &mut Reader<'_>, field: Field<'_>) -> Option<GitlabSecret
         }
     });
     Some(secret)
+}
+
+/// Reads a version, which may be a number.
+fn read_version(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
+    match field.node.kind {
+        Kind::Int(number) => Some(number.to_string()),
+        _ => reader.string(field),
+    }
 }
 
 #[cfg(test)]

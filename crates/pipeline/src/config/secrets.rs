@@ -3,7 +3,6 @@
 use super::reader::{Field, Reader};
 use super::secret_store::{STORES, read_store};
 use executor_core::job::{SecretDefinition, Secrets};
-use yaml::Kind;
 
 /// Reads `secrets`.
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Secrets> {
@@ -49,12 +48,4 @@ fn read_one(reader: &mut Reader<'_>, field: Field<'_>) -> Option<SecretDefinitio
         file,
         token,
     })
-}
-
-/// Reads a version, which may be a number.
-pub(super) fn read_version(reader: &mut Reader<'_>, field: Field<'_>) -> Option<String> {
-    match field.node.kind {
-        Kind::Int(number) => Some(number.to_string()),
-        _ => reader.string(field),
-    }
 }

@@ -1,5 +1,6 @@
+use super::Spanned;
 use super::child;
-use super::reader::{Field, Reader, Spanned};
+use super::reader::{Field, Reader};
 use serde_json::{Value, json};
 
 /// `trigger`: the pipeline that a job starts instead of a script.

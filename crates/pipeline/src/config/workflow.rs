@@ -1,6 +1,8 @@
-use super::reader::{Field, Reader, Spanned};
+use super::Spanned;
+use super::reader::{Field, Reader};
 use super::rule::read_auto_cancel;
-use super::rules::{RulePlace, RulesKeyword, read_rules};
+use super::rule_list::{RulePlace, RulesKeyword};
+use super::rules::read_rules;
 use crate::rules::AutoCancel;
 
 /// The maximum length of a pipeline's name, in characters.

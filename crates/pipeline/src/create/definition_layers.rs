@@ -1,4 +1,4 @@
-use super::{Layer, LayeredVariable};
+use super::layered_variable::{Layer, LayeredVariable};
 use crate::config::{Inherited, Variables};
 use crate::context::{group_name, job_value};
 use executor_core::job::{DeploymentTier, JobDefinition};

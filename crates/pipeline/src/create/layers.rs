@@ -1,11 +1,11 @@
 use super::definition_layers::DefinitionLayers;
+use super::layered_variable::{Layer, LayeredVariable};
 use crate::config::{Inherited, Variables};
 use crate::context::{GivenVariable, PipelineContext};
 use crate::expression;
 use executor_core::job::JobDefinition;
-use executor_core::variable::{JobVariable, JobVariables};
+use executor_core::variable::JobVariables;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
 /// The variables that all jobs of a pipeline share.
 ///
@@ -31,52 +31,6 @@ pub struct JobLayers<'a> {
     job: Option<DefinitionLayers<'a>>,
     /// The outside variables of its environment, if some are limited to environments.
     scoped: Option<Given<'a>>,
-}
-
-/// The origin of a variable, the weakest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Layer {
-    /// Predefined for one job, such as `CI_JOB_NAME`.
-    Job,
-    /// Predefined for the pipeline.
-    Predefined,
-    /// `variables` at the top level of the file.
-    Global,
-    /// The workflow rule that matched.
-    Workflow,
-    /// `variables` of the job, and its matrix.
-    Own,
-    /// The rule of the job that matched.
-    Rule,
-    /// GitLab's variables of the user, such as `GITLAB_USER_NAME`.
-    User,
-    /// Set from outside the file.
-    Given,
-}
-
-/// A variable and the layer it was found in.
-#[derive(Clone, Copy)]
-pub struct LayeredVariable<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its value, which may be a secret.
-    pub value: &'a str,
-    /// Whether references in its value are not expanded.
-    pub is_raw: bool,
-    /// Its origin.
-    pub layer: Layer,
-    /// The variable as set from outside, in [`Layer::Given`].
-    pub given: Option<&'a GivenVariable>,
-}
-
-/// Omits the value, which may be a secret.
-impl fmt::Debug for LayeredVariable<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LayeredVariable")
-            .field("name", &self.name)
-            .field("layer", &self.layer)
-            .finish_non_exhaustive()
-    }
 }
 
 #[derive(Debug, Default)]
@@ -315,45 +269,5 @@ impl Layer {
     /// Returns whether its variables are defined in the file.
     pub(crate) fn is_written(self) -> bool {
         matches!(self, Self::Global | Self::Workflow | Self::Own | Self::Rule)
-    }
-}
-
-impl<'a> LayeredVariable<'a> {
-    fn given(given: &'a GivenVariable) -> Self {
-        Self {
-            name: &given.variable.key,
-            value: &given.variable.value,
-            is_raw: given.variable.raw,
-            layer: Layer::Given,
-            given: Some(given),
-        }
-    }
-
-    fn written(layer: Layer, variables: &'a Variables, name: &str) -> Option<Self> {
-        let (name, definition) = variables.get_key_value(name)?;
-        Some(Self {
-            name,
-            value: definition.value(),
-            is_raw: definition.is_raw(),
-            layer,
-            given: None,
-        })
-    }
-
-    /// Returns whether the value must be masked.
-    pub fn is_secret(&self) -> bool {
-        let variable = self.given.map(|given| &given.variable);
-        variable.is_some_and(|variable| variable.masked || !variable.public)
-    }
-
-    /// Returns the variable in the form a job receives.
-    pub fn to_variable(self) -> JobVariable {
-        match self.given {
-            Some(given) => given.variable.clone(),
-            None => JobVariable {
-                raw: self.is_raw,
-                ..JobVariable::public(self.name, self.value)
-            },
-        }
     }
 }

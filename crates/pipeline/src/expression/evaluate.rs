@@ -5,6 +5,11 @@ use super::{Value, Variables};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UnfitOperand;
 
+/// Returns whether the value of an expression is not blank.
+pub(super) fn is_true(tree: &Tree, variables: &dyn Variables) -> bool {
+    evaluate(tree, variables).is_some_and(|value| !value.is_blank())
+}
+
 /// Evaluates the whole tree.
 pub(super) fn evaluate<'v>(
     tree: &'v Tree,

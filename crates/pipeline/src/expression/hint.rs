@@ -1,7 +1,7 @@
 //! Errors for text that is not a token, with the sign or word that was probably meant.
 
 use super::ExpressionError;
-use super::lexer::{Token, TokenKind, is_word};
+use super::token::{Token, TokenKind, is_word};
 
 /// Returns the error about the text at `at`, which is not a token.
 pub(super) fn no_token(text: &str, at: usize, before: &[Token<'_>]) -> ExpressionError {

@@ -1,34 +1,9 @@
+use super::token::{Token, TokenKind, is_word};
 use super::tree::Operator;
 use super::{ExpressionError, hint};
-use std::ops::Range;
 
 /// The maximum number of tokens of an expression.
 const MOST_TOKENS: usize = 99;
-
-/// A token and its byte range.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token<'t> {
-    pub(super) kind: TokenKind<'t>,
-    pub(super) range: Range<usize>,
-}
-
-/// The kinds of tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TokenKind<'t> {
-    Open,
-    Close,
-    Input(&'t str),
-    Variable(&'t str),
-    Text(&'t str),
-    /// A regular expression with its slashes and flags.
-    Pattern(&'t str),
-    Null,
-    Boolean(bool),
-    Comparison(Operator),
-    Both,
-    Either,
-    Not,
-}
 
 /// The signs; a longer one precedes its prefixes.
 const SIGNS: [(&str, TokenKind<'static>); 9] = [
@@ -70,11 +45,6 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, ExpressionError> {
 /// Matches Ruby's `\s`.
 fn is_space(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r' | '\x0B' | '\x0C')
-}
-
-/// Matches Ruby's `\w`.
-pub(super) fn is_word(letter: char) -> bool {
-    letter == '_' || letter.is_ascii_alphanumeric()
 }
 
 /// Returns the token at the start of `text`, and its length.

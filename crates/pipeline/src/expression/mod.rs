@@ -25,6 +25,7 @@ mod hint;
 mod lexer;
 mod lookup;
 mod parser;
+mod token;
 mod trace;
 mod tree;
 mod value;
@@ -73,12 +74,12 @@ impl Expression {
 
     /// Returns whether the condition is true: whether its value is not blank.
     pub fn is_true(&self, variables: &dyn Variables) -> bool {
-        !self.evaluate(variables).is_blank()
+        evaluate::is_true(&self.tree, variables)
     }
 
     /// Returns the values of its parts, to explain the result.
     pub fn trace(&self, variables: &dyn Variables) -> Trace {
-        trace::trace(self, variables)
+        trace::trace(&self.text, &self.tree, variables)
     }
 
     /// Returns the names of its variables, each once.

@@ -1,5 +1,5 @@
 use super::ExpressionError;
-use super::lexer::{Token, TokenKind};
+use super::token::{Token, TokenKind};
 use super::tree::{Comparison, Node, NodeKind, Operator, RecentPattern, Tree};
 use crate::pattern::Pattern;
 use std::ops::Range;

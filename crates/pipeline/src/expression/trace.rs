@@ -1,6 +1,6 @@
 use super::evaluate::{self, compare};
 use super::tree::{Node, NodeKind, Tree};
-use super::{Expression, Value, Variables};
+use super::{Value, Variables};
 use std::fmt;
 
 /// The replacement for masked values.
@@ -47,10 +47,11 @@ impl fmt::Display for Trace {
     }
 }
 
-pub(super) fn trace(expression: &Expression, variables: &dyn Variables) -> Trace {
+/// Traces the evaluation of an expression, given its text and tree.
+pub(super) fn trace(text: &str, tree: &Tree, variables: &dyn Variables) -> Trace {
     let tracer = Tracer {
-        text: &expression.text,
-        tree: &expression.tree,
+        text,
+        tree,
         variables,
     };
     let mut shown = vec![false; tracer.tree.nodes.len()];
@@ -66,7 +67,7 @@ pub(super) fn trace(expression: &Expression, variables: &dyn Variables) -> Trace
     steps.sort_by_key(|(start, _)| *start);
     Trace {
         steps: steps.into_iter().map(|(_, step)| step).collect(),
-        is_true: expression.is_true(variables),
+        is_true: evaluate::is_true(tree, variables),
     }
 }
 

@@ -1,4 +1,12 @@
-use super::GlobError;
+use thiserror::Error;
+
+/// Why a text is not a usable glob.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum GlobError {
+    /// Its braces expand to too many alternatives.
+    #[error("the braces of the glob expand to too many alternatives")]
+    TooManyAlternatives,
+}
 
 /// The maximum number of alternatives that the braces of a glob may expand to.
 const MOST_ALTERNATIVES: usize = 1024;

@@ -11,10 +11,10 @@ mod name;
 mod segment;
 
 pub use affixes::Affixes;
+pub use braces::GlobError;
 pub use name::NameGlob;
 
 use segment::Segment;
-use thiserror::Error;
 
 /// A compiled glob for paths.
 ///
@@ -33,14 +33,6 @@ use thiserror::Error;
 pub struct Glob {
     /// The alternatives after brace expansion; one of them must match.
     alternatives: Vec<Vec<Segment>>,
-}
-
-/// Why a text is not a usable glob.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum GlobError {
-    /// Its braces expand to too many alternatives.
-    #[error("the braces of the glob expand to too many alternatives")]
-    TooManyAlternatives,
 }
 
 impl Glob {

@@ -1,5 +1,4 @@
 use super::PlanError;
-use super::selection::included;
 use crate::context::group_name;
 use crate::create::{CreatedJob, Creation};
 use crate::selector::{self, NamedJob, SelectedJobs};
@@ -74,4 +73,10 @@ impl<'p> Names<'p> {
             },
         )
     }
+}
+
+/// Returns the jobs of a pipeline with their indices.
+pub(super) fn included(creation: &Creation) -> impl Iterator<Item = (usize, &CreatedJob)> {
+    let jobs = creation.jobs.iter().enumerate();
+    jobs.filter(|(_, job)| job.is_included)
 }

@@ -1,5 +1,5 @@
 use super::PlanError;
-use super::names::Names;
+use super::names::{Names, included};
 use crate::context::group_name;
 use crate::create::{CreatedJob, Creation};
 use crate::resolve::ResolvedPipeline;
@@ -190,12 +190,6 @@ fn whole(creation: &Creation) -> BTreeSet<usize> {
         Some(_) => BTreeSet::new(),
         None => included(creation).map(|(at, _)| at).collect(),
     }
-}
-
-/// Returns the jobs of a pipeline with their indices.
-pub(super) fn included(creation: &Creation) -> impl Iterator<Item = (usize, &CreatedJob)> {
-    let jobs = creation.jobs.iter().enumerate();
-    jobs.filter(|(_, job)| job.is_included)
 }
 
 /// The jobs of a pipeline by stage.

@@ -1,7 +1,7 @@
-use super::written;
+use super::{ResolvedNeeds, written};
 use crate::config::{AllowFailure, Inherited, JobKind, RulesKeyword, Variables};
 use crate::rules::Policy;
-use executor_core::job::{CrossNeed, JobDefinition, Need, When};
+use executor_core::job::{JobDefinition, When};
 use std::sync::Arc;
 use yaml::source::Span;
 
@@ -35,15 +35,6 @@ pub struct ResolvedJob {
     pub allow_failure: Option<AllowFailure>,
     /// The variables of the file and of its workflow that it inherits.
     pub inherited_variables: Inherited,
-}
-
-/// The needs of one rule, in the form of `needs` and `needs_cross` of a definition.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ResolvedNeeds {
-    /// The jobs of this pipeline.
-    pub needs: Vec<Need>,
-    /// The jobs of other pipelines and projects.
-    pub cross: Vec<CrossNeed>,
 }
 
 impl ResolvedJob {

@@ -3,6 +3,7 @@ use crate::config::{AllowFailure, Config, Inheritable, Job, JobKind};
 use executor_core::job::{
     ArtifactsDefinition, JobDefinition, PagesDefinition, SchedulingKind, When,
 };
+use std::collections::HashMap;
 
 /// The default directory of pages.
 const PAGES_DIRECTORY: &str = "public";
@@ -123,4 +124,12 @@ fn with_pages(
         paths.push(directory.to_owned());
     }
     Some(artifacts)
+}
+
+/// Returns the indices of stages by name; the first of a name counts.
+pub(super) fn stage_indices(stages: &[String]) -> HashMap<&str, usize> {
+    let indexed = stages.iter().enumerate().rev();
+    indexed
+        .map(|(index, name)| (name.as_str(), index))
+        .collect()
 }

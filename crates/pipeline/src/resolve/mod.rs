@@ -15,7 +15,8 @@ mod matrix_value;
 mod needs;
 pub mod written;
 
-pub use job::{ResolvedJob, ResolvedNeeds};
+pub use job::ResolvedJob;
+pub use needs::ResolvedNeeds;
 
 use crate::config::{Config, Variables, Workflow};
 use executor_core::job::JobDefinition;
@@ -52,16 +53,8 @@ impl ResolvedPipeline {
 
     /// Returns the indices of all stages by name.
     pub fn stage_indices(&self) -> HashMap<&str, usize> {
-        stage_indices(&self.stages)
+        lower::stage_indices(&self.stages)
     }
-}
-
-/// Returns the indices of stages by name; the first of a name counts.
-fn stage_indices(stages: &[String]) -> HashMap<&str, usize> {
-    let indexed = stages.iter().enumerate().rev();
-    indexed
-        .map(|(index, name)| (name.as_str(), index))
-        .collect()
 }
 
 /// Resolves the keywords of a file; errors are added to `diagnostics`.

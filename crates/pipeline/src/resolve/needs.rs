@@ -1,4 +1,3 @@
-use super::ResolvedNeeds;
 use super::expand::{Expansion, chosen_names};
 use super::matrix_value::{has_values, interpolate};
 use crate::config::{Job, JobNeed, Matrix, NeedEntry, Spanned};
@@ -9,6 +8,15 @@ use yaml::diagnostic::{Diagnostic, Diagnostics};
 
 /// The maximum number of needs of all jobs of a pipeline.
 const MOST_NEEDS: usize = 1_000_000;
+
+/// The needs of one rule, in the form of `needs` and `needs_cross` of a definition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResolvedNeeds {
+    /// The jobs of this pipeline.
+    pub needs: Vec<Need>,
+    /// The jobs of other pipelines and projects.
+    pub cross: Vec<CrossNeed>,
+}
 
 /// Expands needs to the names of `parallel` instances.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
-use crate::config::{NeedEntry, Spanned, Variables};
+use crate::config::NeedEntry;
 use crate::expression::Expression;
 use crate::pattern::Pattern;
-use executor_core::job::When;
+use executor_core::job::{VariableDefinition, When};
+use indexmap::IndexMap;
 use serde::Serialize;
 use std::sync::Arc;
-use yaml::source::Span;
+use yaml::source::{Span, Spanned};
 
 /// One entry of `rules`: of a job, of `workflow` or of an include.
 ///
@@ -26,7 +27,7 @@ pub struct Rule {
     /// The new `allow_failure`.
     pub allow_failure: Option<bool>,
     /// Variables that override those of the job (in a `workflow`, those of the file).
-    pub variables: Variables,
+    pub variables: IndexMap<String, VariableDefinition>,
     /// The needs that replace those of the job.
     pub needs: Option<Vec<Spanned<NeedEntry>>>,
     /// The new `interruptible`.

@@ -5,8 +5,7 @@ mod on_stop;
 
 use super::ResolvedJob;
 use super::expand::Expansion;
-use super::lower::stage;
-use super::stage_indices;
+use super::lower::{stage, stage_indices};
 use crate::config::{Config, Job, RulesKeyword, TriggerTarget};
 use crate::graph;
 use executor_core::job::When;
@@ -22,6 +21,9 @@ const MOST_LISTED: usize = 20;
 /// How many names of a cycle a message lists.
 const MOST_IN_CYCLE: usize = 20;
 
+/// How many names of needs are looked up; matrices in many needs could name millions.
+const MOST_LOOKUPS: usize = 4_000_000;
+
 /// Checks every reference of a job to a stage or another job.
 pub(super) fn check(
     config: &Config,
@@ -35,7 +37,7 @@ pub(super) fn check(
         expansion,
         diagnostics,
         advised: HashSet::new(),
-        lookups_left: needs::MOST_LOOKUPS,
+        lookups_left: MOST_LOOKUPS,
     };
     for job in &config.jobs {
         checker.diagnostics.enter_job(Some(&job.name));

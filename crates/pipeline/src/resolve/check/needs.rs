@@ -7,9 +7,6 @@ use indexmap::IndexMap;
 use std::collections::HashSet;
 use yaml::source::Span;
 
-/// How many names of needs are looked up; matrices in many needs could name millions.
-pub(super) const MOST_LOOKUPS: usize = 4_000_000;
-
 impl<'c> Checker<'c> {
     /// Checks the needs of a job and those of its rules.
     pub(super) fn check_needs(&mut self, job: &'c Job) {
