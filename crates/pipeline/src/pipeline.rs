@@ -1,12 +1,10 @@
+use crate::Origins;
 use crate::config::Config;
-use crate::merged::{ServerNeeds, ServerReading};
-use crate::read::{read, read_child, read_merged};
+use crate::merged::ServerNeeds;
 use crate::resolve::{self, ResolvedPipeline};
-use crate::{LoadOptions, Origins};
 use std::sync::Arc;
 use yaml::Node;
 use yaml::diagnostic::{Checked, Diagnostics};
-use yaml::source::SourceMap;
 
 /// A pipeline file after reading: every keyword with its location, nothing inherited yet.
 #[derive(Debug, Clone)]
@@ -21,60 +19,6 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Reads a pipeline file that includes no others; messages call it `name`.
-    pub fn from_text(name: &str, text: &str) -> Checked<Self> {
-        Self::load(name, text, &LoadOptions::default())
-    }
-
-    /// Reads a pipeline file with its includes and overlays; messages call it `name`, its path
-    /// relative to the project.
-    ///
-    /// Reports all mistakes at once, except those that another mistake hides: invalid YAML has no
-    /// keywords, and a job whose `extends` is unknown cannot be checked.
-    pub fn load(name: &str, text: &str, options: &LoadOptions<'_>) -> Checked<Self> {
-        let mut diagnostics = Diagnostics::default();
-        let value = read(name, text, options, &mut diagnostics);
-        Checked { value, diagnostics }
-    }
-
-    /// Reads the configuration that a server merged from a pipeline file; `name` and `text` are
-    /// those of the file that was sent to the server.
-    ///
-    /// The server has resolved includes, inputs, `extends` and references; any that remain are not
-    /// followed here. Overlays are merged over the result and may extend its entries. Where the
-    /// server reports needs of a job, they replace those of the file.
-    pub fn from_merged(
-        name: &str,
-        text: &str,
-        reading: &ServerReading<'_>,
-        options: &LoadOptions<'_>,
-    ) -> Checked<Self> {
-        let mut diagnostics = Diagnostics::default();
-        let value = read_merged(name, text, reading, options, &mut diagnostics);
-        Checked { value, diagnostics }
-    }
-
-    /// Reads the child pipeline that the trigger job `job` of the file starts (`trigger:include`);
-    /// `sources` are the texts in this pipeline's [`Diagnostics`]. Returns nothing when the job
-    /// starts no child pipeline.
-    ///
-    /// The child consists of its includes alone: it takes neither inputs nor overlays from the
-    /// options, and nothing from this pipeline. Its files may be artifacts of this pipeline's jobs
-    /// ([`IncludeLocation::Artifact`](crate::include::IncludeLocation::Artifact)).
-    pub fn child(
-        &self,
-        job: &str,
-        sources: &SourceMap,
-        options: &LoadOptions<'_>,
-    ) -> Option<Checked<Self>> {
-        let trigger = self.tree.get(job)?.get("trigger")?;
-        let include = trigger.get("include").filter(|node| !node.is_null())?;
-        let mut diagnostics = Diagnostics::default();
-        diagnostics.sources_mut().clone_from(sources);
-        let value = read_child(self, include, options, &mut diagnostics);
-        Some(Checked { value, diagnostics })
-    }
-
     /// Returns the number of ancestor pipelines: 0 for the pipeline of a project's own file.
     pub fn depth(&self) -> usize {
         self.depth
@@ -116,7 +60,7 @@ impl ResolvedPipeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Overlay;
+    use crate::{LoadOptions, Overlay};
 
     #[test]
     fn an_overlay_is_merged_over_included_files() {

@@ -8,15 +8,71 @@ use crate::pipeline::Pipeline;
 use crate::{LoadOptions, Overlay};
 use indexmap::IndexMap;
 use std::sync::Arc;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Unread};
-use yaml::source::FileId;
+use yaml::diagnostic::{Checked, Diagnostic, Diagnostics, Unread};
+use yaml::source::{FileId, SourceMap};
 use yaml::{Node, load};
 
 /// The deepest level of child pipelines: a child, and its child.
 const DEEPEST_CHILD: usize = 2;
 
+impl Pipeline {
+    /// Reads a pipeline file that includes no others; messages call it `name`.
+    pub fn from_text(name: &str, text: &str) -> Checked<Self> {
+        Self::load(name, text, &LoadOptions::default())
+    }
+
+    /// Reads a pipeline file with its includes and overlays; messages call it `name`, its path
+    /// relative to the project.
+    ///
+    /// Reports all mistakes at once, except those that another mistake hides: invalid YAML has no
+    /// keywords, and a job whose `extends` is unknown cannot be checked.
+    pub fn load(name: &str, text: &str, options: &LoadOptions<'_>) -> Checked<Self> {
+        let mut diagnostics = Diagnostics::default();
+        let value = read(name, text, options, &mut diagnostics);
+        Checked { value, diagnostics }
+    }
+
+    /// Reads the configuration that a server merged from a pipeline file; `name` and `text` are
+    /// those of the file that was sent to the server.
+    ///
+    /// The server has resolved includes, inputs, `extends` and references; any that remain are not
+    /// followed here. Overlays are merged over the result and may extend its entries. Where the
+    /// server reports needs of a job, they replace those of the file.
+    pub fn from_merged(
+        name: &str,
+        text: &str,
+        reading: &ServerReading<'_>,
+        options: &LoadOptions<'_>,
+    ) -> Checked<Self> {
+        let mut diagnostics = Diagnostics::default();
+        let value = read_merged(name, text, reading, options, &mut diagnostics);
+        Checked { value, diagnostics }
+    }
+
+    /// Reads the child pipeline that the trigger job `job` of the file starts (`trigger:include`);
+    /// `sources` are the texts in this pipeline's [`Diagnostics`]. Returns nothing when the job
+    /// starts no child pipeline.
+    ///
+    /// The child consists of its includes alone: it takes neither inputs nor overlays from the
+    /// options, and nothing from this pipeline. Its files may be artifacts of this pipeline's jobs
+    /// ([`IncludeLocation::Artifact`](crate::include::IncludeLocation::Artifact)).
+    pub fn child(
+        &self,
+        job: &str,
+        sources: &SourceMap,
+        options: &LoadOptions<'_>,
+    ) -> Option<Checked<Self>> {
+        let trigger = self.tree.get(job)?.get("trigger")?;
+        let include = trigger.get("include").filter(|node| !node.is_null())?;
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.sources_mut().clone_from(sources);
+        let value = read_child(self, include, options, &mut diagnostics);
+        Some(Checked { value, diagnostics })
+    }
+}
+
 /// Reads a pipeline file with its includes and overlays.
-pub(crate) fn read(
+fn read(
     name: &str,
     text: &str,
     options: &LoadOptions<'_>,
@@ -31,7 +87,7 @@ pub(crate) fn read(
 }
 
 /// Reads the child pipeline from `include` of a trigger.
-pub(crate) fn read_child(
+fn read_child(
     parent: &Pipeline,
     include: &Arc<Node>,
     options: &LoadOptions<'_>,
@@ -58,7 +114,7 @@ pub(crate) fn read_child(
 }
 
 /// Reads the configuration that a server merged from a file.
-pub(crate) fn read_merged(
+fn read_merged(
     name: &str,
     text: &str,
     reading: &ServerReading<'_>,

@@ -59,7 +59,7 @@ impl Mapping {
     /// Returns the entry of `key` for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
         let index = self.position(key)?;
-        Some(&mut self.pairs[place].1)
+        Some(&mut self.pairs[index].1)
     }
 
     /// Returns whether there is an entry of `key`.

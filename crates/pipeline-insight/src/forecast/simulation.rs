@@ -199,7 +199,7 @@ impl<'r> Simulation<'r> {
 
     fn apply(&mut self, changes: &[StatusChange]) {
         for change in changes {
-            self.course.come_to(change.job, change.status, self.now);
+            self.course.set_status(change.job, change.status, self.now);
             match change.status {
                 Status::Pending => self.enqueue(change.job),
                 Status::WaitingForResource => self.ask_for_group(change.job),

@@ -1,15 +1,9 @@
+use super::need::Matrix;
 use super::reader::{Field, Reader};
 use super::variables::is_matrix_value;
 
 /// The maximum number of jobs that one job may expand to.
 pub(super) const MOST_JOBS: usize = 200;
-
-/// The combinations of `parallel:matrix`, each as names and values in file order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Matrix {
-    /// The combinations.
-    pub combinations: Vec<Vec<(String, String)>>,
-}
 
 /// Reads a mapping whose only key is `matrix`.
 pub(super) fn read_in_hash(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Matrix> {

@@ -1,4 +1,3 @@
-use super::matrix::Matrix;
 use executor_core::job::{CrossNeed, Need};
 
 /// One entry of `needs`.
@@ -19,4 +18,11 @@ pub struct JobNeed {
     pub need: Need,
     /// The needed instances; absent means all of them.
     pub matrix: Option<Matrix>,
+}
+
+/// The combinations of `parallel:matrix`, each as names and values in file order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Matrix {
+    /// The combinations.
+    pub combinations: Vec<Vec<(String, String)>>,
 }

@@ -1,6 +1,6 @@
 use super::Spanned;
 use super::matrix;
-use super::need::{JobNeed, NeedEntry};
+use super::need::{JobNeed, Matrix, NeedEntry};
 use super::reader::{Field, Reader, list_help};
 use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-use super::matrix::{self, MOST_JOBS, Matrix};
+use super::matrix::{self, MOST_JOBS};
+use super::need::Matrix;
 use super::reader::{Field, Reader, quotes_help};
 use yaml::Kind;
 

@@ -1,8 +1,6 @@
 use super::reader::{Field, Reader};
 use super::rule;
 use super::rule_list::{RulePlace, RulesKeyword};
-use crate::rules::Rule;
-use std::sync::Arc;
 use yaml::Kind;
 
 /// Reads `rules`; invalid entries are reported and left out.

@@ -7,7 +7,7 @@ pub(super) struct UnfitOperand;
 
 /// Returns whether the value of an expression is not blank.
 pub(super) fn is_true(tree: &Tree, variables: &dyn Variables) -> bool {
-    evaluate(tree, variables).is_some_and(|value| !value.is_blank())
+    evaluate(tree, variables).is_ok_and(|value| !value.is_blank())
 }
 
 /// Evaluates the whole tree.

@@ -1,4 +1,3 @@
-use super::file_cache::CachedFile;
 use super::{FileHome, IncludeLocation};
 use crate::LoadOptions;
 use executor_core::variable::JobVariables;
@@ -33,11 +32,16 @@ impl Includer {
         }
     }
 
-    /// Returns the context of a file that this one includes.
-    pub(super) fn of_included(&self, location: &IncludeLocation, file: &CachedFile) -> Self {
+    /// Returns the context of a file that this one includes, given its project and path.
+    pub(super) fn of_included(
+        &self,
+        location: &IncludeLocation,
+        home: FileHome,
+        path: String,
+    ) -> Self {
         Self {
-            home: file.home.clone(),
-            path: file.path.clone(),
+            home,
+            path,
             knows_parent: self.knows_parent && passes_parent_on(location),
             knows_variables: self.knows_variables && passes_variables_on(location),
         }

@@ -11,6 +11,7 @@ mod file_cache;
 
 mod includer;
 mod known;
+mod loader;
 mod locate;
 mod read;
 mod refusal;
@@ -22,8 +23,9 @@ mod wildcard;
 pub(crate) use wildcard::Wildcard;
 
 pub use known::{FilesByPath, KnownFiles};
-pub(crate) use read::{Tree, read, read_child};
+pub(crate) use read::{read, read_child};
 pub use source::{
     FileHome, IncludeError, IncludeFailure, IncludeLocation, IncludeRequest, IncludeSource,
     IncludedFile, NoIncludes,
 };
+pub(crate) use tree::Tree;

@@ -1,45 +1,19 @@
 use super::access::Contexts;
-use super::definition::InputDefinition;
-use super::given::GivenInputs;
+use super::given::Interpolation;
 use super::header::{self, Header};
+use super::input::InputDefinition;
 use super::interpolate::{Interpolator, Progress};
 use super::resolve::resolve;
-use executor_core::variable::JobVariables;
 use std::collections::HashMap;
 use std::sync::Arc;
 use yaml::diagnostic::{Diagnostic, Diagnostics, Severity};
 use yaml::source::Span;
 use yaml::{Kind, LoadedFile, Node};
 
-/// The inputs of the interpolation of one file.
-#[derive(Debug)]
-pub(crate) struct Interpolation<'a> {
-    /// The values passed for its inputs.
-    pub(crate) given: GivenInputs,
-    /// The include entry that passes them or could do so; absent for the pipeline's own file.
-    pub(crate) site: Option<Span>,
-    /// The fields of a component by name; empty for other files.
-    pub(crate) component: &'a [(String, String)],
-    /// The variables for `expand_vars`.
-    pub(crate) variables: &'a JobVariables,
-}
-
 /// Finds the files that a header includes: takes the validated value of `spec:include` and returns
 /// their contents in order, or nothing after reporting an error.
 pub(crate) type HeaderFiles<'a> =
     dyn FnMut(&Arc<Node>, &mut Diagnostics) -> Option<Vec<Arc<Node>>> + 'a;
-
-impl<'a> Interpolation<'a> {
-    /// Returns the interpolation of a file without passed inputs.
-    pub(crate) fn new(variables: &'a JobVariables) -> Self {
-        Self {
-            given: GivenInputs::default(),
-            site: None,
-            component: &[],
-            variables,
-        }
-    }
-}
 
 /// Returns the content of a file with its inputs interpolated; nothing after an error.
 pub(crate) fn apply(

@@ -1,15 +1,11 @@
-use super::rule::{InputRule, read_rules};
+use super::input::InputDefinition;
+use super::rule::read_rules;
+use super::value::{InputKind, MOST_OPTIONS, Role};
 use crate::pattern::Pattern;
 use std::sync::Arc;
 use yaml::diagnostic::{Diagnostic, Diagnostics};
-use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 use yaml::{Entry, Kind, Node};
-
-use super::value::Role;
-
-/// The maximum number of options of an input or of one of its rules.
-pub(super) const MOST_OPTIONS: usize = 50;
 
 const KEYS: [&str; 6] = [
     "default",
@@ -19,44 +15,6 @@ const KEYS: [&str; 6] = [
     "rules",
     "type",
 ];
-
-/// The types of inputs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum InputKind {
-    #[default]
-    String,
-    Number,
-    Boolean,
-    Array,
-}
-
-impl InputKind {
-    const ALL: [Self; 4] = [Self::Array, Self::Boolean, Self::Number, Self::String];
-
-    /// Returns its name in a file.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::Array => "array",
-        }
-    }
-}
-
-/// An input declared by a header or a job.
-#[derive(Debug, Clone)]
-pub(crate) struct InputDefinition {
-    pub(crate) name: Arc<str>,
-    /// The location of the name.
-    pub(crate) key_span: Span,
-    pub(crate) kind: InputKind,
-    /// The default as written; null is a default too.
-    pub(crate) default: Option<Arc<Node>>,
-    pub(crate) options: Option<Vec<Arc<Node>>>,
-    pub(crate) regex: Option<Pattern>,
-    pub(super) rules: Option<Vec<InputRule>>,
-}
 
 /// Reads an input of a job; `path` is `jobs:NAME`.
 ///

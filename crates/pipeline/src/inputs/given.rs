@@ -1,3 +1,4 @@
+use executor_core::variable::JobVariables;
 use indexmap::IndexMap;
 use serde_json::Value;
 use std::sync::Arc;
@@ -7,6 +8,31 @@ use yaml::{Entry, Kind, Mapping, Node};
 
 /// The maximum number of inputs passed to a pipeline.
 const MOST_ARGUMENTS: usize = 20;
+
+/// The inputs of the interpolation of one file.
+#[derive(Debug)]
+pub(crate) struct Interpolation<'a> {
+    /// The values passed for its inputs.
+    pub(crate) given: GivenInputs,
+    /// The include entry that passes them or could do so; absent for the pipeline's own file.
+    pub(crate) site: Option<Span>,
+    /// The fields of a component by name; empty for other files.
+    pub(crate) component: &'a [(String, String)],
+    /// The variables for `expand_vars`.
+    pub(crate) variables: &'a JobVariables,
+}
+
+impl<'a> Interpolation<'a> {
+    /// Returns the interpolation of a file without passed inputs.
+    pub(crate) fn new(variables: &'a JobVariables) -> Self {
+        Self {
+            given: GivenInputs::default(),
+            site: None,
+            component: &[],
+            variables,
+        }
+    }
+}
 
 /// The values passed for the inputs of a file.
 #[derive(Debug, Clone, Default)]

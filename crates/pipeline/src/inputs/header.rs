@@ -1,4 +1,5 @@
-use super::definition::{InputDefinition, read_header_input};
+use super::definition::read_header_input;
+use super::input::InputDefinition;
 use std::sync::Arc;
 use yaml::diagnostic::Diagnostic;
 use yaml::source::Span;

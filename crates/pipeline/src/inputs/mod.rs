@@ -18,6 +18,7 @@ mod definition;
 mod function;
 mod given;
 mod header;
+mod input;
 mod interpolate;
 mod resolve;
 mod rule;
@@ -27,6 +28,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use apply::{Interpolation, apply};
+pub(crate) use apply::apply;
 pub(crate) use definition::read_job_input;
+pub(crate) use given::Interpolation;
 pub use given::{GivenInput, GivenInputs};

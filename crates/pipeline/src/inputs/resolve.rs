@@ -1,7 +1,5 @@
-use super::apply::Interpolation;
-use super::definition::InputDefinition;
-use super::given::GivenInput;
-use super::rule::InputRule;
+use super::given::{GivenInput, Interpolation};
+use super::input::{InputDefinition, InputRule};
 use super::text::text_of;
 use super::value::Role;
 use crate::expression::Variables;

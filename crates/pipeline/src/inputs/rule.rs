@@ -1,5 +1,5 @@
-use super::definition::{InputDefinition, MOST_OPTIONS};
-use super::value::is_option;
+use super::input::{InputDefinition, InputRule};
+use super::value::{MOST_OPTIONS, is_option};
 use crate::expression::Expression;
 use std::sync::Arc;
 use yaml::diagnostic::Diagnostic;
@@ -7,15 +7,6 @@ use yaml::suggest::did_you_mean;
 use yaml::{Kind, Node};
 
 const KEYS: [&str; 3] = ["if", "options", "default"];
-
-/// One of the `rules` of an input; the first that matches determines the options and the default.
-#[derive(Debug, Clone)]
-pub(super) struct InputRule {
-    /// The condition; a rule without one always matches.
-    pub(super) condition: Option<Arc<Expression>>,
-    pub(super) options: Vec<Arc<Node>>,
-    pub(super) default: Option<Arc<Node>>,
-}
 
 /// Reads the rules of the input whose definition is at `path`.
 pub(super) fn read_rules(

@@ -1,9 +1,35 @@
-use super::definition::{InputDefinition, InputKind};
 use super::given;
 use super::text::text_of;
 use serde_json::Value;
 use std::sync::Arc;
 use yaml::{Kind, Node};
+
+/// The maximum number of options of an input or of one of its rules.
+pub(super) const MOST_OPTIONS: usize = 50;
+
+/// The types of inputs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum InputKind {
+    #[default]
+    String,
+    Number,
+    Boolean,
+    Array,
+}
+
+impl InputKind {
+    pub(super) const ALL: [Self; 4] = [Self::Array, Self::Boolean, Self::Number, Self::String];
+
+    /// Returns its name in a file.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Array => "array",
+        }
+    }
+}
 
 /// The role of a checked value, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +39,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
             Self::Default => "default",
             Self::Provided => "provided",
@@ -40,52 +66,14 @@ impl InputKind {
         }
     }
 
-    fn fits(self, value: &Node) -> bool {
+    /// Returns whether a value has the type.
+    pub(super) fn is_type_of(self, value: &Node) -> bool {
         match self {
             Self::String => matches!(value.kind, Kind::String(_)),
             Self::Number => matches!(value.kind, Kind::Int(_) | Kind::Float(_)),
             Self::Boolean => matches!(value.kind, Kind::Bool(_)),
             Self::Array => matches!(value.kind, Kind::Sequence(_)),
         }
-    }
-}
-
-impl InputDefinition {
-    /// Returns the problems of a coerced value; `options` are the effective ones.
-    pub(super) fn problems(
-        &self,
-        value: &Node,
-        role: Role,
-        options: Option<&[Arc<Node>]>,
-    ) -> Vec<String> {
-        let mut problems = Vec::new();
-        let role = role.word();
-        if !self.kind.fits(value) {
-            let article = if self.kind == InputKind::Array {
-                "an"
-            } else {
-                "a"
-            };
-            let kind = self.kind.name();
-            problems.push(format!("{role} value is not {article} {kind}"));
-            return problems;
-        }
-        if let Some(options) = options
-            && !options.iter().any(|option| is_option(option, value))
-        {
-            let shown = text_of(value).unwrap_or_default();
-            problems.push(format!(
-                "`{shown}` cannot be used because it is not in the list of allowed options"
-            ));
-        }
-        if let (Some(regex), Some(text)) = (&self.regex, value.as_str())
-            && !regex.is_match(text)
-        {
-            problems.push(format!(
-                "{role} value does not match required RegEx pattern"
-            ));
-        }
-        problems
     }
 }
 

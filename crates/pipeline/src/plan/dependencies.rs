@@ -1,16 +1,18 @@
 use super::{Plan, PlannedJob};
 use std::collections::HashSet;
 
-/// Returns the indices of the jobs whose artifacts the job at `index` fetches.
-///
-/// With `needs` these are the needed jobs with `artifacts: true`, otherwise the jobs of all earlier
-/// stages; `dependencies` narrows both. Jobs without artifacts are not listed.
-pub(super) fn of(plan: &Plan, index: usize) -> Vec<usize> {
-    let job = &plan.jobs[index];
-    match (&job.definition.needs, &job.definition.dependencies) {
-        (Some(_), _) => of_needs(plan, job),
-        (None, Some(names)) => of_names(plan, job, names),
-        (None, None) => producers_before(plan, job).to_vec(),
+impl Plan {
+    /// Returns the indices of the jobs whose artifacts the job at `index` fetches.
+    ///
+    /// With `needs` these are the needed jobs with `artifacts: true`, otherwise the jobs of all
+    /// earlier stages; `dependencies` narrows both. Jobs without artifacts are not listed.
+    pub fn dependencies(&self, index: usize) -> Vec<usize> {
+        let job = &self.jobs[index];
+        match (&job.definition.needs, &job.definition.dependencies) {
+            (Some(_), _) => of_needs(self, job),
+            (None, Some(names)) => of_names(self, job, names),
+            (None, None) => producers_before(self, job).to_vec(),
+        }
     }
 }
 

@@ -5,38 +5,44 @@ use crate::create::{Creation, JobLayers, LayeredVariable};
 use executor_core::variable::{JobVariable, JobVariables};
 use serde_json::Value;
 
-/// Returns the variables passed to the pipeline that the job at `index` starts, after precedence is
-/// applied; `dotenv` are those from reports of earlier jobs.
-///
-/// The precedence is GitLab's, from low to high: variables of the file, of reports, and those this
-/// pipeline was started with. References are expanded with the variables visible to the job; a
-/// referenced file variable is passed on as well.
-pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> JobVariables {
-    let job = &plan.jobs[index];
-    let forward = forward_of(job.definition.trigger.as_deref());
-    let layers = plan.layers();
-    let job_layers = Creation::job_layers(&job.created, &layers);
-    let mut forwarded = Forwarded {
-        visible: Visible {
-            job: &job_layers,
-            dotenv,
-        },
-        variables: JobVariables::new(),
-    };
-    if forward.yaml_variables {
-        job_layers.written().into_iter().for_each(|found| {
-            forwarded.add(&found.to_variable());
-        });
-    }
-    if forward.pipeline_variables {
-        for variable in dotenv {
-            forwarded.add(variable);
+impl Plan {
+    /// Returns the variables that this pipeline passes to the one the job at `index` starts;
+    /// `dotenv` are those from reports of the jobs whose artifacts that job fetches.
+    ///
+    /// The precedence is GitLab's, from low to high: variables of the file, of reports, and those
+    /// this pipeline was started with. References are expanded with the variables visible to the
+    /// job; a referenced file variable is passed on as well.
+    ///
+    /// # Panics
+    ///
+    /// Panics when there is no such job.
+    pub fn forwarded(&self, index: usize, dotenv: &[JobVariable]) -> JobVariables {
+        let job = &self.jobs[index];
+        let forward = forward_of(job.definition.trigger.as_deref());
+        let layers = self.layers();
+        let job_layers = Creation::job_layers(&job.created, &layers);
+        let mut forwarded = Forwarded {
+            visible: Visible {
+                job: &job_layers,
+                dotenv,
+            },
+            variables: JobVariables::new(),
+        };
+        if forward.yaml_variables {
+            job_layers.written().into_iter().for_each(|found| {
+                forwarded.add(&found.to_variable());
+            });
         }
-        let given = plan.context.given.iter();
-        let given = given.filter(|given| given.level == Level::Pipeline);
-        given.for_each(|given| forwarded.add(&given.variable));
+        if forward.pipeline_variables {
+            for variable in dotenv {
+                forwarded.add(variable);
+            }
+            let given = self.context.given.iter();
+            let given = given.filter(|given| given.level == Level::Pipeline);
+            given.for_each(|given| forwarded.add(&given.variable));
+        }
+        forwarded.variables
     }
-    forwarded.variables
 }
 
 /// Reads `trigger:forward`, which is already validated.

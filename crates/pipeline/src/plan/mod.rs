@@ -1,6 +1,7 @@
 //! Plans a created pipeline: a graph of jobs ready to be assigned.
 
 mod ancestors;
+mod build;
 mod caches;
 mod dependencies;
 mod error;
@@ -10,12 +11,10 @@ mod local;
 mod names;
 mod payload;
 mod selection;
-mod skipped;
 mod variables;
 
 pub use error::PlanError;
 pub use selection::{NeedsMode, Selection, UnknownNames};
-pub use skipped::SkippedJob;
 pub use variables::{LAST, of_pipeline, predefined_of_job};
 
 use crate::config::Variables;
@@ -24,9 +23,8 @@ use crate::create::{CreatedJob, Creation, Layers, Refusal};
 use crate::dialect::Dialect;
 use crate::rules::{AutoCancel, OnJobFailure};
 use crate::scheduling_policy::SchedulingPolicy;
-use crate::slug::path_slug;
-use executor_core::job::{Job, JobDefinition, JobId, PipelineId, When};
-use executor_core::variable::{JobVariable, JobVariables};
+use executor_core::job::{JobDefinition, JobId, PipelineId, When};
+use executor_core::variable::JobVariables;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -57,6 +55,17 @@ pub struct Plan {
     context: Arc<PipelineContext>,
 }
 
+/// A job that a selection skips.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedJob {
+    /// Its name.
+    pub name: String,
+    /// The jobs of the plan that name it in `needs` or `dependencies`, and run without it.
+    pub needed_by: Vec<String>,
+    /// Whether it has artifacts, which those jobs then lack.
+    pub leaves_artifacts: bool,
+}
+
 /// One job of a [`Plan`].
 #[derive(Debug, Clone)]
 pub struct PlannedJob {
@@ -78,71 +87,6 @@ pub struct PlannedJob {
 }
 
 impl Plan {
-    /// Plans the jobs of a pipeline that `selection` selects.
-    ///
-    /// # Errors
-    ///
-    /// When the selection names a job or stage that does not exist, when rules exclude a named job,
-    /// when the pipeline was not created because of a mistake, or when it was not created and jobs
-    /// are named.
-    pub fn new(
-        creation: &Creation,
-        context: PipelineContext,
-        selection: &Selection,
-    ) -> Result<Self, PlanError> {
-        let chosen = selection.choose(creation)?;
-        let stages = creation.stage_indices();
-        let stage_of = |job: &CreatedJob| stages.get(&*job.definition.stage).copied().unwrap_or(0);
-        let mut order: Vec<(usize, usize)> = chosen
-            .jobs
-            .iter()
-            .map(|&index| (stage_of(&creation.jobs[index]), index))
-            .collect();
-        order.sort_unstable();
-
-        let name = |index: usize| creation.jobs[index].name().to_owned();
-        let indices = order.iter().enumerate();
-        let indices: HashMap<String, usize> =
-            indices.map(|(at, &(_, index))| (name(index), at)).collect();
-        let mut jobs = Vec::with_capacity(order.len());
-        for (id, &(stage_index, index)) in (context.first_job_id..).map(JobId).zip(&order) {
-            let created = &creation.jobs[index];
-            let needs = created.definition.needs.as_ref().map(|needs| {
-                let found = needs.iter().filter_map(|need| indices.get(&need.job));
-                found.copied().collect()
-            });
-            jobs.push(PlannedJob {
-                id,
-                definition: Arc::clone(&created.definition),
-                slug: path_slug(created.name()),
-                stage_index,
-                needs,
-                is_played: chosen.played.contains(&index),
-                created: created.clone(),
-            });
-        }
-        let producers = (0..jobs.len()).filter(|&at| jobs[at].has_artifacts());
-        let producers = producers.collect();
-        let predefined = of_pipeline(creation.name.as_deref(), &context);
-        let skipped = skipped::of(creation, &chosen.skipped, &jobs);
-        Ok(Self {
-            name: creation.shown_name.clone(),
-            refusal: creation.refusal.clone(),
-            stages: creation.stages.clone(),
-            jobs,
-            skipped,
-            indices,
-            kept_ids: None,
-            producers,
-            global_variables: Arc::clone(&creation.global_variables),
-            workflow_variables: Arc::clone(&creation.workflow_variables),
-            auto_cancel: creation.auto_cancel,
-            dialect: Dialect::default(),
-            predefined,
-            context: Arc::new(context),
-        })
-    }
-
     /// Returns the layers of variables of the pipeline.
     fn layers(&self) -> Layers<'_> {
         let (global, workflow) = (&self.global_variables, &self.workflow_variables);
@@ -230,44 +174,6 @@ impl Plan {
         // A failed expansion either prevented the pipeline's creation or leaves the text unchanged.
         let name = job_layers.expand(written);
         Some(name.unwrap_or_else(|_| written.to_owned()))
-    }
-
-    /// Returns the indices of the jobs whose artifacts the job at `index` fetches.
-    pub fn dependencies(&self, index: usize) -> Vec<usize> {
-        dependencies::of(self, index)
-    }
-
-    /// Returns the variables that this pipeline passes to the one the job at `index` starts;
-    /// `dotenv` are those from reports of the jobs whose artifacts that job fetches.
-    ///
-    /// # Panics
-    ///
-    /// Panics when there is no such job.
-    pub fn forwarded(&self, index: usize, dotenv: &[JobVariable]) -> JobVariables {
-        forward::of(self, index, dotenv)
-    }
-
-    /// Returns the job at `index` in the form an executor receives.
-    ///
-    /// It is built on demand: jobs list their dependencies, so the payloads of a large pipeline
-    /// together would take quadratic memory.
-    ///
-    /// # Panics
-    ///
-    /// Panics when there is no such job.
-    pub fn payload(&self, index: usize) -> Job {
-        self.payload_with(index, &[])
-    }
-
-    /// Returns the job at `index` with variables from dotenv reports of earlier jobs, of which
-    /// later ones win. They override variables of the file, and are overridden by those of the
-    /// project and those passed to the pipeline.
-    ///
-    /// # Panics
-    ///
-    /// Panics when there is no such job.
-    pub fn payload_with(&self, index: usize, dotenv: &[JobVariable]) -> Job {
-        payload::of(self, index, dotenv)
     }
 
     /// Returns the index of the job with this id.

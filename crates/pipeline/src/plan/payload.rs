@@ -9,38 +9,58 @@ use executor_core::job::{
 use executor_core::variable::JobVariable;
 use serde_json::Value;
 
-/// Returns the job at `index` in the form a GitLab sends.
-pub(super) fn of(plan: &Plan, index: usize, dotenv: &[JobVariable]) -> Job {
-    let planned = &plan.jobs[index];
-    let context = &plan.context;
-    let definition = &planned.definition;
-    let timeout = context.timeout_of(definition);
-    let layers = plan.layers();
-    let job_layers = Creation::job_layers(&planned.created, &layers);
-    Job {
-        id: planned.id,
-        allow_git_fetch: true,
-        job_info: job_info(definition, context),
-        git_info: git_info(context),
-        runner_info: RunnerInfo {
-            timeout,
-            ..RunnerInfo::default()
-        },
-        variables: variables::of_job(plan, planned, &job_layers, dotenv),
-        steps: steps(definition, timeout),
-        image: definition.image.as_deref().map(image).unwrap_or_default(),
-        services: definition.services.iter().flatten().map(service).collect(),
-        artifacts: artifacts(definition.artifacts.as_deref()),
-        cache: caches::of(definition.cache.as_deref(), context.commit.is_protected),
-        dependencies: dependencies(plan, index),
-        features: JobFeatures {
-            trace_sections: true,
-            ..JobFeatures::default()
-        },
-        hooks: hooks(definition),
-        run: run(definition),
-        definition: Some(Box::new(expanded::definition(definition, &job_layers))),
-        ..Job::default()
+impl Plan {
+    /// Returns the job at `index` in the form an executor receives.
+    ///
+    /// It is built on demand: jobs list their dependencies, so the payloads of a large pipeline
+    /// together would take quadratic memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics when there is no such job.
+    pub fn payload(&self, index: usize) -> Job {
+        self.payload_with(index, &[])
+    }
+
+    /// Returns the job at `index` with variables from dotenv reports of earlier jobs, of which
+    /// later ones win. They override variables of the file, and are overridden by those of the
+    /// project and those passed to the pipeline.
+    ///
+    /// # Panics
+    ///
+    /// Panics when there is no such job.
+    pub fn payload_with(&self, index: usize, dotenv: &[JobVariable]) -> Job {
+        let planned = &self.jobs[index];
+        let context = &self.context;
+        let definition = &planned.definition;
+        let timeout = context.timeout_of(definition);
+        let layers = self.layers();
+        let job_layers = Creation::job_layers(&planned.created, &layers);
+        Job {
+            id: planned.id,
+            allow_git_fetch: true,
+            job_info: job_info(definition, context),
+            git_info: git_info(context),
+            runner_info: RunnerInfo {
+                timeout,
+                ..RunnerInfo::default()
+            },
+            variables: variables::of_job(self, planned, &job_layers, dotenv),
+            steps: steps(definition, timeout),
+            image: definition.image.as_deref().map(image).unwrap_or_default(),
+            services: definition.services.iter().flatten().map(service).collect(),
+            artifacts: artifacts(definition.artifacts.as_deref()),
+            cache: caches::of(definition.cache.as_deref(), context.commit.is_protected),
+            dependencies: dependencies(self, index),
+            features: JobFeatures {
+                trace_sections: true,
+                ..JobFeatures::default()
+            },
+            hooks: hooks(definition),
+            run: run(definition),
+            definition: Some(Box::new(expanded::definition(definition, &job_layers))),
+            ..Job::default()
+        }
     }
 }
 

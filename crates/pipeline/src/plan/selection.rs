@@ -1,7 +1,7 @@
 use super::PlanError;
 use super::names::{Names, included};
 use crate::context::group_name;
-use crate::create::{CreatedJob, Creation};
+use crate::create::Creation;
 use crate::resolve::ResolvedPipeline;
 use crate::selector::{self, NamedJob, SelectedJobs};
 use executor_core::job::When;

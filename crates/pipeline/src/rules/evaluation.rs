@@ -1,3 +1,4 @@
+use super::expand::names_secret;
 use super::verdict::{ClauseKind, ClauseVerdict, RuleOutcome, UsedVariable};
 use super::{Changes, Exists, FileVerdict, Rule, RuleContext, RuleError};
 use crate::context::referenced;
@@ -26,12 +27,12 @@ fn is_match(rule: &Rule, context: &RuleContext<'_>) -> Result<bool, RuleError> {
         return Ok(false);
     }
     if let Some(changes) = &rule.changes
-        && !context.files.changes(changes, context)?.holds()
+        && !context.files.changes(changes, context.expanded)?.holds()
     {
         return Ok(false);
     }
     match &rule.exists {
-        Some(exists) => Ok(context.files.exists(exists, context)?.holds()),
+        Some(exists) => Ok(context.files.exists(exists, context.expanded)?.holds()),
         None => Ok(true),
     }
 }
@@ -75,12 +76,12 @@ fn clauses(rule: &Rule, context: &RuleContext<'_>) -> Vec<ClauseVerdict> {
         clauses.push(expression_clause(&condition.value, context.variables));
     }
     if let Some(changes) = &rule.changes {
-        let verdict = context.files.changes(changes, context);
+        let verdict = context.files.changes(changes, context.expanded);
         let text = changes_text(changes);
         clauses.push(file_clause(ClauseKind::Changes, text, &verdict, context));
     }
     if let Some(exists) = &rule.exists {
-        let verdict = context.files.exists(exists, context);
+        let verdict = context.files.exists(exists, context.expanded);
         let text = exists_text(exists);
         clauses.push(file_clause(ClauseKind::Exists, text, &verdict, context));
     }
@@ -112,7 +113,7 @@ pub(super) fn file_clause(
 ) -> ClauseVerdict {
     let (holds, note) = match verdict {
         // A file that matches a secret would reveal it.
-        Ok(FileVerdict::Match { .. }) if context.names_secret(&text) => {
+        Ok(FileVerdict::Match { .. }) if names_secret(&text, context.expanded) => {
             (Some(true), "a file matches".to_owned())
         }
         Ok(verdict) => (Some(verdict.holds()), verdict.to_string()),

@@ -1,6 +1,8 @@
 use super::error::FileError;
+use super::expand::{expand, show};
 use super::file_list::{self, FileList};
-use super::{Changes, Exists, FileVerdict, RuleContext, RuleError};
+use super::{Changes, Exists, FileVerdict, RuleError};
+use crate::expression::Variables;
 use crate::pattern::Pattern;
 use crate::repository::{Paths, Repository, RepositoryError};
 use parking_lot::Mutex;
@@ -44,12 +46,12 @@ enum Criterion {
 }
 
 impl Criterion {
-    fn new(globs: &[String], pattern: Option<&Pattern>, context: Option<&RuleContext<'_>>) -> Self {
+    fn new(globs: &[String], pattern: Option<&Pattern>, expanded: Option<&dyn Variables>) -> Self {
         if let Some(pattern) = pattern {
             return Self::Pattern(pattern.source().to_owned(), pattern.flags().to_owned());
         }
-        let globs = globs.iter().map(|glob| match context {
-            Some(context) => context.expand(glob),
+        let globs = globs.iter().map(|glob| match expanded {
+            Some(expanded) => expand(glob, expanded),
             None => glob.clone(),
         });
         Self::Globs(globs.collect())
@@ -70,16 +72,16 @@ impl<'r> FileConditions<'r> {
     pub(super) fn changes(
         &self,
         changes: &Changes,
-        context: &RuleContext<'_>,
+        expanded: &dyn Variables,
     ) -> Result<FileVerdict, RuleError> {
         let pattern = changes.regexp.as_deref();
         let since = changes.compare_to.as_deref();
         let query = FileQuery::Changes {
-            since: since.map(|reference| context.expand(reference)),
-            criterion: Criterion::new(&changes.paths, pattern, Some(context)),
+            since: since.map(|reference| expand(reference, expanded)),
+            criterion: Criterion::new(&changes.paths, pattern, Some(expanded)),
         };
         let (keyword, named) = match since {
-            Some(reference) => ("rules:changes:compare_to", context.show(reference)),
+            Some(reference) => ("rules:changes:compare_to", show(reference, expanded)),
             None => ("rules:changes", String::new()),
         };
         let verdict = self.verdict(query, pattern);
@@ -100,17 +102,17 @@ impl<'r> FileConditions<'r> {
     pub(super) fn exists(
         &self,
         exists: &Exists,
-        context: &RuleContext<'_>,
+        expanded: &dyn Variables,
     ) -> Result<FileVerdict, RuleError> {
         let pattern = exists.regexp.as_deref();
-        let expand = |text: &String| context.expand(text);
+        let expand = |text: &String| expand(text, expanded);
         let reference = exists.reference.as_ref().map(expand);
         let query = FileQuery::Exists {
             commit: exists
                 .project
                 .as_ref()
                 .map(|name| (expand(name), reference)),
-            criterion: Criterion::new(&exists.paths, pattern, Some(context)),
+            criterion: Criterion::new(&exists.paths, pattern, Some(expanded)),
         };
         let verdict = self.verdict(query, pattern);
         verdict.map_err(|error| {
@@ -118,7 +120,7 @@ impl<'r> FileConditions<'r> {
                 FileError::Repository(RepositoryError::UnknownProject(_)) => &exists.project,
                 _ => &exists.reference,
             };
-            let named = context.show(named.as_deref().unwrap_or_default());
+            let named = show(named.as_deref().unwrap_or_default(), expanded);
             error.of("rules:exists", &named, Some(exists.span))
         })
     }

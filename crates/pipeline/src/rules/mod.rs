@@ -8,6 +8,7 @@
 mod context;
 mod error;
 mod evaluation;
+mod expand;
 mod file_conditions;
 mod file_list;
 mod file_verdict;

@@ -47,7 +47,7 @@ impl Rule {
             when: None,
             start_in: None,
             allow_failure: None,
-            variables: Variables::new(),
+            variables: IndexMap::new(),
             needs: None,
             interruptible: None,
             auto_cancel: None,
