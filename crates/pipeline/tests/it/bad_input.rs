@@ -1,4 +1,4 @@
-//! Every mistake is shown with its place, the line, and what to do.
+//! Every error is shown with its location, the line, and help.
 
 use pipeline::ResolvedPipeline;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn check_code(text: &str, code: &str) {
 }
 
 #[test]
-fn a_file_that_is_no_pipeline() {
+fn invalid_files_are_refused() {
     insta::assert_snapshot!(errors("\n  \n"), @r"
     error[empty-file]: the file is empty; it must define a job
      --> .gitlab-ci.yml:1:1
@@ -72,7 +72,7 @@ fn a_file_that_is_no_pipeline() {
 }
 
 #[test]
-fn a_job_without_commands() {
+fn jobs_without_commands_are_refused() {
     insta::assert_snapshot!(errors("build:\n  scirpt: make\n"), @r"
     error[missing-script]: jobs:build config should implement the script:, run:, or trigger: keyword
      --> .gitlab-ci.yml:2:3
@@ -103,7 +103,7 @@ fn a_job_without_commands() {
 }
 
 #[test]
-fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
+fn unknown_keywords_and_invalid_values_are_refused() {
     insta::assert_snapshot!(errors("job: {script: x, scripts: y, imgae: z}\n"), @r"
     error[unknown-keyword]: jobs:job config contains unknown keys: scripts, imgae
      --> .gitlab-ci.yml:1:18
@@ -152,7 +152,7 @@ fn keywords_that_are_unknown_or_hold_the_wrong_thing() {
 }
 
 #[test]
-fn names_that_lead_nowhere() {
+fn unknown_names_are_refused() {
     // R-PIPE-34
     insta::assert_snapshot!(errors("stages: [compile]\njob: {stage: complie, script: x}\n"), @r"
     error[unknown-stage]: job job: chosen stage complie does not exist; available stages are .pre, compile, .post
@@ -203,7 +203,7 @@ fn names_that_lead_nowhere() {
 }
 
 #[test]
-fn what_an_included_file_could_define_is_not_missed() {
+fn names_that_an_included_file_may_define_are_not_reported() {
     insta::assert_snapshot!(errors("job: {extends: .base, script: x}\nother: {needs: [nobody]}\ninclude: other.yml\n"), @r"
     error[include-not-fetched]: include: the local file `other.yml` is not fetched: no files can be included here
      --> .gitlab-ci.yml:3:10
@@ -228,8 +228,8 @@ fn what_an_included_file_could_define_is_not_missed() {
 }
 
 #[test]
-fn variable_names_no_process_could_get() {
-    // GitLab takes any name, so the file is right; a job that has it cannot run here.
+fn invalid_variable_names_are_reported() {
+    // GitLab accepts any name, so the file is valid, but a job with it cannot run here.
     let check = |text: &str| {
         let checked = ResolvedPipeline::from_text(".gitlab-ci.yml", text);
         let found = checked.diagnostics.iter();
@@ -246,7 +246,7 @@ fn variable_names_no_process_could_get() {
 }
 
 #[test]
-fn texts_no_process_could_get() {
+fn nul_characters_are_refused() {
     insta::assert_snapshot!(errors("variables: {A: \"x\\0\"}\njob:\n  script: [\"echo a\\0b\"]\n"), @r#"
     error[nul-character]: the text contains a NUL character, which cannot be passed to a process
      --> .gitlab-ci.yml:1:16
@@ -271,7 +271,7 @@ fn texts_no_process_could_get() {
 }
 
 #[test]
-fn job_names_that_cannot_be() {
+fn invalid_job_names_are_refused() {
     insta::assert_snapshot!(errors("\"a\\nb\": {script: x}\n"), @r#"
     error[invalid-job-name]: jobs:a\nb name contains a line break or NUL
      --> .gitlab-ci.yml:1:1
@@ -285,7 +285,7 @@ fn job_names_that_cannot_be() {
     );
     check_code("\" \": {script: x}", "invalid-job-name");
     check_code("123: {script: x}", "invalid-job-name");
-    // A leading dot hides a job, whatever follows; elsewhere in a name dots mean nothing.
+    // A leading dot hides a job; other dots have no meaning.
     insta::assert_snapshot!(errors("../../x: {script: x}\n"), @r"
     warning[hidden-job]: `../../x` starts with a dot, so it is hidden and will not run
      --> .gitlab-ci.yml:1:1
@@ -307,13 +307,13 @@ fn job_names_that_cannot_be() {
 }
 
 #[test]
-fn a_file_that_is_far_too_large() {
+fn too_large_files_are_refused() {
     let text = "#".repeat(40 << 20);
     insta::assert_snapshot!(errors(&text), @"error[file-too-large]: .gitlab-ci.yml is larger than the limit of 33554432 bytes");
 }
 
 #[test]
-fn all_mistakes_are_shown_at_once() {
+fn all_errors_are_shown_at_once() {
     let text = "
 stages: [build]
 a: {stage: build, script: x, retry: 9}
@@ -330,14 +330,14 @@ c: {stage: build, script: x, needs: [d]}
 }
 
 #[test]
-fn machines_get_file_line_and_column() {
+fn records_have_file_line_and_column() {
     let checked = ResolvedPipeline::from_text("ci.yml", "job: {script: x, imgae: z}\n");
     let records = checked.diagnostics.records(Severity::Error);
     insta::assert_snapshot!(serde_json::to_string(&records).unwrap(), @r#"[{"code":"unknown-keyword","severity":"error","message":"jobs:job config contains unknown keys: imgae","file":"ci.yml","line":1,"column":18,"end_line":1,"end_column":23,"related":[],"help":"did you mean `image`?"}]"#);
 }
 
 #[test]
-fn odd_texts_never_panic() {
+fn strange_texts_do_not_panic() {
     let texts = [
         "\0",
         "\u{feff}",
@@ -384,7 +384,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_mixture_of_tokens_panics(tokens in prop::collection::vec(0..TOKENS.len(), 0..60)) {
+    fn random_tokens_do_not_panic(tokens in prop::collection::vec(0..TOKENS.len(), 0..60)) {
         let text: String = tokens.into_iter().map(|token| TOKENS[token]).collect();
         let checked = ResolvedPipeline::from_text("ci.yml", &text);
         prop_assert!(checked.value.is_some() || checked.diagnostics.has_errors(), "{text}");
@@ -392,7 +392,7 @@ proptest! {
     }
 }
 
-/// Pieces of pipeline files that mean much where they do not belong.
+/// Parts of pipeline files for random texts.
 const TOKENS: [&str; 40] = [
     "a",
     "b: ",

@@ -1,4 +1,4 @@
-//! Every code of a finding is explained, in [`CODES`] and in the guide.
+//! Every code of a diagnostic is explained, in [`CODES`] and in the guide.
 
 use pipeline::ResolvedPipeline;
 use pipeline::{CODES, code_info};
@@ -12,7 +12,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the sources of the crates that make findings, without their tests.
+/// Returns the sources of the crates that report diagnostics, without their tests.
 fn sources() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut directories = ["yaml/src", "pipeline/src", "workstation/src", "cli/src"]

@@ -1,4 +1,4 @@
-//! What a pipeline file is made of by `extends` and `!reference`, in both dialects.
+//! `extends` and `!reference`, in both dialects.
 
 use crate::plans::resolve;
 use parking_lot::Mutex;
@@ -22,7 +22,7 @@ fn field(text: &str, job: &str, field: &str) -> Value {
     serde_json::to_value(job).unwrap()[field].clone()
 }
 
-/// Returns a chain of this many references, each a list of the one before.
+/// Returns a chain of references, each a list that contains the one before.
 fn nested(references: usize) -> String {
     let mut text = ".r0: {script: [x]}\n".to_owned();
     for at in 1..references {
@@ -37,7 +37,7 @@ fn nested(references: usize) -> String {
 }
 
 #[test]
-fn references_are_looked_up_flattened_and_nested_ten_lists_deep() {
+fn references_are_resolved_and_flattened_up_to_ten_levels() {
     // R-GLCI-155
     let text = ".a: {script: [a, [b]]}\n.b: {script: [!reference [.a, script], c]}\n\
                 j: {script: [!reference [.b, script], d]}";
@@ -57,7 +57,7 @@ fn references_are_looked_up_flattened_and_nested_ten_lists_deep() {
 }
 
 #[test]
-fn all_mistakes_are_shown_at_once() {
+fn all_errors_are_shown_at_once() {
     let text = "
 a: {extends: .no, script: x, retry: 9}
 b: {extends: b, script: x}
@@ -79,7 +79,7 @@ d: {before_script: [!reference [.none, before_script]], script: x, whne: always}
 }
 
 #[test]
-fn ten_thousand_jobs_share_what_they_extend() {
+fn ten_thousand_jobs_share_their_base() {
     let mut text =
         ".base: {image: i, tags: [a, b], variables: {A: 1}, script: [x, y, z]}\n".to_owned();
     for at in 0..10_000 {
@@ -91,7 +91,7 @@ fn ten_thousand_jobs_share_what_they_extend() {
 }
 
 #[test]
-fn the_dialect_of_bitrab_composes_as_gitlab_does() {
+fn bitrabs_dialect_composes_like_gitlab() {
     // R-PIPE-11 R-PIPE-12
     let text = "
 stages: [build, test]
@@ -116,7 +116,7 @@ job: {extends: .b, stage: test, script: make, allow_failure: {exit_codes: 3}}
 }
 
 #[test]
-fn the_dialect_of_bitrab_unfolds_jobs_and_renames_what_needs_them() {
+fn bitrabs_dialect_expands_parallel_jobs_and_their_needs() {
     // R-PIPE-13 R-PIPE-14
     let text = "
 stages: [build, test]
@@ -142,7 +142,7 @@ c: {stage: test, script: x, needs: [a, b], dependencies: [a]}
 }
 
 #[test]
-fn the_own_file_is_read_first_and_its_mistakes_have_a_place() {
+fn the_own_file_is_read_first_and_its_errors_have_locations() {
     // R-PIPE-02
     let files = KnownFiles::with_own([("a.yml", "broken: [")]);
     let options = LoadOptions {
@@ -179,7 +179,7 @@ fn bitrab(text: &str, job: &str) -> (ResolvedPipeline, Value) {
     (resolved, definition)
 }
 
-/// Has the files of the project alone, and keeps what else was asked for.
+/// A source with only the files of the project, which records other requests.
 #[derive(Debug, Default)]
 struct Offline {
     files: KnownFiles,
@@ -202,7 +202,7 @@ impl IncludeSource for Offline {
 }
 
 #[test]
-fn a_local_configuration_asks_for_nothing_beyond_the_project() {
+fn a_local_configuration_requests_only_files_of_the_project() {
     // R-GLCI-166
     let offline = Offline {
         files: KnownFiles::with_own([

@@ -1,4 +1,4 @@
-//! Which variables a pipeline gets from the job that starts it.
+//! The variables that a pipeline gets from the job that triggers it.
 
 use crate::plans::{resolve, try_plan};
 use executor_core::variable::JobVariable;
@@ -17,7 +17,7 @@ child:
   trigger: {include: child.yml}
 ";
 
-/// Forwards with these words of `forward`, and returns `NAME=value` of each variable.
+/// Forwards with these settings of `forward`, and returns `NAME=value` of each variable.
 fn forwarded(file: &str, forward: &str) -> Vec<String> {
     let text = file.replace(
         "child.yml}",
@@ -49,7 +49,7 @@ fn forwarded(file: &str, forward: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_the_file_gives_the_job_goes_along_expanded() {
+fn variables_of_the_file_are_forwarded_expanded() {
     let expect = [
         "TOP=top",
         "REF=asked-main",
@@ -66,7 +66,7 @@ fn what_the_file_gives_the_job_goes_along_expanded() {
 }
 
 #[test]
-fn reports_and_pipeline_variables_go_along_when_asked_for() {
+fn reports_and_pipeline_variables_are_forwarded_on_request() {
     let none: [&str; 0] = [];
     assert_eq!(forwarded(FILE, "yaml_variables: false"), none);
     let expect = [
@@ -85,7 +85,7 @@ fn reports_and_pipeline_variables_go_along_when_asked_for() {
 }
 
 #[test]
-fn a_matrix_hands_down_its_values_and_inherit_keeps_others() {
+fn matrix_values_are_forwarded_and_inherit_excludes_others() {
     let file = "
 variables: {TOP: top, OTHER: other}
 child:

@@ -1,4 +1,4 @@
-//! What the crate promises, tested from outside.
+//! The behaviour of the crate, tested through its public interface.
 
 #![expect(
     clippy::unwrap_used,

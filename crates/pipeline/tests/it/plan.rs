@@ -1,4 +1,4 @@
-//! Which jobs are chosen, and what an executor gets of them.
+//! The selection of jobs, and the payloads that executors receive.
 
 use crate::create::push;
 use crate::plans::{plan, plan_of, resolve, try_plan};
@@ -33,7 +33,7 @@ fn check(jobs: &[&str], stages: &[&str], needs: NeedsMode, expect: &[&str]) {
 }
 
 #[test]
-fn a_selection_brings_along_what_it_needs() {
+fn a_selection_includes_needed_jobs() {
     // R-PIPE-17
     use NeedsMode::{With, Without};
     check(&["unit"], &[], With, &["compile", "unit 1/2", "unit 2/2"]);
@@ -54,7 +54,7 @@ fn a_selection_brings_along_what_it_needs() {
 }
 
 #[test]
-fn what_is_skipped_is_not_there_for_what_needs_it() {
+fn skipped_jobs_are_removed_from_needs() {
     let check = |jobs: &[&str], skip: &[&str], expect: &[&str], told: &[(&str, &[&str])]| {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         let selection = Selection {
@@ -99,7 +99,7 @@ fn what_is_skipped_is_not_there_for_what_needs_it() {
         &["unit 1/2", "unit 2/2"],
         &[("compile", &["unit 1/2", "unit 2/2"])],
     );
-    // What only a skipped job needs is not brought along.
+    // Jobs that only a skipped job needs are not included.
     check(
         &["style"],
         &["assets"],
@@ -117,7 +117,7 @@ fn what_is_skipped_is_not_there_for_what_needs_it() {
 }
 
 #[test]
-fn a_glob_starts_no_manual_job() {
+fn a_glob_does_not_start_manual_jobs() {
     let played = |jobs: &[&str], manual: &[&str]| {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         let selection = Selection {
@@ -134,7 +134,7 @@ fn a_glob_starts_no_manual_job() {
 }
 
 #[test]
-fn what_nothing_is_meant_by_is_refused() {
+fn selectors_without_matches_are_refused() {
     let check = |selection: Selection, expect: &str| {
         let refused = try_plan(&resolve(FILE), push(), &selection).unwrap_err();
         assert_eq!(refused.to_string(), expect);
@@ -169,7 +169,7 @@ fn what_nothing_is_meant_by_is_refused() {
 }
 
 #[test]
-fn jobs_made_by_parallel_are_chosen_one_by_one_or_together() {
+fn instances_are_selected_one_by_one_or_together() {
     // R-PIPE-17
     const MATRIX: &str = "
 build: {script: x, parallel: {matrix: [{OS: [linux, mac], ARCH: arm}]}}
@@ -199,7 +199,7 @@ test: {stage: deploy, script: x, parallel: 2, needs: ['build: [mac, arm]']}
 }
 
 #[test]
-fn a_manual_job_that_is_named_is_played() {
+fn a_named_manual_job_runs() {
     let plays = |selection: &Selection| {
         let plan = plan_of(FILE, selection);
         plan.jobs()[plan.position("approve").unwrap()].is_played
@@ -266,13 +266,13 @@ fn artifacts_come_from_needs_or_dependencies_or_earlier_stages() {
 }
 
 #[test]
-fn a_pipeline_of_edges_alone_is_not_created() {
+fn a_pipeline_with_only_pre_and_post_is_not_created() {
     let plan = plan("a: {stage: .pre, script: x}\nb: {stage: .post, script: x}\n");
     assert!(plan.is_empty());
 }
 
 #[test]
-fn the_payload_is_what_a_gitlab_would_send() {
+fn the_payload_is_like_that_of_a_gitlab() {
     let text = "
 variables: {WHO: world, RAW: {value: $WHO, expand: false}}
 test:
@@ -331,7 +331,7 @@ fn variables_that_refer_to_each_other_are_refused_when_planning() {
 }
 
 #[test]
-fn directories_of_jobs_have_safe_names_of_their_own() {
+fn directories_of_jobs_have_safe_unique_names() {
     let plan = plan("x/../../x: {script: x}\nx: {script: x}\n\"🦀\": {script: x}\n");
     let slugs: Vec<&str> = plan.jobs().iter().map(|job| job.slug.as_str()).collect();
     assert!(
@@ -344,7 +344,7 @@ fn directories_of_jobs_have_safe_names_of_their_own() {
 }
 
 #[test]
-fn a_set_of_jobs_narrows_what_is_chosen_but_not_what_that_needs() {
+fn a_set_of_jobs_limits_the_selection_but_not_its_needs() {
     const SET: &str = "
 build: {stage: build, script: x}
 other: {stage: build, script: x}
@@ -388,7 +388,7 @@ ship: {stage: deploy, script: x, when: manual, needs: [unit]}
 }
 
 #[test]
-fn steps_travel_as_they_are_and_inherit_no_script() {
+fn steps_are_unchanged_and_inherit_no_script() {
     let text = "
 default: {before_script: [prepare], after_script: [tidy], image: app}
 job: {run: [{name: a, script: 'echo ${{ vars.WHO }} $WHO'}]}

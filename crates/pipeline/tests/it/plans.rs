@@ -5,7 +5,7 @@ use pipeline::repository::NoRepository;
 use pipeline::{Plan, PlanError, ResolvedPipeline, Selection, create};
 use std::sync::Arc;
 
-/// Returns what a valid file means.
+/// Resolves a valid file.
 pub(crate) fn resolve(text: &str) -> ResolvedPipeline {
     match ResolvedPipeline::from_text("ci.yml", text).into_result() {
         Ok((resolved, _)) => resolved,
@@ -21,7 +21,7 @@ pub(crate) fn plan_of(text: &str, selection: &Selection) -> Arc<Plan> {
     Arc::new(try_plan(&resolve(text), PipelineContext::default(), selection).unwrap())
 }
 
-/// Plans a pipeline of whose repository nothing is known.
+/// Plans a pipeline without a repository.
 pub(crate) fn try_plan(
     resolved: &ResolvedPipeline,
     context: PipelineContext,

@@ -1,9 +1,9 @@
-//! Random expressions beside a reference that works on the tree they were written from.
+//! Random expressions, compared with a reference implementation that evaluates their trees.
 
 use pipeline::expression::{Expression, Value, Variables};
 use proptest::prelude::*;
 
-/// An expression before it becomes text.
+/// The tree of an expression.
 #[derive(Debug, Clone)]
 enum Tree {
     Leaf(&'static str),
@@ -11,7 +11,7 @@ enum Tree {
     Binary(Box<Tree>, &'static str, Box<Tree>),
 }
 
-/// What a tree yields; `Unfit` is an operand that `=~` cannot use.
+/// The result of a tree; `Unfit` is an operand that `=~` cannot use.
 #[derive(Debug, Clone, PartialEq)]
 enum Yield {
     Null,
@@ -58,7 +58,7 @@ fn leaf(text: &'static str) -> Yield {
     }
 }
 
-/// Returns whether a text matches one of the few patterns there are; `None` for what is no pattern.
+/// Returns whether a text matches one of the few known patterns; `None` if it is not a pattern.
 fn pattern_matches(pattern: &str, text: &str) -> Option<bool> {
     Some(match pattern {
         "/aB/" => text.contains("aB"),
@@ -132,7 +132,7 @@ fn is_match(left: &Yield, right: &Yield) -> Option<bool> {
     }
 }
 
-/// How loose the outermost sign of a tree binds.
+/// Returns how loosely the outermost operator of a tree binds.
 fn looseness(tree: &Tree) -> u8 {
     match tree {
         Tree::Leaf(_) => 0,
@@ -143,7 +143,7 @@ fn looseness(tree: &Tree) -> u8 {
     }
 }
 
-/// Writes a tree with as few parentheses as it needs, or one pair more around everything.
+/// Writes a tree with minimal parentheses, or with one more pair around everything.
 fn write(tree: &Tree, spaces: &str, loosest: u8, out: &mut String) {
     let needs_parentheses = looseness(tree) > loosest;
     if needs_parentheses {
@@ -188,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn expressions_yield_what_the_reference_says(
+    fn expressions_agree_with_the_reference(
         tree in trees(),
         spaces in proptest::sample::select(&["", " ", "\n\t "][..]),
     ) {
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_refused_is_refused_at_a_place_in_the_text(
+    fn errors_have_a_range_in_the_text(
         text in "([$a/é\"'()\\\\\n]|[ =!~&|{}\\[\\]%-]|\\$A|==|=~|&&|\\|\\||\\$\\[\\[ inputs\\.a \\]\\]|/ab/|null|true){0,14}",
     ) {
         match Expression::parse(&text) {

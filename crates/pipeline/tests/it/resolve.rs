@@ -1,4 +1,4 @@
-//! What a file means once everything that composes it was applied.
+//! The resolution of composed files.
 
 use crate::plans::resolve;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn check(text: &str, job: &str, expect: &Value) {
 }
 
 #[test]
-fn defaults_are_taken_whole_and_only_where_nothing_is_given() {
+fn defaults_are_inherited_whole_and_only_for_absent_keywords() {
     let default =
         "default: {image: ruby, tags: [a], retry: {max: 2, when: always}, after_script: [d]}\n";
     check(
@@ -40,7 +40,7 @@ fn defaults_are_taken_whole_and_only_where_nothing_is_given() {
 }
 
 #[test]
-fn variables_merge_and_can_be_kept_out() {
+fn variables_are_merged_and_can_be_excluded() {
     let text = "
 variables: {A: root, B: {value: root, expand: false, description: d}, N: 0755}
 j: {script: x, variables: {A: job}}
@@ -97,7 +97,7 @@ fn when_and_allow_failure_depend_on_each_other() {
 }
 
 #[test]
-fn parallel_jobs_unfold_and_needs_follow() {
+fn parallel_jobs_are_expanded_and_needs_follow() {
     let text = "
 a: {script: x, parallel: 2}
 b: {script: x, parallel: {matrix: [{OS: [l, m], V: [1]}, {OS: w}]}, variables: {OS: own}}
@@ -129,7 +129,7 @@ c: {script: x, needs: [a, 'b: [m, 1]']}
 }
 
 #[test]
-fn stages_keep_their_order_between_the_edges() {
+fn stages_keep_their_order_between_pre_and_post() {
     let stages = |text: &str| resolve(text).stages;
     assert_eq!(
         stages("j: {script: x}"),
@@ -142,7 +142,7 @@ fn stages_keep_their_order_between_the_edges() {
 }
 
 #[test]
-fn an_empty_item_of_needs_is_nothing() {
+fn an_empty_item_of_needs_is_ignored() {
     check(
         "j:\n  script: x\n  needs:\n    -\n",
         "j",

@@ -1,4 +1,4 @@
-//! Whether rules, `only` and `except` hold, and what is said about it.
+//! The evaluation and explanation of rules, `only` and `except`.
 
 use pipeline::context::{Commit, PipelineContext, Project};
 use pipeline::expression::Variables;
@@ -16,7 +16,7 @@ const VARIABLES: [(&str, &str); 4] = [
     ("TOKEN", "s3cret"),
 ];
 
-/// Variables of which one must not be shown.
+/// Variables with one secret.
 struct Masking;
 
 impl Variables for Masking {
@@ -69,7 +69,7 @@ fn context<'c>(files: &'c FileConditions<'c>) -> RuleContext<'c> {
     }
 }
 
-/// Checks which rule is the first to hold, or the error.
+/// Checks which rule is the first that matches, or the error.
 fn check(lines: &str, expect: Result<Option<usize>, &str>) {
     check_in(&repository(), lines, expect);
 }
@@ -92,7 +92,7 @@ fn check_in(repository: &dyn Repository, lines: &str, expect: Result<Option<usiz
 }
 
 #[test]
-fn the_first_rule_of_which_everything_holds_decides() {
+fn the_first_matching_rule_decides() {
     // R-GLCI-161 R-GLCI-162
     check(
         "- if: $NO\n- if: $DIR\n  changes: ['*.txt']\n- exists: [Dockerfile]\n- when: manual",
@@ -107,7 +107,7 @@ fn the_first_rule_of_which_everything_holds_decides() {
 }
 
 #[test]
-fn changes_know_their_globs_and_what_nobody_knows() {
+fn changes_match_globs_and_unknown_changes() {
     check("- changes: ['$DIR/*.rs']", Ok(Some(0)));
     check("- changes: ['$NO/*']", Ok(None));
     check(
@@ -125,7 +125,7 @@ fn changes_know_their_globs_and_what_nobody_knows() {
 }
 
 #[test]
-fn a_ref_that_is_not_there_is_an_error_if_it_is_asked_for() {
+fn a_missing_ref_is_an_error_if_it_is_needed() {
     let words = "rules:changes:compare_to names `none`, which is not a branch, tag or commit here";
     let line = "- changes: {paths: [a], compare_to: none}";
     check(line, Err(words));
@@ -135,7 +135,7 @@ fn a_ref_that_is_not_there_is_an_error_if_it_is_asked_for() {
 }
 
 #[test]
-fn exists_looks_at_the_commit_or_at_another_project() {
+fn exists_checks_the_commit_or_another_project() {
     check("- exists: [Dockerfile]", Ok(Some(0)));
     check("- exists: [a.rs, '*.rs']", Ok(None));
     check("- exists: [src/]", Ok(Some(0)));
@@ -155,7 +155,7 @@ fn exists_looks_at_the_commit_or_at_another_project() {
 }
 
 #[test]
-fn too_many_comparisons_are_taken_to_hold() {
+fn too_many_comparisons_count_as_a_match() {
     let many = |count: usize| (0..count).map(|at| format!("d/{at}")).collect::<Paths>();
     let of = |count| KnownRepository {
         changed: Some(many(count)),
@@ -165,12 +165,12 @@ fn too_many_comparisons_are_taken_to_hold() {
     check_in(&of(25_000), "- changes: [a, b]", Ok(None));
     check_in(&of(25_001), "- changes: [a, b]", Ok(Some(0)));
     check_in(&of(25_001), "- exists: ['**/a', 'b*/x']", Ok(Some(0)));
-    // What can be looked up, and what can only be at the top, is not counted.
+    // Plain paths and globs for the root directory are not counted.
     check_in(&of(50_001), "- exists: [d/a, d/b]", Ok(None));
     check_in(&of(50_001), "- exists: ['a*']", Ok(None));
 }
 
-/// A repository that counts how often it is asked.
+/// A repository that counts the requests.
 #[derive(Debug, Default)]
 struct Counting {
     inner: KnownRepository,
@@ -207,7 +207,7 @@ impl Repository for Counting {
 }
 
 #[test]
-fn jobs_that_ask_the_same_ask_once() {
+fn equal_conditions_are_evaluated_once() {
     let counting = Counting {
         inner: repository(),
         ..Counting::default()
@@ -231,7 +231,7 @@ fn jobs_that_ask_the_same_ask_once() {
     assert_eq!(counting.asked.load(Ordering::Relaxed), 2);
 }
 
-/// Shows what `examine` found, a line for each thing.
+/// Returns the result of `examine` as lines.
 fn shown(job: &ResolvedJob) -> String {
     let repository = repository();
     let files = FileConditions::new(&repository);
@@ -252,7 +252,7 @@ fn shown(job: &ResolvedJob) -> String {
 }
 
 #[test]
-fn an_examination_says_why_each_condition_holds_or_not() {
+fn an_examination_explains_each_condition() {
     let examined = shown(&rules(
         "- if: $TOKEN == 'x' || $NO\n\
          - changes: ['$DIR/*', '*.c']\n  exists: [$TOKEN]\n\
@@ -285,7 +285,7 @@ fn an_examination_says_why_each_condition_holds_or_not() {
 }
 
 #[test]
-fn what_has_no_answer_decides_that_nothing_holds() {
+fn errors_in_conditions_mean_that_no_rule_matches() {
     let examined = shown(&rules(
         "- changes: {paths: [a], compare_to: none}\n\
          - when: always",
@@ -313,7 +313,7 @@ fn pipeline(source: &str, ref_name: &str) -> PipelineContext {
     }
 }
 
-/// Checks whether a job with this `only` stays, and whether it goes with it as `except`.
+/// Checks whether this `only` keeps a job, and whether it excludes the job as `except`.
 fn check_policy(pipeline: &PipelineContext, policy: &str, keeps: bool, excludes: bool) {
     let repository = repository();
     let files = FileConditions::new(&repository);
@@ -335,7 +335,7 @@ fn check_policy(pipeline: &PipelineContext, policy: &str, keeps: bool, excludes:
 }
 
 #[test]
-fn refs_name_kinds_of_pipelines_and_refs() {
+fn refs_match_pipeline_sources_and_refs() {
     let branch = pipeline("push", "feature/x");
     for matching in [
         "branches",
@@ -385,7 +385,7 @@ fn refs_name_kinds_of_pipelines_and_refs() {
 }
 
 #[test]
-fn names_of_refs_say_nothing_about_merge_requests() {
+fn ref_names_do_not_match_merge_requests() {
     let merge_request = pipeline("merge_request_event", "feature");
     check_policy(&merge_request, "[merge_requests]", true, true);
     check_policy(&merge_request, "[merge_request]", true, true);
@@ -395,7 +395,7 @@ fn names_of_refs_say_nothing_about_merge_requests() {
 }
 
 #[test]
-fn only_asks_for_all_of_its_parts_and_except_for_any() {
+fn only_requires_all_of_its_conditions_and_except_any() {
     let branch = pipeline("push", "main");
     check_policy(
         &branch,

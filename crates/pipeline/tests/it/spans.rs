@@ -1,10 +1,10 @@
-//! The place of every value is where it was written, and no more than that.
+//! Spans of values.
 
 use serde_json::Value;
 use std::sync::Arc;
 use yaml::{Kind, Limits, LoadedFile, Node};
 
-/// Checks all values of a text; returns how many scalars were read again at their places.
+/// Checks the spans of all values of a text; returns the number of scalars read again from them.
 fn check(text: &str) -> usize {
     let loaded = LoadedFile::from_text("ci.yml", text, &Limits::default());
     let Some(file) = loaded.value else {
@@ -43,7 +43,7 @@ fn check_node(text: &str, node: &Node) -> usize {
             assert!(written.starts_with("!reference"), "{written:?} in {text:?}");
             0
         }
-        // Blocks and texts over several lines mean what they do by what is around them.
+        // The value of a block or multi-line text depends on its surroundings.
         _ if written.contains('\n') => 0,
         _ => {
             assert_eq!(
@@ -56,8 +56,8 @@ fn check_node(text: &str, node: &Node) -> usize {
     }
 }
 
-/// Checks a value that starts in `parent`, with its key if it has one; what an alias or a merge
-/// brought in starts elsewhere.
+/// Checks a value that starts in `parent`, with its key if it has one. Values of aliases and merges
+/// start elsewhere.
 fn check_child(text: &str, parent: &Node, child: &Arc<Node>, start: usize) -> usize {
     let (outer, inner) = (parent.span.bytes(), child.span.bytes());
     if outer.contains(&start) && inner.start >= start && inner.start < outer.end {
@@ -81,7 +81,7 @@ fn read_again(written: &str) -> Value {
 }
 
 #[test]
-fn scalars_mean_the_same_when_they_are_read_again_at_their_places() {
+fn scalars_have_the_same_value_when_read_again_from_their_spans() {
     let vectors: Value = serde_json::from_str(include_str!("../data/yaml_vectors.json"))
         .expect("the vectors are JSON");
     let vectors = vectors["vectors"].as_array().expect("a list");
@@ -96,7 +96,7 @@ fn scalars_mean_the_same_when_they_are_read_again_at_their_places() {
 }
 
 #[test]
-fn places_are_right_around_everything_that_moves_them() {
+fn spans_are_right_after_everything_that_shifts_them() {
     let texts = [
         "é: [ü, \"w\\u00f6rt\", 'it''s' , &a x, *a, !!str 1 , ! 2 ]  # ende\n",
         "a: 1\r\nb:\r\n- x\r\n-  y \r\n",

@@ -1,4 +1,4 @@
-//! Why a job is in a pipeline, and where all it has comes from.
+//! Why a job is included, and the origins of its keywords and variables.
 
 use super::push;
 use executor_core::variable::JobVariable;
@@ -56,7 +56,7 @@ fn explain(job: &str) -> Explanation {
 }
 
 #[test]
-fn each_rule_has_a_verdict_and_its_place() {
+fn each_rule_has_an_outcome_and_a_location() {
     use RuleOutcome::{Failed, Held, NotReached};
     let job = explain("build: [mac]");
     assert!(job.is_included);
@@ -73,7 +73,7 @@ fn each_rule_has_a_verdict_and_its_place() {
 }
 
 #[test]
-fn each_field_tells_which_key_of_which_file_gave_it() {
+fn each_field_has_an_origin() {
     let job = explain("build: [mac]");
     let field = |key: &str| {
         let field = job.fields.iter().find(|field| field.key == key).unwrap();
@@ -94,7 +94,7 @@ fn each_field_tells_which_key_of_which_file_gave_it() {
 }
 
 #[test]
-fn each_variable_tells_where_it_is_from_and_what_it_hides() {
+fn each_variable_has_an_origin_and_overridden_values() {
     let job = explain("build: [mac]");
     let variable = |name: &str| {
         job.variables
@@ -129,7 +129,7 @@ fn each_variable_tells_where_it_is_from_and_what_it_hides() {
 }
 
 #[test]
-fn what_only_a_job_that_runs_knows_is_explained_too() {
+fn predefined_variables_of_a_job_are_explained() {
     let job = explain("build: [mac]");
     let value = |name: &str| {
         let mut found = job.variables.iter().filter(|found| found.name == name);
@@ -143,13 +143,13 @@ fn what_only_a_job_that_runs_knows_is_explained_too() {
     assert_eq!(value("CI_PIPELINE_NAME"), ("for [MASKED]", 0));
     assert_eq!(value("CI_ENVIRONMENT_NAME"), ("[MASKED]", 0));
     assert_eq!(value("CI_ENVIRONMENT_SLUG"), ("[MASKED]", 0));
-    // What tells of the environment wins over the file.
+    // Variables of the environment override the file.
     assert_eq!(value("CI_ENVIRONMENT_URL"), ("https://$OS", 1));
     assert_eq!(value("CI_JOB_STAGE"), ("own", 1));
 }
 
 #[test]
-fn no_secret_is_in_an_explanation() {
+fn explanations_contain_no_secrets() {
     let job = explain("build: [linux]");
     let shown = serde_json::to_string(&job).unwrap();
     assert!(!shown.contains("s3cret"), "{shown}");
@@ -161,7 +161,7 @@ fn no_secret_is_in_an_explanation() {
     assert_eq!((&*token.value, token.is_masked), ("[MASKED]", true));
 }
 
-/// Explains the variables of the jobs of a file with these given ones, and those that all share.
+/// Explains the variables of the jobs of a file, and those that all jobs share.
 fn variables_of(file: &str, given: Vec<GivenVariable>) -> Vec<ExplainedVariables> {
     let loaded = Pipeline::load("ci.yml", file, &LoadOptions::default());
     let both = loaded.and_then(|pipeline, found| {
@@ -179,7 +179,7 @@ fn variables_of(file: &str, given: Vec<GivenVariable>) -> Vec<ExplainedVariables
 }
 
 #[test]
-fn variables_of_a_server_say_which_scope_they_have_and_which_are_left_out() {
+fn explained_variables_have_a_scope_and_list_those_left_out() {
     let of_server = |level: Level, path: &str, scope: &str, name: &str| GivenVariable {
         scope: scope.to_owned(),
         is_protected: name == "SAFE",
@@ -228,7 +228,7 @@ b: {script: x}
     assert_eq!(left_out(a), std::slice::from_ref(&protected));
     assert_eq!(left_out(b), [scoped.clone(), protected.clone()]);
     assert_eq!(left_out(shared), [scoped, protected]);
-    // What only a runner knows stays as it is written, and raw text is put in.
+    // References that only a runner can resolve stay, and raw text is inserted.
     let own = b.variables.iter().find(|it| it.name == "OWN").unwrap();
     assert_eq!(own.expanded.as_deref(), Some("$UNKNOWN/$X"));
     assert!(!serde_json::to_string(&shown).unwrap().contains("s3cret"));

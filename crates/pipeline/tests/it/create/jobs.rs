@@ -1,4 +1,4 @@
-//! Which jobs a pipeline has, and what its rules make of them.
+//! The jobs of a pipeline, and the effects of its rules.
 
 use super::{created, push};
 use crate::plans::{resolve, try_plan};
@@ -42,7 +42,7 @@ c:
 }
 
 #[test]
-fn rules_are_evaluated_after_jobs_are_made_and_before_any_is_planned() {
+fn rules_are_evaluated_after_expansion_and_before_planning() {
     // R-PIPE-18 R-PIPE-19
     let text = "
 build:
@@ -54,17 +54,17 @@ build:
         files: ["Makefile".to_owned()].into(),
         ..KnownRepository::default()
     };
-    // The rules see what the matrix made, the situation's variables and the project's files.
+    // The rules use values of the matrix, the situation's variables and the project's files.
     let creation = create(&resolve(text), &push(), &repository);
     let names: Vec<&str> = creation.included().iter().map(|job| job.name()).collect();
     assert_eq!(names, ["build: [mac]"]);
-    // What they leave out is not planned.
+    // Jobs that they exclude are not planned.
     let plan = pipeline::Plan::new(&creation, push(), &Selection::default()).unwrap();
     assert_eq!(plan.jobs().len(), 1);
 }
 
 #[test]
-fn all_that_keeps_a_pipeline_from_being_created_is_told() {
+fn all_problems_of_a_pipeline_are_reported() {
     let text = "
 a: {script: x, rules: [{if: $NO}]}
 b: {script: x, needs: [a]}
@@ -95,34 +95,34 @@ e: {script: x, rules: [{changes: {paths: [x], compare_to: gone}}]}
 }
 
 #[test]
-fn nothing_of_a_repository_is_asked_without_need() {
+fn the_repository_is_not_used_without_need() {
     #[derive(Debug)]
     struct Untouched;
     impl pipeline::repository::Repository for Untouched {
         fn changed_files(&self) -> Result<Option<pipeline::repository::Paths>, RepositoryError> {
-            panic!("asked for changes")
+            panic!("changes were requested")
         }
         fn changed_since(
             &self,
             _reference: &str,
         ) -> Result<pipeline::repository::Paths, RepositoryError> {
-            panic!("asked for changes")
+            panic!("changes were requested")
         }
         fn files(&self) -> Result<pipeline::repository::Paths, RepositoryError> {
-            panic!("asked for files")
+            panic!("files were requested")
         }
         fn files_of(
             &self,
             _project: &str,
             _reference: Option<&str>,
         ) -> Result<pipeline::repository::Paths, RepositoryError> {
-            panic!("asked for files")
+            panic!("files were requested")
         }
         fn blob_id(&self, _path: &str) -> Result<Option<String>, RepositoryError> {
-            panic!("asked for a file")
+            panic!("a file was requested")
         }
         fn last_commit_of(&self, _path: &str) -> Result<Option<String>, RepositoryError> {
-            panic!("asked for a file")
+            panic!("a file was requested")
         }
     }
     let text = "a: {script: x, rules: [{if: $NO, changes: [x], exists: [y]}, {when: always}]}\n";
@@ -131,7 +131,7 @@ fn nothing_of_a_repository_is_asked_without_need() {
 }
 
 #[test]
-fn a_commit_can_ask_for_no_jobs_unless_somebody_asks_for_them() {
+fn a_commit_can_skip_its_pipeline_unless_jobs_are_selected() {
     let skips = |source: &str| {
         let context = PipelineContext {
             source: source.to_owned(),
@@ -149,7 +149,7 @@ fn a_commit_can_ask_for_no_jobs_unless_somebody_asks_for_them() {
 }
 
 #[test]
-fn a_job_that_rules_leave_out_is_refused_with_the_reason() {
+fn a_selected_job_that_rules_exclude_is_refused_with_the_reason() {
     let text = "
 a: {script: x}
 b: {script: x, rules: [{if: $NO}]}
@@ -170,7 +170,7 @@ d: {script: x, except: [main]}
 }
 
 #[test]
-fn jobs_that_cannot_run_here_are_refused_when_they_are_selected() {
+fn selected_jobs_that_cannot_run_here_are_refused() {
     let text = "t: {needs: {pipeline: group/other}}\na: {script: x}\n";
     let check = |jobs: &[&str]| {
         let selection = Selection {
@@ -189,7 +189,7 @@ fn jobs_that_cannot_run_here_are_refused_when_they_are_selected() {
 }
 
 #[test]
-fn a_job_with_a_variable_that_no_process_can_have_cannot_run_here() {
+fn a_job_with_an_invalid_variable_name_cannot_run_here() {
     let text = "
 variables: {'G=': 1}
 a: {script: x, variables: {'A=B': 1}}
@@ -211,7 +211,7 @@ c: {script: x}
 }
 
 #[test]
-fn the_rule_of_a_workflow_decides_what_is_cancelled_and_what_variables_say() {
+fn the_workflow_rule_sets_auto_cancel_and_variables() {
     // R-GLCI-158
     let text = "
 variables: {V: root}

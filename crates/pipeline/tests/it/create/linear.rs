@@ -1,4 +1,4 @@
-//! Ten thousand jobs: what is asked for is counted, not timed.
+//! Ten thousand jobs: requests are counted, not timed.
 
 use super::push;
 use crate::plans::resolve;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const MANY: usize = 10_000;
 
-/// Counts the questions.
+/// Counts the requests.
 #[derive(Debug, Default)]
 struct Counting {
     inner: KnownRepository,
@@ -51,7 +51,7 @@ impl Repository for Counting {
 }
 
 #[test]
-fn jobs_that_ask_the_same_share_the_answer_and_what_they_are() {
+fn equal_conditions_share_results_and_jobs_share_definitions() {
     let job = |at: usize| {
         format!(
             "j{at}: {{script: x, cache: {{key: {{files: [a.lock]}}, paths: [p]}}, \
@@ -73,7 +73,7 @@ fn jobs_that_ask_the_same_share_the_answer_and_what_they_are() {
     let creation = create(&resolved, &push(), &repository);
     assert_eq!(creation.included().len(), MANY);
     assert_eq!(repository.asked.load(Ordering::Relaxed), 3);
-    // A job of which its rule changes nothing is what it was: no copy is made.
+    // A job whose rule changes nothing is not copied.
     let is_shared = |job: &&CreatedJob| Arc::ptr_eq(&job.definition, &job.resolved.definition);
     assert_eq!(creation.jobs.iter().filter(is_shared).count(), MANY / 2);
     let plan = Plan::new(&creation, push(), &Selection::default()).unwrap();

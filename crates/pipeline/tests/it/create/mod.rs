@@ -1,4 +1,4 @@
-//! What a pipeline is created of, and what is explained of it.
+//! The creation and explanation of pipelines.
 
 mod explain;
 mod jobs;

@@ -1,4 +1,4 @@
-//! Which value of a variable wins, and where references to it are replaced.
+//! The precedence of variables, and the expansion of references.
 
 use super::{given, push};
 use crate::plans::{resolve, try_plan};
@@ -7,7 +7,7 @@ use executor_core::variable::{JobVariable, JobVariables};
 use pipeline::Selection;
 use pipeline::context::{GivenVariable, Level, PipelineContext};
 
-/// Returns the only job of a file as a runner gets it.
+/// Returns the only job of a file as a runner receives it.
 fn payload(text: &str, context: PipelineContext) -> Job {
     let plan = try_plan(&resolve(text), context, &Selection::default()).unwrap();
     plan.payload(0)
@@ -20,7 +20,7 @@ fn value<'j>(job: &'j Job, name: &str) -> Option<&'j str> {
 }
 
 #[test]
-fn later_layers_win() {
+fn later_layers_override_earlier_ones() {
     let text = "
 variables: {A: root, B: root, C: root, D: root, E: root, F: root, CI_JOB_STAGE: root, GITLAB_USER_LOGIN: root}
 workflow: {rules: [{if: $CI, variables: {B: flow, C: flow, D: flow, E: flow, F: flow}}]}
@@ -51,13 +51,13 @@ job:
         "root", "flow", "job", "matrix", "rule", "Pipeline", "Pipeline", "Project", "Instance",
     ];
     assert_eq!(all, expect);
-    // Unlike other predefined variables, those of the user win over the file.
+    // Unlike other predefined variables, those of the user override the file.
     assert_eq!(value(&job, "CI_JOB_STAGE"), Some("root"));
     assert_eq!(value(&job, "GITLAB_USER_LOGIN"), Some("me"));
 }
 
 #[test]
-fn a_variable_of_an_environment_is_for_its_jobs_alone() {
+fn a_variable_of_an_environment_is_only_for_its_jobs() {
     let scoped = |name: &str, scope: &str| GivenVariable {
         scope: scope.to_owned(),
         ..GivenVariable::of_secret(JobVariable::masked(name, scope))
@@ -74,7 +74,7 @@ fn a_variable_of_an_environment_is_for_its_jobs_alone() {
 }
 
 #[test]
-fn an_environments_name_is_made_before_there_is_an_environment() {
+fn an_environments_name_cannot_use_variables_of_the_environment() {
     let given_as = |value: &str, scope: &str| GivenVariable {
         scope: scope.to_owned(),
         ..GivenVariable::of_secret(JobVariable::public("N", value))
@@ -89,7 +89,7 @@ fn an_environments_name_is_made_before_there_is_an_environment() {
 }
 
 #[test]
-fn a_doubled_sign_is_no_pair_where_gitlab_itself_expands() {
+fn a_doubled_dollar_is_not_an_escape_where_gitlab_expands() {
     let text = "
 workflow: {name: '$$A'}
 a: {script: x, variables: {A: a}, resource_group: '$${A}', environment: 'e-$$A'}
@@ -104,7 +104,7 @@ a: {script: x, variables: {A: a}, resource_group: '$${A}', environment: 'e-$$A'}
 }
 
 #[test]
-fn a_script_is_never_changed() {
+fn scripts_are_not_expanded() {
     // R-GLCI-170
     let text = "
 job:
@@ -125,10 +125,10 @@ job:
     ];
     assert_eq!(job.steps[0].script, expect);
     assert_eq!(job.steps[1].script, ["echo $A"]);
-    // The name of an image is left to the runner; it has the variables for it.
+    // The runner expands the name of an image.
     assert_eq!(job.image.name, "$IMAGE");
     assert_eq!(value(&job, "IMAGE"), Some("ia"));
-    // These GitLab needs itself.
+    // GitLab expands these itself.
     let definition = job.definition.as_deref().unwrap();
     assert_eq!(definition.tags.as_deref().unwrap(), ["a", "$NO"]);
     assert_eq!(definition.resource_group.as_deref(), Some("g-ia"));
@@ -136,7 +136,7 @@ job:
     assert_eq!(environment.name, "e/a");
     assert_eq!(environment.auto_stop_in.as_deref(), Some("a day"));
     assert_eq!(value(&job, "CI_ENVIRONMENT_NAME"), Some("e/a"));
-    // What only the runner puts in: predefined values are taken as they are, once.
+    // The runner inserts predefined values once, without expanding them.
     let slug = value(&job, "CI_ENVIRONMENT_SLUG").unwrap();
     let runner: JobVariables = job.variables.iter().cloned().collect();
     let url = format!("https://{slug}.x");

@@ -1,11 +1,11 @@
-//! bitrab's reading of includes.
+//! Includes in bitrab's dialect.
 
 use super::{load, load_as, tree};
 use pipeline::Dialect;
 use serde_json::json;
 
 #[test]
-fn bitrab_includes_start_at_the_including_file() {
+fn bitrab_includes_are_relative_to_the_including_file() {
     // R-PIPE-05 R-PIPE-03
     let files = [
         (
@@ -30,7 +30,7 @@ fn bitrab_includes_start_at_the_including_file() {
             "top": {"script": "t"}
         })
     );
-    // GitLab starts at the top of the project, wherever the file is.
+    // GitLab starts at the root of the project.
     let gitlab = tree(load("include: [ci/sub/b.yml]\nj: {script: m}", &files));
     assert!(gitlab.get("wrong").is_some());
     let outside = load_as(Dialect::Bitrab, "include: ../x.yml\nj: {script: m}", &files);
@@ -41,7 +41,7 @@ fn bitrab_includes_start_at_the_including_file() {
 }
 
 #[test]
-fn bitrab_refuses_components_and_leaves_out_what_it_does_not_fetch() {
+fn bitrab_refuses_components_and_ignores_includes_it_does_not_fetch() {
     // R-PIPE-07 R-PIPE-08
     let loaded = load_as(
         Dialect::Bitrab,

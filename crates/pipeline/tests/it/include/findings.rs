@@ -1,4 +1,4 @@
-//! What is said of wrong includes, and of files that are not there.
+//! Diagnostics about invalid includes and missing files.
 
 use super::{NAME, check, check_refused, load, messages};
 use pipeline::include::{
@@ -9,7 +9,7 @@ use pipeline::repository::Paths;
 use pipeline::{LoadOptions, Pipeline};
 use serde_json::json;
 
-/// Has the files of the project; other projects have none, or nobody may read them.
+/// A source with the files of the project; other projects are empty or not readable.
 #[derive(Debug)]
 struct Refusing(KnownFiles);
 
@@ -39,7 +39,7 @@ impl IncludeSource for Refusing {
 }
 
 #[test]
-fn what_is_no_include_is_refused_where_it_stands() {
+fn invalid_includes_are_refused_at_their_location() {
     check_refused("include: 1\nj: {script: x}", &[], &["invalid-include"]);
     check_refused("include: [1]\nj: {script: x}", &[], &["invalid-include"]);
     check_refused(
@@ -105,7 +105,7 @@ fn what_is_no_include_is_refused_where_it_stands() {
 }
 
 #[test]
-fn a_mistake_is_shown_where_it_was_made() {
+fn an_error_is_shown_at_its_location() {
     let elsewhere = Refusing(KnownFiles::with_own([("empty.yml", " \n")]));
     let check = |entry: &str, expect: &str| {
         let options = LoadOptions {
@@ -138,7 +138,7 @@ fn a_mistake_is_shown_where_it_was_made() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named_with_the_nearest_one_that_is() {
+fn a_missing_file_is_named_with_a_similar_one() {
     // R-GLCI-147
     let files = [("ci/build.yml", "build: {script: make}")];
     insta::assert_snapshot!(messages("include:\n  - local: ci/biuld.yml\njob: {script: x}\n", &files), @r"
@@ -163,7 +163,7 @@ fn a_file_that_is_not_there_is_named_with_the_nearest_one_that_is() {
 }
 
 #[test]
-fn mistakes_are_shown_in_the_included_file_and_where_it_came_from() {
+fn errors_are_shown_in_the_included_file_and_at_its_include() {
     let files = [
         ("ci/all.yml", "include: [ci/test.yml]\n"),
         (
@@ -205,7 +205,7 @@ fn mistakes_are_shown_in_the_included_file_and_where_it_came_from() {
 }
 
 #[test]
-fn what_is_not_fetched_is_said_once_and_what_it_may_define_is_not_missed() {
+fn unfetched_includes_are_reported_once_and_names_in_them_are_not_missed() {
     let text = "
 include:
   - remote: https://example.com/base.yml
@@ -224,7 +224,7 @@ job:
 ";
     let found = load(text, &[]).diagnostics;
     let errors: Vec<&str> = found.errors().map(|error| error.code).collect();
-    // A real mistake shows all the same.
+    // Other errors are still shown.
     let expect = [
         "include-not-fetched",
         "include-not-fetched",

@@ -1,4 +1,4 @@
-//! What includes may cost, and where they may not lead.
+//! The limits of includes.
 
 use super::{NAME, check_refused};
 use pipeline::include::KnownFiles;
@@ -16,7 +16,7 @@ fn paths_out_of_the_project_are_refused() {
         &[],
         &["include-outside"],
     );
-    // An absolute path is one from the top of the project.
+    // An absolute path starts at the root of the project.
     check_refused(
         "include: /etc/passwd.yml\nj: {script: x}",
         &[],
@@ -30,7 +30,7 @@ fn paths_out_of_the_project_are_refused() {
 }
 
 #[test]
-fn a_hundred_and_fifty_files_are_included_and_no_more() {
+fn at_most_a_hundred_and_fifty_files_are_included() {
     let own = |count: usize| {
         let mut files = KnownFiles::default();
         for at in 0..count {
@@ -56,7 +56,7 @@ fn a_hundred_and_fifty_files_are_included_and_no_more() {
     let codes: Vec<&str> = found.errors().map(|error| error.code).collect();
     assert_eq!(codes, ["too-many-includes"]);
 
-    // A file that includes itself ends there too, however it is reached.
+    // The limit also ends files that include themselves.
     let loop_of_one = [("a.yml", "include: a.yml\na: {script: x}")];
     check_refused(
         "include: a.yml\nj: {script: x}",
@@ -75,7 +75,7 @@ fn a_hundred_and_fifty_files_are_included_and_no_more() {
 }
 
 #[test]
-fn what_all_files_may_cost_is_bounded() {
+fn the_total_size_of_files_is_limited() {
     let big = format!("# {}\na: {{script: x}}", "x".repeat(600));
     let files = KnownFiles::with_own([("a.yml", &*big), ("b.yml", &*big)]);
     let codes = |text: &str, bytes: usize| {
@@ -93,7 +93,7 @@ fn what_all_files_may_cost_is_bounded() {
 }
 
 #[test]
-fn entries_that_bring_no_file_are_bounded_too() {
+fn entries_without_files_are_limited_too() {
     let list = |entry: &str, count: usize| {
         let entries = vec![entry; count].join(", ");
         format!("include: [{entries}]\nj: {{script: x}}")

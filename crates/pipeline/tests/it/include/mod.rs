@@ -1,4 +1,4 @@
-//! Pipelines that are made of several files.
+//! Pipelines of several files.
 
 mod child;
 mod dialect;
@@ -28,7 +28,7 @@ fn load_as(dialect: Dialect, text: &str, files: &[(&str, &str)]) -> Checked<Pipe
     Pipeline::load(NAME, text, &options)
 }
 
-/// Returns the merged tree of a pipeline without mistakes.
+/// Returns the merged tree of a valid pipeline.
 fn tree(checked: Checked<Pipeline>) -> Value {
     let (pipeline, _) = checked
         .into_result()
@@ -51,7 +51,7 @@ fn messages(text: &str, files: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn included_files_come_first_and_the_including_one_wins() {
+fn the_including_file_overrides_included_ones() {
     // R-PIPE-03 R-GLCI-147
     check(
         "include: [/a.yml, b.yml]\njob: {script: [m], variables: {B: m}}\nstages: [s]\n",
@@ -80,7 +80,7 @@ fn included_files_come_first_and_the_including_one_wins() {
 }
 
 #[test]
-fn wildcards_take_sorted_paths_that_are_not_there_yet() {
+fn wildcards_include_sorted_paths_once() {
     let files = [
         ("ci/z.yml", "include: ci/**.yml\nz: {script: x}"),
         ("ci/b/a.yml", "ba: {script: x}"),
@@ -99,7 +99,7 @@ fn wildcards_take_sorted_paths_that_are_not_there_yet() {
     );
     assert_eq!(names("include: ['no/*.yml']\nown: {script: x}"), ["own"]);
     assert_eq!(names("include: no/*.yml\nown: {script: x}"), ["own"]);
-    // Without any file GitLab looks at the form, which may not be a hash then.
+    // If no file matches, GitLab checks the syntax, which must not be a hash.
     check_refused(
         "include: {local: no/*.yml}\nown: {script: x}",
         &[],
@@ -108,7 +108,7 @@ fn wildcards_take_sorted_paths_that_are_not_there_yet() {
 }
 
 #[test]
-fn inputs_of_an_include_reach_its_file_each_time() {
+fn each_include_of_a_file_has_its_own_inputs() {
     let files = [
         (
             "job.yml",

@@ -1,4 +1,4 @@
-//! Each value of a composed pipeline tells where it was written.
+//! Each value of a composed pipeline has an origin.
 
 use super::{NAME, load};
 use pipeline::include::KnownFiles;
@@ -7,7 +7,7 @@ use serde_json::json;
 use yaml::{Kind, Node};
 
 #[test]
-fn every_value_tells_where_it_was_written() {
+fn every_value_has_an_origin() {
     let files = [
         ("ci/base.yml", ".base:\n  image: ruby\n  tags: [t]\n"),
         ("ci/all.yml", "include: ci/base.yml\ndefault: {retry: 1}\n"),
@@ -36,7 +36,7 @@ fn every_value_tells_where_it_was_written() {
     );
 }
 
-/// Counts the nodes, all of which must stand under a key.
+/// Counts the nodes, all of which must be below a key.
 fn count(node: &Node, origins: &Origins) -> usize {
     let is_known = |span| origins.of(span).is_some_and(|origin| origin.key.is_some());
     assert!(is_known(node.span), "{:?} of {}", node.span, node.to_json());
@@ -54,7 +54,7 @@ fn count(node: &Node, origins: &Origins) -> usize {
 }
 
 #[test]
-fn no_origin_is_unknown_whatever_a_value_went_through() {
+fn origins_are_known_after_all_transformations() {
     let mut files = KnownFiles::with_own([
         (
             "ci/t.yml",

@@ -1,4 +1,4 @@
-//! Which files are included, by rules and variables.
+//! Includes that depend on rules and variables.
 
 use super::{NAME, tree};
 use executor_core::variable::{JobVariable, JobVariables};
@@ -7,7 +7,7 @@ use pipeline::repository::KnownRepository;
 use pipeline::{IncludeRules, LoadOptions, Pipeline};
 
 #[test]
-fn variables_are_those_known_before_the_pipeline() {
+fn includes_use_variables_known_before_the_pipeline() {
     let variables: JobVariables = [
         JobVariable::public("DIR", "ci"),
         JobVariable::public("NESTED", "$DIR"),
@@ -58,7 +58,7 @@ fn variables_are_those_known_before_the_pipeline() {
 }
 
 #[test]
-fn rules_let_files_in_by_what_is_known_before_the_pipeline() {
+fn rules_use_variables_known_before_the_pipeline() {
     let variables: JobVariables = [
         JobVariable::public("X", "1"),
         JobVariable::public("D", "ci"),
@@ -109,7 +109,7 @@ fn rules_let_files_in_by_what_is_known_before_the_pipeline() {
     ] {
         assert!(!is_in(rules), "{rules}");
     }
-    // A rule in a file of another project looks at the files of that project.
+    // A rule in a file of another project checks the files of that project.
     let theirs = tree(load("[{project: g/p, file: t.yml}]"));
     assert!(theirs.get("b").is_some());
 
@@ -127,7 +127,7 @@ fn rules_let_files_in_by_what_is_known_before_the_pipeline() {
 }
 
 #[test]
-fn rules_that_are_passed_over_let_every_file_in() {
+fn ignored_rules_include_every_file() {
     let text = "include: [{local: a.yml, rules: [{if: $CI_COMMIT_TAG}]}]\nb: {script: x}\n";
     let files = KnownFiles::with_own([("a.yml", "a: {script: y}")]);
     let jobs = |include_rules| {
@@ -145,8 +145,8 @@ fn rules_that_are_passed_over_let_every_file_in() {
 }
 
 #[test]
-fn what_the_rules_leave_out_may_have_any_name() {
-    // The variable that the name is made of is there when the rules hold, and only then.
+fn excluded_includes_may_have_any_name() {
+    // The variable in the name is defined only if the rules match.
     for entry in [
         "local: $UNKNOWN",
         "template: $UNKNOWN",

@@ -1,4 +1,4 @@
-//! What is asked of a source, and what it means where a file lives.
+//! Requests to include sources, and the effect of a file's project.
 
 use super::{NAME, tree};
 use executor_core::variable::{JobVariable, JobVariables};
@@ -9,7 +9,7 @@ use pipeline::include::{
 use pipeline::repository::Paths;
 use pipeline::{LoadOptions, Pipeline};
 
-/// Counts what is asked for, batch by batch.
+/// Counts the requests of each batch.
 #[derive(Debug, Default)]
 struct Counting {
     files: KnownFiles,
@@ -28,7 +28,7 @@ impl IncludeSource for Counting {
 }
 
 #[test]
-fn each_file_is_fetched_once_and_those_of_a_level_together() {
+fn each_file_is_fetched_once_and_each_level_in_one_batch() {
     // R-GLCI-153
     let counting = Counting {
         files: KnownFiles::with_own([
@@ -48,7 +48,7 @@ fn each_file_is_fetched_once_and_those_of_a_level_together() {
     assert!(!loaded.diagnostics.has_errors(), "{}", loaded.diagnostics);
     assert_eq!(*counting.batches.lock(), [2, 2]);
 
-    // Without includes nothing is asked at all.
+    // Without includes there are no requests.
     Pipeline::load(NAME, "j: {script: x}", &options);
     assert_eq!(counting.batches.lock().len(), 2);
 }
@@ -91,7 +91,7 @@ fn local_means_the_project_of_the_including_file() {
     refused("[{template: No.gitlab-ci.yml}]", "include-missing");
 }
 
-/// A source with one answer to everything.
+/// A source that returns the same result for all requests.
 #[derive(Debug)]
 struct Always(Result<IncludedFile, IncludeError>);
 
@@ -118,7 +118,7 @@ fn load_always(found: Result<IncludedFile, IncludeError>, text: &str) -> String 
 }
 
 #[test]
-fn a_component_has_its_inputs_itself() {
+fn a_component_has_its_own_inputs() {
     let component = |text: &str| IncludedFile {
         name: "h/g/p/c@1".to_owned(),
         text: text.into(),
@@ -146,7 +146,7 @@ fn a_component_has_its_inputs_itself() {
 }
 
 #[test]
-fn what_a_source_says_shows_no_secret() {
+fn errors_of_sources_show_no_secrets() {
     let failed = IncludeError::Failed {
         kind: IncludeFailure::Denied,
         reason: "https://s3cret.e.com/S3cret/ refuses".to_owned(),
@@ -177,7 +177,7 @@ fn what_a_source_says_shows_no_secret() {
 }
 
 #[test]
-fn what_is_nobodys_knows_no_variables_when_it_includes() {
+fn includes_of_remote_files_see_no_variables() {
     let texts = |texts: &[(&str, &str)]| {
         let texts = texts
             .iter()
@@ -188,7 +188,7 @@ fn what_is_nobodys_knows_no_variables_when_it_includes() {
     files
         .own
         .insert("n.yml".to_owned(), "own: {script: x}".into());
-    // What a file of a project would include, one at an address does not: it knows of no variables.
+    // A file of a project would include it; a remote file does not, since it sees no variables.
     let includes = "include:
       - {remote: 'https://e.com/$NAME.yml', rules: [{if: $NAME}]}
       - {remote: 'https://e.com/no$NAME.yml', rules: [{if: $NAME == null}]}

@@ -34,7 +34,7 @@ fn artifacts_are_read_as_written() {
 }
 
 #[test]
-fn artifacts_that_cannot_be_are_refused_where_they_are_wrong() {
+fn invalid_artifacts_are_refused_at_their_location() {
     // R-GLCI-159
     let check = |keywords: &str, message: &str, about: &str| {
         refuse(
@@ -97,7 +97,7 @@ fn artifacts_that_cannot_be_are_refused_where_they_are_wrong() {
 }
 
 #[test]
-fn all_mistakes_of_artifacts_are_told_at_once() {
+fn all_errors_of_artifacts_are_reported_at_once() {
     refuse_file(
         "Job: {script: x, artifacts: {name: 1, pahts: [a], when: never}}",
         &[

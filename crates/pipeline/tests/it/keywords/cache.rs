@@ -1,7 +1,7 @@
 use super::{accept, accept_file, refuse};
 use serde_json::{Value, json};
 
-/// Returns a cache with what GitLab adds, and with `own`.
+/// Returns a cache with GitLab's defaults and `own`.
 fn cache(own: &Value) -> Value {
     let mut cache = json!({
         "key": "default", "policy": "pull-push", "when": "on_success", "unprotect": false,
@@ -14,7 +14,7 @@ fn cache(own: &Value) -> Value {
 }
 
 #[test]
-fn caches_have_all_that_gitlab_adds() {
+fn caches_have_gitlabs_defaults() {
     // R-GLCI-159
     let one = |text: &str, own: &Value| {
         accept(&format!("cache: {text}"), "cache", &json!([cache(own)]));
@@ -49,7 +49,7 @@ fn caches_have_all_that_gitlab_adds() {
 }
 
 #[test]
-fn caches_that_cannot_be_are_refused_where_they_are_wrong() {
+fn invalid_caches_are_refused_at_their_location() {
     // R-GLCI-159
     let check = |keywords: &str, message: &str, about: &str| {
         refuse(

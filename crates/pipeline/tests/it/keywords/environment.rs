@@ -28,7 +28,7 @@ fn environments_are_names_or_settings() {
 }
 
 #[test]
-fn environments_that_cannot_be_are_refused_where_they_are_wrong() {
+fn invalid_environments_are_refused_at_their_location() {
     // R-GLCI-159
     let check = |keywords: &str, message: &str, about: &str| {
         refuse(
@@ -78,7 +78,7 @@ fn environments_that_cannot_be_are_refused_where_they_are_wrong() {
 }
 
 #[test]
-fn the_job_that_stops_an_environment_has_to_fit() {
+fn the_on_stop_job_must_match_the_environment() {
     // R-GLCI-159
     let check = |stop: &str, words: &str| {
         let text = format!("job: {{script: x, environment: {{name: a, on_stop: stop}}}}\n{stop}");

@@ -21,7 +21,7 @@ fn images_are_names_or_settings() {
 }
 
 #[test]
-fn images_that_cannot_be_are_refused_where_they_are_wrong() {
+fn invalid_images_are_refused_at_their_location() {
     // R-GLCI-159
     let check = |keywords: &str, message: &str, about: &str| {
         refuse(
@@ -72,7 +72,7 @@ fn images_that_cannot_be_are_refused_where_they_are_wrong() {
 }
 
 #[test]
-fn services_are_images_and_say_more() {
+fn services_are_images_with_more_keys() {
     // R-GLCI-159
     accept(
         "services: [pg, [{name: a, alias: 'b,c', command: [d, [e]], variables: {A: 1}}]]",

@@ -2,7 +2,7 @@ use super::{accept, refuse};
 use serde_json::json;
 
 #[test]
-fn inputs_of_a_job_have_a_default_that_fits() {
+fn inputs_of_a_job_have_a_valid_default() {
     // R-GLCI-159
     accept(
         "inputs: {a: {default: v, description: d, options: [v, w]}, b: {type: boolean, default: false}}",

@@ -1,4 +1,4 @@
-//! Every keyword of a job: what it becomes, and what is said of what it cannot be.
+//! Every keyword of a job: the results of valid values and the errors of invalid ones.
 
 mod artifacts;
 mod cache;
@@ -18,17 +18,17 @@ use pipeline::{Checked, Diagnostic};
 use serde_json::{Value, json};
 use yaml::source::SourceMap;
 
-/// Returns a job with a script and these keywords, each on a line of its own.
+/// Returns a job with a script and these keywords, each on its own line.
 fn job(keywords: &str) -> String {
     format!("job:\n  script: x\n  {}\n", keywords.replace('\n', "\n  "))
 }
 
-/// Checks what a keyword of a job becomes.
+/// Checks the result of a keyword of a job.
 fn accept(keywords: &str, field: &str, expect: &Value) {
     accept_file(&job(keywords), field, expect);
 }
 
-/// Checks what a keyword of the job `job` becomes.
+/// Checks the result of a keyword of the job `job`.
 fn accept_file(text: &str, field: &str, expect: &Value) {
     let Checked { value, diagnostics } = ResolvedPipeline::from_text("ci.yml", text);
     assert!(!diagnostics.has_errors(), "{diagnostics}");
@@ -37,12 +37,12 @@ fn accept_file(text: &str, field: &str, expect: &Value) {
     assert_eq!(&got[field], expect, "{field} of\n{text}");
 }
 
-/// Checks that keywords of a job have one error: its message, and the text it is about.
+/// Checks that keywords of a job have one error, with its message and text.
 fn refuse(keywords: &str, message: &str, about: &str) {
     refuse_file(&job(keywords), &[(message, about)]);
 }
 
-/// Checks all errors of a file: their messages, and the texts they are about.
+/// Checks the messages and texts of all errors of a file.
 fn refuse_file(text: &str, expect: &[(&str, &str)]) {
     let Checked { diagnostics, .. } = ResolvedPipeline::from_text("ci.yml", text);
     let errors: Vec<(&str, &str)> = diagnostics
@@ -66,7 +66,7 @@ fn text_of<'s>(error: &Diagnostic, sources: &'s SourceMap) -> &'s str {
     open(&sources.file(span.file).text()[span.bytes()])
 }
 
-/// Returns a list or a mapping without its end: a span need not hold the closing bracket.
+/// Returns a list or mapping without its end, since a span need not contain the closing bracket.
 fn open(text: &str) -> &str {
     if text.starts_with(['[', '{']) {
         text.trim_end_matches([']', '}', ' '])

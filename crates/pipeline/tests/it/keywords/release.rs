@@ -21,7 +21,7 @@ fn releases_are_read_as_written() {
 }
 
 #[test]
-fn releases_that_cannot_be_are_refused_where_they_are_wrong() {
+fn invalid_releases_are_refused_at_their_location() {
     // R-GLCI-159
     let check = |keywords: &str, message: &str, about: &str| {
         let text = format!("release: {{tag_name: t, {keywords}}}");
@@ -66,7 +66,7 @@ fn releases_that_cannot_be_are_refused_where_they_are_wrong() {
 }
 
 #[test]
-fn a_link_that_no_server_would_take_is_doubted() {
+fn an_invalid_link_is_warned_about() {
     let text =
         job("release: {tag_name: t, description: d, assets: {links: [{nmae: a, link_type: zip}]}}");
     let checked = ResolvedPipeline::from_text("ci.yml", &text);

@@ -24,7 +24,7 @@ fn retries_are_a_number_or_settings() {
 }
 
 #[test]
-fn retries_that_cannot_be_are_refused_without_the_name_of_the_job() {
+fn invalid_retries_are_refused_without_the_name_of_the_job() {
     // R-GLCI-159
     refuse("retry: -1", "retry config must be between 0 and 2", "-1");
     refuse(

@@ -25,7 +25,7 @@ job:
 }
 
 #[test]
-fn steps_that_cannot_be_are_refused_where_they_are_wrong() {
+fn invalid_steps_are_refused_at_their_location() {
     // R-GLCI-159
     let check = |steps: &str, message: &str, about: &str| {
         let text = format!("job: {{run: {steps}}}");

@@ -28,7 +28,7 @@ fn commands_are_flattened() {
 }
 
 #[test]
-fn commands_that_cannot_be_are_refused_where_they_are_wrong() {
+fn invalid_commands_are_refused_at_their_location() {
     // R-GLCI-159
     let list = "config should be a string or a nested array of strings up to 10 levels deep";
     let check = |script: &str, message: &str, about: &str| {

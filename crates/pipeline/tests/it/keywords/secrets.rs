@@ -2,7 +2,7 @@ use super::{accept, refuse};
 use serde_json::json;
 
 #[test]
-fn secrets_name_a_place_in_one_store() {
+fn secrets_name_a_path_in_one_store() {
     // R-GLCI-159
     let check = |store: &str, expect: serde_json::Value| {
         accept(
@@ -48,7 +48,7 @@ fn secrets_name_a_place_in_one_store() {
 }
 
 #[test]
-fn secrets_that_cannot_be_are_refused_where_they_are_wrong() {
+fn invalid_secrets_are_refused_at_their_location() {
     // R-GLCI-159
     let check = |secret: &str, message: &str, about: &str| {
         refuse(

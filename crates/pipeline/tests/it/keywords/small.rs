@@ -2,7 +2,7 @@ use super::{accept, refuse};
 use serde_json::json;
 
 #[test]
-fn timeouts_are_durations_of_a_month_at_most() {
+fn timeouts_are_durations_of_at_most_a_month() {
     // R-GLCI-159
     let check = |text: &str, seconds: u64| {
         accept(
@@ -65,7 +65,7 @@ fn coverage_is_a_pattern_of_re2_between_slashes() {
 }
 
 #[test]
-fn pages_are_published_or_not_and_in_what_way() {
+fn pages_may_be_published_with_settings() {
     // R-GLCI-159
     accept("pages: true", "pages", &json!(true));
     accept(

@@ -2,7 +2,7 @@ use super::{accept, accept_file, refuse};
 use serde_json::json;
 
 #[test]
-fn tokens_say_whom_they_are_for() {
+fn tokens_have_an_audience() {
     // R-GLCI-159
     accept(
         "id_tokens: {A: {aud: $B}, C: {aud: [d, e]}}",

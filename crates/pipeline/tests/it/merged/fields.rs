@@ -1,4 +1,4 @@
-//! What of a pipeline is taken from which part of the answer.
+//! Which part of the response each part of a pipeline is read from.
 
 use super::{Answer, DRY_RUN, OWN, STATIC};
 use pipeline::context::{Commit, PipelineContext};
@@ -17,7 +17,7 @@ fn resolved(answer: &Answer) -> ResolvedPipeline {
     resolved
 }
 
-/// Returns a field of a job as the file that was merged has it.
+/// Returns a field of a job of the merged file.
 fn field(job: &str, field: &str) -> Value {
     let resolved = resolved(&Answer::of(STATIC));
     let job = resolved.job(job).unwrap_or_else(|| panic!("no {job}"));
@@ -25,7 +25,7 @@ fn field(job: &str, field: &str) -> Value {
 }
 
 #[test]
-fn includes_inputs_extends_and_references_are_the_servers() {
+fn includes_inputs_extends_and_references_come_from_the_server() {
     // R-GLCI-168
     let names = |answer: &Answer| -> Vec<String> {
         let jobs = resolved(answer).jobs;
@@ -45,8 +45,7 @@ fn includes_inputs_extends_and_references_are_the_servers() {
         field("deploy", "image"),
         json!({"name": "$REGISTRY/rust:1.80", "entrypoint": [""]})
     );
-    // A base that is not in the text, and one that says something else, decide nothing any more;
-    // nor does an `include` that was left there.
+    // Bases that are missing from the text or differ have no effect, nor has an `include` in it.
     let text = "include: x.yml\n.a: {image: other}\nlint: {extends: .a, script: x}\n\
                 more: {extends: .nope, script: [x]}\n";
     assert_eq!(names(&Answer::of_text(text)), ["lint", "more"]);
@@ -65,7 +64,7 @@ fn images_services_variables_artifacts_and_cache_are_read_from_the_text() {
 }
 
 #[test]
-fn a_matrix_is_unfolded_here() {
+fn a_matrix_is_expanded_here() {
     // R-GLCI-168
     for (name, target, index) in [("build: [arm]", "arm", 1), ("build: [x86]", "x86", 2)] {
         assert_eq!(field(name, "job_variables")["TARGET"], target);
@@ -75,7 +74,7 @@ fn a_matrix_is_unfolded_here() {
 }
 
 #[test]
-fn variables_are_left_for_whoever_runs_the_job() {
+fn references_in_scripts_are_not_expanded() {
     // R-GLCI-170
     assert_eq!(
         field("deploy", "script"),
@@ -88,7 +87,7 @@ fn variables_are_left_for_whoever_runs_the_job() {
 }
 
 #[test]
-fn rules_are_asked_here_for_the_situation() {
+fn rules_are_evaluated_here_for_the_situation() {
     // R-GLCI-169
     let resolved = resolved(&Answer::of(STATIC));
     let check = |source: &str, branch: &str, expect: &[&str]| {
@@ -111,7 +110,7 @@ fn rules_are_asked_here_for_the_situation() {
 }
 
 #[test]
-fn needs_are_those_of_the_jobs_array_or_else_of_the_text() {
+fn needs_come_from_the_jobs_array_or_else_from_the_text() {
     // R-GLCI-169
     let need =
         |job: &str, artifacts: bool| json!({"job": job, "artifacts": artifacts, "optional": false});
@@ -123,7 +122,7 @@ fn needs_are_those_of_the_jobs_array_or_else_of_the_text() {
     let both = json!([need("build: [arm]", false), need("build: [x86]", false)]);
     let mut answer = Answer::of(STATIC);
     check(&answer, both.clone());
-    // What the text says of needs is not asked where the array says it.
+    // The needs in the array override those in the text.
     let deploy = answer.jobs.iter_mut().find(|job| job.name == "deploy");
     let needs = &mut deploy.unwrap().needs;
     needs.as_mut().unwrap().remove(0);
@@ -132,7 +131,7 @@ fn needs_are_those_of_the_jobs_array_or_else_of_the_text() {
         .merged
         .map(|text| text.replace("  needs:\n  - job: build\n    artifacts: false\n", ""));
     check(&answer, json!([need("build: [x86]", false)]));
-    // A dry run tells of no needs, and does not list what its rules leave out.
+    // A dry run returns no needs and does not list jobs that its rules exclude.
     let dry_run = Answer::of(DRY_RUN);
     assert!(dry_run.jobs.iter().all(|job| job.needs.is_none()));
     check(&dry_run, both);
@@ -140,7 +139,7 @@ fn needs_are_those_of_the_jobs_array_or_else_of_the_text() {
 }
 
 #[test]
-fn needs_of_jobs_that_are_not_there_are_an_error_of_the_pipeline() {
+fn needs_of_missing_jobs_are_an_error_of_the_pipeline() {
     let mut answer = Answer::of(STATIC);
     let last = answer.jobs.last_mut().unwrap();
     let needs = last.needs.as_mut().unwrap();
@@ -160,7 +159,7 @@ fn needs_of_jobs_that_are_not_there_are_an_error_of_the_pipeline() {
 }
 
 #[test]
-fn needs_elsewhere_are_read_from_the_text() {
+fn needs_in_other_pipelines_are_read_from_the_text() {
     let text = "mirror: {needs: {pipeline: g/p}}\nfree: {script: x, needs: []}\n\
                 told: {script: x}\n";
     let mut answer = Answer::of_text(text);

@@ -1,4 +1,4 @@
-//! What a server finds, and what is found in what it merged.
+//! Diagnostics of the server, and those about the merged text.
 
 use super::{Answer, INVALID, OWN};
 use pipeline::LoadOptions;
@@ -10,7 +10,7 @@ fn shown(answer: &Answer) -> String {
 }
 
 #[test]
-fn what_the_server_finds_has_its_place_in_the_file() {
+fn diagnostics_of_the_server_have_locations_in_the_file() {
     let answer = Answer::of(INVALID);
     assert!(answer.read(OWN, &LoadOptions::default()).value.is_none());
     insta::assert_snapshot!(shown(&answer), @r"
@@ -35,7 +35,7 @@ fn what_the_server_finds_has_its_place_in_the_file() {
 }
 
 #[test]
-fn what_is_found_here_points_into_the_merged_text() {
+fn local_diagnostics_have_locations_in_the_merged_text() {
     let text = "---\nbuild:\n  script: x\n  stage: nope\n";
     insta::assert_snapshot!(shown(&Answer::of_text(text)), @r"
     error[unknown-stage]: build job: chosen stage nope does not exist; available stages are .pre, build, test, deploy, .post
@@ -47,7 +47,7 @@ fn what_is_found_here_points_into_the_merged_text() {
 }
 
 #[test]
-fn a_server_that_says_nothing_is_an_error() {
+fn an_empty_response_is_an_error() {
     let mut answer = Answer::of_text("");
     answer.merged = None;
     insta::assert_snapshot!(shown(&answer), @r"
@@ -57,7 +57,7 @@ fn a_server_that_says_nothing_is_an_error() {
 }
 
 #[test]
-fn what_both_find_is_said_once() {
+fn equal_diagnostics_are_reported_once() {
     let mut answer = Answer::of_text("build: {script: x, rules: [{when: always}]}\n");
     answer.warnings = vec![
         "jobs:build may allow multiple pipelines to run for a single action due to `rules:when` \
@@ -77,7 +77,7 @@ fn what_both_find_is_said_once() {
 }
 
 #[test]
-fn a_text_that_is_no_pipeline_is_refused() {
+fn an_invalid_merged_text_is_refused() {
     let check = |text: &str, code: &str| {
         let checked = Answer::of_text(text).read(OWN, &LoadOptions::default());
         assert!(checked.value.is_none(), "{text}");

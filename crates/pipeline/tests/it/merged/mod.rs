@@ -15,7 +15,7 @@ const STATIC: &str = include_str!("../../data/lint/static.json");
 const DRY_RUN: &str = include_str!("../../data/lint/dry_run.json");
 const INVALID: &str = include_str!("../../data/lint/invalid.json");
 
-/// An answer of the lint.
+/// A response of the lint.
 struct Answer {
     merged: Option<String>,
     jobs: Vec<MergedJob>,

@@ -1,4 +1,4 @@
-//! Files that are merged over what a server merged.
+//! Overlays over files that a server merged.
 
 use super::{Answer, OWN, STATIC};
 use pipeline::{LoadOptions, Overlay, ResolvedPipeline};
@@ -20,7 +20,7 @@ fn resolved(overlay: &str) -> ResolvedPipeline {
 }
 
 #[test]
-fn an_overlay_may_extend_and_refer_to_what_was_merged() {
+fn an_overlay_may_extend_and_refer_to_the_merged_file() {
     let resolved = resolved(
         "mine: {extends: .base, stage: build, script: [!reference [.setup, script]]}\n\
          lint: {script: fast}\n",
@@ -32,7 +32,7 @@ fn an_overlay_may_extend_and_refer_to_what_was_merged() {
 }
 
 #[test]
-fn needs_that_an_overlay_gives_win_over_the_servers() {
+fn needs_of_an_overlay_override_those_of_the_server() {
     let resolved = resolved("deploy: {needs: [lint]}\n");
     let needs = json!(resolved.job("deploy").unwrap().needs);
     assert_eq!(needs[0]["job"], "lint");

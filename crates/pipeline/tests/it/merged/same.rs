@@ -1,4 +1,4 @@
-//! A file that is merged here, shown, and read again as if a server had merged it means the same.
+//! A file that is merged here, shown, and read as merged by a server has the same meaning.
 
 use super::{Answer, job};
 use pipeline::context::PipelineContext;
@@ -12,7 +12,7 @@ use vectors::parse;
 
 const VECTORS: &str = include_str!("../../data/yaml_vectors.json");
 
-/// What a pipeline means, before and in a situation.
+/// Returns the meaning of a pipeline, without and in a situation.
 fn meaning(resolved: &ResolvedPipeline) -> Value {
     let context = PipelineContext::default();
     let creation = create(resolved, &context, &NoRepository);
@@ -69,7 +69,7 @@ fn jobs_array(resolved: &ResolvedPipeline) -> Vec<Value> {
 }
 
 #[test]
-fn what_show_prints_means_the_same_when_it_is_read_as_merged() {
+fn shown_pipelines_have_the_same_meaning_when_read_as_merged() {
     // R-GLCI-168 R-GLCI-169
     let mut compared = 0;
     for vector in parse(VECTORS).unwrap() {

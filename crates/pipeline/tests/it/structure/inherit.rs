@@ -1,7 +1,7 @@
 use super::{check, check_errors};
 use serde_json::{Value, json};
 
-/// Every keyword of `default` that jobs take, what it is given as, and what a job then has.
+/// Every keyword of `default` that jobs inherit, a value, and the resulting value of a job.
 fn keywords() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("before_script", "[d]", json!(["d"])),
@@ -21,7 +21,7 @@ fn keywords() -> Vec<(&'static str, &'static str, Value)> {
 }
 
 #[test]
-fn each_keyword_of_default_is_inherited_as_the_job_says() {
+fn each_keyword_of_default_is_inherited() {
     // R-GLCI-157
     for (key, given, expect) in keywords() {
         let default = format!("default: {{{key}: {given}}}\njob:\n  script: x\n");
@@ -53,7 +53,7 @@ fn each_keyword_of_default_is_inherited_as_the_job_says() {
 }
 
 #[test]
-fn old_global_keywords_are_defaults_too_and_given_once() {
+fn deprecated_global_keywords_are_defaults_and_given_once() {
     // R-GLCI-157
     for (key, given, expect) in keywords() {
         if !["image", "services", "before_script", "after_script"].contains(&key) {
@@ -73,7 +73,7 @@ fn old_global_keywords_are_defaults_too_and_given_once() {
 }
 
 #[test]
-fn the_time_limit_of_default_has_no_effect() {
+fn the_timeout_of_default_has_no_effect() {
     check(
         "default: {timeout: 1h}\njob: {script: x}",
         "job",
@@ -113,7 +113,7 @@ fn variables_are_inherited_by_name() {
 }
 
 #[test]
-fn a_trigger_job_inherits_little() {
+fn a_trigger_job_inherits_few_keywords() {
     let text = "
 default: {interruptible: true, image: i, retry: 1, before_script: [x], tags: [t]}
 variables: {A: root}

@@ -2,7 +2,7 @@ use super::{check, check_errors, names};
 use serde_json::json;
 
 #[test]
-fn a_key_is_a_job_by_what_it_has() {
+fn keywords_determine_the_kind_of_a_job() {
     // R-PIPE-11 R-PIPE-12
     let text = "
 .hidden: {nothing: [that, matters]}
@@ -40,7 +40,7 @@ mirrors: {needs: {pipeline: group/project}}
 }
 
 #[test]
-fn what_does_nothing_is_no_job() {
+fn keys_without_work_are_not_jobs() {
     let lacks = "should implement the script:, run:, or trigger: keyword";
     let message = |name: &str| format!("jobs:{name} config {lacks} @ {name}");
     for text in [
@@ -54,7 +54,7 @@ fn what_does_nothing_is_no_job() {
         check_errors(&format!("{text}\nok: {{script: x}}"), &[&message(name)]);
     }
     check_errors("job: {needs: [ok]}\nok: {script: x}", &[&message("job")]);
-    // What is wrong with the keyword that makes it a job is all that is said.
+    // Only the error in the keyword that makes it a job is reported.
     check_errors(
         "job: {needs: ok}\nok: {script: x}",
         &["jobs:job:needs config can only be a hash or an array @ ok"],
@@ -69,7 +69,7 @@ fn what_does_nothing_is_no_job() {
 }
 
 #[test]
-fn names_are_text_that_is_neither_blank_nor_long() {
+fn names_are_neither_blank_nor_too_long() {
     check_errors(
         "1: {script: x}",
         &["jobs:1 name should be a symbol: put quotes around it @ 1"],
@@ -97,7 +97,7 @@ fn names_are_text_that_is_neither_blank_nor_long() {
 }
 
 #[test]
-fn keywords_that_exclude_each_other_are_told_in_pairs() {
+fn conflicting_keywords_are_reported_in_pairs() {
     let together = "jobs:job config these keys cannot be used together";
     for (one, other, text) in [
         ("script", "run", "script: x, run: [{name: s, script: x}]"),
@@ -145,7 +145,7 @@ fn keywords_that_exclude_each_other_are_told_in_pairs() {
 }
 
 #[test]
-fn delays_go_with_delayed_jobs_and_last_a_week() {
+fn delays_are_for_delayed_jobs_and_at_most_a_week() {
     for delay in ["30 minutes", "7 days", "5"] {
         let text = format!("job: {{script: x, when: delayed, start_in: \"{delay}\"}}");
         check(&text, "job", &json!({"start_in": delay}));
@@ -162,7 +162,7 @@ fn delays_go_with_delayed_jobs_and_last_a_week() {
         "job: {script: x, when: delayed, start_in: 8 days}",
         &["jobs:job start_in should not exceed the limit of a week @ 8 days"],
     );
-    // A misspelt `when` is told of, and nothing that would follow from it.
+    // Only a misspelled `when` is reported, without its consequences.
     check_errors(
         "job: {script: x, when: delaid, start_in: 1h}",
         &[
@@ -172,7 +172,7 @@ fn delays_go_with_delayed_jobs_and_last_a_week() {
 }
 
 #[test]
-fn pages_are_published_from_one_place() {
+fn pages_have_one_directory() {
     check(
         "pages: {script: x}",
         "pages",

@@ -1,17 +1,17 @@
-//! How many times a mistake is told, and how it helps.
+//! The number and the help of diagnostics.
 
 use super::check_errors;
 use pipeline::ResolvedPipeline;
 use std::fmt::Write as _;
 
-/// Returns what is said of the errors of a file.
+/// Returns the messages of the errors of a file.
 fn sentences(text: &str) -> Vec<String> {
     let checked = ResolvedPipeline::from_text("ci.yml", text);
     let errors = checked.diagnostics.errors();
     errors.map(|error| error.sentence().into_owned()).collect()
 }
 
-/// Compares the advice of the first error of a file.
+/// Checks the help of the first error of a file.
 fn check_help(text: &str, expect: &str) {
     let checked = ResolvedPipeline::from_text("ci.yml", text);
     let first = checked.diagnostics.errors().next().unwrap();
@@ -19,7 +19,7 @@ fn check_help(text: &str, expect: &str) {
 }
 
 #[test]
-fn what_jobs_take_from_one_place_is_told_once() {
+fn shared_errors_are_reported_once() {
     let base = ".b: {stage: bild, needs: [nope], retry: 5, image: {name: 1}, environment: {name: e, \
                 on_stop: nope}}\n";
     let jobs = "One: {extends: .b, script: x}\ntwo: {extends: .b, script: x}\n\
@@ -39,8 +39,8 @@ fn what_jobs_take_from_one_place_is_told_once() {
 }
 
 #[test]
-fn one_mistake_is_one_error() {
-    // A mistyped key is not missing, too.
+fn consequences_of_an_error_are_not_reported() {
+    // A mistyped key is not also reported as missing.
     check_errors(
         "job: {script: x, image: {nmae: a}}",
         &["jobs:job:image config contains unknown keys: nmae @ nmae"],
@@ -69,7 +69,7 @@ fn one_mistake_is_one_error() {
 }
 
 #[test]
-fn unknown_keys_are_each_pointed_at() {
+fn unknown_keys_each_have_a_location() {
     let text = "job: {script: x, scripts: y, imgae: z}\n";
     let checked = ResolvedPipeline::from_text("ci.yml", text);
     let error = checked.diagnostics.errors().next().unwrap();
@@ -92,7 +92,7 @@ fn unknown_keys_are_each_pointed_at() {
 }
 
 #[test]
-fn a_keyword_in_a_wrong_place_is_told_its_own() {
+fn misplaced_keywords_have_help() {
     check_help(
         "default: {stages: [a]}\njob: {script: x}",
         "`stages` belongs to the top level of the file",
@@ -124,7 +124,7 @@ fn a_keyword_in_a_wrong_place_is_told_its_own() {
 }
 
 #[test]
-fn only_the_first_of_very_many_mistyped_names_are_compared_with_all_others() {
+fn only_the_first_mistyped_names_get_suggestions() {
     let mut text = String::new();
     for number in 0..200 {
         let _ = writeln!(

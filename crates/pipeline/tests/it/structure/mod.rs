@@ -1,4 +1,4 @@
-//! What a file is made of: jobs of all kinds, and what they say of each other and of pipelines.
+//! The structure of files: all kinds of jobs, their relations, and keywords of the file.
 
 mod inherit;
 mod jobs;
@@ -33,9 +33,9 @@ fn names(text: &str) -> Vec<String> {
     names.collect()
 }
 
-/// Compares the errors of a file: what each says, `@`, and the text it points at.
+/// Checks the errors of a file: the message of each, `@`, and the text of its span.
 ///
-/// Closing brackets count for nothing: the place of a list may end before or behind its own.
+/// Closing brackets are ignored, since the span of a list may exclude its own.
 fn check_errors(text: &str, expect: &[&str]) {
     let checked = ResolvedPipeline::from_text("ci.yml", text);
     let open = |text: &str| text.trim_end_matches([']', '}', '\n', ' ']).to_owned();

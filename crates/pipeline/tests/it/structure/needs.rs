@@ -11,7 +11,7 @@ fn need(job: &str) -> Value {
 }
 
 #[test]
-fn needs_and_dependencies_have_the_names_that_parallel_makes() {
+fn needs_and_dependencies_are_expanded_to_instances() {
     // R-PIPE-14 R-GLCI-160
     let text = format!(
         "{BUILD}
@@ -33,12 +33,12 @@ b:
         "dependencies": ["m: [x, 1]", "m: [x, 2]", "m: [y, 1]", "m: [y, 2]"],
         "scheduling": "dag",
     });
-    // GitLab compares the names of the file, so the matrix has to be needed by its own name.
+    // GitLab compares the names in the file, so the `parallel` job must be named itself.
     check(&text, "b", &expect);
 }
 
 #[test]
-fn an_instance_can_need_the_instance_with_its_own_values() {
+fn an_instance_can_need_the_instance_with_the_same_values() {
     // R-GLCI-160
     let text = format!(
         "{BUILD}
@@ -73,7 +73,7 @@ t:
 }
 
 #[test]
-fn what_is_needed_is_there_and_comes_before() {
+fn needed_jobs_must_exist_and_come_before() {
     for (needs, message, place) in [
         ("[nope]", "t job: undefined need: nope", "nope"),
         ("[.h]", "t job: undefined need: .h", ".h"),
@@ -115,7 +115,7 @@ fn what_is_needed_is_there_and_comes_before() {
 }
 
 #[test]
-fn dependencies_come_before_and_are_among_the_needs() {
+fn dependencies_must_come_before_and_be_needed() {
     for (keys, message, place) in [
         (
             "dependencies: [zip]",
@@ -145,7 +145,7 @@ fn dependencies_come_before_and_are_among_the_needs() {
 }
 
 #[test]
-fn needs_of_other_pipelines_are_kept_apart() {
+fn needs_in_other_pipelines_are_separate() {
     let text = "
 t:
   script: x
@@ -175,7 +175,7 @@ t:
 }
 
 #[test]
-fn what_is_no_need_is_refused() {
+fn invalid_needs_are_refused() {
     let need = "jobs:t:needs:need";
     for (given, message, place) in [
         (

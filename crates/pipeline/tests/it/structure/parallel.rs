@@ -2,7 +2,7 @@ use super::{check, check_errors, names};
 use serde_json::json;
 
 #[test]
-fn a_matrix_makes_a_job_of_each_combination() {
+fn a_matrix_expands_to_a_job_for_each_combination() {
     // R-GLCI-160 R-PIPE-13
     let text = "
 job:
@@ -35,7 +35,7 @@ job:
 }
 
 #[test]
-fn a_number_makes_equal_jobs() {
+fn a_number_expands_to_equal_jobs() {
     // R-PIPE-13
     assert_eq!(names("job: {script: x, parallel: 1}"), ["job 1/1"]);
     assert_eq!(names("job: {script: x, parallel: 200}").len(), 200);
@@ -44,7 +44,7 @@ fn a_number_makes_equal_jobs() {
 }
 
 #[test]
-fn of_two_jobs_with_one_name_the_later_takes_the_place_of_the_earlier() {
+fn the_later_of_two_jobs_with_one_name_replaces_the_earlier() {
     let text = "a 1/2: {script: own}\nb: {script: x}\na: {script: made, parallel: 2}";
     assert_eq!(names(text), ["a 1/2", "b", "a 2/2"]);
     check(text, "a 1/2", &json!({"script": ["made"], "node_index": 1}));
@@ -58,7 +58,7 @@ fn of_two_jobs_with_one_name_the_later_takes_the_place_of_the_earlier() {
 }
 
 #[test]
-fn a_matrix_without_values_makes_no_job() {
+fn a_matrix_without_values_expands_to_no_job() {
     assert!(names("job: {script: x, parallel: {matrix: []}}").is_empty());
     let text = "job: {script: x, parallel: {matrix: [{A: [1, 2], B: []}]}}\nb: {script: x}";
     assert_eq!(names(text), ["b"]);
@@ -67,7 +67,7 @@ fn a_matrix_without_values_makes_no_job() {
 }
 
 #[test]
-fn no_job_becomes_more_than_two_hundred() {
+fn a_job_expands_to_at_most_two_hundred_instances() {
     // R-GLCI-160
     let values = |count: usize| {
         (0..count)
@@ -85,7 +85,7 @@ fn no_job_becomes_more_than_two_hundred() {
     let words =
         "jobs:job:parallel:matrix config generates too many jobs (maximum is 200), here 201";
     check_errors(&text, &[&format!("{words} @ {place}")]);
-    // Far more than fit into any memory.
+    // Far too many for any memory.
     let bomb = format!(
         "{{{}}}",
         (0..40)
@@ -99,7 +99,7 @@ fn no_job_becomes_more_than_two_hundred() {
 }
 
 #[test]
-fn what_is_no_parallel_is_refused() {
+fn invalid_parallel_is_refused() {
     let number = "jobs:job:parallel config must be between 1 and 200";
     let values = "jobs:job:parallel:matrix:variables config should be a hash of key value pairs: a \
                   value is a string or an integer";

@@ -1,8 +1,8 @@
-//! Where each keyword may stand, place by place, and where an error about it points.
+//! Where each keyword is allowed, and the locations of errors about it.
 
 use pipeline::ResolvedPipeline;
 
-/// A value that fits, and the places it may stand in: `g`lobal, `d`efault, `j`ob, `t`rigger job,
+/// A keyword, a valid value, and where it is allowed: `g`lobal, `d`efault, `j`ob, `t`rigger job,
 /// `r`ule, `w`orkflow rule.
 const KEYWORDS: [(&str, &str, &str); 46] = [
     ("after_script", "[a]", "gdj"),
@@ -53,7 +53,7 @@ const KEYWORDS: [(&str, &str, &str); 46] = [
     ("strategy", "depend", ""),
 ];
 
-/// Returns a file with an entry in one of the places, and where GitLab says that place is.
+/// Returns a file with an entry at one of these positions, and GitLab's name of that position.
 fn file(place: char, entry: &str) -> (String, &'static str) {
     let (text, location) = match place {
         'g' => (entry.to_owned(), "jobs"),
@@ -74,11 +74,11 @@ fn file(place: char, entry: &str) -> (String, &'static str) {
 }
 
 #[test]
-fn each_keyword_has_its_places() {
+fn each_keyword_is_allowed_only_where_it_belongs() {
     // R-GLCI-159
     for (keyword, value, places) in KEYWORDS {
         for place in "gdjtrw".chars() {
-            // What is called `default` and has `needs` is a job.
+            // A `default` with `needs` is a job.
             if (keyword, place) == ("needs", 'd') {
                 continue;
             }

@@ -4,7 +4,7 @@ use pipeline::rules::RefPattern;
 use serde_json::json;
 
 #[test]
-fn rules_are_flattened_and_say_what_was_written() {
+fn rules_are_flattened_and_keep_their_texts() {
     let text = "
 a: {stage: build, script: x, parallel: 2}
 job:
@@ -31,7 +31,7 @@ job:
 }
 
 #[test]
-fn without_rules_a_job_is_for_branches_and_tags() {
+fn without_rules_a_job_runs_for_branches_and_tags() {
     let only = |text: &str| {
         let job = resolve(text).jobs.remove(0);
         job.only.map(|only| only.refs.clone().unwrap_or_default())
@@ -57,7 +57,7 @@ fn without_rules_a_job_is_for_branches_and_tags() {
 }
 
 #[test]
-fn each_mistake_in_a_rule_has_its_place() {
+fn each_error_in_a_rule_has_a_location() {
     let rule = "jobs:job:rules:rule";
     for (given, message, place) in [
         ("[]", "jobs:job:rules config can't be blank", "[]"),
@@ -130,7 +130,7 @@ fn each_mistake_in_a_rule_has_its_place() {
 }
 
 #[test]
-fn a_bad_condition_is_shown_where_it_goes_wrong() {
+fn an_invalid_condition_is_shown_at_its_error() {
     let text = "job: {script: x, rules: [{if: \"$A == x\"}]}";
     let checked = pipeline::ResolvedPipeline::from_text("ci.yml", text);
     let error = checked.diagnostics.errors().next().unwrap();
@@ -140,7 +140,7 @@ fn a_bad_condition_is_shown_where_it_goes_wrong() {
 }
 
 #[test]
-fn jobs_that_share_rules_share_their_mistakes() {
+fn errors_in_shared_rules_are_reported_once() {
     let text = "
 .base: {rules: [{when: later}]}
 a: {extends: .base, script: x}
@@ -151,7 +151,7 @@ b: {extends: .base, script: x}
 }
 
 #[test]
-fn only_and_except_take_refs_and_conditions() {
+fn only_and_except_accept_refs_and_conditions() {
     for (given, message, place) in [
         (
             "main",

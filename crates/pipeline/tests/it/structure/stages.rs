@@ -6,7 +6,7 @@ fn check(stages: &str, expect: &[&str]) {
 }
 
 #[test]
-fn the_edges_stand_around_the_stages_of_the_file() {
+fn pre_and_post_surround_the_stages_of_the_file() {
     // R-GLCI-156
     check("[one, two]", &[".pre", "one", "two", ".post"]);
     check("[one, .post, .pre, two]", &[".pre", "one", "two", ".post"]);
@@ -20,13 +20,13 @@ fn the_edges_stand_around_the_stages_of_the_file() {
             nested(11)
         )],
     );
-    // GitLab takes away the edges before it flattens.
+    // GitLab removes `.pre` and `.post` before it flattens.
     check("[[a, .pre]]", &[".pre", "a", ".pre", ".post"]);
     check("", &[".pre", "build", "test", "deploy", ".post"]);
 }
 
 #[test]
-fn lists_of_stages_are_ten_deep_at_most() {
+fn lists_of_stages_are_nested_at_most_ten_deep() {
     let nested = |depth| {
         let (open, close) = ("[".repeat(depth), "]".repeat(depth));
         format!("{open}a{close}")
@@ -39,7 +39,7 @@ fn lists_of_stages_are_ten_deep_at_most() {
 }
 
 #[test]
-fn a_job_is_in_a_stage_of_the_file() {
+fn the_stage_of_a_job_must_exist() {
     check_errors(
         "stages: [one]\njob: {script: x}",
         &["job job: chosen stage test does not exist; available stages are .pre, one, .post @ job"],
@@ -48,7 +48,7 @@ fn a_job_is_in_a_stage_of_the_file() {
         "stages: []\njob: {script: x, stage: .pre}",
         &["job job: chosen stage .pre does not exist; available stages are  @ .pre"],
     );
-    // Nobody knows the stages when they cannot be read.
+    // The stages are unknown if they cannot be read.
     check_errors(
         "stages: [1]\njob: {script: x}",
         &["stages config should be an array of strings @ 1"],

@@ -3,7 +3,7 @@ use pipeline::config::JobKind;
 use serde_json::json;
 
 #[test]
-fn a_trigger_is_a_project_or_files() {
+fn a_trigger_names_a_project_or_files() {
     // R-GLCI-159
     check(
         "job: {trigger: g/p}",
@@ -28,7 +28,7 @@ job:
 }
 
 #[test]
-fn what_is_no_trigger_is_refused() {
+fn invalid_triggers_are_refused() {
     // R-GLCI-159
     let trigger = "jobs:job:trigger";
     for (given, message, place) in [

@@ -3,7 +3,7 @@ use executor_core::job::When;
 use pipeline::rules::{AutoCancel, OnJobFailure, OnNewCommit};
 
 #[test]
-fn a_workflow_has_rules_a_name_and_what_cancels() {
+fn a_workflow_has_rules_a_name_and_auto_cancel() {
     // R-GLCI-158
     let text = "
 workflow:
@@ -38,7 +38,7 @@ job: {script: x}
 }
 
 #[test]
-fn what_is_no_workflow_is_refused() {
+fn invalid_workflows_are_refused() {
     // R-GLCI-158
     let long = "n".repeat(256);
     for (given, message, place) in [
@@ -87,7 +87,7 @@ fn what_is_no_workflow_is_refused() {
 }
 
 #[test]
-fn a_last_rule_that_always_holds_is_warned_of() {
+fn a_last_rule_that_always_matches_is_warned_about() {
     let warnings = |text: &str| {
         let checked = pipeline::ResolvedPipeline::from_text("ci.yml", text);
         let codes = checked.diagnostics.warnings().map(|warning| warning.code);

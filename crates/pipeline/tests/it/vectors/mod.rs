@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use vectors::{Outcome, Vector, check, diagnose, parse};
 
 const FILE: &str = include_str!("../../data/yaml_vectors.json");
-/// Vectors of our own for expressions, rules, pipelines and expansion, written from what is known of
-/// GitLab; patterns were compared with RE2, and globs with Ruby.
+/// Our vectors for expressions, rules, pipelines and expansion, based on knowledge of GitLab;
+/// patterns were compared with RE2, and globs with Ruby.
 const CONDITIONS: &str = include_str!("../../data/condition_vectors.json");
 
 fn vectors() -> Vec<Vector> {
@@ -18,13 +18,13 @@ fn vectors() -> Vec<Vector> {
 }
 
 #[test]
-fn every_vector_holds() {
+fn all_vectors_pass() {
     // R-GLCI-118 R-GLCI-119 R-GLCI-122
     check_all(&vectors());
 }
 
 #[test]
-fn every_vector_of_conditions_holds() {
+fn all_condition_vectors_pass() {
     let vectors = parse(CONDITIONS).unwrap();
     assert_eq!(vectors.len(), 799);
     check_all(&vectors);
@@ -45,9 +45,9 @@ fn check_all(vectors: &[Vector]) {
     );
 }
 
-/// Of every rejected file, the first error points into the value that the vector names.
+/// The first error of every rejected file is within the value that the vector names.
 #[test]
-fn errors_are_at_the_place_that_is_wrong() {
+fn errors_are_at_the_invalid_value() {
     let mut elsewhere = String::new();
     let mut checked = 0;
     for vector in vectors() {
@@ -70,9 +70,9 @@ fn errors_are_at_the_place_that_is_wrong() {
     assert!(elsewhere.is_empty(), "{elsewhere}");
 }
 
-/// What people read of every rejected file.
+/// The messages of every rejected file.
 #[test]
-fn errors_say_what_is_wrong_and_what_helps() {
+fn errors_have_messages_and_help() {
     let mut shown = String::new();
     for vector in vectors() {
         if vector.expect["valid"] == false

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use yaml::source::Span;
 use yaml::{Limits, LoadedFile, Node};
 
-/// Words of a location that name no key: one of a list, or a check within a value.
+/// Words of GitLab's locations that are not keys: items of lists, or checks within a value.
 const STEPS_WITHOUT_KEY: [&str; 7] = [
     "rule",
     "need",
@@ -15,7 +15,7 @@ const STEPS_WITHOUT_KEY: [&str; 7] = [
     "matrix",
 ];
 
-/// A value, with its key, that a location of GitLab's may mean.
+/// A value with its key that GitLab's location may mean.
 #[derive(Debug, Clone)]
 pub(super) struct Located {
     file: usize,
@@ -58,7 +58,7 @@ impl Located {
         if steps.first() == Some(&"jobs") && root.node.get("jobs").is_none() {
             steps.remove(0);
         }
-        // `retry` is said without the job it is in.
+        // GitLab omits the job of `retry`.
         let mut starts = vec![root.clone()];
         if steps == ["retry"] {
             starts = root.children();
@@ -68,7 +68,7 @@ impl Located {
         })
     }
 
-    /// Returns what one word of a location leads to.
+    /// Returns the values that one word of a location leads to.
     fn step(&self, word: &str) -> Vec<Self> {
         let mut reached = Vec::new();
         if let Some(entries) = self.node.as_mapping() {
@@ -108,7 +108,7 @@ impl Located {
         items.chain(values).map(child).collect()
     }
 
-    /// Returns whether a place is inside.
+    /// Returns whether a span is inside.
     pub(super) fn holds(&self, span: Span) -> bool {
         let bytes = span.bytes();
         span.file.index() == self.file
