@@ -28,7 +28,7 @@ const KEYS: [&str; 10] = [
     "inputs",
 ];
 
-/// Reads `include` of a trigger and returns the jobs whose artifacts hold one of the files.
+/// Reads `include` of a trigger and returns the jobs whose artifacts contain one of the files.
 pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<Spanned<String>>> {
     let items = match field.node.as_sequence() {
         Some(_) => reader.flattened(field)?,

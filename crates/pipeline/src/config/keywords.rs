@@ -66,7 +66,7 @@ pub(super) const JOB: [&str; 39] = [
     "when",
 ];
 
-/// Returns where a misplaced keyword belongs; `known` are the keywords allowed where it stands.
+/// Returns where a misplaced keyword belongs; `known` are the keywords allowed at its position.
 pub(super) fn misplaced(key: &str, known: &[&str]) -> Option<String> {
     let among = |key: &str| known.contains(&key);
     let (in_trigger, in_rule) = (among("trigger") && !among("script"), among("if"));

@@ -86,7 +86,7 @@ impl<'d> Reader<'d> {
             .push(error.with_help(help.map(ToOwned::to_owned)));
     }
 
-    /// Returns the location of a part of a text; that of the whole node unless the text stands
+    /// Returns the location of a part of a text; that of the whole node unless the text is
     /// verbatim on one line of the file.
     pub(crate) fn part_of(&self, node: &Node, text: &str, part: &Range<usize>) -> Span {
         let whole = node.span;

@@ -22,7 +22,7 @@ pub struct Trigger {
 pub enum TriggerTarget {
     /// In another project.
     Project {
-        /// The project's path; may hold variables.
+        /// The project's path; it may contain variables.
         project: Spanned<String>,
         /// The branch; absent means the default one.
         branch: Option<String>,

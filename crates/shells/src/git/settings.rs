@@ -145,7 +145,7 @@ impl GitDefaults {
     }
 }
 
-/// A variable that holds nothing usable, and what is used instead.
+/// A variable with an invalid value, and the value used instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitSettingsWarning {
     variable: &'static str,
@@ -167,9 +167,9 @@ impl fmt::Display for GitSettingsWarning {
 }
 
 impl GitSettings {
-    /// Reads the settings from a job's expanded variables, and what was wrong with them.
+    /// Reads the settings from a job's expanded variables; also returns warnings about them.
     ///
-    /// Flags are separated by white space; quotes mean nothing. The word `none` stands for no flags
+    /// Flags are separated by white space; quotes have no meaning. The word `none` means no flags
     /// (fetch) or no cleaning (clean).
     pub fn from_variables(
         variables: &JobVariables,

@@ -1,10 +1,10 @@
 use super::Severity;
 use unicode_width::UnicodeWidthChar;
 
-/// How many columns of a line are shown at most; longer ones are cut around the place.
+/// The maximum number of columns of a shown line; longer ones are cut around the location.
 const WIDEST: usize = 100;
 
-/// How many columns a tab takes; where it stands makes no difference.
+/// The replacement for tabs, wherever they are.
 const TAB: &str = "    ";
 
 /// Renders diagnostics as text.
@@ -26,14 +26,14 @@ pub struct Renderer {
     colors: bool,
 }
 
-/// What a piece of the text is, which decides its colour.
+/// The kind of a part of the text, which determines its color.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
-    /// The title, and what marks the place.
+    /// The title, and the mark at the location.
     Severity(Severity),
-    /// Numbers, bars and arrows, and the marks of other places.
+    /// Numbers, bars, arrows, and the marks of related locations.
     Frame,
-    /// The words that matter most.
+    /// Important words.
     Strong,
 }
 
@@ -68,7 +68,7 @@ impl Renderer {
     }
 }
 
-/// Replaces what could steer the terminal.
+/// Replaces characters that affect a terminal.
 pub(super) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
@@ -82,7 +82,7 @@ pub(super) fn printable(text: &str) -> String {
     shown
 }
 
-/// Returns how many columns a character takes once it is [`printable`].
+/// Returns the width of a character in columns after [`printable`].
 pub(super) fn columns(character: char) -> usize {
     match character {
         '\t' => TAB.len(),
@@ -90,28 +90,27 @@ pub(super) fn columns(character: char) -> usize {
     }
 }
 
-/// Returns the part of a line that is shown, given where in it the place is: all of it, or what fits
-/// around the place.
-pub(super) fn window(line: &str, place: usize) -> (usize, usize) {
-    let fits = |text: &str, room: usize| -> Option<usize> {
+/// Returns the range of a line to show: all of it, or at most [`WIDEST`] columns around an offset.
+pub(super) fn window(line: &str, offset: usize) -> (usize, usize) {
+    let end_within = |text: &str, width: usize| -> Option<usize> {
         let mut taken = 0;
         let over = text.char_indices().find(|(_, character)| {
             taken += columns(*character);
-            taken > room
+            taken > width
         });
         over.map(|(at, _)| at)
     };
-    // The window starts a third before the place, so that what leads to it is seen too.
+    // A third of the window is before the offset, to show its context.
     let mut start = 0;
-    if fits(&line[..place], WIDEST * 2 / 3).is_some() {
+    if end_within(&line[..offset], WIDEST * 2 / 3).is_some() {
         let mut taken = 0;
-        let before = line[..place].char_indices().rev();
+        let before = line[..offset].char_indices().rev();
         let kept = before.take_while(|(_, character)| {
             taken += columns(*character);
             taken <= WIDEST / 3
         });
-        start = kept.last().map_or(place, |(at, _)| at);
+        start = kept.last().map_or(offset, |(at, _)| at);
     }
-    let end = fits(&line[start..], WIDEST).map_or(line.len(), |length| start + length);
+    let end = end_within(&line[start..], WIDEST).map_or(line.len(), |length| start + length);
     (start, end)
 }
