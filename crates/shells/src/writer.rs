@@ -10,6 +10,15 @@ pub(crate) fn indented(text: &str) -> String {
         .collect()
 }
 
+/// Returns the end of the line that names the job's host.
+pub(crate) fn via(runner: &str) -> String {
+    if runner.is_empty() {
+        "...".to_owned()
+    } else {
+        format!(" via {runner}...")
+    }
+}
+
 /// Writes the body of one script; each method appends.
 pub(crate) trait Writer {
     /// Prints the host that the job runs on.

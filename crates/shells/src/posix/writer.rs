@@ -3,7 +3,7 @@ use crate::ScriptOptions;
 use crate::git::GitPlan;
 use crate::quote::{sh, sh_always};
 use crate::user::UserCommand;
-use crate::writer::Writer;
+use crate::writer::{Writer, via};
 use executor_core::shell::ShellDialect;
 
 /// Writes scripts for sh and bash.
@@ -67,12 +67,7 @@ impl Posix {
 
 impl Writer for Posix {
     fn greet(&mut self, runner: &str) {
-        let via = if runner.is_empty() {
-            String::new()
-        } else {
-            format!(" via {runner}")
-        };
-        let via = sh(&format!("{via}..."));
+        let via = sh(&via(runner));
         self.line(&format!(
             "printf \"Running on %s%s\\n\" \"$(uname -n 2>/dev/null || echo this host)\" {via}"
         ));

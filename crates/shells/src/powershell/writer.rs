@@ -4,7 +4,7 @@ use crate::ScriptOptions;
 use crate::git::GitPlan;
 use crate::quote::pwsh;
 use crate::user::UserCommand;
-use crate::writer::Writer;
+use crate::writer::{Writer, via};
 use executor_core::shell::ShellDialect;
 
 /// Writes scripts for PowerShell.
@@ -36,12 +36,7 @@ impl PowerShell {
 
 impl Writer for PowerShell {
     fn greet(&mut self, runner: &str) {
-        let via = if runner.is_empty() {
-            String::new()
-        } else {
-            format!(" via {runner}")
-        };
-        let via = pwsh(&format!("{via}..."));
+        let via = pwsh(&via(runner));
         let parts = ["'Running on ' + [Environment]::MachineName + ", &via, "\n"];
         self.body.extend(parts);
     }
