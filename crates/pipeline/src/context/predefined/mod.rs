@@ -10,7 +10,6 @@ mod pipeline;
 mod project;
 mod registry;
 mod server;
-mod trigger;
 mod values;
 
 pub use job::{group_name, job_value};
@@ -39,7 +38,7 @@ impl PipelineContext {
         registry::add(self, &mut values);
         commit::add(self, &mut values);
         pipeline::add(self, &mut values);
-        trigger::add(self, &mut values);
+        pipeline::add_trigger(self, &mut values);
         merge_request::add(self, &mut values);
         values.into_variables()
     }

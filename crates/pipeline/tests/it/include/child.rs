@@ -1,4 +1,4 @@
-//! Child pipelines: what a trigger includes.
+//! Child pipelines: the files that a trigger includes.
 
 use super::NAME;
 use pipeline::include::{FilesByPath, KnownFiles};
@@ -93,7 +93,7 @@ fn check_refused(include: &str, expect: &[&str]) {
 }
 
 #[test]
-fn a_child_has_what_its_trigger_includes_and_nothing_else() {
+fn a_child_consists_of_the_includes_of_its_trigger() {
     let job = |name: &str| json!({"script": name});
     check("ci/a.yml", &json!({"a": job("a")}));
     check("[ci/a.yml]", &json!({"a": job("a")}));
@@ -110,7 +110,7 @@ fn a_child_has_what_its_trigger_includes_and_nothing_else() {
 }
 
 #[test]
-fn artifacts_of_the_parent_are_included_also_from_files_of_projects() {
+fn files_of_projects_may_include_artifacts_of_the_parent() {
     let job = |name: &str| json!({"script": name});
     let all = json!({"m": job("m"), "a": job("a"), "b": job("b")});
     check("[{artifact: gen/a.yml, job: make}]", &all);
@@ -121,7 +121,7 @@ fn artifacts_of_the_parent_are_included_also_from_files_of_projects() {
 }
 
 #[test]
-fn what_cannot_be_included_in_a_child_is_refused() {
+fn invalid_includes_of_a_child_are_refused() {
     check_refused(
         "[{remote: 'https://h/artifact.yml'}]",
         &["include-artifact"],
@@ -134,12 +134,12 @@ fn what_cannot_be_included_in_a_child_is_refused() {
     check_refused("[{template: x.gitlab-ci.yml}]", &["include-missing"]);
     check_refused("ci/in.yml", &["missing-input"]);
     check_refused("[{local: ci/a.txt}]", &["include-extension"]);
-    // Of what is not known, nothing is said to be missing.
+    // Names that unfetched files may define are not reported as missing.
     check_refused("[{component: h/g/c@1}]", &["include-not-fetched"]);
 }
 
 #[test]
-fn a_mistake_in_a_child_has_its_place_in_the_parent() {
+fn an_error_in_a_child_has_a_location_in_the_parent() {
     let found = child("[{artifact: gen/a.yml, job: 'make: [y]'}]").diagnostics;
     insta::assert_snapshot!(found, @r"
     error[include-missing]: include: `gen/a.yml` of the job `make: [y]` does not exist: no job of this name has artifacts in the parent pipeline
@@ -153,7 +153,7 @@ fn a_mistake_in_a_child_has_its_place_in_the_parent() {
 }
 
 #[test]
-fn a_trigger_names_at_most_three_files_and_at_least_one() {
+fn a_trigger_includes_one_to_three_files() {
     let check = |include: &str, code: &str| {
         let read = parent(include);
         let found = read.and_then(|read, found| Some(read.resolve(found)));
@@ -169,7 +169,7 @@ fn a_trigger_names_at_most_three_files_and_at_least_one() {
 }
 
 #[test]
-fn options_of_the_parent_are_not_the_childs() {
+fn options_of_the_parent_do_not_apply_to_the_child() {
     let overlays = [Overlay {
         name: "over.yml".to_owned(),
         text: "over: {script: x}".to_owned(),
@@ -199,7 +199,7 @@ fn options_of_the_parent_are_not_the_childs() {
 }
 
 #[test]
-fn children_nest_two_levels_deep() {
+fn children_are_nested_at_most_two_levels_deep() {
     let files = files();
     let options = LoadOptions {
         includes: &files,
