@@ -53,7 +53,7 @@ fn repository() -> KnownRepository {
 fn job(lines: &str) -> ResolvedJob {
     let text = format!("job:\n  script: x\n  {}\n", lines.replace('\n', "\n  "));
     let checked = ResolvedPipeline::from_text("ci.yml", &text).into_result();
-    let (pipeline, _) = checked.unwrap_or_else(|findings| panic!("{text}\n{findings}"));
+    let (pipeline, _) = checked.unwrap_or_else(|diagnostics| panic!("{text}\n{diagnostics}"));
     pipeline.jobs.into_iter().next().unwrap()
 }
 

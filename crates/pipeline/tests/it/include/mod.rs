@@ -1,8 +1,8 @@
 //! Pipelines of several files.
 
 mod child;
+mod diagnostics;
 mod dialect;
-mod findings;
 mod limits;
 mod origins;
 mod rules;

@@ -1,9 +1,9 @@
 //! Pipeline files that a GitLab merged.
 
+mod diagnostics;
 mod fields;
-mod findings;
 mod overlays;
-mod same;
+mod round_trip;
 
 use executor_core::job::Need;
 use pipeline::merged::{MergedJob, ServerReading};

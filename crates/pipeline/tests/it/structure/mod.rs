@@ -1,11 +1,11 @@
 //! The structure of files: all kinds of jobs, their relations, and keywords of the file.
 
+mod errors;
 mod inherit;
 mod jobs;
-mod mistakes;
 mod needs;
 mod parallel;
-mod places;
+mod positions;
 mod rules;
 mod stages;
 mod trigger;

@@ -1,8 +1,8 @@
 //! Test vectors whose expectations were checked against a real GitLab, see `tests/data`.
 
-mod place;
+mod location;
 
-use place::Located;
+use location::Located;
 use std::fmt::Write as _;
 use vectors::{Outcome, Vector, check, diagnose, parse};
 
