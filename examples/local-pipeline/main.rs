@@ -6,8 +6,8 @@
 //! $ cargo run --release --example local-pipeline -- DIR     # a repository of your own
 //! ```
 //!
-//! It shows how a program embeds Runwright: find the project, prepare a run, give it an executor,
-//! watch the events, read the report.
+//! It shows how a program embeds Runwright: find the project, prepare a run with an executor, watch the
+//! events, read the report.
 
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
 
@@ -15,8 +15,8 @@ use anyhow::Context;
 use console::{Console, SummaryHints, View, summary};
 use process::{CaptureLimits, Command, NeverStop, Settings, Supervisor};
 use runwright::Cancellation;
-use runwright::shell::{self, ShellConfig};
-use runwright::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
+use runwright::shell::ShellConfig;
+use runwright::{LocalProject, LocalRun, PipelineOptions, StateDir};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,20 +34,20 @@ async fn main() -> anyhow::Result<ExitCode> {
     print!("{warnings}");
 
     let state = StateDir::at(scratch.path().join("state"));
-    let run = LocalRun::prepare(project, &pipeline, &state, RunOptions::default()).await?;
-    let provider = shell::provider(ShellConfig {
+    let shell = ShellConfig {
         login: false,
-        // The run's own supervisor ends all processes, even if this program is killed.
-        supervisor: Some(run.supervisor().clone()),
         ..ShellConfig::default()
-    });
+    };
+    let run = LocalRun::builder(&pipeline)
+        .state(state)
+        .executor(shell)
+        .prepare()
+        .await?;
 
     let view = View::of_stdout();
     let console = Arc::new(Console::start(view, std::io::stdout())?);
     let sink = Arc::clone(&console);
-    let report = run
-        .execute("shell", Arc::new(provider), sink, &Cancellation::new())
-        .await?;
+    let report = run.execute(sink, &Cancellation::new()).await?;
     let hints = SummaryHints {
         // They go with the scratch directory when this program ends.
         log: &|_pipeline, _job| None,

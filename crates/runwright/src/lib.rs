@@ -10,9 +10,9 @@
 //!
 //! ```no_run
 //! use runwright::scheduler::event::EventKind;
+//! use runwright::shell::ShellConfig;
 //! use runwright::{
 //!     Cancellation, EventSink, LocalProject, LocalRun, PipelineEvent, PipelineOptions, RunExit,
-//!     RunOptions, StateDir,
 //! };
 //! use std::path::Path;
 //! use std::sync::Arc;
@@ -33,17 +33,13 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let project = LocalProject::find(Path::new("."), None)?;
 //! let (pipeline, _warnings) = project.read(&PipelineOptions::default())?.into_result()?;
-//! let state = StateDir::of_user()?;
 //!
-//! let run = LocalRun::prepare(project, &pipeline, &state, RunOptions::default()).await?;
-//! let shell = runwright::shell::ShellConfig {
-//!     login: false,
-//!     supervisor: Some(run.supervisor().clone()),
-//!     ..Default::default()
-//! };
-//! let provider = Arc::new(runwright::shell::provider(shell));
+//! let run = LocalRun::builder(&pipeline)
+//!     .executor(ShellConfig::default())
+//!     .prepare()
+//!     .await?;
 //! let lines = Arc::new(Lines::default());
-//! let report = run.execute("shell", provider, lines, &Cancellation::new()).await?;
+//! let report = run.execute(lines, &Cancellation::new()).await?;
 //! assert_eq!(report.exit, RunExit::Success);
 //! # Ok(())
 //! # }
@@ -86,6 +82,6 @@ pub use scheduler::{EventSink, JobReport, PipelineEvent, PipelineReport, RunExit
 #[cfg(feature = "local")]
 #[doc(no_inline)]
 pub use workstation::{
-    LocalError, LocalPipeline, LocalProject, LocalRun, PipelineOptions, RunControls, RunOptions,
-    StateDir,
+    LocalError, LocalPipeline, LocalProject, LocalRun, PipelineOptions, RunBuilder, RunControls,
+    RunExecutor, RunOptions, StateDir,
 };

@@ -3,11 +3,11 @@
     reason = "the test makes a repository with git"
 )]
 
-use executor_core::{ActiveJobs, Cancellation, ProviderLayer};
+use executor_core::{ActiveJobs, Cancellation};
 use executor_layers::{Metrics, MetricsLayer, MetricsOptions};
 use parking_lot::Mutex;
-use runwright::shell::{self, ShellConfig};
-use runwright::{LocalProject, LocalRun, PipelineOptions, RunOptions, StateDir};
+use runwright::shell::ShellConfig;
+use runwright::{LocalProject, LocalRun, PipelineOptions, RunExecutor, RunOptions, StateDir};
 use scheduler::RunExit;
 use scheduler::event::{EventKind, EventSink, PipelineEvent, StageState};
 use std::path::Path;
@@ -66,20 +66,21 @@ async fn the_jobs_of_a_local_run_are_seen_by_its_metrics_while_they_run() {
         ..RunOptions::default()
     };
     let state = StateDir::at(state.path());
-    let run = LocalRun::prepare(project, &pipeline, &state, options);
-    let run = run.await.unwrap();
-    let shell = shell::provider(ShellConfig {
+    let shell = RunExecutor::from(ShellConfig {
         login: false,
-        supervisor: Some(run.supervisor().clone()),
         ..ShellConfig::default()
     });
-    let provider = MetricsLayer::new(&metrics).layer(Arc::new(shell));
+    let run = LocalRun::builder(&pipeline)
+        .state(state)
+        .options(options)
+        .executor(shell.layer(MetricsLayer::new(&metrics)));
+    let run = run.prepare().await.unwrap();
     let sink = Arc::new(Scraper {
         metrics: metrics.clone(),
         scraped: Mutex::default(),
     });
     let go_on = Cancellation::new();
-    let report = run.execute("shell", provider, sink.clone(), &go_on);
+    let report = run.execute(sink.clone(), &go_on);
     assert_eq!(report.await.unwrap().exit, RunExit::Success);
 
     let scraped = sink.scraped.lock();

@@ -26,8 +26,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use workstation::{
-    LocalError, LocalPipeline, LocalProject, LocalRun, Notices, RunLogs, RunOptions, StateDir,
-    Visitor,
+    LocalError, LocalPipeline, LocalRun, Notices, RunLogs, RunOptions, StateDir, Visitor,
 };
 
 /// A run that has ended, and what is needed to tell of it.
@@ -60,15 +59,14 @@ impl FinishedRun {
 /// Runs the pipeline to its end, and tells the view meanwhile.
 pub(super) async fn execute_run(
     args: &RunArgs,
-    project: LocalProject,
     pipeline: &LocalPipeline,
     options: RunOptions,
     view: &RunView,
     cancellation: &Cancellation,
 ) -> Result<FinishedRun, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
-    let root = project.root().to_owned();
-    let mut run = LocalRun::prepare(project, pipeline, &state, options).await?;
+    let run = LocalRun::builder(pipeline).state(state).options(options);
+    let mut run = run.reserve().await?;
     let logs = run.logs();
     let plan = Arc::clone(run.plan());
     view.introduce(&plan);
@@ -76,21 +74,18 @@ pub(super) async fn execute_run(
     print_notes(run.notes());
     plan.refusal().into_iter().for_each(print_refusal);
     print_skipped(&plan);
-    let placed = executor_choice(args, &root)
-        .provider(&mut run, pipeline)
-        .await?;
-    let provider = Arc::clone(&placed.provider);
-    tell_of_ignored(provider.as_ref(), &plan)?;
-    let forecast = RunForecast::of(&run, &args.executor, &args.shown, view);
+    let choice = executor_choice(args, pipeline.project().root());
+    let (executor, held) = choice.executor(&mut run, pipeline).await?;
+    let run = run.executor(executor);
+    tell_of_ignored(run.provider().as_ref(), &plan)?;
+    let forecast = RunForecast::of(&run, &args.shown, view);
     let events = view.sink();
     let events = match &forecast {
         Some(forecast) => forecast.sink(events),
         None => events,
     };
-    let report = run
-        .execute(&args.executor, provider, events, cancellation)
-        .await;
-    placed.tidy(cancellation).await;
+    let report = run.execute(events, cancellation).await;
+    held.tidy(cancellation).await;
     let mut report = report?;
     report.times = forecast.map(|forecast| forecast.times(&report));
     Ok(FinishedRun { report, plan, logs })
@@ -120,7 +115,6 @@ pub(super) const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub(super) async fn execute(
     args: &RunArgs,
-    project: LocalProject,
     pipeline: &LocalPipeline,
     mut options: RunOptions,
 ) -> Result<Exit, Failure> {
@@ -145,7 +139,7 @@ pub(super) async fn execute(
     };
     view.connect(&options, shells, &cancellation);
     options.notices = Notices::new(|line| error_line(&strip_controls(line)));
-    let running = execute_run(args, project, pipeline, options, &view, &cancellation);
+    let running = execute_run(args, pipeline, options, &view, &cancellation);
     let done = tokio::select! {
         done = running => done,
         () = signals.drive(&cancellation, |count| view.tell(words_on_signal(count))) => {

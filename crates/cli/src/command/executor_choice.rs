@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use console::{error_line, shown_name, strip_controls};
 use executor_core::ability::ResumeHandle;
 use executor_core::job::When;
-use executor_core::{Cancellation, ExecutorProvider, chain};
+use executor_core::{Cancellation, chain};
 use executor_docker::config::{DockerConfig, KeyStyle};
 use executor_docker::engine::{DockerHost, Engine, HostSettings};
 use executor_docker::garbage::{Belongs, Swept, sweep};
@@ -22,7 +22,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use workstation::{
-    GarbageSettings, Library, LocalError, LocalPipeline, LocalRun, Settings, StateDir, UserLibrary,
+    GarbageSettings, Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings, StateDir,
+    UserLibrary,
 };
 
 /// How long an owner of something in an engine is remembered at least.
@@ -43,13 +44,9 @@ pub(super) struct ExecutorChoice<'a> {
     pub(super) root: &'a Path,
 }
 
-/// What runs the jobs of a run.
+/// What a run holds while it runs: without it, other processes remove what the run creates.
 #[derive(Debug)]
-pub(super) struct ChosenExecutor {
-    pub(super) provider: Arc<dyn ExecutorProvider>,
-    /// Is to live as long as the run: without it, what the run has made is anybody's to remove.
-    taken: Option<Taken>,
-}
+pub(super) struct Held(Option<Taken>);
 
 /// What a run holds of an engine.
 #[derive(Debug)]
@@ -62,11 +59,11 @@ struct Taken {
     sweeper: Option<Sweeper>,
 }
 
-impl ChosenExecutor {
+impl Held {
     /// Removes what is left of the jobs that were to be gone on with, after the run, and what there is no room for, if
     /// nobody wants to leave.
     pub(super) async fn tidy(self, cancellation: &Cancellation) {
-        let Some(taken) = self.taken else { return };
+        let Some(taken) = self.0 else { return };
         if !taken.resumed.is_empty() {
             let resumed = taken.resumed.as_slice();
             tell(Box::pin(sweep(&taken.engine, |it| !is_of(resumed, it))).await);
@@ -78,12 +75,12 @@ impl ChosenExecutor {
 }
 
 impl ExecutorChoice<'_> {
-    /// Returns what runs the jobs of a run. ExecutorChoice that is an engine, what dead runs left there goes first.
-    pub(super) async fn provider(
+    /// Returns the executor of a run. If it is an engine, removes what dead runs left there first.
+    pub(super) async fn executor(
         self,
-        run: &mut LocalRun,
+        run: &mut ReservedRun,
         pipeline: &LocalPipeline,
-    ) -> Result<ChosenExecutor, Failure> {
+    ) -> Result<(RunExecutor, Held), Failure> {
         let state = StateDir::of_user().map_err(LocalError::from)?;
         let library = UserLibrary::new(&state).with_fetching(self.fetching);
         let library: Arc<dyn Library> = Arc::new(library);
@@ -138,10 +135,9 @@ impl ExecutorChoice<'_> {
             options = options.with_config(config);
         }
         let registry = crate::executors::registry(shell, options).map_err(Failure::environment)?;
-        let provider = registry.get(executor).cloned();
-        let provider =
-            provider.ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))?;
-        Ok(ChosenExecutor { provider, taken })
+        let executor = RunExecutor::registered(&registry, executor)
+            .ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))?;
+        Ok((executor, Held(taken)))
     }
 
     /// Returns what else decides what a job does, to know whether an earlier run began with the same.
@@ -239,7 +235,7 @@ fn wants_image(plan: &Plan) -> bool {
 }
 
 /// Becomes an owner, and removes what dead ones have left in the engine. What the run goes on with stays.
-async fn take_over(engine: Engine, run: &mut LocalRun) -> Result<Taken, Failure> {
+async fn take_over(engine: Engine, run: &mut ReservedRun) -> Result<Taken, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let owners = Owners::of(state.path());
     let here = engine.host().to_string();
@@ -248,7 +244,7 @@ async fn take_over(engine: Engine, run: &mut LocalRun) -> Result<Taken, Failure>
         .context("note whose containers are made")
         .map_err(Failure::environment)?;
     let (mut resumed, mut kept): (Vec<Owner>, Vec<ResumeHandle>) = (Vec::new(), Vec::new());
-    run.go_on_with(|handle| {
+    run.resume_jobs(|handle| {
         let dead = handle.fields.get("owner").map_or("", String::as_str);
         if resumed.iter().all(|it| it.id() != dead) {
             let Some(claimed) = owners.claim_in(&here, dead) else {

@@ -25,7 +25,6 @@ impl RunForecast {
     /// programs. It says what is expected to who watches.
     pub(super) fn of(
         run: &LocalRun,
-        executor: &str,
         args: &OutputArgs,
         view: &RunView,
     ) -> Option<Self> {
@@ -35,7 +34,7 @@ impl RunForecast {
         if !is_shown && !is_reported {
             return None;
         }
-        let expectations = run.expectations(executor);
+        let expectations = run.expectations();
         if is_shown {
             print_notes(expectations.notes());
         }

@@ -74,7 +74,7 @@ fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Fai
     let past = ProjectRuns::open(place)?;
     let run = past.run(None)?;
     let history = history(&run)?;
-    let jobs: Vec<_> = history.planned().filter(|job| job.life > 0).collect();
+    let jobs: Vec<_> = history.planned().filter(|job| job.run_attempt > 0).collect();
     let rows = jobs
         .iter()
         .map(|job| format!("{}  {}", shown_name(&job.name), job.status));
@@ -153,7 +153,7 @@ fn no_log(
             let error = anyhow!("job {name:?} of run {id} has no attempt {attempt}");
             Failure::usage(error).with_help(format!("it has {logs}"))
         }
-        _ if job.life == 0 => {
+        _ if job.run_attempt == 0 => {
             let lives = matches!(run.state(history), RunState::Running { .. });
             let failure = Failure::usage(anyhow!(
                 "job {name:?} of run {id} has no log: it did not run, and is {}",

@@ -41,7 +41,7 @@ pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
     let mut wanted: Vec<String> = Vec::new();
     for text in names {
         let meant = jobs(&run, &history, text)?;
-        let ran = |job: &&&JobHistory| job.life > 0;
+        let ran = |job: &&&JobHistory| job.run_attempt > 0;
         let have_run: Vec<&JobHistory> = meant.iter().filter(ran).copied().collect();
         match (have_run.as_slice(), meant.as_slice()) {
             ([], [job, ..]) => return Err(did_not_run(&run, job)),

@@ -92,9 +92,9 @@ pub(super) fn perform(
         .map_err(Failure::environment)?;
     let done = runtime.block_on(async {
         if args.dry_run {
-            preview(&project, &pipeline, &options)
+            preview(&pipeline, options)
         } else {
-            execute(args, project, &pipeline, options).await
+            execute(args, &pipeline, options).await
         }
     });
     // Somebody who does not read the output may still keep a thread busy.
@@ -103,12 +103,8 @@ pub(super) fn perform(
 }
 
 /// Shows what would run.
-fn preview(
-    project: &LocalProject,
-    pipeline: &LocalPipeline,
-    options: &RunOptions,
-) -> Result<Exit, Failure> {
-    let plan = LocalRun::preview(project, pipeline, options)?;
+fn preview(pipeline: &LocalPipeline, options: RunOptions) -> Result<Exit, Failure> {
+    let plan = LocalRun::builder(pipeline).options(options).preview()?;
     print_notes(pipeline.notes()?);
     plan.refusal().into_iter().for_each(print_refusal);
     print_skipped(&plan);

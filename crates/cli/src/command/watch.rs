@@ -216,7 +216,8 @@ impl<'a> Watching<'a> {
             let jobs = touched(&self.project, &pipeline, &creation, Some(&files))?;
             Some(self.rounds.next(jobs.names()))
         };
-        if self.number > 0 && LocalRun::preview(&self.project, &pipeline, &options)?.is_empty() {
+        let run = LocalRun::builder(&pipeline).options(options.clone());
+        if self.number > 0 && run.preview()?.is_empty() {
             self.pending.clear();
             error_line("no job is touched");
             return Ok(Ended::Waits);
@@ -273,8 +274,7 @@ impl<'a> Watching<'a> {
         let mut stops = 0;
         let mut new = BTreeSet::new();
         let done = {
-            let project = self.project.clone();
-            let running = execute_run(args, project, pipeline, options, &view, &cancellation);
+            let running = execute_run(args, pipeline, options, &view, &cancellation);
             let follow = follow_terminal(terminal, &view);
             tokio::pin!(running, follow);
             loop {

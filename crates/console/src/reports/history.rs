@@ -90,7 +90,7 @@ impl ShownRun {
             sha: situation.sha.clone(),
             source: situation.source.clone(),
             exit_code: history.end.map(|end| end.exit_code),
-            lives: history.lives,
+            lives: history.attempts,
             jobs: history.planned().map(shown_job).collect(),
             parent: record.parent.clone(),
             children: Vec::new(),

@@ -2,14 +2,15 @@
 
 use super::continuation::ContinuationKind;
 use super::error::RunsError;
-use super::family::Family;
+use super::downstream_runs::DownstreamRuns;
 use super::line::planned;
-use super::past_run::{Run, logs_of_life};
+use super::past_run::{Run, logs_of_attempt};
 use super::run_history::{JobHistory, RunHistory};
 use executor_core::job::When;
 use executor_core::variable::JobVariable;
 use executor_core::{JobId, JobProducts};
 use job_runner::JobNote;
+use pipeline::create::Creation;
 use pipeline::{Plan, Selection};
 use scheduler::Status;
 use scheduler::{BegunJob, FinishedJob, RunProgress};
@@ -44,22 +45,22 @@ impl Earlier {
     /// `kind` is what is wanted of those.
     pub(crate) fn look_below(
         &mut self,
-        family: &Family,
+        downstream: &DownstreamRuns,
         project: &Path,
         id: u64,
         kind: &ContinuationKind,
     ) {
-        self.unfinished = family.unfinished(project, id, kind);
+        self.unfinished = downstream.unfinished(project, id, kind);
         if let ContinuationKind::RetryJobs(jobs) = &self.kind {
             self.unfinished.retain(|name| jobs.contains(name));
         }
     }
 
-    /// Returns for the how manieth time the run in `directory` is begun now. No log of any earlier time
-    /// is in the way, also where the journal does not tell of that time.
-    pub(crate) fn next_life(&self, directory: &Path) -> u32 {
-        let lives = self.history.lives.saturating_add(1)..;
-        let mut free = lives.filter(|&life| !logs_of_life(directory, life).exists());
+    /// Returns the number of the run's next attempt: the first without logs in `directory`, since the
+    /// journal may lack an attempt.
+    pub(crate) fn next_attempt(&self, directory: &Path) -> u32 {
+        let attempts = self.history.attempts.saturating_add(1)..;
+        let mut free = attempts.filter(|&attempt| !logs_of_attempt(directory, attempt).exists());
         free.next().unwrap_or(u32::MAX)
     }
 
@@ -72,9 +73,10 @@ impl Earlier {
         sound.map(|job| (job.name.clone(), job.id)).collect()
     }
 
-    /// Adds to what was asked for the jobs that somebody played, now or earlier. Of the earlier ones
-    /// `is_known` tells those that are still there.
-    pub(crate) fn add_played(&self, selection: &mut Selection, is_known: impl Fn(&str) -> bool) {
+    /// Adds the jobs that were played, now or earlier, to a selection. Earlier ones that the created
+    /// pipeline no longer has are left out.
+    pub(crate) fn add_played(&self, selection: &mut Selection, creation: &Creation) {
+        let is_known = |name: &str| creation.job(name).is_some_and(|job| job.is_included);
         let jobs = self.history.all().filter(|job| job.was_played);
         let earlier = jobs.map(|job| &job.name).filter(|name| is_known(name));
         let now = match &self.kind {
@@ -183,8 +185,8 @@ impl Earlier {
         RunProgress { finished, begun }
     }
 
-    /// Returns whether a job that ran when the process died may be gone on with where it is.
-    pub(crate) fn may_go_on_with(&self, note: &JobNote, plan: &Plan) -> bool {
+    /// Returns whether a job that ran when the process died can be resumed.
+    pub(crate) fn can_resume(&self, note: &JobNote, plan: &Plan) -> bool {
         let ran = self.history.all().find(|job| job.id == note.job);
         let now = planned(plan).into_iter().find(|job| job.id == note.job);
         let (Some(ran), Some(now)) = (ran, now) else {
@@ -207,7 +209,7 @@ impl Earlier {
                 "{lines} lines of its journal cannot be read, and count for nothing"
             )),
         }
-        if self.history.lives == 0 {
+        if self.history.attempts == 0 {
             return notes;
         }
         let sha = &plan.context().commit.sha;

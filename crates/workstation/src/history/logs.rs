@@ -1,4 +1,4 @@
-use crate::history::logs_of_life;
+use crate::history::logs_of_attempt;
 use executor_core::PipelineId;
 use job_runner::spool_file;
 use parking_lot::{Mutex, MutexGuard};
@@ -18,16 +18,16 @@ struct Place {
     /// The directory of the pipeline.
     directory: PathBuf,
     /// For the how manieth time it was begun.
-    life: u32,
+    attempt: u32,
     plan: Arc<Plan>,
 }
 
 impl RunLogs {
-    /// Takes note of a pipeline in this directory, which is begun for the `life`th time.
-    pub(crate) fn add(&self, directory: PathBuf, life: u32, plan: &Arc<Plan>) {
+    /// Adds a pipeline in this directory, in this attempt of its run.
+    pub(crate) fn add(&self, directory: PathBuf, attempt: u32, plan: &Arc<Plan>) {
         let place = Place {
             directory,
-            life,
+            attempt,
             plan: Arc::clone(plan),
         };
         self.lock().insert(plan.id(), place);
@@ -39,9 +39,9 @@ impl RunLogs {
         let place = places.get(&pipeline)?;
         let id = place.plan.jobs()[place.plan.position(&job.name)?].id;
         // What had finished before somebody went on with the run did not run again.
-        let lives = (1..=place.life).rev();
+        let attempts = (1..=place.attempt).rev();
         let mut files =
-            lives.map(|life| spool_file(&logs_of_life(&place.directory, life), id, job.attempts));
+            attempts.map(|it| spool_file(&logs_of_attempt(&place.directory, it), id, job.attempts));
         files.find(|file| file.is_file())
     }
 

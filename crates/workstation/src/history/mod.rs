@@ -9,10 +9,10 @@ pub(crate) mod state;
 
 mod continuation;
 mod control;
+mod downstream_runs;
 mod earlier;
 mod error;
 mod failed;
-mod family;
 mod journal;
 mod killed;
 mod line;
@@ -44,10 +44,10 @@ pub use run_history::{JobHistory, RunEnd, RunHistory};
 pub use run_state::RunState;
 
 pub(crate) use control::ControlServer;
+pub(crate) use downstream_runs::{DownstreamRuns, ParentOfRun};
 pub(crate) use earlier::Earlier;
-pub(crate) use family::Family;
 pub(crate) use newer::tell_older;
-pub(crate) use past_run::logs_of_life;
+pub(crate) use past_run::logs_of_attempt;
 pub(crate) use products::{dotenv_of, products};
 pub(crate) use project_runs::forget_told;
 pub(crate) use run_control_handler::RunControlHandler;

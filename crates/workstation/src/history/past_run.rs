@@ -114,15 +114,15 @@ impl Run {
 
     /// Returns the logs of a job that are there, the oldest first.
     pub fn logs(&self, job: &JobHistory) -> Vec<PathBuf> {
-        let first = logs_of_life(&self.directory, 1);
+        let first = logs_of_attempt(&self.directory, 1);
         let entries = fs::read_dir(&first).into_iter().flatten().flatten();
-        let mut lives: Vec<u32> = entries
+        let mut attempts: Vec<u32> = entries
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
             .collect();
-        lives.sort_unstable();
-        let later = lives
+        attempts.sort_unstable();
+        let later = attempts
             .into_iter()
-            .map(|life| logs_of_life(&self.directory, life));
+            .map(|attempt| logs_of_attempt(&self.directory, attempt));
         let all = std::iter::once(first).chain(later);
         all.flat_map(|logs| logs_of(&logs, job.id)).collect()
     }
@@ -144,11 +144,11 @@ fn logs_of(directory: &Path, job: JobId) -> Vec<PathBuf> {
     logs.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Returns where the logs are that the jobs wrote when the run was begun for the `life`th time.
-pub(crate) fn logs_of_life(directory: &Path, life: u32) -> PathBuf {
+/// Returns the directory with the logs of one attempt of a run, from 1.
+pub(crate) fn logs_of_attempt(directory: &Path, attempt: u32) -> PathBuf {
     let logs = directory.join("logs");
-    if life > 1 {
-        logs.join(life.to_string())
+    if attempt > 1 {
+        logs.join(attempt.to_string())
     } else {
         logs
     }

@@ -2,6 +2,7 @@
 
 use super::error::RunsError;
 use crate::project::file::open_file;
+use crate::project::local_project::LocalProject;
 use executor_core::PipelineId;
 use executor_core::job::RefType;
 use fail_point::fail_point;
@@ -103,8 +104,7 @@ impl RunRecord {
     /// Returns the record of a run that begins now in this process.
     pub(crate) fn new(
         plan: &Plan,
-        project: &Path,
-        file: &Path,
+        project: &LocalProject,
         selection: &Selection,
         executor: &str,
         command: &RunCommand,
@@ -114,8 +114,8 @@ impl RunRecord {
             id: plan.id(),
             parent: None,
             above: None,
-            project: project.to_owned(),
-            file: file.to_owned(),
+            project: project.root().to_owned(),
+            file: project.file().to_owned(),
             command: command.clone(),
             situation: RunSituation::of(plan),
             selection: selection.clone(),

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// What the journal of a run tells.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunHistory {
-    /// How often the run was begun: 1, and one more for each time somebody went on with it.
-    pub lives: u32,
+    /// How many attempts the run had: one, and one more for each time it was continued.
+    pub attempts: u32,
     /// How somebody went on with it the last time.
     pub continued: Option<ContinuationKind>,
     /// The process that ran it last.
@@ -57,9 +57,9 @@ pub struct JobHistory {
     pub id: JobId,
     /// Where it stood last.
     pub status: Status,
-    /// In which life of the run it ran last; 0 when it never ran.
-    pub life: u32,
-    /// How many attempts were begun in that life.
+    /// In which attempt of the run it ran last, from 1; 0 when it never ran.
+    pub run_attempt: u32,
+    /// How many attempts of the job started in it.
     pub attempts: u32,
     /// The exit code of the last attempt that ended.
     pub exit_code: Option<i32>,
@@ -67,7 +67,7 @@ pub struct JobHistory {
     pub failure_reason: Option<FailureReason>,
     /// Whether its failure lets the pipeline pass.
     pub allow_failure: bool,
-    /// How long its attempts took in that life.
+    /// How long those took.
     pub duration: Duration,
     /// The figure that `coverage` found in its log.
     pub coverage: Option<f64>,
@@ -134,9 +134,9 @@ impl RunHistory {
         match &*entry.kind {
             "run_begun" => self.begin(entry),
             "job_status" => {
-                let life = self.lives;
+                let run_attempt = self.attempts;
                 if let (Some(job), Some(status)) = (self.jobs.get_mut(&*entry.job), entry.status) {
-                    job.come_to(status, &entry, life);
+                    job.come_to(status, &entry, run_attempt);
                 }
             }
             "job_finished" => {
@@ -159,7 +159,7 @@ impl RunHistory {
     }
 
     fn begin(&mut self, line: Line<'_>) {
-        self.lives += 1;
+        self.attempts += 1;
         self.continued = line.continues;
         self.pid = line.pid;
         self.sha = line.sha.unwrap_or_default();
@@ -207,7 +207,7 @@ impl JobHistory {
             stage: planned.stage.into_owned(),
             id: planned.id,
             status: Status::Created,
-            life: 0,
+            run_attempt: 0,
             attempts: 0,
             exit_code: None,
             failure_reason: None,
@@ -244,16 +244,16 @@ impl JobHistory {
 
     /// Returns whether any attempt of it was begun.
     pub(super) fn has_run(&self) -> bool {
-        self.life > 0
+        self.run_attempt > 0
     }
 
-    fn come_to(&mut self, status: Status, entry: &Line<'_>, life: u32) {
+    fn come_to(&mut self, status: Status, entry: &Line<'_>, run_attempt: u32) {
         self.was_played |= self.status == Status::Manual && status.is_active();
         self.is_again = status.is_active() && (self.is_again || self.status.is_final());
         self.since = entry.at;
         let begins = status == Status::Running;
-        if begins && self.life != life {
-            self.life = life;
+        if begins && self.run_attempt != run_attempt {
+            self.run_attempt = run_attempt;
             self.duration = Duration::ZERO;
         }
         if begins {

@@ -110,9 +110,8 @@ impl LocalPipeline {
             let resolved = loaded.resolve(diagnostics);
             check_steps(&loaded, &resolved, diagnostics);
             let sources = diagnostics.sources();
-            let root = project.root();
-            let files = PipelineFiles::of(root, project.file(), sources, options);
-            let read = ReadPipeline::new(loaded, sources, root, surroundings, outside, options);
+            let files = PipelineFiles::of(project, sources, options);
+            let read = ReadPipeline::new(loaded, sources, project, surroundings, outside, options);
             Some(Self {
                 read: Arc::new(read),
                 resolved,
@@ -128,6 +127,11 @@ impl LocalPipeline {
     /// Returns the files' keywords, merged.
     pub fn loaded(&self) -> &Pipeline {
         &self.read.loaded
+    }
+
+    /// Returns the project that it was read from.
+    pub fn project(&self) -> &LocalProject {
+        self.read.project()
     }
 
     /// Returns by whose rules it was read, and is to be run.

@@ -88,8 +88,17 @@ impl LocalProject {
     /// Returns the files that may belong to its pipeline whatever that includes, relative to the root; some
     /// may not be there.
     pub fn own_files(&self, options: &PipelineOptions) -> Vec<String> {
-        let files = PipelineFiles::of(&self.root, &self.file, &SourceMap::default(), options);
+        let files = PipelineFiles::of(self, &SourceMap::default(), options);
         files.files().map(str::to_owned).collect()
+    }
+
+    /// Refuses a directory that is not in a Git repository.
+    pub(crate) fn check_repository(&self) -> Result<(), LocalError> {
+        if is_in_repository(&self.root) {
+            return Ok(());
+        }
+        let directory = self.root.clone();
+        Err(job_runner::RepositoryError::None { directory }.into())
     }
 
     /// Returns the text of the pipeline file.

@@ -1,4 +1,7 @@
 //! Runs of a project's pipeline on this machine.
+//!
+//! Each phase of a run is a type: [`RunBuilder`] describes it, [`ReservedRun`] has its number, its
+//! directory and its locks, [`LocalRun`] has an executor too, and `RunningPipeline` runs the jobs.
 
 pub(crate) mod artifacts;
 pub(crate) mod caches;
@@ -9,19 +12,25 @@ pub(crate) mod isolation;
 pub(crate) mod resource_groups;
 pub(crate) mod session;
 
-mod assembly;
+mod builder;
+mod executor;
 mod local_run;
 mod options;
 mod planning;
-mod reservation;
+mod reserved;
+mod restore;
 mod run_controls;
 mod runner;
+mod running;
 mod supervision;
-mod taking_over;
 
+pub use builder::RunBuilder;
+pub use executor::RunExecutor;
 pub use local_run::LocalRun;
 pub use options::RunOptions;
+pub use reserved::ReservedRun;
 pub use run_controls::RunControls;
 
+pub(crate) use reserved::RunShared;
 pub(crate) use runner::{RunnerParts, runner_of};
 pub(crate) use supervision::{recover, supervise};

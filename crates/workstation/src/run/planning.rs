@@ -1,13 +1,15 @@
-//! What a run is going to run.
+//! The plan of a run.
 
 use super::options::RunOptions;
 use crate::error::LocalError;
 use crate::history::Earlier;
 use crate::project::local_pipeline::LocalPipeline;
 use crate::project::situation::stamp;
-use pipeline::{Plan, create};
+use pipeline::context::PipelineContext;
+use pipeline::create::Creation;
+use pipeline::{Dialect, Plan, PlanError, Selection, create};
 
-/// Creates the pipeline with this id and plans what was selected of it.
+/// Creates the pipeline with this id and plans the selected jobs.
 pub(super) fn plan(
     id: u64,
     pipeline: &LocalPipeline,
@@ -17,18 +19,27 @@ pub(super) fn plan(
     let mut context = pipeline.context()?.clone();
     stamp(&mut context, id);
     let creation = create(pipeline.resolved(), &context, pipeline.repository()?);
-    let mut selection = options.selection.clone();
-    let Some(earlier) = earlier else {
-        let plan = Plan::new(&creation, context, &selection)?;
-        plan.check_local()?;
-        return Ok(plan.in_dialect(pipeline.dialect()));
-    };
-    earlier.add_played(&mut selection, |name| {
-        creation.job(name).is_some_and(|job| job.is_included)
-    });
-    let plan = Plan::new(&creation, context, &selection)?;
+    let selection = options.selection.clone();
+    let plan = plan_created(&creation, context, selection, pipeline.dialect(), earlier)?;
+    Ok(plan)
+}
+
+/// Plans the selected jobs of a created pipeline, and those played in the earlier run that is continued.
+pub(super) fn plan_created(
+    creation: &Creation,
+    context: PipelineContext,
+    mut selection: Selection,
+    dialect: Dialect,
+    earlier: Option<&Earlier>,
+) -> Result<Plan, PlanError> {
+    if let Some(earlier) = earlier {
+        earlier.add_played(&mut selection, creation);
+    }
+    let plan = Plan::new(creation, context, &selection)?;
     plan.check_local()?;
-    let mut plan = plan.in_dialect(pipeline.dialect());
-    plan.keep_ids(&earlier.ids());
+    let mut plan = plan.in_dialect(dialect);
+    if let Some(earlier) = earlier {
+        plan.keep_ids(&earlier.ids());
+    }
     Ok(plan)
 }

@@ -1,86 +1,76 @@
-//! Who runs the jobs of one pipeline of a run.
+//! The runner of the jobs of one pipeline of a run.
 
-use crate::history::logs_of_life;
+use super::reserved::RunShared;
+use crate::history::logs_of_attempt;
 use crate::history::state::ProjectState;
-use crate::reuse::{ProjectReuse, ReuseRunner};
-use crate::run::children::FamilyArtifacts;
+use crate::reuse::ReuseRunner;
+use crate::run::children::PipelineTreeArtifacts;
 use crate::run::environments::EnvironmentRunner;
 use executor_core::JobRunner;
 use job_runner::{
     ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, JobNote, JobNotes, Sources,
-    StoredArtifacts, Terminals, Visitor, WatchChanges,
+    StoredArtifacts,
 };
-use process::Supervisor;
 use std::path::Path;
 use std::sync::Arc;
 
 /// What the jobs of one pipeline of a run are run with.
 pub(crate) struct RunnerParts<'a> {
-    /// Whether nothing is written down of environments, because nothing is deployed.
+    pub(crate) run: &'a RunShared,
+    /// Whether a user enters a job; such a run records and reuses nothing.
     pub(crate) is_session: bool,
-    /// Where their files come from.
     pub(crate) sources: &'a Sources,
     /// The directory of the pipeline.
     pub(crate) directory: &'a Path,
-    /// For the how manieth time it is begun.
-    pub(crate) life: u32,
-    /// What starts processes.
-    pub(crate) supervisor: &'a Supervisor,
-    /// The state of its project.
+    /// Which attempt of the run this is, from 1.
+    pub(crate) attempt: u32,
+    /// The state of the pipeline's project.
     pub(crate) state: &'a ProjectState,
-    /// What the jobs of the pipelines above it left, for a child pipeline.
+    /// The artifacts of the pipelines above a child pipeline, or those that a session found.
     pub(crate) above: &'a [StoredArtifacts],
-    /// Where its jobs keep caches.
     pub(crate) caches: Option<Arc<dyn CacheStore>>,
-    /// What is known to take its jobs from earlier runs, if they are.
-    pub(crate) reuse: Option<Arc<ProjectReuse>>,
-    /// Who enters its jobs.
-    pub(crate) visitor: Option<Arc<dyn Visitor>>,
-    /// Where its jobs are listed that shells can be opened in.
-    pub(crate) terminals: &'a Terminals,
-    /// Who asks for a warning about tracked files.
-    pub(crate) watch_changes: Option<WatchChanges>,
-    /// Where its running jobs are noted, so that somebody can go on with them.
+    /// Where running jobs are recorded, so that a later run can resume them.
     pub(crate) notes: Option<JobNotes>,
-    /// The jobs that are gone on with.
-    pub(crate) left: Vec<JobNote>,
+    /// The jobs that are resumed.
+    pub(crate) resumed: Vec<JobNote>,
 }
 
-/// Returns who runs the jobs of one pipeline of a run.
+/// Returns the runner of the jobs of one pipeline of a run.
 pub(crate) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
-    let directory = parts.directory;
-    let own = parts.state.kept_files().of_run(directory);
+    let options = &parts.run.options;
+    let own = parts.state.kept_files().of_run(parts.directory);
     let artifacts: Arc<dyn ArtifactStore> = if parts.above.is_empty() {
         Arc::new(own.clone())
     } else {
-        Arc::new(FamilyArtifacts {
+        Arc::new(PipelineTreeArtifacts {
             own: own.clone(),
             above: parts.above.to_vec(),
         })
     };
-    let logs = logs_of_life(directory, parts.life);
+    let logs = logs_of_attempt(parts.directory, parts.attempt);
     let runner = BuildRunner::new(
         BuildRunnerOptions {
             sources: parts.sources.clone(),
             artifacts: Some(Arc::clone(&artifacts)),
             caches: parts.caches.clone(),
             spool_dir: Some(logs.clone()),
-            // Whoever reads the log here folds nothing, so the markers would only be in the way.
+            // Nothing here folds sections, so their markers would only be noise in the log.
             sections: false,
-            visitor: parts.visitor.clone(),
-            terminals: parts.terminals.clone(),
-            watch_changes: parts.watch_changes.clone(),
+            visitor: options.visitor.clone(),
+            terminals: options.terminals.clone(),
+            watch_changes: options.watch_changes.clone(),
             notes: parts.notes.clone().filter(|_| !parts.is_session),
-            resumed: parts.left.clone(),
+            left: parts.resumed.clone(),
             ..BuildRunnerOptions::default()
         },
-        parts.supervisor.clone(),
+        parts.run.supervisor.clone(),
     );
     if parts.is_session {
         return Arc::new(runner);
     }
     let mut runner: Arc<dyn JobRunner> = Arc::new(runner);
-    if let Some(reuse) = &parts.reuse {
+    let reuse = parts.run.reuse.as_ref();
+    if let Some(reuse) = reuse.filter(|reuse| reuse.is_of(parts.state.root())) {
         runner = Arc::new(ReuseRunner {
             inner: runner,
             reuse: Arc::clone(reuse),
@@ -88,8 +78,8 @@ pub(crate) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
             own,
             artifacts,
             logs,
-            visitor: parts.visitor.clone(),
-            left: parts.left.iter().map(|note| note.job).collect(),
+            visitor: options.visitor.clone(),
+            left: parts.resumed.iter().map(|note| note.job).collect(),
         });
     }
     Arc::new(EnvironmentRunner {

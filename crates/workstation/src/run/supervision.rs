@@ -1,4 +1,4 @@
-//! What starts the processes of a run, and ends what dead runs have left.
+//! The supervisor of a run's processes, and the leftovers of dead runs.
 
 use crate::error::LocalError;
 use crate::history::state::StateDir;
@@ -6,15 +6,16 @@ use fail_point::fail_point;
 use process::{ProcessError, Recovered, Settings, Supervisor};
 use std::path::{Path, PathBuf};
 
-/// Ends what dead runs have left. What cannot be removed now waits for the next run.
+/// Ends the processes of dead runs and removes their directories. What cannot be removed now is left for
+/// the next run.
 ///
-/// What was left of the run in the directory `resumed` stays, and is nobody else's as long as the result
-/// lives.
+/// The leftovers of the run in the directory `resumed` stay. No other process removes them while the
+/// result lives.
 pub(crate) async fn recover(
     state: StateDir,
     resumed: Option<PathBuf>,
 ) -> Result<Vec<Recovered>, LocalError> {
-    // Without a journal there is nothing to wait for, and a thread for it would cost more.
+    // Without a journal there is nothing to recover, and a thread for it would cost time.
     let journals = state.path().join("journal");
     if std::fs::read_dir(journals).is_ok_and(|mut found| found.next().is_none()) {
         return Ok(Vec::new());
@@ -22,7 +23,7 @@ pub(crate) async fn recover(
     let recover = move || -> Result<Vec<Recovered>, ProcessError> {
         let mut recovered = process::recover(state.path())?;
         for run in &mut recovered {
-            // What is spared is forgotten there, and what could not be removed must not be.
+            // A spared run is forgotten later, and what could not be removed must not be forgotten.
             if !is_of(run, resumed.as_deref()) || !run.failures.is_empty() {
                 run.remove_left();
             }
@@ -32,12 +33,12 @@ pub(crate) async fn recover(
     let recovered = tokio::task::spawn_blocking(recover).await;
     let mut spared = Vec::new();
     for run in recovered.unwrap_or_else(|_| Ok(Vec::new()))? {
-        tracing::info!(?run, "Removed what an earlier run left.");
+        tracing::info!(?run, "Removed the leftovers of an earlier run.");
         for failure in &run.failures {
             tracing::warn!(
                 run = run.run,
                 failure,
-                "Something of an earlier run is left for now."
+                "A leftover of an earlier run cannot be removed now."
             );
         }
         if !run.left.is_empty() {
@@ -49,38 +50,38 @@ pub(crate) async fn recover(
     Ok(spared)
 }
 
-/// Returns whether what was left of a dead run is that of the run in this directory.
+/// Returns whether the leftovers of a dead run are those of the run in this directory.
 fn is_of(run: &Recovered, directory: Option<&Path>) -> bool {
     let mut left = run.left.iter();
     left.any(|path| directory.is_some() && path.parent() == directory)
 }
 
-/// Makes what was left of a dead run this run's own, and returns the directories.
-pub(super) fn take_left(
+/// Records the leftovers of a dead run as this run's own, and returns the directories.
+pub(super) fn adopt_leftovers(
     spared: Vec<Recovered>,
     supervisor: &Supervisor,
 ) -> Result<Vec<PathBuf>, LocalError> {
-    let mut taken = Vec::new();
+    let mut adopted = Vec::new();
     for run in spared {
         for path in &run.left {
             if let Some(journal) = supervisor.journal() {
                 journal.record_left(path)?;
             }
-            taken.push(path.clone());
+            adopted.push(path.clone());
         }
         run.forget()?;
     }
-    Ok(taken)
+    Ok(adopted)
 }
 
-/// Removes what was left, now that nobody needs it any more.
-pub(super) async fn remove_left(left: &[PathBuf], supervisor: &Supervisor) {
-    for path in left {
+/// Removes adopted leftovers at the end of the run.
+pub(super) async fn remove_leftovers(leftovers: &[PathBuf], supervisor: &Supervisor) {
+    for path in leftovers {
         let step = process::remove_tree_off_thread(path).await;
         let removed = fail_point!("runwright::supervision::remove_left", step);
         match (removed, supervisor.journal()) {
             (Ok(()), Some(journal)) => {
-                // Should this fail, there is one more directory to look for that is gone.
+                // If this fails, a later run looks for a directory that is gone, without harm.
                 let _ = journal.forget_left(path);
             }
             (Ok(()), None) => {}
@@ -92,6 +93,7 @@ pub(super) async fn remove_left(left: &[PathBuf], supervisor: &Supervisor) {
     }
 }
 
+/// Starts the supervisor of a run.
 pub(crate) fn supervise(state: &StateDir) -> Result<Supervisor, LocalError> {
     let settings = Settings {
         state_dir: Some(state.path().to_owned()),
@@ -100,7 +102,8 @@ pub(crate) fn supervise(state: &StateDir) -> Result<Supervisor, LocalError> {
     Ok(Supervisor::start(settings)?)
 }
 
-pub(super) async fn end(supervisor: Supervisor) {
+/// Ends the processes of a run.
+pub(super) async fn shut_down(supervisor: Supervisor) {
     if let Err(error) = supervisor.shutdown().await {
         tracing::warn!(
             error = &error as &dyn std::error::Error,

@@ -56,7 +56,16 @@ impl Scene {
 
     async fn prepare(&self, options: RunOptions) -> Result<LocalRun, LocalError> {
         let pipeline = self.project.read(&self.project.options());
-        LocalRun::prepare(self.project.find(), &pipeline, &self.state(), options).await
+        let shell = ShellConfig {
+            login: false,
+            ..ShellConfig::default()
+        };
+        LocalRun::builder(&pipeline)
+            .state(self.state())
+            .options(options)
+            .executor(shell)
+            .prepare()
+            .await
     }
 
     async fn run(&self, options: RunOptions) -> Result<PipelineReport, LocalError> {
@@ -121,13 +130,7 @@ async fn execute(
     sink: Arc<dyn EventSink>,
     cancellation: &Cancellation,
 ) -> Result<PipelineReport, LocalError> {
-    let provider = executor_shell::provider(ShellConfig {
-        login: false,
-        supervisor: Some(run.supervisor().clone()),
-        ..ShellConfig::default()
-    });
-    run.execute("shell", Arc::new(provider), sink, cancellation)
-        .await
+    run.execute(sink, cancellation).await
 }
 
 #[derive(Debug)]

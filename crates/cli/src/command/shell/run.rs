@@ -38,8 +38,8 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
             return Ok(Exit::Usage.code());
         }
     };
-    let (project, pipeline, job) = match &args.job {
-        Some(job) => (project, pipeline, job.clone()),
+    let (pipeline, job) = match &args.job {
+        Some(job) => (pipeline, job.clone()),
         None => match choose(project, pipeline)? {
             Some(chosen) => chosen,
             None => return Ok(Exit::Interrupted.code()),
@@ -64,7 +64,6 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
         let cancellation = Cancellation::new();
         let enter = enter(
             args,
-            project,
             &pipeline,
             options,
             &visitor,
@@ -87,7 +86,7 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
 fn choose(
     project: LocalProject,
     pipeline: LocalPipeline,
-) -> Result<Option<(LocalProject, LocalPipeline, String)>, Failure> {
+) -> Result<Option<(LocalPipeline, String)>, Failure> {
     let created = CreatedPipeline {
         creation: pipeline.create()?,
         pipeline,
@@ -105,7 +104,7 @@ fn choose(
         return Ok(None);
     };
     let name = jobs[at].name().to_owned();
-    Ok(Some((created.project, created.pipeline, name)))
+    Ok(Some((created.pipeline, name)))
 }
 
 fn options(
@@ -132,7 +131,6 @@ fn options(
 
 async fn enter(
     args: &ShellArgs,
-    project: LocalProject,
     pipeline: &LocalPipeline,
     options: RunOptions,
     visitor: &ShellVisitor,
@@ -140,8 +138,8 @@ async fn enter(
     cancellation: &Cancellation,
 ) -> Result<(PipelineReport, String), Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
-    let root = project.root().to_owned();
-    let mut run = LocalRun::prepare(project, pipeline, &state, options).await?;
+    let run = LocalRun::builder(pipeline).state(state).options(options);
+    let mut run = run.reserve().await?;
     let plan = Arc::clone(run.plan());
     let Some(job) = plan.jobs().iter().find(|job| job.is_played) else {
         return Err(Failure::usage(anyhow!("there is no job to enter")));
@@ -158,16 +156,14 @@ async fn enter(
         docker: &args.docker,
         login: args.login,
         fetching: args.project.elsewhere.options().fetching,
-        root: &root,
+        root: pipeline.project().root(),
     };
-    let placed = place.provider(&mut run, pipeline).await?;
-    let provider = Arc::clone(&placed.provider);
-    tell_of_image(&*provider, job)?;
+    let (executor, held) = place.executor(&mut run, pipeline).await?;
+    let run = run.executor(executor);
+    tell_of_image(run.provider().as_ref(), job)?;
     let events: Arc<dyn EventSink> = Arc::clone(progress) as _;
-    let report = run
-        .execute(&args.executor, provider, events, cancellation)
-        .await;
-    placed.tidy(cancellation).await;
+    let report = run.execute(events, cancellation).await;
+    held.tidy(cancellation).await;
     let report = report?;
     Ok((report, job.name().to_owned()))
 }

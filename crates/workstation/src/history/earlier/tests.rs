@@ -15,16 +15,20 @@ ship: {stage: deploy, script: [ship], when: manual}
 done: {stage: deploy, script: [done]}
 ";
 
-fn plan_of(file: &str) -> Plan {
+fn creation_of(file: &str, context: &PipelineContext) -> Creation {
     let (resolved, _) = ResolvedPipeline::from_text("ci.yml", file)
         .into_result()
         .unwrap();
+    create(&resolved, context, &NoRepository)
+}
+
+fn plan_of(file: &str) -> Plan {
     let context = PipelineContext {
         id: PipelineId(3),
         first_job_id: 300,
         ..PipelineContext::default()
     };
-    let creation = create(&resolved, &context, &NoRepository);
+    let creation = creation_of(file, &context);
     Plan::new(&creation, context, &Selection::default()).unwrap()
 }
 
@@ -141,12 +145,10 @@ fn where_nothing_is_left_to_do_it_is_said() {
     let check = |jobs: &str, kind: ContinuationKind, expect: Option<&str>| {
         let earlier = earlier(jobs, kind.clone());
         let mut selection = Selection::default();
-        earlier.add_played(&mut selection, |_| true);
-        let (resolved, _) = ResolvedPipeline::from_text("ci.yml", FILE)
-            .into_result()
-            .unwrap();
-        let creation = create(&resolved, &PipelineContext::default(), &NoRepository);
-        let plan = Plan::new(&creation, PipelineContext::default(), &selection).unwrap();
+        let context = PipelineContext::default();
+        let creation = creation_of(FILE, &context);
+        earlier.add_played(&mut selection, &creation);
+        let plan = Plan::new(&creation, context, &selection).unwrap();
         let refused = earlier.check(7, &plan).err().map(|error| error.to_string());
         assert_eq!(refused.as_deref(), expect, "{kind:?} after {jobs}");
     };
@@ -170,18 +172,21 @@ fn where_nothing_is_left_to_do_it_is_said() {
 #[test]
 fn who_was_played_once_is_played_again() {
     let jobs = "make=running make=success. ship=manual ship=pending ship=running";
+    let creation = creation_of(FILE, &PipelineContext::default());
     let mut selection = Selection::default();
     let resumed = earlier(jobs, ContinuationKind::Resume);
-    resumed.add_played(&mut selection, |_| true);
+    resumed.add_played(&mut selection, &creation);
     assert_eq!(selection.manual, ["ship"]);
     let mut selection = Selection::default();
-    resumed.add_played(&mut selection, |name| name != "ship");
+    let without = FILE.replace("ship:", "other:");
+    let without = creation_of(&without, &PipelineContext::default());
+    resumed.add_played(&mut selection, &without);
     assert_eq!(selection, Selection::default());
     let mut selection = Selection {
         jobs: vec!["make".to_owned()],
         ..Selection::default()
     };
-    resumed.add_played(&mut selection, |_| true);
+    resumed.add_played(&mut selection, &creation);
     assert_eq!(selection.jobs, ["make", "ship"]);
 }
 
@@ -240,9 +245,9 @@ fn a_torn_line_is_no_line() {
 #[test]
 fn a_journal_of_another_run_tells_nothing_of_this_one() {
     let whole = journal(FILE, KILLED);
-    assert_eq!(RunHistory::parse(&whole, 3).lives, 1);
+    assert_eq!(RunHistory::parse(&whole, 3).attempts, 1);
     let foreign = RunHistory::parse(&whole, 4);
-    assert_eq!((foreign.lives, foreign.planned().count()), (0, 0));
+    assert_eq!((foreign.attempts, foreign.planned().count()), (0, 0));
     assert!(foreign.damaged > 0);
 }
 

@@ -1,5 +1,6 @@
 use crate::project::bitrab::BITRAB_SETTINGS;
 use crate::project::gitlab_ci_local::{OPTIONS, OVERLAY, VARIABLES};
+use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
 use includes::LockFile;
 use pipeline::Dialect;
@@ -7,31 +8,31 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use yaml::source::SourceMap;
 
-/// The settings of a project.
+/// The settings file of a project.
 const SETTINGS: &str = ".runwright.toml";
 
-/// The files of a project that a pipeline is read from.
+/// The files of a project that its pipeline is read from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PipelineFiles {
-    /// Their paths, relative to the top of the project.
+    /// Relative to the project's root.
     files: BTreeSet<String>,
-    /// The folders that included files are in: one more may be named by a pattern.
+    /// The folders of included files: an include may name more files there by a pattern.
     folders: BTreeSet<String>,
 }
 
 impl PipelineFiles {
-    /// Returns the files of a pipeline that was read from these texts; `main` is its own file.
+    /// Returns the files of a project's pipeline that was read from these texts.
     pub(crate) fn of(
-        root: &Path,
-        main: &Path,
+        project: &LocalProject,
         sources: &SourceMap,
         options: &PipelineOptions,
     ) -> Self {
+        let root = project.root();
         let mut found = Self::default();
         let usual = [OVERLAY, OPTIONS, VARIABLES, SETTINGS, LockFile::NAME];
         let usual = usual.iter().map(|&name| name.to_owned());
         found.files.extend(usual);
-        found.files.insert(main.to_string_lossy().into_owned());
+        found.files.insert(project.file().to_string_lossy().into_owned());
         if options.dialect == Dialect::Bitrab {
             found.files.insert(BITRAB_SETTINGS.to_owned());
         }
@@ -43,7 +44,7 @@ impl PipelineFiles {
         found.files.extend(given);
         for source in sources {
             let name = source.name();
-            // What comes from elsewhere has an address for a name.
+            // A remote file has its URL as its name.
             if !root.join(name).is_file() {
                 continue;
             }
@@ -57,12 +58,12 @@ impl PipelineFiles {
         found
     }
 
-    /// Returns the files, relative to the top of the project.
+    /// Returns the files, relative to the project's root.
     pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(String::as_str)
     }
 
-    /// Returns the files, and those of the changed ones that may be meant by a pattern.
+    /// Returns the files, and the changed ones that an include may name by a pattern.
     pub(crate) fn among(&self, changed: &[String]) -> Vec<String> {
         let is_meant = |path: &&String| {
             let Some((folder, name)) = path.rsplit_once('/') else {

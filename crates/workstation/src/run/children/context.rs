@@ -1,12 +1,12 @@
-//! What a pipeline knows that a job of another one started.
+//! The context of a pipeline that a job of another one starts.
 
 use crate::project::situation::{PARENT, UPSTREAM};
 use executor_core::variable::JobVariable;
 use pipeline::context::{GivenVariable, Level, PipelineContext, Upstream};
 use scheduler::Bridge;
 
-/// Returns what a child pipeline knows: what the one above knows, but for what that was started with.
-/// Whoever gives it a number stamps it.
+/// Returns the context of a child pipeline: that of its parent without what the parent was started with.
+/// It gets its number later, by [`stamp`](crate::project::situation::stamp).
 pub(super) fn of_child(bridge: &Bridge) -> PipelineContext {
     let mut context = bridge.plan.context().clone();
     PARENT.clone_into(&mut context.source);
@@ -15,21 +15,21 @@ pub(super) fn of_child(bridge: &Bridge) -> PipelineContext {
     context.schedule_description = None;
     context.ancestors = bridge.plan.ancestors_of_children();
     context.given.retain(|given| given.level != Level::Pipeline);
-    hand_down(&mut context, bridge);
+    pass_down(&mut context, bridge);
     context
 }
 
-/// Says in the context of another project's pipeline that a job of this one started it.
+/// Changes the context of another project's pipeline to one that a job of this pipeline started.
 pub(super) fn of_other_project(context: &mut PipelineContext, bridge: &Bridge) {
     UPSTREAM.clone_into(&mut context.source);
-    hand_down(context, bridge);
+    pass_down(context, bridge);
 }
 
-fn hand_down(context: &mut PipelineContext, bridge: &Bridge) {
-    let above = bridge.plan.context();
+fn pass_down(context: &mut PipelineContext, bridge: &Bridge) {
+    let parent = bridge.plan.context();
     context.upstream = Some(Upstream {
-        project_id: above.project.id,
-        pipeline_id: above.id.0,
+        project_id: parent.project.id,
+        pipeline_id: parent.id.0,
         job_id: bridge.job.id.0,
     });
     context.created_at = jiff::Timestamp::now();

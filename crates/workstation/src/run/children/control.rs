@@ -6,16 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// Lets others tell a pipeline what to do that a job of another one started; ends when dropped.
+/// Serves the control socket of a downstream pipeline until it is dropped.
 #[derive(Debug)]
 pub(super) struct Control {
     server: Arc<ControlServer>,
-    /// The one that listens.
     _listener: JoinSet<Infallible>,
 }
 
 impl Control {
-    /// Listens in the directory of the pipeline. Without it the pipeline runs as well.
+    /// Listens in the directory of the pipeline. The pipeline runs also without it.
     pub(super) fn listen(
         directory: &Path,
         plan: &Arc<Plan>,
@@ -27,12 +26,12 @@ impl Control {
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "Nobody can play jobs of this pipeline or cancel it from outside."
+                    "No other command can play jobs of this pipeline or cancel it."
                 );
                 return None;
             }
         };
-        let obedient = Arc::new(RunControlHandler {
+        let handler = Arc::new(RunControlHandler {
             plan: Arc::clone(plan),
             controls: controls.clone(),
             stop: None,
@@ -40,7 +39,7 @@ impl Control {
         });
         let listening = Arc::clone(&server);
         let mut listener = JoinSet::new();
-        listener.spawn(async move { listening.serve(obedient).await });
+        listener.spawn(async move { listening.serve(handler).await });
         Some(Self {
             server,
             _listener: listener,
@@ -50,7 +49,7 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        // The listener may go later than the pipeline's lock, after which the place is somebody else's.
+        // The listener may outlive the pipeline's lock, and another process may listen here by then.
         self.server.retire();
     }
 }

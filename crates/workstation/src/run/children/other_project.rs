@@ -1,7 +1,7 @@
-use super::child::Below;
+use super::child::Unplanned;
 use super::context::{forwarded, of_other_project};
-use super::downstream::{Created, Upper, origin_of};
-use super::refusal::{Refusal, say, warn};
+use super::parent_pipeline::{CreatedPipeline, Origin, ParentPipeline};
+use super::refusal::{Refusal, note, warn};
 use crate::project::local_pipeline::LocalPipeline;
 use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
@@ -16,11 +16,11 @@ use std::path::Path;
 use std::sync::Arc;
 use yaml::diagnostic::{Checked, Diagnostics};
 
-/// How often a pipeline may be among those above itself. GitLab allows one circle, so that nobody is
-/// refused who only looks as if.
-const MOST_CIRCLES: usize = 2;
+/// How often a pipeline may be among those above itself. GitLab allows one circle, since some pipelines only
+/// look like one.
+const MAX_CIRCLES: usize = 2;
 
-impl Upper {
+impl ParentPipeline {
     /// Creates the pipeline of another project, which is checked out on this machine.
     pub(super) fn other_project(
         &self,
@@ -28,7 +28,7 @@ impl Upper {
         path: &str,
         trigger: &Value,
         cancellation: &Cancellation,
-    ) -> Result<Created, Refusal> {
+    ) -> Result<CreatedPipeline, Refusal> {
         let observer = &*bridge.observer;
         let own = &bridge.plan.context().project.path;
         if own.eq_ignore_ascii_case(path) {
@@ -59,29 +59,28 @@ impl Upper {
             .map_err(|error| Refusal::not_created(chain(&error)))?
             .clone();
         let branch = trigger.get("branch").and_then(Value::as_str);
-        if let Some(note) = check_branch(&context, path, project.root(), branch)? {
-            say(observer, &note);
+        if let Some(remark) = check_branch(&context, path, project.root(), branch)? {
+            note(observer, &remark);
         }
         path.clone_into(&mut context.project.path);
-        // They were given as options while it was read.
+        // The pipeline was read with them as options.
         context.given.retain(|given| given.level != Level::Pipeline);
         of_other_project(&mut context, bridge);
         if !diagnostics.is_empty() {
             warn(observer, &diagnostics.to_string());
         }
-        let state = self.pipeline_tree.options.state.project(project.root());
+        let state = self.pipeline_tree.run.state.project(project.root());
         let read = Arc::clone(pipeline.read_pipeline());
-        let below = Below {
+        let unplanned = Unplanned {
             bridge,
-            project: &project,
             state: &state,
             read: &read,
         };
         let none = Diagnostics::default();
-        let (plan, directory, earlier) = self.plan(&below, context, none, cancellation)?;
+        let (plan, directory, earlier) = self.plan(&unplanned, context, none, cancellation)?;
         let mut ancestry = self.ancestry.clone();
-        let origin = origin_of(&project, &plan);
-        if ancestry.iter().filter(|it| **it == origin).count() >= MOST_CIRCLES {
+        let origin = Origin::new(&project, &plan);
+        if ancestry.iter().filter(|it| **it == origin).count() >= MAX_CIRCLES {
             let message =
                 format!("the pipelines of `{path}` and of others start each other in a circle");
             return Err(Refusal::new(FailureReason::PipelineLoopDetected, message));
@@ -89,15 +88,14 @@ impl Upper {
         ancestry.push(origin);
         let sources = self.pipeline_tree.sources_of(&project, &state);
         let sources = sources.map_err(|error| Refusal::not_created(chain(&error)))?;
-        Ok(Created {
+        Ok(CreatedPipeline {
             plan,
-            project,
             read,
             state,
             sources,
             directory,
             earlier,
-            other: Some(path.into()),
+            other_project: Some(path.into()),
             above: Vec::new(),
             ancestry,
         })
@@ -111,22 +109,23 @@ impl Upper {
         let Some(directory) = settings.project(path) else {
             let file = settings.file.as_ref().or(settings.absent.as_ref());
             let file = file.map_or_else(|| "config.toml".to_owned(), |it| it.display().to_string());
-            let message = format!("the project `{path}` is not known on this machine");
+            let message = format!("the settings do not say where `{path}` is checked out");
             let help = format!(
-                "say where it is checked out, in {file}: `\"{path}\" = \"/path/of/the/checkout\"` below [projects]"
+                "add where it is checked out to {file}: `\"{path}\" = \"/path/of/the/checkout\"` below [projects]"
             );
             return Err(Refusal::new(reason, message).with_help(help));
         };
         let found = LocalProject::find(directory, None).ok();
         let found = found.filter(|found| git::toplevel(found.root()).is_some());
         found.ok_or_else(|| {
-            let message = format!("{} is no checkout of `{path}`", directory.display());
-            Refusal::new(reason, message).with_help("[projects] in the settings says where it is")
+            let message = format!("{} is not a checkout of `{path}`", directory.display());
+            Refusal::new(reason, message).with_help("correct its path below [projects] in the settings")
         })
     }
 }
 
-/// Checks that what is checked out is what the job asks for, and returns what it should be told.
+/// Checks that the job's branch is checked out. Returns a note if the job names none and the checkout is
+/// not at the default branch.
 fn check_branch(
     context: &PipelineContext,
     path: &str,
@@ -143,23 +142,23 @@ fn check_branch(
         Some(branch) if !is_at(branch) => {
             let root = root.display();
             let message = format!(
-                "the job wants `{branch}` of `{path}`, and {root} is at the {kind} `{}`",
+                "expected the branch `{branch}` of `{path}`, found {root} at the {kind} `{}`",
                 commit.ref_name
             );
             let help = format!(
-                "`git -C {root} switch {branch}` changes that, or a second worktree of it that the settings name"
+                "switch with `git -C {root} switch {branch}`, or name a second worktree of it in the settings"
             );
             Err(Refusal::not_created(message).with_help(help))
         }
         None if !is_at(&context.project.default_branch) => Ok(Some(format!(
-            "`{path}` is run as it is checked out here, at the {kind} `{}`; a GitLab would take `{}`",
+            "`{path}` runs as it is checked out here, at the {kind} `{}`; GitLab would use `{}`",
             commit.ref_name, context.project.default_branch
         ))),
         _ => Ok(None),
     }
 }
 
-/// Returns the inputs that the job gives the pipeline.
+/// Returns the inputs that the job passes to the pipeline.
 fn inputs(trigger: &Value) -> IndexMap<String, Value> {
     let inputs = trigger.get("inputs").and_then(Value::as_object);
     let inputs = inputs.into_iter().flatten();

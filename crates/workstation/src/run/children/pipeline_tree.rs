@@ -1,16 +1,13 @@
 use super::refusal::Refusal;
 use crate::error::LocalError;
-use crate::history::logs::RunLogs;
-use crate::history::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
-use crate::history::{Continuation, ContinuationKind, Earlier, Family, Notices, RunCommand};
+use crate::history::state::{InPlaceLock, PipelineDir, ProjectState, StateError};
+use crate::history::{Continuation, ContinuationKind, DownstreamRuns, Earlier, ParentOfRun};
 use crate::project::local_project::LocalProject;
-use crate::reuse::ProjectReuse;
-use crate::run::RunControls;
+use crate::run::RunShared;
 use crate::run::isolation::{self, Isolation, Prepared};
 use executor_core::FailureReason;
-use job_runner::{Sources, Terminals, Visitor, WatchChanges};
+use job_runner::Sources;
 use parking_lot::{Mutex, MutexGuard};
-use process::Supervisor;
 use scheduler::EventSink;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -18,53 +15,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The most pipelines that one may have below it, as in GitLab.
-const MOST_PIPELINES: usize = 1000;
+const MAX_PIPELINES: usize = 1000;
 
-/// What all pipelines of a run share.
+/// The pipelines of a run, and what they share.
 #[derive(Debug)]
 pub(crate) struct PipelineTree {
-    pub(super) options: HouseholdOptions,
-    /// The highest number that one of them has. Numbers of jobs follow from it, and no two jobs of a
-    /// run may have the same, also if they are of different projects.
+    pub(super) run: Arc<RunShared>,
+    /// The name of the executor.
+    pub(super) executor: String,
+    /// Takes the events of all pipelines.
+    pub(super) events: Arc<dyn EventSink>,
+    /// How the pipelines of the earlier run are continued.
+    continues: Option<(ContinuationKind, Arc<DownstreamRuns>)>,
+    /// The highest number of a pipeline. Ids of jobs follow from it, and no two jobs of a run may have the
+    /// same, even in different projects.
     last_id: AtomicU64,
     pipelines: AtomicUsize,
-    /// The numbers of those that an earlier run began.
-    gone_on_with: Mutex<HashSet<u64>>,
-    /// Where the files of other projects come from, by the tops of those.
+    /// The numbers of the earlier pipelines that are continued.
+    continued: Mutex<HashSet<u64>>,
+    /// By the roots of their working trees.
     downstream_projects: Mutex<HashMap<PathBuf, DownstreamProject>>,
-}
-
-/// How the pipelines of a run are run.
-#[derive(Debug)]
-pub(crate) struct HouseholdOptions {
-    /// Where what outlives the run is kept.
-    pub(crate) state: StateDir,
-    /// What starts processes.
-    pub(crate) supervisor: Supervisor,
-    /// What keeps jobs apart.
-    pub(crate) isolation: Isolation,
-    /// The kind of executor.
-    pub(crate) executor: String,
-    /// The command that asked for the run.
-    pub(crate) command: RunCommand,
-    /// How an earlier run is gone on with, if one is, and what its jobs had started.
-    pub(crate) continues: Option<(ContinuationKind, Arc<Family>)>,
-    /// Where the logs of all of them are.
-    pub(crate) logs: RunLogs,
-    /// Takes what people should read.
-    pub(crate) notices: Notices,
-    /// What tells all of them what to do.
-    pub(crate) controls: RunControls,
-    /// What is known to take jobs of the first one's project from earlier runs, if they are.
-    pub(crate) reuse: Option<Arc<ProjectReuse>>,
-    /// Who enters their jobs.
-    pub(crate) visitor: Option<Arc<dyn Visitor>>,
-    /// Where their jobs are listed that shells can be opened in.
-    pub(crate) terminals: Terminals,
-    /// Who asks for a warning about tracked files.
-    pub(crate) watch_changes: Option<WatchChanges>,
-    /// Takes the events of all of them.
-    pub(crate) events: Arc<dyn EventSink>,
 }
 
 /// Another project that jobs of the run work with.
@@ -76,54 +46,62 @@ struct DownstreamProject {
 
 impl PipelineTree {
     /// Returns the tree of a run whose first pipeline has this number.
-    pub(crate) fn new(options: HouseholdOptions, first_id: u64) -> Self {
-        // Whoever has a number may still be gone on with.
-        let below = options.continues.as_ref();
-        let below = below.map_or(0, |(_, family)| family.highest());
+    pub(crate) fn new(
+        run: Arc<RunShared>,
+        executor: String,
+        events: Arc<dyn EventSink>,
+        continues: Option<(ContinuationKind, Arc<DownstreamRuns>)>,
+        first_id: u64,
+    ) -> Self {
+        // Any pipeline of the earlier run may still be continued under its number.
+        let earlier = continues.as_ref();
+        let earlier = earlier.map_or(0, |(_, downstream)| downstream.highest());
         Self {
-            options,
-            last_id: AtomicU64::new(first_id.max(below)),
+            run,
+            executor,
+            events,
+            continues,
+            last_id: AtomicU64::new(first_id.max(earlier)),
             pipelines: AtomicUsize::new(0),
-            gone_on_with: Mutex::default(),
+            continued: Mutex::default(),
             downstream_projects: Mutex::default(),
         }
     }
 
-    /// Counts one more pipeline, if there may be one.
+    /// Counts one more pipeline, up to the limit.
     pub(super) fn admit(&self) -> Result<(), Refusal> {
-        if self.pipelines.fetch_add(1, Ordering::Relaxed) < MOST_PIPELINES {
+        if self.pipelines.fetch_add(1, Ordering::Relaxed) < MAX_PIPELINES {
             return Ok(());
         }
-        let message = format!("a pipeline has at most {MOST_PIPELINES} others below it");
+        let message = format!("a pipeline has at most {MAX_PIPELINES} others below it");
         let reason = FailureReason::ReachedMaxPipelineHierarchySize;
         Err(Refusal::new(reason, message))
     }
 
-    /// Makes the directory of a pipeline, with a number that none of this run has.
+    /// Creates the directory of a pipeline, with a number that is unique in this run.
     pub(super) fn new_pipeline(&self, state: &ProjectState) -> Result<PipelineDir, StateError> {
-        // Numbers are given one at a time: who is second has to know of the first.
-        let _guests = self.lock();
+        // One number at a time, since the next must be higher.
+        let _projects = self.lock();
         let directory = state.new_pipeline_above(self.last_id.load(Ordering::Relaxed))?;
         self.last_id.fetch_max(directory.id, Ordering::Relaxed);
         Ok(directory)
     }
 
-    /// Opens the directory of the pipeline that a job began before its run was killed or failed, to go
-    /// on with it; `None` when there is none, or that was gone on with already.
+    /// Opens the directory of the pipeline that a job started in the earlier run, to continue it; `None`
+    /// if there is none, or it is continued already.
     pub(super) fn earlier_pipeline(
         &self,
         project: &Path,
         state: &ProjectState,
-        parent: (&Path, u64, &str),
+        parent: &ParentOfRun,
     ) -> Result<Option<(PipelineDir, Earlier)>, LocalError> {
-        let Some((kind, family)) = &self.options.continues else {
+        let Some((kind, downstream)) = &self.continues else {
             return Ok(None);
         };
-        let Some(run) = family.child(project, parent) else {
+        let Some(run) = downstream.started_by(project, parent) else {
             return Ok(None);
         };
-        let mut gone_on_with = self.gone_on_with.lock();
-        if !gone_on_with.insert(run.id()) {
+        if !self.continued.lock().insert(run.id()) {
             return Ok(None);
         }
         self.last_id.fetch_max(run.id(), Ordering::Relaxed);
@@ -133,38 +111,39 @@ impl PipelineTree {
             kind: kind.of_pipeline(run.id()),
         };
         let (directory, mut earlier) = state.reopen(&continuation)?;
-        earlier.look_below(family, project, run.id(), kind);
+        earlier.look_below(downstream, project, run.id(), kind);
         Ok(Some((directory, earlier)))
     }
 
-    /// Returns where the jobs of another project take its files from.
+    /// Returns where the jobs of another project get its files from.
     pub(super) fn sources_of(
         &self,
         project: &LocalProject,
         state: &ProjectState,
     ) -> Result<Sources, StateError> {
-        let mut downstream_projects = self.lock();
-        if let Some(downstream_project) = downstream_projects.get(project.root()) {
-            return Ok(downstream_project.sources.clone());
+        let mut projects = self.lock();
+        if let Some(known) = projects.get(project.root()) {
+            return Ok(known.sources.clone());
         }
-        let in_place = match self.options.isolation {
+        let isolation = self.run.options.isolation;
+        let in_place = match isolation {
             Isolation::None => Some(state.lock_in_place()?),
             Isolation::Snapshot(_) | Isolation::Worktree => None,
         };
-        let sources = Prepared::new(self.options.isolation, project, state).for_many(project);
-        let downstream_project = DownstreamProject {
+        let sources = Prepared::new(isolation, project, state).for_many(project);
+        let new = DownstreamProject {
             sources: sources.clone(),
             _in_place: in_place,
         };
-        downstream_projects.insert(project.root().to_owned(), downstream_project);
+        projects.insert(project.root().to_owned(), new);
         Ok(sources)
     }
 
     /// Removes what was kept for the jobs of other projects.
     pub(crate) async fn discard(&self) {
-        let downstream_projects = std::mem::take(&mut *self.lock());
-        for downstream_project in downstream_projects.values() {
-            isolation::discard(&downstream_project.sources).await;
+        let projects = std::mem::take(&mut *self.lock());
+        for project in projects.values() {
+            isolation::discard(&project.sources).await;
         }
     }
 

@@ -1,34 +1,34 @@
 use crate::project::includes::LocalIncludes;
+use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
 use crate::project::surroundings::Surroundings;
 use crate::remote::{Outside, ProjectIncludes};
 use crate::run::artifacts::PipelineArtifacts;
 use pipeline::context::PipelineContext;
 use pipeline::{LoadOptions, Pipeline};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use yaml::diagnostic::Checked;
 use yaml::source::SourceMap;
 
-/// A pipeline as it was read, with all that it takes to read those that its jobs start.
+/// A pipeline as it was read, with what reading its child pipelines needs.
 #[derive(Debug)]
 pub(crate) struct ReadPipeline {
     pub(crate) loaded: Pipeline,
-    /// The texts that it is made of; empty when none of its jobs starts a child pipeline.
+    /// Its texts; empty if none of its jobs starts a child pipeline.
     sources: SourceMap,
-    root: PathBuf,
+    project: LocalProject,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) outside: Arc<Outside>,
-    /// What the pipelines of a run have in common; what only the first one has is left out.
+    /// The options that all pipelines of a run share; those of the first one alone are left out.
     pub(crate) options: PipelineOptions,
 }
 
 impl ReadPipeline {
-    /// Returns a pipeline that was read from the working tree at `root`; `sources` are its texts.
+    /// Returns a pipeline that was read from the working tree of `project`; `sources` are its texts.
     pub(crate) fn new(
         loaded: Pipeline,
         sources: &SourceMap,
-        root: &Path,
+        project: &LocalProject,
         surroundings: Surroundings,
         outside: Arc<Outside>,
         options: &PipelineOptions,
@@ -41,7 +41,7 @@ impl ReadPipeline {
         Self {
             loaded,
             sources,
-            root: root.to_owned(),
+            project: project.clone(),
             surroundings: Arc::new(surroundings),
             outside,
             options: PipelineOptions {
@@ -53,8 +53,13 @@ impl ReadPipeline {
         }
     }
 
-    /// Reads the child pipeline of a job, by its name in the file; `context` is what that pipeline
-    /// will know, and `artifacts` what the jobs of this one left. Nothing if the job starts no child.
+    /// Returns the project whose working tree it was read from.
+    pub(crate) fn project(&self) -> &LocalProject {
+        &self.project
+    }
+
+    /// Reads the child pipeline of a job, by its name in the file, in the child's context and with the
+    /// artifacts of this pipeline. `None` if the job starts no child.
     pub(super) fn child(
         &self,
         job: &str,
@@ -62,7 +67,7 @@ impl ReadPipeline {
         artifacts: PipelineArtifacts,
     ) -> Option<Checked<Self>> {
         let repository = self.surroundings.repository();
-        let tree = LocalIncludes::new(&self.root, Arc::clone(repository));
+        let tree = LocalIncludes::new(self.project.root(), Arc::clone(repository));
         let tree = tree.with_artifacts(artifacts);
         let includes = ProjectIncludes::new(tree, &self.outside, &self.surroundings);
         let options = LoadOptions {
@@ -82,7 +87,7 @@ impl ReadPipeline {
             Some(Self {
                 loaded,
                 sources,
-                root: self.root.clone(),
+                project: self.project.clone(),
                 surroundings: Arc::clone(&self.surroundings),
                 outside: Arc::clone(&self.outside),
                 options: self.options.clone(),
@@ -91,7 +96,7 @@ impl ReadPipeline {
     }
 }
 
-/// Returns whether a job of a pipeline starts one from files.
+/// Returns whether a job of a pipeline starts a child pipeline.
 fn starts_children(pipeline: &Pipeline) -> bool {
     let Some(jobs) = pipeline.tree().as_mapping() else {
         return false;

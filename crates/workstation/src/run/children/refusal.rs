@@ -1,6 +1,7 @@
 use executor_core::{BuildError, FailureReason, JobObserver, TraceStream};
+use std::error::Error;
 
-/// Why a pipeline is not started: the reason in GitLab's words, what is wrong, and what can be done.
+/// Why a pipeline is not started: GitLab's reason, a message, and help for the user.
 #[derive(Debug)]
 pub(super) struct Refusal {
     reason: FailureReason,
@@ -22,14 +23,20 @@ impl Refusal {
         Self::new(FailureReason::DownstreamPipelineCreationFailed, message)
     }
 
-    /// Says what the user can do.
+    /// Returns the refusal because of an error of this machine.
+    pub(super) fn failure(error: &(dyn Error + 'static)) -> Self {
+        let chain = executor_core::chain(error);
+        Self::new(FailureReason::RunnerSystemFailure, chain)
+    }
+
+    /// Adds what the user can do.
     pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Tells what can be done in the log of the job, and returns why it fails.
-    pub(super) fn tell(self, observer: &dyn JobObserver) -> BuildError {
+    /// Writes the help to the log of the job, and returns the job's error.
+    pub(super) fn into_error(self, observer: &dyn JobObserver) -> BuildError {
         if let Some(help) = &self.help {
             warn(observer, &format!("{}\nhelp: {help}", self.message));
         }
@@ -40,13 +47,13 @@ impl Refusal {
     }
 }
 
-/// Writes to the log of a job what its author should read.
+/// Writes a warning to the log of a job.
 pub(super) fn warn(observer: &dyn JobObserver, text: &str) {
     write(observer, TraceStream::STDERR, text);
 }
 
-/// Writes to the log of a job what goes on.
-pub(super) fn say(observer: &dyn JobObserver, text: &str) {
+/// Writes a note to the log of a job.
+pub(super) fn note(observer: &dyn JobObserver, text: &str) {
     write(observer, TraceStream::SYSTEM, text);
 }
 

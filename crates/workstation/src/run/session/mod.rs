@@ -1,12 +1,11 @@
-//! Entering a job, instead of running it.
+//! Entering a job instead of running it.
 
 mod artifacts;
 mod error;
 mod job_session;
-mod planning;
 
 pub use error::SessionError;
 pub use job_session::JobSession;
 
-pub(crate) use artifacts::Found;
-pub(crate) use planning::begin;
+pub(crate) use artifacts::EarlierArtifacts;
+pub(crate) use job_session::begin;

@@ -1,7 +1,7 @@
 use super::control::Control;
 use super::pipeline_tree::PipelineTree;
 use super::read_pipeline::ReadPipeline;
-use super::refusal::{Refusal, say};
+use super::refusal::{Refusal, note};
 use crate::history::Earlier;
 use crate::history::state::{PipelineDir, ProjectState};
 use crate::project::local_project::LocalProject;
@@ -18,62 +18,75 @@ use std::sync::Arc;
 
 /// Starts the pipelines of one pipeline's jobs on this machine.
 #[derive(Debug, Clone)]
-pub(crate) struct LocalDownstream(pub(super) Arc<Upper>);
+pub(crate) struct LocalDownstream(pub(super) Arc<ParentPipeline>);
 
-/// The pipeline whose jobs start others.
+/// A pipeline whose jobs start others.
 #[derive(Debug)]
-pub(super) struct Upper {
+pub(super) struct ParentPipeline {
     pub(super) pipeline_tree: Arc<PipelineTree>,
-    pub(super) project: LocalProject,
     pub(super) read: Arc<ReadPipeline>,
     pub(super) state: ProjectState,
-    /// Where its jobs take their files from.
     pub(super) sources: Sources,
     /// The directory of the pipeline.
     pub(super) path: PathBuf,
-    /// What the jobs of the pipelines above left, the next one first.
+    /// The artifacts of the pipelines above, the nearest first.
     pub(super) above: Vec<StoredArtifacts>,
-    /// Tells it what to do; the first one is told by the run.
+    /// Serves control requests; those of a run's first pipeline are served by the run.
     pub(super) _control: Option<Control>,
-    /// Held as long as the pipeline runs; that of the first one belongs to the run.
+    /// Locked while the pipeline runs; that of a run's first pipeline is locked by the run.
     pub(super) _directory: Option<PipelineDir>,
-    /// The pipelines above it and itself, children left out: where each is, for which ref, and from
-    /// which source.
-    pub(super) ancestry: Vec<(PathBuf, String, String)>,
+    /// The origins of itself and of the pipelines above it, without child pipelines.
+    pub(super) ancestry: Vec<Origin>,
 }
 
 /// A pipeline that can be started.
-pub(super) struct Created {
+pub(super) struct CreatedPipeline {
     pub(super) plan: Plan,
-    pub(super) project: LocalProject,
     pub(super) read: Arc<ReadPipeline>,
     pub(super) state: ProjectState,
     pub(super) sources: Sources,
     pub(super) directory: PipelineDir,
-    /// What happened in it before its run was killed or failed.
+    /// The earlier run of it that is continued.
     pub(super) earlier: Option<Earlier>,
-    /// The project's path, if it is another one.
-    pub(super) other: Option<Arc<str>>,
-    /// What the jobs of the pipelines above left that its own may fetch.
+    /// The project's path, for a pipeline of another project.
+    pub(super) other_project: Option<Arc<str>>,
+    /// The artifacts of the pipelines above that its jobs may fetch.
     pub(super) above: Vec<StoredArtifacts>,
-    pub(super) ancestry: Vec<(PathBuf, String, String)>,
+    pub(super) ancestry: Vec<Origin>,
+}
+
+/// What pipelines that start each other in a circle have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Origin {
+    root: PathBuf,
+    ref_name: String,
+    source: String,
+}
+
+impl Origin {
+    pub(super) fn new(project: &LocalProject, plan: &Plan) -> Self {
+        let context = plan.context();
+        Self {
+            root: project.root().to_owned(),
+            ref_name: context.commit.ref_name.clone(),
+            source: context.source.clone(),
+        }
+    }
 }
 
 impl LocalDownstream {
     /// Returns what starts the pipelines of a run's first pipeline.
     pub(crate) fn new(
         pipeline_tree: Arc<PipelineTree>,
-        project: LocalProject,
         read: Arc<ReadPipeline>,
         state: ProjectState,
         sources: Sources,
         path: PathBuf,
         plan: &Plan,
     ) -> Self {
-        let ancestry = vec![origin_of(&project, plan)];
-        Self(Arc::new(Upper {
+        let ancestry = vec![Origin::new(read.project(), plan)];
+        Self(Arc::new(ParentPipeline {
             pipeline_tree,
-            project,
             read,
             state,
             sources,
@@ -86,13 +99,6 @@ impl LocalDownstream {
     }
 }
 
-/// Returns what tells a pipeline of a project from others in a circle.
-pub(super) fn origin_of(project: &LocalProject, plan: &Plan) -> (PathBuf, String, String) {
-    let context = plan.context();
-    let reference = context.commit.ref_name.clone();
-    (project.root().to_owned(), reference, context.source.clone())
-}
-
 #[async_trait]
 impl Downstream for LocalDownstream {
     async fn create(
@@ -100,10 +106,10 @@ impl Downstream for LocalDownstream {
         bridge: Bridge,
         cancellation: &Cancellation,
     ) -> Result<DownstreamPipeline, BuildError> {
-        let upper = Arc::clone(&self.0);
+        let parent = Arc::clone(&self.0);
         let stop = cancellation.clone();
-        // Files are read, git is asked, and servers too.
-        let created = tokio::task::spawn_blocking(move || upper.start(&bridge, &stop));
+        // Off the async threads: it reads files, starts git and sends requests.
+        let created = tokio::task::spawn_blocking(move || parent.create_and_start(&bridge, &stop));
         tokio::select! {
             created = created => created.unwrap_or_else(|panic| {
                 Err(BuildError::system("pipeline", "create the downstream pipeline", panic))
@@ -117,37 +123,34 @@ impl Downstream for LocalDownstream {
     }
 }
 
-impl Upper {
-    fn start(
+impl ParentPipeline {
+    fn create_and_start(
         &self,
         bridge: &Bridge,
         cancellation: &Cancellation,
     ) -> Result<DownstreamPipeline, BuildError> {
         let observer = &*bridge.observer;
         let created = self.create(bridge, cancellation);
-        let created = created.map_err(|refusal| refusal.tell(observer))?;
-        let started = self.begin(bridge, created);
-        let started = started.map_err(|refusal| refusal.tell(observer))?;
+        let started = created.and_then(|created| self.start(bridge, created));
+        let started = started.map_err(|refusal| refusal.into_error(observer))?;
         let project = started.parent.project.as_deref();
         let project = project.map_or_else(String::new, |project| format!(" of {project}"));
-        say(
-            observer,
-            &format!("starts the pipeline {}{project}", started.plan.id()),
-        );
+        let id = started.plan.id();
+        note(observer, &format!("starts the pipeline {id}{project}"));
         Ok(started)
     }
 
-    fn create(&self, bridge: &Bridge, cancellation: &Cancellation) -> Result<Created, Refusal> {
+    fn create(
+        &self,
+        bridge: &Bridge,
+        cancellation: &Cancellation,
+    ) -> Result<CreatedPipeline, Refusal> {
         self.pipeline_tree.admit()?;
         let definition = bridge.job.definition.as_deref();
         let trigger = definition.and_then(|definition| definition.trigger.as_deref());
-        match trigger.and_then(|trigger| trigger.get("project")) {
-            Some(Value::String(project)) => self.other_project(
-                bridge,
-                project,
-                trigger.unwrap_or(&Value::Null),
-                cancellation,
-            ),
+        let trigger = trigger.unwrap_or(&Value::Null);
+        match trigger.get("project") {
+            Some(Value::String(path)) => self.other_project(bridge, path, trigger, cancellation),
             _ => self.child(bridge, cancellation),
         }
     }

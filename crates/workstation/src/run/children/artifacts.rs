@@ -6,16 +6,14 @@ use job_runner::{ArtifactError, ArtifactFiles, ArtifactStore, SavedArtifact, Sto
 use std::path::Path;
 use std::sync::Arc;
 
-/// The artifacts of a child pipeline, and of those above it, which its jobs only fetch.
+/// The artifacts of a child pipeline, and read-only those of the pipelines above it.
 #[derive(Debug)]
-pub(crate) struct FamilyArtifacts {
-    /// Those of the pipeline itself.
+pub(crate) struct PipelineTreeArtifacts {
     pub(crate) own: StoredArtifacts,
-    /// Those of the pipelines above.
     pub(crate) above: Vec<StoredArtifacts>,
 }
 
-impl FamilyArtifacts {
+impl PipelineTreeArtifacts {
     /// Returns where the artifacts of a job are. Jobs of a run have different ids.
     async fn place_of(&self, job: JobId) -> &StoredArtifacts {
         if self.own.contains(job).await {
@@ -31,7 +29,7 @@ impl FamilyArtifacts {
 }
 
 #[async_trait]
-impl ArtifactStore for FamilyArtifacts {
+impl ArtifactStore for PipelineTreeArtifacts {
     async fn contains(&self, job: JobId) -> bool {
         self.place_of(job).await.contains(job).await
     }
@@ -78,7 +76,7 @@ impl ArtifactStore for FamilyArtifacts {
         tree: &Arc<Tree>,
         cancellation: &Cancellation,
     ) -> Result<LowerLayer, ArtifactError> {
-        // All of them have their contents in one store.
+        // All share one content store.
         self.own.layer(tree, cancellation).await
     }
 }

@@ -1,4 +1,4 @@
-//! Jobs that need not run once more: what they left in an earlier run is taken over.
+//! Jobs whose results are restored from an earlier run.
 
 use crate::history::retained_files::RetainedFiles;
 use crate::history::{JobHistory, Runs, products};
@@ -12,44 +12,43 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Runs jobs with another runner, but for those that ended well in an earlier run and left what is still
-/// there.
+/// Restores jobs that succeeded in an earlier run and whose artifacts still exist; runs the others.
 #[derive(Debug)]
-pub(super) struct TakingOver {
+pub(super) struct RestoreRunner {
     inner: Arc<dyn JobRunner>,
-    /// What the jobs of this run leave.
+    /// The artifacts of this run.
     artifacts: StoredArtifacts,
-    earlier: HashMap<JobId, Earlier>,
+    earlier: HashMap<JobId, EarlierResult>,
 }
 
-/// How a job ended in an earlier run.
+/// The result of a job in an earlier run.
 #[derive(Debug, Clone)]
-struct Earlier {
+struct EarlierResult {
     id: JobId,
     artifacts: StoredArtifacts,
     outcome: JobOutcome,
 }
 
-impl TakingOver {
-    /// Returns the runner of a plan: `done` says in which run jobs ended well, and `asked` which jobs run
-    /// all the same. Where nothing can be taken over it is the runner itself.
-    pub(super) fn over(
+impl RestoreRunner {
+    /// Wraps the runner of a plan: `done` has the runs in which jobs succeeded, and `selected` the jobs that
+    /// run all the same. If no job can be restored, returns `inner` itself.
+    pub(super) fn wrap(
         inner: Arc<dyn JobRunner>,
         plan: &Plan,
         directory: &Path,
         done: &BTreeMap<String, u64>,
-        asked: Option<&BTreeSet<String>>,
+        selected: Option<&BTreeSet<String>>,
         runs: &Runs,
         kept: &RetainedFiles,
     ) -> Arc<dyn JobRunner> {
-        let Some(asked) = asked.filter(|_| !done.is_empty()) else {
+        let Some(selected) = selected.filter(|_| !done.is_empty()) else {
             return inner;
         };
         let mut histories = HashMap::new();
         let mut earlier = HashMap::new();
-        let needed = plan.jobs().iter().filter(|job| !asked.contains(job.name()));
-        for job in needed {
-            let Some(&run) = done.get(job.name()) else {
+        for job in plan.jobs() {
+            let run = done.get(job.name());
+            let Some(&run) = run.filter(|_| !selected.contains(job.name())) else {
                 continue;
             };
             let known = histories.entry(run).or_insert_with(|| {
@@ -64,12 +63,12 @@ impl TakingOver {
                 && known.status == Status::Success
             {
                 let outcome = outcome(plan, run, artifacts, known);
-                let taken = Earlier {
+                let result = EarlierResult {
                     id: known.id,
                     artifacts: artifacts.clone(),
                     outcome,
                 };
-                earlier.insert(job.id, taken);
+                earlier.insert(job.id, result);
             }
         }
         if earlier.is_empty() {
@@ -95,22 +94,22 @@ fn outcome(plan: &Plan, run: u64, artifacts: &StoredArtifacts, job: &JobHistory)
 }
 
 #[async_trait]
-impl JobRunner for TakingOver {
+impl JobRunner for RestoreRunner {
     async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
         let job = assignment.job.id;
         let Some(earlier) = self.earlier.get(&job).cloned() else {
             return self.inner.run(assignment, context).await;
         };
         let own = self.artifacts.clone();
-        let Earlier {
+        let EarlierResult {
             id,
             artifacts,
             outcome,
         } = earlier;
-        let taken = tokio::task::spawn_blocking(move || own.adopt(&artifacts, id, job)).await;
-        match taken {
+        let adopted = tokio::task::spawn_blocking(move || own.adopt(&artifacts, id, job)).await;
+        match adopted {
             Ok(Ok(true)) => outcome,
-            // What it left is gone, or cannot be read: it leaves that once more.
+            // The artifacts are gone or unreadable, so the job creates them again.
             _ => self.inner.run(assignment, context).await,
         }
     }

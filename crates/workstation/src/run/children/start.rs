@@ -1,96 +1,84 @@
 use super::control::Control;
-use super::downstream::{Created, LocalDownstream, Upper};
+use super::parent_pipeline::{CreatedPipeline, LocalDownstream, ParentPipeline};
 use super::refusal::Refusal;
 use crate::history::{JobHistory, Journal, RunRecord, forget_told, products};
 use crate::project::local_project::LocalProject;
 use crate::run::caches;
 use crate::run::{RunnerParts, runner_of};
-use executor_core::FailureReason;
 use pipeline::{Plan, Selection};
 use scheduler::EventSink;
 use scheduler::event::ParentJob;
 use scheduler::{Bridge, Controls, DownstreamPipeline};
 use std::sync::Arc;
 
-impl Upper {
-    /// Writes down that the pipeline begins, and returns it with who runs its jobs.
-    pub(super) fn begin(
+impl ParentPipeline {
+    /// Records that the pipeline starts, and returns it with the runner of its jobs.
+    pub(super) fn start(
         &self,
         bridge: &Bridge,
-        created: Created,
+        created: CreatedPipeline,
     ) -> Result<DownstreamPipeline, Refusal> {
-        let Created {
+        let CreatedPipeline {
             plan,
-            project,
             read,
             state,
             sources,
             directory,
             earlier,
-            other,
+            other_project,
             above,
             ancestry,
         } = created;
-        let options = &self.pipeline_tree.options;
-        let caches = caches::of_plan(&plan, &read.outside, &options.state, project.root());
-        let caches = caches.map_err(|error| {
-            let chain = executor_core::chain(&error);
-            Refusal::new(FailureReason::RunnerSystemFailure, chain)
-        })?;
+        let tree = &self.pipeline_tree;
+        let run = &tree.run;
+        let caches = caches::of_plan(&plan, &read.outside, &run.state, state.root());
+        let caches = caches.map_err(|error| Refusal::failure(&error))?;
         let parent = ParentJob {
             pipeline: bridge.plan.id(),
             job: bridge.plan.jobs()[bridge.index].name().into(),
-            project: other,
+            project: other_project,
         };
-        // One that goes on has its record.
+        // A continued pipeline has its record already.
         let recorded = if earlier.is_some() {
             forget_told(&directory.path);
             Ok(())
         } else {
-            self.record(&parent, &plan, &project).write(&directory.path)
+            let record = self.record(&parent, &plan, read.project());
+            record.write(&directory.path)
         };
         let kind = earlier.as_ref().map(|earlier| &earlier.kind);
-        let life = earlier
+        let attempt = earlier
             .as_ref()
-            .map_or(1, |it| it.next_life(&directory.path));
-        let written = recorded.and_then(|()| {
-            let next = Arc::clone(&options.events);
-            Journal::begin(&directory.path, &plan, kind, next)
-        });
-        let journal = written.map_err(|error| {
-            let chain = executor_core::chain(&error);
-            Refusal::new(FailureReason::RunnerSystemFailure, chain)
-        })?;
+            .map_or(1, |it| it.next_attempt(&directory.path));
+        let journal = recorded
+            .and_then(|()| {
+                let events = Arc::clone(&tree.events);
+                Journal::begin(&directory.path, &plan, kind, events)
+            })
+            .map_err(|error| Refusal::failure(&error))?;
         let runner = runner_of(&RunnerParts {
+            run,
             is_session: false,
             sources: &sources,
             directory: &directory.path,
-            life,
-            supervisor: &options.supervisor,
+            attempt,
             state: &state,
             above: &above,
             caches,
-            reuse: options
-                .reuse
-                .clone()
-                .filter(|reuse| reuse.is_of(project.root())),
-            visitor: options.visitor.clone(),
-            terminals: &options.terminals,
-            watch_changes: options.watch_changes.clone(),
             notes: None,
-            left: Vec::new(),
+            resumed: Vec::new(),
         });
         let kept = state.kept_files().of_run(&directory.path);
         let left = |job: &JobHistory| products(&plan, &kept, job);
         let progress = earlier.map(|earlier| earlier.progress(left));
         let plan = Arc::new(plan);
-        options.logs.add(directory.path.clone(), life, &plan);
+        run.logs.add(directory.path.clone(), attempt, &plan);
         let controls = Controls::default();
-        options.controls.add(&plan, &controls);
-        let control = Control::listen(&directory.path, &plan, &controls, &options.notices);
+        run.options.controls.add(&plan, &controls);
+        let notices = &run.options.notices;
+        let control = Control::listen(&directory.path, &plan, &controls, notices);
         let below = Self {
-            pipeline_tree: Arc::clone(&self.pipeline_tree),
-            project,
+            pipeline_tree: Arc::clone(tree),
             read,
             state,
             sources,
@@ -111,20 +99,15 @@ impl Upper {
         })
     }
 
-    /// Returns what is written down of a pipeline that a job starts.
+    /// Returns the record of a pipeline that a job starts.
     fn record(&self, parent: &ParentJob, plan: &Plan, project: &LocalProject) -> RunRecord {
-        let options = &self.pipeline_tree.options;
-        let mut record = RunRecord::new(
-            plan,
-            project.root(),
-            project.file(),
-            &Selection::default(),
-            &options.executor,
-            &options.command,
-        );
+        let selection = Selection::default();
+        let executor = &self.pipeline_tree.executor;
+        let command = &self.pipeline_tree.run.options.command;
+        let mut record = RunRecord::new(plan, project, &selection, executor, command);
         record.parent = Some(parent.clone());
-        let is_elsewhere = parent.project.is_some();
-        record.above = is_elsewhere.then(|| self.project.root().to_owned());
+        let is_other = parent.project.is_some();
+        record.above = is_other.then(|| self.state.root().to_owned());
         record
     }
 }

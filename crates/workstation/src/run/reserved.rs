@@ -1,0 +1,352 @@
+//! A run that has what it needs, and no executor yet.
+
+use super::executor::RunExecutor;
+use super::local_run::LocalRun;
+use super::options::RunOptions;
+use super::planning::plan;
+use super::supervision::{adopt_leftovers, recover, remove_leftovers, shut_down, supervise};
+use crate::error::LocalError;
+use crate::history::durations::{JobPlace, Stopwatch};
+use crate::history::export;
+use crate::history::logs::RunLogs;
+use crate::history::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
+use crate::history::{ContinuationKind, DownstreamRuns, Earlier};
+use crate::project::local_pipeline::LocalPipeline;
+use crate::project::local_project::LocalProject;
+use crate::reuse::{self, ProjectReuse};
+use crate::run::caches;
+use crate::run::children::ReadPipeline;
+use crate::run::isolation::{Isolation, Prepared};
+use crate::run::resource_groups::{self, MachineResources};
+use crate::run::session::{self, EarlierArtifacts};
+use executor_core::ability::ResumeHandle;
+use fail_point::fail_point;
+use job_runner::{CacheStore, JobNote, JobNotes, Sources};
+use pipeline::Plan;
+use pipeline::plan::PlannedJob;
+use process::{Recovered, Supervisor};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What all pipelines of a run share.
+#[derive(Debug)]
+pub(crate) struct RunShared {
+    pub(crate) state: StateDir,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) options: RunOptions,
+    /// The logs of all its pipelines.
+    pub(crate) logs: RunLogs,
+    /// Earlier results, for jobs of the project that the run was started in.
+    pub(crate) reuse: Option<Arc<ProjectReuse>>,
+}
+
+/// How a run starts.
+#[derive(Debug)]
+pub(super) enum Start {
+    /// In a directory of its own.
+    New,
+    /// In the directory of the earlier run that it continues.
+    Continued(Box<Continued>),
+    /// With one job for the user to enter; its directory is removed at the end.
+    Session(EarlierArtifacts),
+}
+
+/// The run that is continued.
+#[derive(Debug)]
+pub(super) struct Continued {
+    pub(super) earlier: Earlier,
+    /// Which attempt this is, from 2.
+    pub(super) attempt: u32,
+    /// The pipelines that its jobs started.
+    pub(super) downstream: Arc<DownstreamRuns>,
+    /// What differs from the earlier run, a line each.
+    notes: Vec<String>,
+    /// Jobs that may still run, since they outlive the process that started them.
+    resumable: Vec<JobNote>,
+    /// Those of them that this run resumes.
+    pub(super) resumed: Vec<JobNote>,
+    /// Directories that those need, to be removed at the end.
+    leftovers: Vec<PathBuf>,
+}
+
+/// A run that is planned, has a number, a directory and its locks, and lacks an executor.
+///
+/// What a run creates is recorded before it is created and removed at its end; after a `kill -9` by a
+/// guardian process, or else by the next run.
+#[derive(Debug)]
+pub struct ReservedRun {
+    pub(super) shared: Arc<RunShared>,
+    pub(super) read: Arc<ReadPipeline>,
+    pub(super) plan: Arc<Plan>,
+    pub(super) state: ProjectState,
+    pub(super) directory: PipelineDir,
+    pub(super) start: Start,
+    pub(super) sources: Sources,
+    pub(super) caches: Option<Arc<dyn CacheStore>>,
+    pub(super) resources: Arc<MachineResources>,
+    _in_place: Option<InPlaceLock>,
+}
+
+impl ReservedRun {
+    pub(super) async fn new(
+        pipeline: &LocalPipeline,
+        state: StateDir,
+        options: RunOptions,
+    ) -> Result<Self, LocalError> {
+        let project = pipeline.project();
+        let root = project.root();
+        project.check_repository()?;
+        // Unknown names are refused before anything is written.
+        options.selection.check(pipeline.resolved())?;
+        state.make_unseen_in(root)?;
+        let resumed = options.continues.as_ref();
+        let resumed = resumed.filter(|it| it.kind == ContinuationKind::Resume);
+        let runs = state.project(root).runs();
+        let resumed = resumed.and_then(|it| Some(runs.find(it.run).ok()?.directory().to_owned()));
+        let spared = recover(state.clone(), resumed).await?;
+        state.kept_files().recover();
+        caches::sweep(&state).await;
+        export::sweep(&state.exports());
+        let supervisor = supervise(&state)?;
+        let reserved = Self::reserve(pipeline, state, options, supervisor.clone(), spared).await;
+        if reserved.is_err() {
+            shut_down(supervisor).await;
+        }
+        reserved
+    }
+
+    /// Plans the run, and takes its directory and locks.
+    async fn reserve(
+        pipeline: &LocalPipeline,
+        state_dir: StateDir,
+        options: RunOptions,
+        supervisor: Supervisor,
+        spared: Vec<Recovered>,
+    ) -> Result<Self, LocalError> {
+        let leftovers = adopt_leftovers(spared, &supervisor)?;
+        let project = pipeline.project();
+        let state = state_dir.project(project.root());
+        let resources = Arc::new(resource_groups::of_project(&state_dir, &state)?);
+        let sources = Prepared::new(options.isolation, project, &state);
+        // Git starts here, so that its two commands overlap; they dominate a trivial run.
+        pipeline.look_ahead();
+        if let Prepared::Snapshot(snapshot) = &sources {
+            snapshot.check(&supervisor).await?;
+            snapshot.list_ahead(&supervisor.tree()).await;
+        }
+        let in_place = match options.isolation {
+            Isolation::None => Some(state.lock_in_place()?),
+            Isolation::Snapshot(_) | Isolation::Worktree => None,
+        };
+        let (directory, earlier) = match &options.continues {
+            Some(continuation) => {
+                let (directory, earlier) = state.reopen(continuation)?;
+                (directory, Some(earlier))
+            }
+            None => (state.new_pipeline()?, None),
+        };
+        let is_new = earlier.is_none();
+        let planned = if let Some(session) = &options.session {
+            session::begin(&directory, pipeline, &state, session, &supervisor)
+                .map(|(plan, found)| (plan, Start::Session(found)))
+        } else {
+            let plan = plan(directory.id, pipeline, &options, earlier.as_ref());
+            plan.and_then(|plan| {
+                let Some(earlier) = earlier else {
+                    return Ok((plan, Start::New));
+                };
+                let continued =
+                    Continued::new(earlier, &state_dir, project, &directory, &plan, leftovers)?;
+                Ok((plan, Start::Continued(Box::new(continued))))
+            })
+        };
+        if planned.is_err() && is_new {
+            // If this fails, it is removed later like a run that is too old.
+            let _ = process::remove_tree(&directory.path);
+        }
+        let (plan, start) = planned?;
+        let plan = Arc::new(plan);
+        let logs = RunLogs::default();
+        logs.add(directory.path.clone(), start.attempt(), &plan);
+        let caches = caches::of_plan(
+            &plan,
+            &pipeline.read_pipeline().outside,
+            &state_dir,
+            project.root(),
+        )?;
+        let reuse = reuse::of_run(&state_dir, &state, &options, &supervisor);
+        Ok(Self {
+            sources: sources.of_plan(&plan, project),
+            shared: Arc::new(RunShared {
+                state: state_dir,
+                supervisor,
+                options,
+                logs,
+                reuse,
+            }),
+            read: Arc::clone(pipeline.read_pipeline()),
+            plan,
+            state,
+            directory,
+            start,
+            caches,
+            resources,
+            _in_place: in_place,
+        })
+    }
+
+    /// Returns the jobs that will run.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Returns what the user should know about earlier runs, a line each: how the run that is continued
+    /// differs from this one, or where a session has its artifacts from.
+    pub fn notes(&self) -> &[String] {
+        match &self.start {
+            Start::New => &[],
+            Start::Continued(continued) => &continued.notes,
+            Start::Session(found) => &found.notes,
+        }
+    }
+
+    /// Returns what starts and ends the run's processes. An executor that is not made by
+    /// [`RunExecutor`] gets it from here.
+    pub fn supervisor(&self) -> &Supervisor {
+        &self.shared.supervisor
+    }
+
+    /// Returns where the logs of the jobs will be, also of pipelines that jobs start.
+    pub fn logs(&self) -> RunLogs {
+        self.shared.logs.clone()
+    }
+
+    /// Returns the directory with the logs of this run.
+    pub fn directory(&self) -> &Path {
+        &self.directory.path
+    }
+
+    /// Resumes the jobs that outlived the killed process, as far as `claim` takes over their
+    /// environment. Without this call all of them start again.
+    pub fn resume_jobs(&mut self, mut claim: impl FnMut(&ResumeHandle) -> bool) {
+        if let Start::Continued(continued) = &mut self.start {
+            let resumable = std::mem::take(&mut continued.resumable).into_iter();
+            continued.resumed = resumable.filter(|note| claim(&note.handle)).collect();
+        }
+    }
+
+    /// Returns the run with an executor for its jobs.
+    pub fn executor(self, executor: impl Into<RunExecutor>) -> LocalRun {
+        LocalRun::new(self, executor.into())
+    }
+
+    /// Returns whether the run only enters one job.
+    pub(super) fn is_session(&self) -> bool {
+        matches!(self.start, Start::Session(_))
+    }
+
+    /// Returns the records of jobs that are running.
+    pub(super) fn running_jobs(&self) -> JobNotes {
+        running_jobs(&self.directory)
+    }
+
+    /// Removes what the run no longer needs, releases its locks and records how long its jobs took.
+    pub(super) async fn close(self, stopwatch: Arc<Stopwatch>, place: JobPlace) {
+        let supervisor = &self.shared.supervisor;
+        let is_session = self.is_session();
+        if let Start::Continued(continued) = &self.start {
+            remove_leftovers(&continued.leftovers, supervisor).await;
+        }
+        if is_session {
+            discard(&self.directory, supervisor).await;
+        }
+        shut_down(supervisor.clone()).await;
+        let Self {
+            directory, state, ..
+        } = self;
+        drop(directory);
+        let tidy = move || {
+            if !is_session {
+                record_times(&state, &stopwatch, place);
+            }
+            // What is not removed now is removed after a later run.
+            state.prune();
+        };
+        let _ = tokio::task::spawn_blocking(tidy).await;
+    }
+}
+
+impl Start {
+    /// Returns which attempt of the run this is, from 1.
+    pub(super) fn attempt(&self) -> u32 {
+        match self {
+            Self::New | Self::Session(_) => 1,
+            Self::Continued(continued) => continued.attempt,
+        }
+    }
+
+    /// Returns the run that is continued.
+    pub(super) fn continued(&self) -> Option<&Continued> {
+        match self {
+            Self::New | Self::Session(_) => None,
+            Self::Continued(continued) => Some(continued),
+        }
+    }
+}
+
+impl Continued {
+    fn new(
+        mut earlier: Earlier,
+        state: &StateDir,
+        project: &LocalProject,
+        directory: &PipelineDir,
+        plan: &Plan,
+        leftovers: Vec<PathBuf>,
+    ) -> Result<Self, LocalError> {
+        let mut downstream = DownstreamRuns::default();
+        if plan.jobs().iter().any(PlannedJob::is_bridge) {
+            downstream = DownstreamRuns::read(state);
+            let kind = earlier.kind.of_children();
+            earlier.look_below(&downstream, project.root(), directory.id, &kind);
+        }
+        earlier.check(directory.id, plan)?;
+        let mut resumable = running_jobs(directory).read();
+        resumable.retain(|note| earlier.can_resume(note, plan));
+        Ok(Self {
+            attempt: earlier.next_attempt(&directory.path),
+            notes: earlier.changes(plan),
+            earlier,
+            downstream: Arc::new(downstream),
+            resumable,
+            resumed: Vec::new(),
+            leftovers,
+        })
+    }
+}
+
+fn running_jobs(directory: &PipelineDir) -> JobNotes {
+    JobNotes::at(directory.path.join("running"))
+}
+
+/// Removes the directory of a session.
+async fn discard(directory: &PipelineDir, supervisor: &Supervisor) {
+    let removed = fail_point!(
+        "runwright::session::remove",
+        process::remove_tree_off_thread(&directory.path).await
+    );
+    if removed.is_ok()
+        && let Some(journal) = supervisor.journal()
+    {
+        // If this fails, a later run looks for a directory that is gone, without harm.
+        let _ = journal.forget_dir(&directory.path);
+    }
+}
+
+/// Records how long the jobs took. Nothing depends on it.
+fn record_times(state: &ProjectState, stopwatch: &Stopwatch, place: JobPlace) {
+    if let Some(times) = stopwatch.times(place)
+        && let Err(error) = state.durations().note(&times)
+    {
+        tracing::debug!(%error, "The times of the jobs are not recorded.");
+    }
+}
