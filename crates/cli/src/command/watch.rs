@@ -157,7 +157,7 @@ impl<'a> Watching<'a> {
     async fn wait(&mut self) -> Result<bool, Failure> {
         if self.tree.has_news() {
             // What changed during a round may have changed again: all of it is for the next one.
-            let now = self.tree.look().await;
+            let now = self.tree.compare_now().await;
             self.take(now);
         }
         while self.changed.as_ref().is_none_or(BTreeSet::is_empty) {

@@ -8,89 +8,87 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What happened in a directory that is looked at.
+/// An event in a watched directory.
 #[derive(Debug)]
-pub(super) struct Happened {
-    /// Where.
+pub(super) struct FsEvent {
     pub(super) paths: Vec<PathBuf>,
-    /// Whether something may be there that was not.
+    /// Whether it may have created something.
     pub(super) is_new: bool,
-    /// Whether something may be gone.
+    /// Whether it may have removed something.
     pub(super) is_gone: bool,
 }
 
-/// Hears from the system what happens in directories, each by itself: what is below one that is ignored
-/// costs nothing.
+/// Watches directories one by one, so that ignored directories cost nothing.
 #[derive(Debug)]
-pub(super) struct Eyes {
+pub(super) struct FsWatches {
     watcher: RecommendedWatcher,
-    open: HashSet<PathBuf>,
+    watched: HashSet<PathBuf>,
 }
 
-impl Eyes {
-    /// Begins to listen; what happens is told to `signals`.
+impl FsWatches {
+    /// Starts without a directory; events are sent to `signals`.
     ///
     /// # Errors
     ///
-    /// When the system has no more of what that takes, with words for people.
+    /// A message for the user, such as when a limit of the system is reached.
     pub(super) fn new(signals: Signals) -> Result<Self, String> {
-        let tell = move |event: notify::Result<Event>| match event {
+        let handler = move |event: notify::Result<Event>| match event {
             Ok(event) if event.need_rescan() => signals.lost(),
             Ok(event) => {
-                if let Some(happened) = Happened::of(event) {
-                    signals.happened(happened);
+                if let Some(event) = FsEvent::of(event) {
+                    signals.event(event);
                 }
             }
             Err(_) => signals.lost(),
         };
         let config = Config::default().with_follow_symlinks(false);
-        let watcher = RecommendedWatcher::new(tell, config);
+        let watcher = RecommendedWatcher::new(handler, config);
         Ok(Self {
-            watcher: watcher.map_err(|error| words(&error))?,
-            open: HashSet::new(),
+            watcher: watcher.map_err(|error| message(&error))?,
+            watched: HashSet::new(),
         })
     }
 
-    /// Looks at these directories and no others.
+    /// Watches these directories and no others.
     ///
     /// # Errors
     ///
     /// As [`new`](Self::new).
-    pub(super) fn turn_to(&mut self, wanted: &HashSet<PathBuf>) -> Result<(), String> {
-        let superfluous = self.open.iter().filter(|path| !wanted.contains(*path));
+    pub(super) fn watch_only(&mut self, wanted: &HashSet<PathBuf>) -> Result<(), String> {
+        let superfluous = self.watched.iter().filter(|path| !wanted.contains(*path));
         let superfluous: Vec<PathBuf> = superfluous.cloned().collect();
         for path in superfluous {
-            // One that is gone is not looked at any more.
+            // A removed directory is not watched any more.
             let _ = self.watcher.unwatch(&path);
-            self.open.remove(&path);
+            self.watched.remove(&path);
         }
         for path in wanted {
-            self.look_at(path)?;
+            self.watch(path)?;
         }
         Ok(())
     }
 
-    /// Looks at a directory too.
+    /// Watches a directory too.
     ///
     /// # Errors
     ///
     /// As [`new`](Self::new).
-    pub(super) fn look_at(&mut self, path: &Path) -> Result<(), String> {
-        if self.open.contains(path) {
+    pub(super) fn watch(&mut self, path: &Path) -> Result<(), String> {
+        if self.watched.contains(path) {
             return Ok(());
         }
         match self.watcher.watch(path, RecursiveMode::NonRecursive) {
             Ok(()) => {
-                self.open.insert(path.to_owned());
+                self.watched.insert(path.to_owned());
                 Ok(())
             }
             Err(error) if is_gone(&error, path) => Ok(()),
-            Err(error) => Err(words(&error)),
+            Err(error) => Err(message(&error)),
         }
     }
 
-    /// Forgets a directory that may be gone, and what was below it: what comes in its place is another.
-    pub(super) fn forget(&mut self, path: &Path) {
+    /// Ends the watches of a removed directory and of those below it, since a new one may take its place.
+    pub(super) fn unwatch(&mut self, path: &Path) {
         let gone: Vec<PathBuf> = self
             .open
             .iter()
@@ -99,22 +97,21 @@ impl Eyes {
             .collect();
         for path in gone {
             let _ = self.watcher.unwatch(&path);
-            self.open.remove(&path);
+            self.watched.remove(&path);
         }
     }
 }
 
-impl Happened {
+impl FsEvent {
     fn of(event: Event) -> Option<Self> {
         let (is_new, is_gone) = match event.kind {
-            // Who only reads changes nothing.
             EventKind::Access(_) => return None,
             EventKind::Create(CreateKind::File) => (false, false),
             EventKind::Create(_) => (true, false),
             EventKind::Remove(_) => (false, true),
             EventKind::Modify(ModifyKind::Name(_)) => (true, true),
             EventKind::Modify(_) => (false, false),
-            // Whatever it is, it may be either.
+            // Unknown events may be either.
             _ => (true, true),
         };
         Some(Self {
@@ -133,20 +130,18 @@ fn is_gone(error: &notify::Error, path: &Path) -> bool {
     }
 }
 
-/// Says why the system does not tell of changes.
-fn words(error: &notify::Error) -> String {
+/// Returns why the system reports no changes.
+fn message(error: &notify::Error) -> String {
     match &error.kind {
         ErrorKind::MaxFilesWatch => {
-            "the system watches no more directories for you (fs.inotify.max_user_watches)"
-                .to_owned()
+            "the limit of watched directories is reached (fs.inotify.max_user_watches)".to_owned()
         }
         ErrorKind::Io(error) if error.raw_os_error() == Some(EMFILE) => {
-            "the system has no more of what tells of changes (fs.inotify.max_user_instances)"
-                .to_owned()
+            "the limit of watchers is reached (fs.inotify.max_user_instances)".to_owned()
         }
-        _ => format!("the system does not tell of changes: {error}"),
+        _ => format!("the system reports no changes: {error}"),
     }
 }
 
-/// Too many open files: what the system says when a user has too many queues of events.
+/// The error code when a user has too many inotify instances.
 const EMFILE: i32 = 24;

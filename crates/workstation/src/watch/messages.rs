@@ -1,30 +1,29 @@
-//! What the thread that looks at a tree is told, and what it tells.
+//! The messages to the thread that watches a tree.
 
-use super::fs_watches::Happened;
-use super::tree_watch::WatchMeans;
+use super::fs_watches::FsEvent;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
-/// So many things that happened may wait; of more it is only known that there were more.
-const MOST_WAITING: usize = 4096;
+/// How many events may wait. Further ones become one `Lost`.
+const MAX_WAITING: usize = 4096;
 
-/// What the thread is told.
+/// A message to the thread.
 #[derive(Debug)]
 pub(super) enum Signal {
-    Happened(Happened),
-    /// Not all that happened was told.
+    Event(FsEvent),
+    /// Some events are missing.
     Lost,
-    /// These files count too, whatever git says; their paths are relative to the root, or absolute.
+    /// Watch these files too, even if git ignores them; paths are relative to the root, or absolute.
     Follow(Vec<PathBuf>),
-    /// Somebody waits for what is different now.
-    Look(oneshot::Sender<Vec<String>>),
+    /// Reply with the changes until now.
+    Compare(oneshot::Sender<Vec<String>>),
     Stop,
 }
 
-/// The way to the thread.
+/// Sends messages to the thread.
 #[derive(Debug, Clone)]
 pub(super) struct Signals {
     pub(super) sender: Sender<Signal>,
@@ -43,27 +42,27 @@ impl Signals {
         }
     }
 
-    pub(super) fn happened(&self, happened: Happened) {
+    pub(super) fn event(&self, event: FsEvent) {
         match self.waiting.fetch_add(1, Ordering::Relaxed) {
-            waiting if waiting < MOST_WAITING => self.send(Signal::Happened(happened)),
-            MOST_WAITING => self.send(Signal::Lost),
+            waiting if waiting < MAX_WAITING => self.send(Signal::Event(event)),
+            MAX_WAITING => self.send(Signal::Lost),
             _ => {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
             }
         }
     }
 
-    /// Notes that something that happened is not waiting any more.
+    /// Counts one waiting event less.
     pub(super) fn taken(&self) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Notes how many files count.
-    pub(super) fn counted(&self, files: usize) {
+    /// Sets how many files are watched.
+    pub(super) fn set_files(&self, files: usize) {
         self.files.store(files, Ordering::Relaxed);
     }
 
-    /// Returns how many files count.
+    /// Returns how many files are watched.
     pub(super) fn files(&self) -> usize {
         self.files.load(Ordering::Relaxed)
     }
@@ -74,20 +73,7 @@ impl Signals {
     }
 
     pub(super) fn send(&self, signal: Signal) {
-        // Nobody listens any more when all ends.
+        // The thread may have ended already.
         let _ = self.sender.send(signal);
     }
-}
-
-/// What the thread tells.
-#[derive(Debug)]
-pub(super) enum Told {
-    Changed(Vec<String>),
-    Means(WatchMeans),
-}
-
-/// The first thing it tells, before it reads what is in the files.
-#[derive(Debug)]
-pub(super) struct Ready {
-    pub(super) means: WatchMeans,
 }

@@ -1,12 +1,11 @@
-//! Waiting for changes of a working tree, and what of a pipeline runs again because of them.
+//! Waiting for changes of a working tree, and choosing the jobs to run after them.
 //!
-//! [`TreeWatch`] tells which files changed; [`Rounds`] keeps account of what ran. Each round is a run as any
-//! other ([`LocalRun`](crate::LocalRun)), with a number of its own.
+//! [`TreeWatch`] reports changed files; [`Rounds`] records what ran. Each round is an ordinary run
+//! ([`LocalRun`](crate::LocalRun)) with its own number.
 //!
-//! What the system tells of changes is only a reason to look: the files that a snapshot of the tree would
-//! take are listed again, and compared by what they are, and by their contents where that has changed. So
-//! ignored files, what editors leave beside files, and a `touch` are no changes, a lost message costs
-//! nothing, and a `git checkout` of thousands of files is one change.
+//! An event of the system only starts a comparison: the files of a snapshot are listed again and compared by their
+//! metadata, then by their contents. So ignored files, editors' temporary files and a `touch` are not changes, a lost
+//! event does no harm, and a `git checkout` of thousands of files is one change.
 
 mod debounce;
 mod editor_files;

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// What can be seen of a file without reading it.
+/// The metadata of a file that shows most changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     mode: u32,
@@ -15,11 +15,11 @@ pub(super) struct Stamp {
     modified: (i64, i64),
 }
 
-/// Within so long after a change, another one may leave the same time.
-const COARSENESS: Duration = Duration::from_millis(50);
+/// How long after a change another one may get the same time.
+const CLOCK_TICK: Duration = Duration::from_millis(50);
 
 impl Stamp {
-    /// Returns what is at a path now; `None` when nothing is.
+    /// Returns the stamp of a path; `None` if nothing is there.
     pub(super) fn of(path: &Path) -> Option<Self> {
         fs::symlink_metadata(path).ok().map(|it| Self::new(&it))
     }
@@ -33,7 +33,7 @@ impl Stamp {
         }
     }
 
-    /// Returns whether the file may have changed at this moment without its stamp changing.
+    /// Returns whether the file may change just after `now` without a change of its stamp.
     pub(super) fn is_fresh(&self, now: SystemTime) -> bool {
         let (Ok(seconds), Ok(nanos)) = (self.modified.0.try_into(), self.modified.1.try_into())
         else {
@@ -41,26 +41,26 @@ impl Stamp {
         };
         let modified = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
         now.duration_since(modified)
-            .map_or(true, |age| age < COARSENESS)
+            .map_or(true, |age| age < CLOCK_TICK)
     }
 
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Returns whether it is something without contents of its own.
+    /// Returns whether it is a directory.
     pub(super) fn is_directory(&self) -> bool {
         self.mode & 0o170_000 == 0o040_000
     }
 
-    /// Returns whether both say the same but for when and where it was written.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    /// Returns whether both have the same mode and length.
+    pub(super) fn has_same_shape(&self, other: &Self) -> bool {
         (self.mode, self.len) == (other.mode, other.len)
     }
 }
 
-/// Returns a number that changes with the contents of a file; of a link, with where it leads.
-pub(super) fn content(path: &Path, stamp: Stamp) -> io::Result<u64> {
+/// Returns a hash of the contents of a file, or of the target of a link.
+pub(super) fn content_hash(path: &Path, stamp: Stamp) -> io::Result<u64> {
     let mut hash = DefaultHasher::new();
     match stamp.mode & 0o170_000 {
         0o120_000 => hash.write(fs::read_link(path)?.as_os_str().as_bytes()),
@@ -74,7 +74,7 @@ pub(super) fn content(path: &Path, stamp: Stamp) -> io::Result<u64> {
                 }
             }
         }
-        // To read a pipe would wait for somebody to write.
+        // Reading a pipe would wait for a writer.
         _ => {}
     }
     Ok(hash.finish())

@@ -1,35 +1,35 @@
-use super::stamp::{Stamp, content};
+use super::stamp::{Stamp, content_hash};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// How much is read beforehand, so that a file that was only touched is known to be the same.
-const MOST_READ: u64 = 256 << 20;
+/// How many bytes are read in advance, so that a file that is only touched counts as the same.
+const MAX_READ: u64 = 256 << 20;
 
-/// What is known of the files of a tree, to tell later which have changed.
+/// The known state of a tree's files, to find later which have changed.
 #[derive(Debug)]
 pub(super) struct TreeState {
     root: PathBuf,
-    files: HashMap<PathBuf, Known>,
+    files: HashMap<PathBuf, FileState>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Known {
-    /// What was seen of it; `None` when it was not there.
+struct FileState {
+    /// `None` if it does not exist.
     stamp: Option<Stamp>,
-    /// What its contents were, if they were read.
+    /// The hash of its contents, if they were read.
     content: Option<u64>,
-    /// Whether it may have changed since without its stamp changing.
+    /// Whether it may have changed since without a change of its stamp.
     is_fresh: bool,
 }
 
 impl TreeState {
-    /// Looks at these files, whose paths are relative to `root`.
+    /// Returns the state of these files, with paths relative to `root`.
     pub(super) fn new(root: &Path, files: impl IntoIterator<Item = PathBuf>) -> Self {
         let now = SystemTime::now();
-        let look = |path: PathBuf| {
+        let state = |path: PathBuf| {
             let stamp = Stamp::of(&root.join(&path));
-            let known = Known {
+            let known = FileState {
                 stamp,
                 content: None,
                 is_fresh: stamp.is_some_and(|stamp| stamp.is_fresh(now)),
@@ -38,13 +38,13 @@ impl TreeState {
         };
         Self {
             root: root.to_owned(),
-            files: files.into_iter().map(look).collect(),
+            files: files.into_iter().map(state).collect(),
         }
     }
 
-    /// Reads what is not large, as long as that is not too much. What changed meanwhile stays unread.
-    pub(super) fn read(&mut self, mut goes_on: impl FnMut() -> bool) {
-        let mut left = MOST_READ;
+    /// Reads files up to a total size while `should_continue`. Files that change meanwhile count as unread.
+    pub(super) fn read(&mut self, mut should_continue: impl FnMut() -> bool) {
+        let mut left = MAX_READ;
         for (path, known) in &mut self.files {
             let Some(stamp) = known.stamp.filter(|_| known.content.is_none()) else {
                 continue;
@@ -52,42 +52,41 @@ impl TreeState {
             if stamp.is_directory() || stamp.len() > left {
                 continue;
             }
-            if !goes_on() {
+            if !should_continue() {
                 return;
             }
             left -= stamp.len();
             let full = self.root.join(path);
-            let found = content(&full, stamp).ok();
+            let found = content_hash(&full, stamp).ok();
             if Stamp::of(&full) == Some(stamp) {
                 known.content = found;
             }
         }
     }
 
-    /// Knows these files from now on, as they are, unless they are known already.
-    pub(super) fn adopt<'p>(&mut self, files: impl IntoIterator<Item = &'p PathBuf>) {
+    /// Adds files in their current state, unless they are known already.
+    pub(super) fn add<'p>(&mut self, files: impl IntoIterator<Item = &'p PathBuf>) {
         let now = SystemTime::now();
         for path in files {
             if !self.files.contains_key(path) {
-                let (known, _) = look(&self.root.join(path), None, now);
+                let (known, _) = compare_file(&self.root.join(path), None, now);
                 self.files.insert(path.clone(), known);
             }
         }
     }
 
-    /// Returns how many files there are.
+    /// Returns how many files exist.
     pub(super) fn len(&self) -> usize {
-        let there = self.files.values().filter(|known| known.stamp.is_some());
-        there.count()
+        let existing = self.files.values().filter(|known| known.stamp.is_some());
+        existing.count()
     }
 
-    /// Returns whether a file is among those that are known.
-    pub(super) fn knows(&self, path: &Path) -> bool {
+    /// Returns whether a file is known.
+    pub(super) fn contains(&self, path: &Path) -> bool {
         self.files.contains_key(path)
     }
 
-    /// Returns the files that are not as they were known, by the list of those that count now, and knows
-    /// them from now on.
+    /// Updates the state to the current files, and returns those that changed.
     pub(super) fn compare(
         &mut self,
         files: impl IntoIterator<Item = PathBuf>,
@@ -97,8 +96,8 @@ impl TreeState {
         let mut seen = HashMap::with_capacity(self.files.len());
         for path in files {
             let earlier = self.files.remove(&path);
-            let (known, is_other) = look(&self.root.join(&path), earlier, now);
-            if is_other {
+            let (known, has_changed) = compare_file(&self.root.join(&path), earlier, now);
+            if has_changed {
                 changed.insert(path.clone());
             }
             seen.insert(path, known);
@@ -111,23 +110,23 @@ impl TreeState {
     }
 }
 
-/// Looks at a file again; returns what is known now, and whether it is another one.
-fn look(path: &Path, earlier: Option<Known>, now: SystemTime) -> (Known, bool) {
+/// Returns the current state of a file, and whether it changed.
+fn compare_file(path: &Path, earlier: Option<FileState>, now: SystemTime) -> (FileState, bool) {
     let stamp = Stamp::of(path);
     let is_fresh = stamp.is_some_and(|stamp| stamp.is_fresh(now));
-    let mut known = Known {
+    let mut known = FileState {
         stamp,
         content: None,
         is_fresh,
     };
     let Some(earlier) = earlier else {
-        known.content = stamp.and_then(|stamp| content(path, stamp).ok());
+        known.content = stamp.and_then(|stamp| content_hash(path, stamp).ok());
         return (known, stamp.is_some());
     };
     let (Some(before), Some(stamp)) = (earlier.stamp, stamp) else {
         return (known, earlier.stamp.is_some() != stamp.is_some());
     };
-    // What is in a directory has paths of its own.
+    // The files in a directory have their own paths.
     if stamp.is_directory() && before.is_directory() {
         return (known, false);
     }
@@ -135,11 +134,11 @@ fn look(path: &Path, earlier: Option<Known>, now: SystemTime) -> (Known, bool) {
         known.content = earlier.content;
         return (known, false);
     }
-    known.content = content(path, stamp).ok();
-    let is_same = stamp.is_like(&before)
+    known.content = content_hash(path, stamp).ok();
+    let is_same = stamp.has_same_shape(&before)
         && known.content.is_some()
         && (known.content == earlier.content
-            // Nobody read it before, and nothing says that it changed.
+            // It was not read before, and its stamp is the same.
             || (earlier.content.is_none() && stamp == before));
     (known, !is_same)
 }
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_told_by_content_once() {
+    fn content_changes_are_found_once() {
         let directory = tempfile::tempdir().expect("a directory");
         let root = directory.path();
         let write = |name: &str, text: &str| fs::write(root.join(name), text).expect("written");
@@ -193,21 +192,21 @@ mod tests {
     }
 
     #[test]
-    fn a_change_within_one_tick_of_the_clock_is_seen() {
+    fn change_within_one_clock_tick_is_found() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a");
         fs::write(&path, "x").expect("written");
-        // However long this test takes, that is just now.
+        // In the future, so that the file counts as fresh however long this test takes.
         let time = SystemTime::now() + Duration::from_hours(1);
-        let changed_then = || {
+        let set_time = || {
             let file = fs::File::options().write(true).open(&path).expect("opened");
             file.set_modified(time).expect("set");
         };
-        changed_then();
+        set_time();
         let mut state = TreeState::new(directory.path(), [PathBuf::from("a")]);
         state.read(|| true);
         fs::write(&path, "y").expect("written");
-        changed_then();
+        set_time();
         assert_eq!(state.compare([PathBuf::from("a")]).len(), 1);
     }
 }

@@ -1,5 +1,5 @@
-use super::messages::{Signal, Signals, Told};
-use super::watcher::{OFTEN, Watcher};
+use super::messages::{Signal, Signals};
+use super::watcher::{POLL_INTERVAL, Watcher};
 use crate::error::LocalError;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,60 +9,56 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
-/// Tells which files of a working tree changed, of those that a snapshot of it would take.
+/// Reports the changed files of a working tree, among those of a snapshot.
 ///
-/// Paths are relative to the root, with `/` between their parts. A change is told once, and only when the
-/// contents of a file, or what it is, are others than before.
+/// Paths are relative to the root, with `/` as separator. A change is reported once, and only if the contents, the
+/// kind or the permissions of a file changed.
 #[derive(Debug)]
 pub struct TreeWatch {
     signals: Signals,
-    told: UnboundedReceiver<Told>,
+    news: UnboundedReceiver<TreeNews>,
     means: WatchMeans,
-    /// Another way that was not told yet.
+    /// A change of the means that was not reported yet.
     new_means: Option<WatchMeans>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// How changes are noticed.
+/// How changes are found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchMeans {
-    /// The system tells of them.
+    /// By events of the system.
     Events,
-    /// It is looked for them every now and then.
-    Looking {
+    /// By comparing the tree at an interval.
+    Polling {
         /// Why.
-        because: String,
+        reason: String,
     },
 }
 
-/// Says how, for people.
 impl fmt::Display for WatchMeans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Events => f.write_str("the system tells of changes"),
-            Self::Looking { because } => {
-                write!(
-                    f,
-                    "it is looked for changes every {} s: {because}",
-                    OFTEN.as_secs()
-                )
+            Self::Events => f.write_str("changes are reported by the system"),
+            Self::Polling { reason } => {
+                let seconds = POLL_INTERVAL.as_secs();
+                write!(f, "looking for changes every {seconds} s: {reason}")
             }
         }
     }
 }
 
-/// What a [`TreeWatch`] tells.
+/// What a [`TreeWatch`] reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeNews {
     /// These files changed.
     Changed(Vec<String>),
-    /// Changes are noticed in another way from now on.
+    /// Changes are found by other means from now on.
     Means(WatchMeans),
 }
 
 impl TreeWatch {
-    /// Begins to watch the tree at `root`; what changes from now on is told. The files in `followed` count
-    /// even if they are ignored. `because` is a reason to look for changes rather than to be told of them.
+    /// Starts to watch the tree at `root`. The files in `followed` are watched even if they are ignored. With a
+    /// reason to poll, the tree is compared at an interval.
     ///
     /// # Errors
     ///
@@ -70,29 +66,29 @@ impl TreeWatch {
     pub async fn start(
         root: &Path,
         followed: impl IntoIterator<Item = impl Into<PathBuf>>,
-        because: Option<String>,
+        poll_reason: Option<String>,
     ) -> Result<Self, LocalError> {
         let root = root.to_owned();
         let followed: Vec<PathBuf> = followed.into_iter().map(Into::into).collect();
         let (sender, receiver) = mpsc::channel();
         let signals = Signals::new(sender);
-        let (tell, told) = tokio::sync::mpsc::unbounded_channel();
-        let (begun, ready) = oneshot::channel();
-        let of_thread = signals.clone();
+        let (sender_of_news, news) = tokio::sync::mpsc::unbounded_channel();
+        let (started, ready) = oneshot::channel();
+        let signals_of_thread = signals.clone();
         let thread = std::thread::Builder::new()
             .name("watch".to_owned())
             .spawn(move || {
-                let mut watcher = Watcher::new(&root, followed, of_thread, tell);
-                let first = watcher.begin(because);
-                let goes_on = first.is_ok();
-                if begun.send(first).is_ok() && goes_on {
-                    watcher.work(&receiver);
+                let mut watcher = Watcher::new(&root, followed, signals_of_thread, sender_of_news);
+                let first = watcher.start(poll_reason);
+                let is_started = first.is_ok();
+                if started.send(first).is_ok() && is_started {
+                    watcher.run(&receiver);
                 }
             })
             .map_err(|error| LocalError::Watch(error.to_string()))?;
         let mut watch = Self {
             signals,
-            told,
+            news,
             means: WatchMeans::Events,
             new_means: None,
             thread: Some(thread),
@@ -100,21 +96,21 @@ impl TreeWatch {
         let ready = ready.await;
         let ready = ready.map_err(|_| LocalError::Watch("the thread has ended".to_owned()))?;
         let ready = ready.map_err(LocalError::Watch)?;
-        watch.means = ready.means;
+        watch.means = ready;
         Ok(watch)
     }
 
-    /// Returns how many files there are, as far as was looked.
+    /// Returns how many files are watched.
     pub fn files(&self) -> usize {
         self.signals.files()
     }
 
-    /// Returns how changes are noticed.
+    /// Returns how changes are found.
     pub fn means(&self) -> &WatchMeans {
         &self.means
     }
 
-    /// Waits for the next news; `None` when there never will be any.
+    /// Waits for news; `None` if the watch has ended.
     ///
     /// # Cancellation
     ///
@@ -123,31 +119,28 @@ impl TreeWatch {
         if let Some(means) = self.new_means.take() {
             return Some(TreeNews::Means(means));
         }
-        let told = self.told.recv().await?;
-        Some(match told {
-            Told::Changed(files) => TreeNews::Changed(files),
-            Told::Means(means) => {
-                self.means = means.clone();
-                TreeNews::Means(means)
-            }
-        })
+        let news = self.news.recv().await?;
+        if let TreeNews::Means(means) = &news {
+            self.means = means.clone();
+        }
+        Some(news)
     }
 
-    /// Returns whether there are news that nobody has asked for.
+    /// Returns whether there are unread news.
     pub fn has_news(&self) -> bool {
-        self.new_means.is_some() || !self.told.is_empty()
+        self.new_means.is_some() || !self.news.is_empty()
     }
 
-    /// Looks now, and returns what changed and was not told yet.
-    pub async fn look(&mut self) -> Vec<String> {
-        let (answer, answered) = oneshot::channel();
-        self.signals.send(Signal::Look(answer));
-        let now = answered.await.unwrap_or_default();
+    /// Compares the tree now, and returns all unreported changes.
+    pub async fn compare_now(&mut self) -> Vec<String> {
+        let (reply, replied) = oneshot::channel();
+        self.signals.send(Signal::Compare(reply));
+        let now = replied.await.unwrap_or_default();
         let mut changed = Vec::new();
-        while let Ok(told) = self.told.try_recv() {
-            match told {
-                Told::Changed(files) => changed.extend(files),
-                Told::Means(means) => {
+        while let Ok(news) = self.news.try_recv() {
+            match news {
+                TreeNews::Changed(files) => changed.extend(files),
+                TreeNews::Means(means) => {
                     self.means = means.clone();
                     self.new_means = Some(means);
                 }
@@ -157,7 +150,7 @@ impl TreeWatch {
         changed
     }
 
-    /// Counts these files from now on even if they are ignored, and no others that are.
+    /// Watches these files even if they are ignored, and no other ignored ones.
     pub fn follow(&self, files: impl IntoIterator<Item = impl Into<PathBuf>>) {
         let files = files.into_iter().map(Into::into).collect();
         self.signals.send(Signal::Follow(files));
@@ -169,7 +162,7 @@ impl Drop for TreeWatch {
         self.signals.stopped.store(true, Ordering::Relaxed);
         self.signals.send(Signal::Stop);
         if let Some(thread) = self.thread.take() {
-            // A panic there was told when it happened.
+            // A panic of the thread was reported when it happened.
             let _ = thread.join();
         }
     }

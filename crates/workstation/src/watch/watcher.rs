@@ -1,12 +1,12 @@
-//! The thread that looks at a tree.
+//! The thread that watches a tree.
 
 use super::debounce::Debounce;
-use super::editor_files::is_editors_own;
-use super::fs_watches::{Eyes, Happened};
-use super::messages::{Ready, Signal, Signals, Told};
+use super::editor_files::is_editor_file;
+use super::fs_watches::{FsEvent, FsWatches};
+use super::messages::{Signal, Signals};
 use super::tree_state::TreeState;
-use super::tree_watch::WatchMeans;
-use crate::project::repository::BlockingGit;
+use super::tree_watch::{TreeNews, WatchMeans};
+use crate::project::repository::Git;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,30 +16,31 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// How often it is looked where the system does not tell of changes.
-pub(super) const OFTEN: Duration = Duration::from_secs(1);
+/// How often the tree is compared without events of the system.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// So many ignored files are known by name, before they are found out anew.
-const MOST_IGNORED: usize = 10_000;
+/// How many ignored files are remembered.
+const MAX_IGNORED: usize = 10_000;
 
-/// So many new directories are looked at before what is in them is known.
-const MOST_NEW: usize = 1000;
+/// How many new directories are watched before their files are known.
+const MAX_NEW: usize = 1000;
 
 #[derive(Debug)]
 pub(super) struct Watcher {
     root: PathBuf,
-    git: BlockingGit,
-    /// What git has while it changes the tree.
+    git: Git,
+    /// The file that exists while git changes the tree.
     index_lock: Option<PathBuf>,
     tree: TreeState,
     followed: BTreeSet<PathBuf>,
-    eyes: Option<Eyes>,
+    /// `None` while polling.
+    watches: Option<FsWatches>,
     signals: Signals,
-    /// Paths that are there and ignored.
+    /// Existing ignored paths.
     ignored: HashSet<PathBuf>,
-    /// Directories without files that count, yet.
+    /// Directories without watched files yet.
     new: HashSet<PathBuf>,
-    told: UnboundedSender<Told>,
+    news: UnboundedSender<TreeNews>,
 }
 
 impl Watcher {
@@ -47,7 +48,7 @@ impl Watcher {
         root: &Path,
         followed: Vec<PathBuf>,
         signals: Signals,
-        told: UnboundedSender<Told>,
+        news: UnboundedSender<TreeNews>,
     ) -> Self {
         let git = BlockingGit::new(root);
         let index = git.read(&["rev-parse", "--git-path", "index.lock"]).ok();
@@ -61,151 +62,152 @@ impl Watcher {
             index_lock,
             tree: TreeState::new(root, []),
             followed: followed.into_iter().collect(),
-            eyes: None,
+            watches: None,
             signals,
             ignored: HashSet::new(),
             new: HashSet::new(),
-            told,
+            news,
         }
     }
 
-    /// Looks at the tree for the first time; `because` says why the system is not asked to tell.
+    /// Reads the tree for the first time; with a reason to poll, without events of the system.
     ///
     /// # Errors
     ///
     /// When the files cannot be listed.
-    pub(super) fn begin(&mut self, because: Option<String>) -> Result<Ready, String> {
-        let mut means = match because {
-            Some(because) => WatchMeans::Looking { because },
-            None => match Eyes::new(self.signals.clone()) {
-                Ok(eyes) => {
-                    self.eyes = Some(eyes);
+    pub(super) fn start(&mut self, poll_reason: Option<String>) -> Result<WatchMeans, String> {
+        let mut means = match poll_reason {
+            Some(reason) => WatchMeans::Polling { reason },
+            None => match FsWatches::new(self.signals.clone()) {
+                Ok(watches) => {
+                    self.watches = Some(watches);
                     WatchMeans::Events
                 }
-                Err(because) => WatchMeans::Looking { because },
+                Err(reason) => WatchMeans::Polling { reason },
             },
         };
-        // Eyes first: what changes between is heard of then.
+        // Watched before it is read, so that changes in between cause events.
         let files = self.list()?;
-        if let Err(because) = self.turn(&files) {
-            self.eyes = None;
-            means = WatchMeans::Looking { because };
+        if let Err(reason) = self.update_watches(&files) {
+            self.watches = None;
+            means = WatchMeans::Polling { reason };
         }
         self.tree = TreeState::new(&self.root, files);
-        self.signals.counted(self.tree.len());
-        Ok(Ready { means })
+        self.signals.set_files(self.tree.len());
+        Ok(means)
     }
 
-    /// Looks until it is told to stop.
-    pub(super) fn work(mut self, signals: &Receiver<Signal>) {
+    /// Handles signals until `Stop`.
+    pub(super) fn run(mut self, signals: &Receiver<Signal>) {
         let stopped = Arc::clone(&self.signals.stopped);
         self.tree.read(|| !stopped.load(Ordering::Relaxed));
         loop {
-            let signal = match self.eyes {
+            let signal = match self.watches {
                 Some(_) => signals.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                None => signals.recv_timeout(OFTEN),
+                None => signals.recv_timeout(POLL_INTERVAL),
             };
-            let goes_on = match signal {
-                Err(RecvTimeoutError::Timeout) => self.look_and_tell(),
+            let should_continue = match signal {
+                Err(RecvTimeoutError::Timeout) => self.compare_and_report(),
                 Err(RecvTimeoutError::Disconnected) => false,
-                Ok(signal) => self.obey(signal, signals),
+                Ok(signal) => self.handle(signal, signals),
             };
-            if !goes_on {
+            if !should_continue {
                 return;
             }
         }
     }
 
-    fn obey(&mut self, signal: Signal, signals: &Receiver<Signal>) -> bool {
+    /// Handles a signal; returns whether to continue.
+    fn handle(&mut self, signal: Signal, signals: &Receiver<Signal>) -> bool {
         match signal {
             Signal::Stop => false,
             Signal::Follow(files) => {
                 self.follow(files);
                 true
             }
-            Signal::Look(answer) => {
-                // Who asked may be gone, and then the next one wants to know.
-                if let Err(unheard) = answer.send(self.look()) {
-                    return self.tell(unheard);
+            Signal::Compare(reply) => {
+                // If the receiver is gone, the changes become news.
+                if let Err(changed) = reply.send(self.compare()) {
+                    return self.report(changed);
                 }
                 true
             }
             Signal::Lost => {
                 self.signals.taken();
                 self.new.extend(self.empty_directories());
-                self.wait_and_look(signals)
+                self.wait_and_compare(signals)
             }
-            Signal::Happened(happened) => {
+            Signal::Event(event) => {
                 self.signals.taken();
-                !self.take(happened) || self.wait_and_look(signals)
+                !self.take(event) || self.wait_and_compare(signals)
             }
         }
     }
 
-    /// Waits until all is quiet, and looks.
-    fn wait_and_look(&mut self, signals: &Receiver<Signal>) -> bool {
+    /// Waits until no more events come, and compares the tree.
+    fn wait_and_compare(&mut self, signals: &Receiver<Signal>) -> bool {
         let mut debounce = Debounce::new(Instant::now());
         while let Some(left) = debounce.left(Instant::now(), self.git_is_busy()) {
             match signals.recv_timeout(left) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) | Ok(Signal::Stop) => return false,
-                Ok(Signal::Happened(happened)) => {
+                Ok(Signal::Event(event)) => {
                     self.signals.taken();
-                    if self.take(happened) {
-                        debounce.again(Instant::now());
+                    if self.take(event) {
+                        debounce.event(Instant::now());
                     }
                 }
                 Ok(Signal::Lost) => {
                     self.signals.taken();
                     self.new.extend(self.empty_directories());
-                    debounce.again(Instant::now());
+                    debounce.event(Instant::now());
                 }
                 Ok(Signal::Follow(files)) => self.follow(files),
-                Ok(signal @ Signal::Look(_)) => return self.obey(signal, signals),
+                Ok(signal @ Signal::Compare(_)) => return self.handle(signal, signals),
             }
         }
-        self.look_and_tell()
+        self.compare_and_report()
     }
 
-    /// Takes note of what happened; returns whether it may be a change.
-    fn take(&mut self, happened: Happened) -> bool {
-        let mut matters = happened.paths.is_empty();
-        for path in happened.paths {
-            if happened.is_gone
-                && let Some(eyes) = &mut self.eyes
+    /// Updates the watches after an event; returns whether it may be a change.
+    fn take(&mut self, event: FsEvent) -> bool {
+        let mut matters = event.paths.is_empty();
+        for path in event.paths {
+            if event.is_gone
+                && let Some(watches) = &mut self.watches
             {
-                eyes.forget(&path);
+                watches.unwatch(&path);
             }
             let below = path.strip_prefix(&self.root).unwrap_or(&path);
             if self.ignored.contains(below) {
-                if happened.is_gone {
+                if event.is_gone {
                     self.ignored.remove(below);
                 }
                 continue;
             }
-            if is_editors_own(below) && !self.tree.knows(below) {
+            if is_editor_file(below) && !self.tree.contains(below) {
                 continue;
             }
-            if happened.is_new {
-                self.meet(&path);
+            if event.is_new {
+                self.watch_new(&path);
             }
             matters = true;
         }
         matters
     }
 
-    /// Looks at a directory that may be new, and at those below it, before it is known what is in them.
-    fn meet(&mut self, path: &Path) {
+    /// Watches a directory that may be new, and those below it, before their files are listed.
+    fn watch_new(&mut self, path: &Path) {
         let mut open = vec![path.to_owned()];
         while let Some(path) = open.pop() {
             let is_directory = fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir());
             let is_git = path.file_name().is_some_and(|name| name == ".git");
-            if !is_directory || is_git || self.new.len() >= MOST_NEW {
+            if !is_directory || is_git || self.new.len() >= MAX_NEW {
                 continue;
             }
-            if let Some(eyes) = &mut self.eyes {
-                // Where there is no more room, the next look finds that out.
-                let _ = eyes.look_at(&path);
+            if let Some(watches) = &mut self.watches {
+                // A reached limit is reported by the next comparison.
+                let _ = watches.watch(&path);
             }
             let entries = fs::read_dir(&path).into_iter().flatten().flatten();
             open.extend(entries.map(|entry| entry.path()));
@@ -213,7 +215,7 @@ impl Watcher {
         }
     }
 
-    /// Counts these files too from now on; those that were not counted are no change.
+    /// Watches these files too. Adding them is not a change.
     fn follow(&mut self, files: Vec<PathBuf>) {
         let files: BTreeSet<PathBuf> = files.into_iter().collect();
         if files != self.followed {
@@ -221,37 +223,38 @@ impl Watcher {
             let list = self.list();
             if let Ok(list) = list {
                 self.tree
-                    .adopt(list.iter().filter(|path| self.followed.contains(*path)));
-                let _ = self.turn(&list);
+                    .add(list.iter().filter(|path| self.followed.contains(*path)));
+                let _ = self.update_watches(&list);
             }
         }
     }
 
-    fn look_and_tell(&mut self) -> bool {
-        let changed = self.look();
-        self.tell(changed)
+    fn compare_and_report(&mut self) -> bool {
+        let changed = self.compare();
+        self.report(changed)
     }
 
-    fn tell(&self, changed: Vec<String>) -> bool {
-        changed.is_empty() || self.told.send(Told::Changed(changed)).is_ok()
+    fn report(&self, changed: Vec<String>) -> bool {
+        changed.is_empty() || self.news.send(TreeNews::Changed(changed)).is_ok()
     }
 
-    /// Returns what changed since the last time.
-    fn look(&mut self) -> Vec<String> {
+    /// Returns the changes since the last comparison.
+    fn compare(&mut self) -> Vec<String> {
         let files = match self.list() {
             Ok(files) => files,
             Err(error) => {
-                // It is looked again when the next thing happens.
+                // The next event compares again.
                 tracing::warn!(error, "The files of the tree cannot be listed.");
                 return Vec::new();
             }
         };
-        if let Err(because) = self.turn(&files) {
-            self.eyes = None;
-            let _ = self.told.send(Told::Means(WatchMeans::Looking { because }));
+        if let Err(reason) = self.update_watches(&files) {
+            self.watches = None;
+            let means = WatchMeans::Polling { reason };
+            let _ = self.news.send(TreeNews::Means(means));
         }
         let changed = self.tree.compare(files);
-        self.signals.counted(self.tree.len());
+        self.signals.set_files(self.tree.len());
         if changed.iter().any(|path| path.ends_with(".gitignore")) {
             self.ignored.clear();
         }
@@ -261,21 +264,21 @@ impl Watcher {
             .collect()
     }
 
-    /// Returns the files that count.
+    /// Returns the files to watch.
     fn list(&self) -> Result<BTreeSet<PathBuf>, String> {
         let files = self
             .git
             .snapshot_files()
             .map_err(|error| error.to_string())?;
         let files = files.into_iter();
-        let mut files: BTreeSet<PathBuf> = files.filter(|path| !is_editors_own(path)).collect();
+        let mut files: BTreeSet<PathBuf> = files.filter(|path| !is_editor_file(path)).collect();
         files.extend(self.followed.iter().cloned());
         Ok(files)
     }
 
-    /// Turns the eyes to the directories of these files, and to new ones that are empty.
-    fn turn(&mut self, files: &BTreeSet<PathBuf>) -> Result<(), String> {
-        let Some(eyes) = &mut self.eyes else {
+    /// Watches the directories of these files, and new ones that are empty.
+    fn update_watches(&mut self, files: &BTreeSet<PathBuf>) -> Result<(), String> {
+        let Some(watches) = &mut self.watches else {
             return Ok(());
         };
         let mut wanted = HashSet::from([self.root.clone()]);
@@ -299,16 +302,16 @@ impl Watcher {
             self.new.drain().partition(|path| has_no_files(path));
         self.new.extend(empty);
         wanted.extend(self.new.iter().cloned());
-        if self.ignored.len() > MOST_IGNORED {
+        if self.ignored.len() > MAX_IGNORED {
             self.ignored.clear();
         }
         let ignored = ignored.into_iter().filter(|path| path.is_dir());
         let below = ignored.filter_map(|path| Some(path.strip_prefix(&self.root).ok()?.to_owned()));
         self.ignored.extend(below);
-        eyes.turn_to(&wanted)
+        watches.watch_only(&wanted)
     }
 
-    /// Returns the directories of the tree that are empty, and not ignored.
+    /// Returns the empty directories of the tree that are not ignored.
     fn empty_directories(&self) -> Vec<PathBuf> {
         let args = [
             "ls-files",
@@ -323,7 +326,7 @@ impl Watcher {
         let names = names.map(|name| self.root.join(String::from_utf8_lossy(name).as_ref()));
         names
             .filter(|path| has_no_files(path))
-            .take(MOST_NEW)
+            .take(MAX_NEW)
             .collect()
     }
 
