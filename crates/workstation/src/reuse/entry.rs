@@ -1,5 +1,3 @@
-//! What is kept of a job.
-
 use super::job_key::JobKey;
 use content_store::Digest;
 use executor_core::{JobProducts, PipelineId, ReusedFrom, TestTotals};
@@ -8,10 +6,10 @@ use job_runner::StoredArtifact;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How entries are written at present.
+/// The version of the format.
 const VERSION: u32 = 1;
 
-/// What is kept of a job that succeeded, by what it began with.
+/// The reusable result of a successful job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     v: u32,
@@ -21,17 +19,16 @@ pub(super) struct Entry {
     pub(super) parts: BTreeMap<String, String>,
     /// The job's name.
     pub(super) job: String,
-    /// Where it ran.
+    /// The run that it is from.
     #[serde(flatten)]
     pub(super) from: ReusedFrom,
-    /// What it left.
     pub(super) artifacts: Vec<StoredArtifact>,
-    /// What its junit reports told.
+    /// The totals of its junit reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tests: Option<TestTotals>,
-    /// The tree that holds its log, and nothing else.
+    /// The tree with its log alone.
     log: String,
-    /// How many bytes the log has.
+    /// The length of the log.
     log_bytes: u64,
 }
 
@@ -42,7 +39,8 @@ impl Entry {
         from: ReusedFrom,
         artifacts: Vec<StoredArtifact>,
         products: &JobProducts,
-        log: (Digest, u64),
+        log: Digest,
+        log_bytes: u64,
     ) -> Self {
         Self {
             v: VERSION,
@@ -52,12 +50,12 @@ impl Entry {
             from,
             artifacts,
             tests: products.tests.clone(),
-            log: log.0.to_string(),
-            log_bytes: log.1,
+            log: log.to_string(),
+            log_bytes,
         }
     }
 
-    /// Reads an entry; nothing that was changed after it was written is one.
+    /// Parses an entry; `None` if it was changed after it was written.
     pub(super) fn parse(text: &[u8], key: &str) -> Option<Self> {
         let (digest, rest) = text.split_at_checked(64)?;
         let digest: Digest = std::str::from_utf8(digest).ok()?.parse().ok()?;
@@ -77,7 +75,7 @@ impl Entry {
         text
     }
 
-    /// Returns the tree of its log, and those of its artifacts; nothing where one of them has no name.
+    /// Returns the trees of its log and of its artifacts; `None` if a digest is invalid.
     pub(super) fn trees(&self) -> Option<Vec<Digest>> {
         let artifacts = self.artifacts.iter().map(StoredArtifact::digest);
         std::iter::once(self.log()).chain(artifacts).collect()
@@ -88,18 +86,18 @@ impl Entry {
         self.log.parse().ok()
     }
 
-    /// Returns how many bytes it holds on to.
+    /// Returns the size of its log and artifacts.
     pub(super) fn bytes(&self) -> u64 {
         let artifacts = self.artifacts.iter().map(|it| it.artifact.bytes);
         artifacts.fold(self.log_bytes, u64::saturating_add)
     }
 
-    /// Returns whether any of what it left may be removed by now.
+    /// Returns whether any artifact has expired.
     pub(super) fn is_expired(&self, now: Timestamp) -> bool {
         self.artifacts.iter().any(|it| it.is_expired(now))
     }
 
-    /// Returns what it left, but for the variables of its reports.
+    /// Returns the results of the job, without dotenv variables.
     pub(super) fn products(&self) -> JobProducts {
         let artifacts = self.artifacts.iter();
         JobProducts {
@@ -109,7 +107,7 @@ impl Entry {
         }
     }
 
-    /// Returns the pipeline it is from.
+    /// Returns the pipeline that it is from.
     pub(super) fn pipeline(&self) -> PipelineId {
         self.from.pipeline
     }
@@ -121,14 +119,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_changed_by_hand_is_no_entry() {
+    fn changed_entries_are_rejected() {
         let key = KeyMaker::new(&[0; 32], "job").finish();
         let from = ReusedFrom {
             pipeline: PipelineId(7),
             duration_ms: 12,
         };
-        let log = (Digest::of(b"log"), 3);
-        let entry = Entry::new(&key, "job", from, Vec::new(), &JobProducts::default(), log);
+        let log = Digest::of(b"log");
+        let products = JobProducts::default();
+        let entry = Entry::new(&key, "job", from, Vec::new(), &products, log, 3);
         let text = entry.to_text();
         assert_eq!(Entry::parse(&text, &key.name), Some(entry));
         assert_eq!(Entry::parse(&text, "other"), None);

@@ -1,18 +1,18 @@
-//! Numbers that tell values apart, and stay the same from build to build.
+//! Hashes that are the same in every build of the program.
 
 use serde::Serialize;
 use std::hash::Hasher;
 use std::io;
 
-/// Returns a number that changes with the value.
+/// Returns a hash of the value.
 pub(crate) fn fingerprint(value: &impl Serialize) -> u64 {
     let mut hash = Fnv::default();
-    // A value that cannot be written is like any other of its kind.
+    // Serialization of our own types does not fail.
     let _ = serde_json::to_writer(&mut hash, value);
     hash.finish()
 }
 
-/// FNV-1a: std's hasher does not promise the same numbers to another build.
+/// FNV-1a, since the hashes of std may change with its version.
 pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_are_those_of_fnv_1a() {
+    fn hashes_are_fnv_1a() {
         let of = |text: &str| {
             let mut hash = Fnv::default();
             Hasher::write(&mut hash, text.as_bytes());

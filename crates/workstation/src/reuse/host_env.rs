@@ -1,20 +1,20 @@
-//! What a job of this host gets of the environment of who starts the run.
+//! The process environment that jobs on this host inherit.
 
-use super::mentions::JobTexts;
-use super::variables::is_of_session;
+use super::job_texts::JobTexts;
+use super::variable_kind::is_session_variable;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 
-/// The environment of who starts the run, sorted. `Debug` shows how many variables there are.
-pub(super) struct HostVariables {
+/// The process environment of this program, sorted. `Debug` shows only how many variables there are.
+pub(super) struct HostEnv {
     variables: Vec<(OsString, OsString)>,
     user: String,
 }
 
-impl HostVariables {
-    /// Takes the environment of this process as it is now.
+impl HostEnv {
+    /// Reads the environment of this process.
     pub(super) fn capture() -> Self {
         let user = fs::read_to_string("/proc/self/status").unwrap_or_default();
         Self {
@@ -32,28 +32,27 @@ impl HostVariables {
         }
     }
 
-    /// Returns who starts the run, with which groups, and which rights his files get. It is not known on
-    /// all systems.
+    /// Returns the user, the groups and the umask; empty on systems that do not tell.
     pub(super) fn user(&self) -> &str {
         &self.user
     }
 
-    /// Returns those that a job may notice: all but those of a terminal or session, and those of these
-    /// too which it names.
-    pub(super) fn noticed<'h>(
+    /// Returns the variables that are inputs of a job: all except those of a terminal or session that the job does
+    /// not name.
+    pub(super) fn inputs_of<'h>(
         &'h self,
         texts: &'h JobTexts,
     ) -> impl Iterator<Item = (&'h [u8], &'h [u8])> {
-        let is_noticed = |(name, _): &&(OsString, OsString)| {
+        let is_input = |(name, _): &&(OsString, OsString)| {
             let name = name.to_string_lossy();
-            !is_of_session(&name) || texts.name(&name)
+            !is_session_variable(&name) || texts.name(&name)
         };
-        let noticed = self.variables.iter().filter(is_noticed);
-        noticed.map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+        let inputs = self.variables.iter().filter(is_input);
+        inputs.map(|(name, value)| (name.as_bytes(), value.as_bytes()))
     }
 }
 
-/// Picks the lines about the user out of what Linux tells of a process.
+/// Selects the lines about the user from `/proc/self/status`.
 fn user_of(status: &str) -> String {
     let is_wanted = |line: &&str| {
         let starts = ["Umask:", "Uid:", "Gid:", "Groups:"];
@@ -66,9 +65,9 @@ fn user_of(status: &str) -> String {
         .join("\n")
 }
 
-impl fmt::Debug for HostVariables {
+impl fmt::Debug for HostEnv {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HostVariables")
+        f.debug_tuple("HostEnv")
             .field(&self.variables.len())
             .finish()
     }
@@ -80,7 +79,7 @@ mod tests {
     use executor_core::job::{Job, Step};
 
     #[test]
-    fn of_a_process_its_user_counts() {
+    fn user_lines_are_selected() {
         let status =
             "Name:\ta\nUmask:\t0022\nPid:\t7\nUid:\t0\t0\nGid:\t1\nGroups:\t4 5\nThreads:\t2\n";
         let expect = "Umask:\t0022\nUid:\t0\t0\nGid:\t1\nGroups:\t4 5";
@@ -89,10 +88,10 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_terminal_counts_where_it_is_named() {
+    fn terminal_variables_are_inputs_if_named() {
         let pairs = [("TERM", "xterm"), ("PATH", "/bin"), ("CC", "gcc")];
         let pairs = pairs.map(|(name, value)| (name.into(), value.into()));
-        let host = HostVariables::new(pairs.into_iter());
+        let host = HostEnv::new(pairs.into_iter());
         let check = |script: &str, expect: &[&str]| {
             let job = Job {
                 steps: vec![Step {
@@ -102,10 +101,8 @@ mod tests {
                 ..Job::default()
             };
             let texts = JobTexts::of(&job);
-            let noticed: Vec<_> = host.noticed(&texts).collect();
-            let names = noticed
-                .iter()
-                .map(|(name, _)| String::from_utf8_lossy(name));
+            let inputs: Vec<_> = host.inputs_of(&texts).collect();
+            let names = inputs.iter().map(|(name, _)| String::from_utf8_lossy(name));
             assert_eq!(names.collect::<Vec<_>>(), expect);
         };
         check("make", &["CC", "PATH"]);

@@ -1,33 +1,32 @@
-//! The key of a job: a digest of all it begins with.
+//! The key of a job: a digest of its inputs.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The way keys are made. Another number, and nothing that was kept fits any more.
+/// The version of keys. Changing it invalidates all stored results.
 const KEY_VERSION: &str = "1";
 
-/// A digest of all that a job begins with, and of each part of it.
+/// A digest of a job's inputs, and one of each part.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct JobKey {
-    /// Its own name: those of one job begin alike.
+    /// Its name; the keys of one job have a common prefix.
     pub(super) name: String,
-    /// The parts, by what they are called.
+    /// The digests by part.
     pub(super) parts: BTreeMap<String, String>,
 }
 
-/// Makes a key, part by part. Without the number that only the user has, nobody can tell from a key what
-/// was in it.
+/// Builds a key, part by part. All digests are keyed with the user's secret, so that a key reveals no input.
 pub(super) struct KeyMaker<'s> {
     secret: &'s [u8; 32],
     job: String,
     parts: BTreeMap<String, String>,
 }
 
-/// Takes one part of what a job begins with.
+/// One part of a job's inputs.
 pub(super) struct Part(blake3::Hasher);
 
 impl<'s> KeyMaker<'s> {
-    /// Begins the key of the job of this name.
+    /// Starts the key of the job with this name.
     pub(super) fn new(secret: &'s [u8; 32], job: &str) -> Self {
         let mut maker = Self {
             secret,
@@ -35,7 +34,7 @@ impl<'s> KeyMaker<'s> {
             parts: BTreeMap::new(),
         };
         maker.part("name", |part| part.add(job.as_bytes()));
-        maker.job = family(secret, job);
+        maker.job = job_prefix(secret, job);
         maker
     }
 
@@ -62,35 +61,35 @@ impl<'s> KeyMaker<'s> {
     }
 }
 
-/// Returns what the names of all keys of a job begin with.
-fn family(secret: &[u8; 32], job: &str) -> String {
+/// Returns the common prefix of a job's keys.
+fn job_prefix(secret: &[u8; 32], job: &str) -> String {
     let mut part = Part(blake3::Hasher::new_keyed(secret));
     part.add(job.as_bytes());
     part.0.finalize().to_hex()[..16].to_owned()
 }
 
 impl Part {
-    /// Adds something, in such a way that no two lists of things are the same.
+    /// Adds bytes with their length, so that different lists have different digests.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.0.update(&(bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
     }
 
-    /// Adds a value as JSON has it.
+    /// Adds a value as JSON.
     pub(super) fn json(&mut self, value: &impl serde::Serialize) {
-        // What cannot be written is like nothing else.
+        // Serialization of our own types does not fail.
         let bytes = serde_json::to_vec(value);
         self.add(&bytes.unwrap_or_else(|error| error.to_string().into_bytes()));
     }
 }
 
 impl JobKey {
-    /// Returns what the names of all keys of its job begin with.
-    pub(super) fn family(&self) -> &str {
+    /// Returns the common prefix of its job's keys.
+    pub(super) fn job_prefix(&self) -> &str {
         self.name.split('-').next().unwrap_or_default()
     }
 
-    /// Returns the parts in which two keys differ.
+    /// Returns the parts that differ from those of another key.
     pub(super) fn changed<'k>(&'k self, other: &BTreeMap<String, String>) -> Vec<&'k str> {
         let parts = self.parts.iter();
         let differs = parts.filter(|(name, digest)| other.get(*name) != Some(*digest));
@@ -111,10 +110,10 @@ mod tests {
     fn key(secret: u8, parts: &[(&str, &[&str])]) -> JobKey {
         let secret = [secret; 32];
         let mut maker = KeyMaker::new(&secret, "job");
-        for (name, things) in parts {
+        for (name, values) in parts {
             maker.part(name, |part| {
-                for thing in *things {
-                    part.add(thing.as_bytes());
+                for value in *values {
+                    part.add(value.as_bytes());
                 }
             });
         }
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_makes_another_key() {
+    fn different_inputs_have_different_keys() {
         let keys = [
             key(1, &[]),
             key(1, &[("a", &[])]),
@@ -138,6 +137,6 @@ mod tests {
         }
         let [one, two] = [("x", "y"), ("x", "z")].map(|(a, b)| key(1, &[("a", &[a]), ("b", &[b])]));
         assert_eq!(one.changed(&two.parts), ["b"]);
-        assert_eq!(one.family(), two.family());
+        assert_eq!(one.job_prefix(), two.job_prefix());
     }
 }

@@ -1,10 +1,10 @@
-//! What the text of a job says of variables.
+//! The variables that the text of a job uses.
 
 use executor_core::job::Job;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// All texts of a job that its author wrote: scripts, artifacts, caches, image, services, hooks.
+/// The texts of a job's definition: scripts, artifacts, caches, image, services, hooks.
 #[derive(Debug, Default)]
 pub(super) struct JobTexts(Vec<String>);
 
@@ -37,17 +37,17 @@ impl JobTexts {
         }
     }
 
-    /// Returns whether a variable is named anywhere. What only ends like the name counts as well.
+    /// Returns whether a text contains the name of a variable. A longer name that ends with it counts too.
     pub(super) fn name(&self, variable: &str) -> bool {
         self.0.iter().any(|text| names(text, variable))
     }
 
-    /// Returns whether anything asks for all variables, whatever their names are.
+    /// Returns whether a text reads all variables.
     pub(super) fn list_variables(&self) -> bool {
         self.0.iter().any(|text| lists_variables(text))
     }
 
-    /// Returns whether a word is in any of them, by itself.
+    /// Returns whether a text contains a whole word.
     pub(super) fn have_word(&self, word: &str) -> bool {
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
         let has = |text: &String| text.split(|c| !is_part(c)).any(|it| it == word);
@@ -60,20 +60,20 @@ pub(super) fn refers_to(value: &str, variable: &str) -> bool {
     value.contains(['$', '%']) && names(value, variable)
 }
 
-/// Returns whether a text has the name of a variable in it, at whose end a name ends.
+/// Returns whether a text contains a name that ends with that of a variable.
 fn names(text: &str, variable: &str) -> bool {
     let mut rest = text;
     while let Some(at) = rest.find(variable) {
         rest = &rest[at + variable.len()..];
-        let goes_on = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        if !goes_on {
+        let continues = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        if !continues {
             return true;
         }
     }
     false
 }
 
-/// Words that ask for all variables wherever they are.
+/// Texts that read all variables anywhere in a script.
 const ANYWHERE: [&str; 6] = [
     "${!",
     "/environ",
@@ -83,16 +83,19 @@ const ANYWHERE: [&str; 6] = [
     "envsubst",
 ];
 
-/// Returns whether a script prints or reads all variables that there are.
+/// Returns whether a script prints or reads all variables.
 fn lists_variables(text: &str) -> bool {
-    if ANYWHERE.iter().any(|word| text.contains(word)) || takes_any(text) || composes(text) {
+    if ANYWHERE.iter().any(|word| text.contains(word))
+        || reads_any_variable(text)
+        || composes_names(text)
+    {
         return true;
     }
     let commands = text.split(['\n', ';', '|', '&', '(', ')', '{', '}', '`', '\'', '"']);
     commands.into_iter().any(|command| {
         let command = command.split(['<', '>']).next().unwrap_or_default();
         let mut words = command.split_whitespace().map(Cow::Borrowed).peekable();
-        // `FOO=1 env` is `env` as well, and so is what `sudo` and `exec` start.
+        // `FOO=1 env` and `sudo env` are `env` too.
         while words
             .next_if(|word| word.contains('=') || PREFIXES.contains(&&**word))
             .is_some()
@@ -109,7 +112,7 @@ fn lists_variables(text: &str) -> bool {
     })
 }
 
-/// What other languages call all variables, where no single one of them is meant.
+/// What other languages call all variables, unless a name follows.
 const ALL_OF_A_LANGUAGE: [&str; 8] = [
     "os.environ",
     "process.env",
@@ -121,8 +124,8 @@ const ALL_OF_A_LANGUAGE: [&str; 8] = [
     "getenv($",
 ];
 
-/// Returns whether a program in the text asks for all variables, or for one whose name does not stand there.
-fn takes_any(text: &str) -> bool {
+/// Returns whether a program in the text reads all variables, or one whose name is computed.
+fn reads_any_variable(text: &str) -> bool {
     ALL_OF_A_LANGUAGE.iter().any(|word| {
         let mut found = text.match_indices(word);
         found.any(|(at, _)| {
@@ -134,9 +137,8 @@ fn takes_any(text: &str) -> bool {
     })
 }
 
-/// Returns whether the name of a variable may be put together: by `eval`, by a reference to a name, or by
-/// a command that is given one.
-fn composes(text: &str) -> bool {
+/// Returns whether a script may compute the name of a variable: by `eval`, by a name reference, or as an argument.
+fn composes_names(text: &str) -> bool {
     let words: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')' | '`'))
         .collect();
@@ -153,7 +155,7 @@ fn composes(text: &str) -> bool {
         || pair("printenv", &is_varied)
 }
 
-/// Words before a command that leave it what it is.
+/// Words before a command that do not change it.
 const PREFIXES: [&str; 9] = [
     "!", "builtin", "command", "do", "else", "exec", "sudo", "then", "time",
 ];
@@ -164,7 +166,7 @@ mod tests {
     use executor_core::job::Step;
 
     #[test]
-    fn a_name_is_found_where_it_ends() {
+    fn finds_names_at_their_end() {
         let check = |text: &str, expect| assert_eq!(names(text, "CI_JOB_ID"), expect, "{text:?}");
         check("echo $CI_JOB_ID", true);
         check("echo \"${CI_JOB_ID:-none}\"", true);
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shows_all_variables_is_known() {
+    fn recognizes_scripts_that_read_all_variables() {
         let check = |text: &str, expect| assert_eq!(lists_variables(text), expect, "{text:?}");
         for text in [
             "env",
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn all_texts_of_a_job_are_looked_at() {
+    fn searches_all_texts_of_a_job() {
         let job = Job {
             steps: vec![Step {
                 script: vec!["make".to_owned(), "git describe".to_owned()],

@@ -1,26 +1,25 @@
-//! Jobs that need not run again: what a job begins with is a key, and what one left that succeeded is
-//! kept by it. See `docs/design/comfort.md`.
+//! Reusing results of earlier jobs with the same inputs. A digest of the inputs is the key of a result. See
+//! `docs/design/comfort.md`.
 //!
-//! Whoever is unsure runs the job: what cannot be read, written or understood here is no reason to fail,
-//! and none to take what may be wrong.
+//! When in doubt, the job runs: nothing here makes a job fail, and no doubtful result is reused.
 
 pub(crate) mod fingerprint;
 
 mod entry;
-mod host;
+mod host_env;
 mod job_key;
-mod mentions;
+mod job_texts;
+mod not_reusable;
 mod options;
 mod project_reuse;
 mod replay;
-mod runner;
+mod reuse_runner;
 mod secret;
 mod store;
-mod unfit;
-mod variables;
+mod variable_kind;
 
 pub use options::{ReuseMode, ReuseOptions};
 
 pub(crate) use project_reuse::{ProjectReuse, of_run};
-pub(crate) use runner::ReuseRunner;
-pub(crate) use store::{KeptJob, ReuseStore};
+pub(crate) use reuse_runner::ReuseRunner;
+pub(crate) use store::ReuseStore;

@@ -1,38 +1,38 @@
-use super::mentions::{JobTexts, refers_to};
-use super::variables::{Meaning, OF_THE_RUN, meaning};
+use super::job_texts::{JobTexts, refers_to};
+use super::variable_kind::{OF_THE_RUN, VariableKind, kind_of};
 use executor_core::RunnerConfig;
 use executor_core::job::{Job, When};
 use std::fmt;
 
 /// Why a job always runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unfit {
-    /// Nothing is known of what its author wrote.
+pub(super) enum NotReusable {
+    /// Its definition is unknown.
     Unknown,
-    /// Somebody starts it by hand.
+    /// It is a manual job.
     Manual,
     /// It runs because another one failed.
     OnFailure,
-    /// What it does is of use elsewhere than here.
+    /// A keyword means that it has effects outside.
     Keyword(&'static str),
-    /// It names what is another thing in every run.
+    /// It names a variable that is new in every run.
     Names(&'static str),
-    /// A variable of it does.
+    /// One of its variables names one.
     Refers(String, &'static str),
     /// It may read any variable, and some are new in every run.
     ListsVariables,
-    /// Its image may be another one by now.
+    /// Its image may have changed.
     Image,
-    /// Its files are not known before it runs.
+    /// Its files are unknown before it runs.
     Sources,
-    /// It asks for the history of repositories that nobody has looked at.
+    /// It uses git with repositories whose refs are unknown.
     History,
-    /// What is to be known of it cannot be read.
+    /// Its inputs cannot be read.
     Unreadable(String),
 }
 
-impl Unfit {
-    /// Finds out whether there is a reason in the job itself.
+impl NotReusable {
+    /// Returns the reason in the job itself, if any.
     pub(super) fn of(job: &Job, config: &RunnerConfig, texts: &JobTexts) -> Option<Self> {
         let Some(definition) = job.definition.as_deref() else {
             return Some(Self::Unknown);
@@ -67,9 +67,9 @@ impl Unfit {
         if let Some(name) = OF_THE_RUN.into_iter().find(|name| texts.name(name)) {
             return Some(Self::Names(name));
         }
-        let told = config.environment.iter().chain(&job.variables);
-        let mut told = told.filter(|it| !it.raw && meaning(&it.key) == Meaning::Told);
-        told.find_map(|variable| {
+        let inputs = config.environment.iter().chain(&job.variables);
+        let mut inputs = inputs.filter(|it| !it.raw && kind_of(&it.key) == VariableKind::Input);
+        inputs.find_map(|variable| {
             let mut names = OF_THE_RUN.into_iter();
             let name = names.find(|name| refers_to(&variable.value, name))?;
             Some(Self::Refers(variable.key.clone(), name))
@@ -77,8 +77,7 @@ impl Unfit {
     }
 }
 
-/// Returns whether what the job runs in is the same whenever it runs: programs of this host, or images
-/// that are named by their content.
+/// Returns whether the programs of a job stay the same: those of this host, or of images named by digest.
 fn has_known_images(job: &Job, executor: &str) -> bool {
     const ON_THIS_HOST: &str = "shell";
     let is_known = |name: &str| name.contains("@sha256:");
@@ -86,11 +85,11 @@ fn has_known_images(job: &Job, executor: &str) -> bool {
         || (is_known(&job.image.name) && job.services.iter().all(|it| is_known(&it.name)))
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for NotReusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown => f.write_str("nothing is known of its text"),
-            Self::Manual => f.write_str("somebody starts it by hand"),
+            Self::Unknown => f.write_str("its definition is unknown"),
+            Self::Manual => f.write_str("it is started by hand"),
             Self::OnFailure => f.write_str("it runs because another one failed"),
             Self::Keyword(keyword) => write!(f, "it has `{keyword}`"),
             Self::Names(name) => write!(f, "it names {name}, which is new in every run"),
@@ -104,9 +103,9 @@ impl fmt::Display for Unfit {
                 f.write_str("it may read any variable, and some are new in every run")
             }
             Self::Image => f.write_str("its image is not named by a digest"),
-            Self::Sources => f.write_str("its files are known only when it runs"),
+            Self::Sources => f.write_str("its files are unknown before it runs"),
             Self::History => f.write_str("it uses git, and the refs cannot be read"),
-            Self::Unreadable(why) => write!(f, "what it begins with cannot be read: {why}"),
+            Self::Unreadable(why) => write!(f, "its inputs cannot be read: {why}"),
         }
     }
 }
@@ -137,12 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_act_elsewhere_or_are_never_the_same_are_not_fit() {
+    fn jobs_with_outside_effects_or_new_inputs_are_not_reusable() {
         let check = |job: &Job, executor: &str, expect: Option<&str>| {
             let config = RunnerConfig::new("runner", executor);
-            let unfit = Unfit::of(job, &config, &JobTexts::of(job));
-            let told = unfit.map(|it| it.to_string());
-            assert_eq!(told.as_deref(), expect);
+            let reason = NotReusable::of(job, &config, &JobTexts::of(job));
+            let reason = reason.map(|it| it.to_string());
+            assert_eq!(reason.as_deref(), expect);
         };
         check(&job("make"), "shell", None);
         check(&job("echo $CI_COMMIT_SHA"), "shell", None);
@@ -161,11 +160,11 @@ mod tests {
             definition: None,
             ..job("make")
         };
-        check(&remote, "shell", Some("nothing is known of its text"));
+        check(&remote, "shell", Some("its definition is unknown"));
         check(
             &with(|it| it.when = When::Manual),
             "shell",
-            Some("somebody starts it by hand"),
+            Some("it is started by hand"),
         );
         check(
             &with(|it| it.when = When::OnFailure),
@@ -188,12 +187,12 @@ mod tests {
             "shell",
             Some("it has `trigger`"),
         );
-        let told = Job {
+        let refers = Job {
             variables: vec![JobVariable::public("TAG", "v$CI_PIPELINE_IID")],
             ..job("make")
         };
         check(
-            &told,
+            &refers,
             "shell",
             Some("its variable TAG names CI_PIPELINE_IID, which is new in every run"),
         );

@@ -1,20 +1,20 @@
 use crate::settings::Settings;
 use std::sync::Arc;
 
-/// Whether jobs are taken from earlier runs that began with the same.
+/// Whether results of earlier jobs with the same inputs are reused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum ReuseMode {
-    /// All jobs run, and nothing is kept for later.
+    /// All jobs run, and no result is stored.
     #[default]
     Off,
-    /// What is there is taken; what is not runs, and is kept for later.
+    /// Stored results are reused; other jobs run, and their results are stored.
     On,
-    /// All jobs run, and are kept for later in the place of what is there.
+    /// All jobs run, and their results replace the stored ones.
     Refresh,
 }
 
 impl ReuseMode {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Self; 3] = [Self::Off, Self::On, Self::Refresh];
 
     /// Returns the word: `off`, `on`, `refresh`.
@@ -27,20 +27,19 @@ impl ReuseMode {
     }
 }
 
-/// What is to be known to take jobs from earlier runs.
+/// How results of earlier jobs are reused.
 #[derive(Debug, Clone, Default)]
 pub struct ReuseOptions {
-    /// Whether it is done.
+    /// Whether they are.
     pub mode: ReuseMode,
-    /// What says which files jobs read.
+    /// The settings with the inputs of jobs.
     pub settings: Option<Arc<Settings>>,
-    /// How the executor was set up, as far as jobs may notice: whoever runs them otherwise gets other
-    /// ends.
+    /// The executor's configuration that may affect results: another one means other keys.
     pub executor_setup: String,
 }
 
 impl ReuseOptions {
-    /// Returns the patterns of the files that a job reads, if somebody says.
+    /// Returns the patterns of the files that a job reads, if the settings have any.
     pub(super) fn inputs(&self, job: &str) -> Option<Vec<String>> {
         self.settings.as_ref()?.job(job).inputs
     }

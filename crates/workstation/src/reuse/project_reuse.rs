@@ -1,11 +1,11 @@
-use super::host::HostVariables;
+use super::host_env::HostEnv;
 use super::job_key::{JobKey, KeyMaker, Part};
-use super::mentions::{JobTexts, refers_to};
+use super::job_texts::{JobTexts, refers_to};
+use super::not_reusable::NotReusable;
 use super::options::{ReuseMode, ReuseOptions};
 use super::secret::secret;
 use super::store::ReuseStore;
-use super::unfit::Unfit;
-use super::variables::{Meaning, meaning};
+use super::variable_kind::{VariableKind, kind_of};
 use crate::history::Notices;
 use crate::history::state::{ProjectState, StateDir};
 use crate::run::RunOptions;
@@ -25,17 +25,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::OnceCell;
 
-/// What all pipelines of a run know to take jobs of their project from earlier runs.
+/// The reusable results of a project, shared by all pipelines of a run.
 pub(crate) struct ProjectReuse {
     pub(super) mode: ReuseMode,
     pub(super) store: ReuseStore,
     notices: Notices,
-    /// What has been told: one job is enough to name for each reason.
-    told: Mutex<HashSet<String>>,
+    /// The reasons that were shown, each for one job.
+    shown: Mutex<HashSet<String>>,
     project: PathBuf,
     options: ReuseOptions,
     secret: [u8; 32],
-    host: HostVariables,
+    host_env: HostEnv,
     supervisor: Supervisor,
     all_files: OnceLock<[u8; 32]>,
     tags: OnceLock<Option<BTreeMap<String, String>>>,
@@ -43,18 +43,18 @@ pub(crate) struct ProjectReuse {
     repository: OnceCell<Option<Vec<Vec<u8>>>>,
 }
 
-/// What a repository has besides objects and refs that a job's own repository gets as well.
-const OF_THE_REPOSITORY: [&str; 3] = ["config", "info/exclude", "shallow"];
+/// The files of a repository, besides objects and refs, that a job's repository gets.
+const REPOSITORY_FILES: [&str; 3] = ["config", "info/exclude", "shallow"];
 
-/// What a key is made of besides the job itself.
-pub(super) struct Around<'a> {
+/// The inputs of a key besides the job itself.
+pub(super) struct KeyContext<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) artifacts: &'a dyn ArtifactStore,
     pub(super) context: &'a RunContext,
     pub(super) cancellation: &'a Cancellation,
 }
 
-/// Prepares a run to take jobs from earlier runs, if that is wanted and can be done.
+/// Returns the reusable results for a run, if they are wanted and can be used.
 pub(crate) fn of_run(
     root: &StateDir,
     state: &ProjectState,
@@ -64,7 +64,7 @@ pub(crate) fn of_run(
     let mut reuse = options.reuse.clone();
     match (reuse.mode, &options.continues) {
         (ReuseMode::Off, _) => return None,
-        // Who goes on with a run wants what is left of it to run.
+        // A continued run runs the jobs that are left.
         (_, Some(_)) => reuse.mode = ReuseMode::Refresh,
         (ReuseMode::On | ReuseMode::Refresh, None) => {}
     }
@@ -72,18 +72,18 @@ pub(crate) fn of_run(
     match ProjectReuse::prepare(root, state, reuse, supervisor, notices) {
         Ok(reuse) => Some(Arc::new(reuse)),
         Err(error) => {
-            notices.tell(&format!("no job is reused: {error}"));
+            notices.show(&format!("no job is reused: {error}"));
             None
         }
     }
 }
 
 impl ProjectReuse {
-    /// Prepares it for a run, whose state is in `root`.
+    /// Prepares the store for a run with the state in `root`.
     ///
     /// # Errors
     ///
-    /// When nothing can be kept here.
+    /// When results cannot be stored.
     fn prepare(
         root: &Path,
         state: &ProjectState,
@@ -98,11 +98,11 @@ impl ProjectReuse {
             mode: options.mode,
             store,
             notices: notices.clone(),
-            told: Mutex::default(),
+            shown: Mutex::default(),
             project: state.root().to_owned(),
             options,
             secret,
-            host: HostVariables::capture(),
+            host_env: HostEnv::capture(),
             supervisor: supervisor.clone(),
             all_files: OnceLock::new(),
             tags: OnceLock::new(),
@@ -111,48 +111,51 @@ impl ProjectReuse {
         })
     }
 
-    /// Tells why a job runs, unless that was told of another one.
-    pub(super) fn tell(&self, job: &str, reason: &str) {
-        let mut told = self.told.lock();
-        if told.insert(reason.to_owned()) {
-            self.notices.tell(&format!("{job} {reason}"));
+    /// Shows why a job runs, unless the reason was shown for another job.
+    pub(super) fn show_reason(&self, job: &str, reason: &str) {
+        if self.shown.lock().insert(reason.to_owned()) {
+            self.notices.show(&format!("{job} {reason}"));
         }
     }
 
-    /// Returns whether it is about the project whose top this is.
+    /// Returns whether these are the results of the project with this root.
     pub(crate) fn is_of(&self, project: &Path) -> bool {
         self.project == project
     }
 
-    /// Returns what the files hold that jobs get. It is asked before any job runs.
+    /// Returns the digests of the files that jobs get. The first call must come before any job runs.
     pub(super) async fn contents(
         &self,
         snapshot: &Snapshot,
         cancellation: &Cancellation,
-    ) -> Result<Arc<TreeContents>, Unfit> {
+    ) -> Result<Arc<TreeContents>, NotReusable> {
         let known = self.store.known_contents();
         let processes = self.supervisor.tree();
-        let store = self.store.content();
-        let contents = snapshot
-            .contents(store, &known, &processes, cancellation)
-            .await;
-        contents.map_err(|error| Unfit::Unreadable(executor_core::chain(&error)))
+        let known = (self.store.content(), &*known);
+        let contents = snapshot.contents(known, &processes, cancellation).await;
+        contents.map_err(|error| NotReusable::Unreadable(executor_core::chain(&error)))
     }
 
     /// Returns the key of a job.
     ///
     /// # Errors
     ///
-    /// When it always runs.
-    pub(super) async fn key(&self, job: &Job, around: &Around<'_>) -> Result<JobKey, Unfit> {
-        let contents = self.contents(around.snapshot, around.cancellation).await?;
-        let config = &*around.context.config;
+    /// When the job always runs.
+    pub(super) async fn key(
+        &self,
+        job: &Job,
+        context: &KeyContext<'_>,
+    ) -> Result<JobKey, NotReusable> {
+        let contents = self
+            .contents(context.snapshot, context.cancellation)
+            .await?;
+        let config = &*context.context.config;
         let texts = JobTexts::of(job);
-        if let Some(unfit) = Unfit::of(job, config, &texts) {
-            return Err(unfit);
+        if let Some(reason) = NotReusable::of(job, config, &texts) {
+            return Err(reason);
         }
         let patterns = self.patterns(&job.job_info.name);
-        let needed = needed(job, around.artifacts).await?;
+        let needed = needed(job, context.artifacts).await?;
         let mut maker = KeyMaker::new(&self.secret, &job.job_info.name);
         maker.part("runner", |part| {
             part.add(env!("CARGO_PKG_VERSION").as_bytes());
@@ -179,8 +182,8 @@ impl ProjectReuse {
             variables(part, job, config, &texts, is_declared);
         });
         maker.part("environment of this host", |part| {
-            part.add(self.host.user().as_bytes());
-            for (name, value) in self.host.noticed(&texts) {
+            part.add(self.host_env.user().as_bytes());
+            for (name, value) in self.host_env.inputs_of(&texts) {
                 part.add(name);
                 part.add(value);
             }
@@ -202,8 +205,8 @@ impl ProjectReuse {
         let history = self.history(&contents, &texts, is_declared)?;
         let repository = self.repository(&texts).await?;
         maker.part("history", |part| {
-            for said in repository {
-                part.add(said);
+            for file in repository {
+                part.add(file);
             }
             for (name, object) in history {
                 part.add(name.as_bytes());
@@ -213,45 +216,44 @@ impl ProjectReuse {
         Ok(maker.finish())
     }
 
-    /// Returns the patterns of the files that a job reads; nothing when those are all. What no pattern
-    /// can be is no way to leave files out.
+    /// Returns the patterns of the files that a job reads; `None` means all files, also if a pattern is invalid.
     fn patterns(&self, job: &str) -> Option<Vec<InputPattern>> {
         let inputs = self.options.inputs(job)?;
         let patterns = inputs.iter().map(|text| InputPattern::new(text));
         patterns.collect::<Result<_, _>>().ok()
     }
 
-    /// Returns what a job may see of the history of its files: the tags, from which programs make
-    /// versions, or all refs if it uses git itself.
+    /// Returns the refs that are inputs of a job: all refs if it uses git, else the tags, which programs derive
+    /// versions from, unless its inputs are declared.
     fn history(
         &self,
         contents: &TreeContents,
         texts: &JobTexts,
         is_declared: bool,
-    ) -> Result<Vec<(String, String)>, Unfit> {
+    ) -> Result<Vec<(String, String)>, NotReusable> {
         let uses_git = texts.have_word("git");
         if uses_git && !contents.repositories.is_empty() {
-            return Err(Unfit::History);
+            return Err(NotReusable::History);
         }
         let below = match (uses_git, is_declared) {
             (true, _) => "refs",
             (false, false) => "refs/tags",
             (false, true) => return Ok(Vec::new()),
         };
-        // Once for the run: its jobs have repositories of their own.
+        // Read once for the run, since its jobs have their own repositories.
         let known = if uses_git { &self.refs } else { &self.tags };
         let state = known.get_or_init(|| ref_state(&self.project, below));
-        let state = state.as_ref().ok_or(Unfit::History)?;
-        // Which branch it is says a variable.
-        let noticed = state.iter().filter(|(name, _)| uses_git || *name != "HEAD");
-        Ok(noticed
+        let state = state.as_ref().ok_or(NotReusable::History)?;
+        // The branch is in a variable already.
+        let inputs = state.iter().filter(|(name, _)| uses_git || *name != "HEAD");
+        Ok(inputs
             .map(|(name, object)| (name.clone(), object.clone()))
             .collect())
     }
 
-    /// Returns what a job that uses git may see of the repository besides its refs: what is in the index,
-    /// where the history is cut off, and the settings. Times that the index notes are none of it.
-    async fn repository(&self, texts: &JobTexts) -> Result<&[Vec<u8>], Unfit> {
+    /// Returns the inputs of a job that uses git besides refs: the index without its times, the shallow boundary and
+    /// the configuration.
+    async fn repository(&self, texts: &JobTexts) -> Result<&[Vec<u8>], NotReusable> {
         if !texts.have_word("git") {
             return Ok(&[]);
         }
@@ -259,23 +261,22 @@ impl ProjectReuse {
             let top = toplevel(&self.project)?;
             let common = common_dir(&top)?;
             let list = ["ls-files", "--stage", "-v", "-z"];
-            let processes = self.supervisor.tree();
-            let index = Git::local(&processes, &top).output(&list, &NeverStop).await;
-            let mut said = vec![index.ok()?];
-            for name in OF_THE_REPOSITORY {
-                said.push(match fs::read(common.join(name)) {
+            let index = ask_git(&top, &self.supervisor.tree(), &list).await;
+            let mut files = vec![index.ok()?];
+            for name in REPOSITORY_FILES {
+                files.push(match fs::read(common.join(name)) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
                     read => read.ok()?,
                 });
             }
-            Some(said)
+            Some(files)
         };
-        let said = self.repository.get_or_init(read).await;
-        said.as_deref().ok_or(Unfit::History)
+        let files = self.repository.get_or_init(read).await;
+        files.as_deref().ok_or(NotReusable::History)
     }
 }
 
-/// Adds the variables that say what the job is told.
+/// Adds the variables that are inputs of the job.
 fn variables(
     part: &mut Part,
     job: &Job,
@@ -284,40 +285,43 @@ fn variables(
     is_declared: bool,
 ) {
     let all = || config.environment.iter().chain(&job.variables);
-    let told = || all().filter(|it| meaning(&it.key) == Meaning::Told);
+    let inputs = || all().filter(|it| kind_of(&it.key) == VariableKind::Input);
     let is_used =
-        |name: &str| texts.name(name) || told().any(|variable| refers_to(&variable.value, name));
-    let counts = |variable: &&JobVariable| match meaning(&variable.key) {
-        Meaning::Told => true,
-        Meaning::Run => false,
-        Meaning::Commit => !is_declared || is_used(&variable.key),
+        |name: &str| texts.name(name) || inputs().any(|variable| refers_to(&variable.value, name));
+    let is_input = |variable: &&JobVariable| match kind_of(&variable.key) {
+        VariableKind::Input => true,
+        VariableKind::Run => false,
+        VariableKind::Commit => !is_declared || is_used(&variable.key),
     };
     all()
-        .filter(counts)
+        .filter(is_input)
         .for_each(|variable| part.json(variable));
 }
 
-/// Returns the jobs whose artifacts a job gets, each with a digest of what these hold.
-async fn needed(job: &Job, artifacts: &dyn ArtifactStore) -> Result<Vec<(String, String)>, Unfit> {
+/// Returns the jobs whose artifacts a job gets, with digests of their contents.
+async fn needed(
+    job: &Job,
+    artifacts: &dyn ArtifactStore,
+) -> Result<Vec<(String, String)>, NotReusable> {
     let mut needed = Vec::new();
     for dependency in &job.dependencies {
         let tree = artifacts.tree(dependency.id).await;
-        let tree = tree.map_err(|error| Unfit::Unreadable(executor_core::chain(&error)))?;
+        let tree = tree.map_err(|error| NotReusable::Unreadable(executor_core::chain(&error)))?;
         let content = tree.map_or_else(|| "none".to_owned(), |tree| tree.timeless().to_string());
         needed.push((dependency.name.clone(), content));
     }
     Ok(needed)
 }
 
-/// Returns a digest of the files that fit any of these patterns, or of all.
+/// Returns a digest of the files that match any pattern, or of all files.
 fn digest(contents: &TreeContents, patterns: Option<&[InputPattern]>) -> [u8; 32] {
     use std::os::unix::ffi::OsStrExt as _;
-    let fits = |file: &&FileContent| {
+    let matches = |file: &&FileContent| {
         let path = file.path.to_string_lossy();
         patterns.is_none_or(|patterns| patterns.iter().any(|pattern| pattern.is_match(&path)))
     };
     let mut hasher = blake3::Hasher::new();
-    for file in contents.files.iter().filter(fits) {
+    for file in contents.files.iter().filter(matches) {
         let Some(content) = &file.content else {
             continue;
         };

@@ -1,27 +1,27 @@
-//! Showing a kept log once more.
+//! Showing a stored log.
 
 use executor_core::{BuildStage, JobObserver, StageReport, StreamKind, TraceStream};
 use std::io::{self, BufRead, BufReader, Read};
 use std::time::Duration;
 
-/// What is before each line of a kept log: `2026-11-21T10:00:00.123456Z 01O ` and the like.
-const STAMP: usize = 32;
+/// The length of the prefix of each line, such as `2026-11-21T10:00:00.123456Z 01O `.
+const PREFIX_LENGTH: usize = 32;
 
-/// A line that gets longer than this is shown in parts.
-const LONGEST: u64 = 64 << 10;
+/// A longer line is shown in parts.
+const MAX_LINE: u64 = 64 << 10;
 
-/// Gives the lines of a kept log to somebody as they came.
+/// Passes the lines of a stored log to an observer as if the job ran.
 pub(super) fn replay(log: impl Read, observer: &dyn JobObserver) -> io::Result<()> {
     let mut log = BufReader::new(log);
     let mut line = Vec::new();
-    // The stream whose last line may be continued by the next.
+    // The stream whose last line the next one may continue.
     let mut open: Option<TraceStream> = None;
     let mut stream = TraceStream::SYSTEM;
     let mut is_part = false;
     let mut stage = ShownStage::default();
     loop {
         line.clear();
-        let count = (&mut log).take(LONGEST).read_until(b'\n', &mut line)?;
+        let count = (&mut log).take(MAX_LINE).read_until(b'\n', &mut line)?;
         if count == 0 {
             break;
         }
@@ -33,11 +33,11 @@ pub(super) fn replay(log: impl Read, observer: &dyn JobObserver) -> io::Result<(
             {
                 observer.output(before, b"\n");
             }
-            stage.come_to(stream, observer);
+            stage.enter(stream, observer);
         }
         let ended = text.strip_suffix(b"\n");
         is_part = ended.is_none();
-        stage.hear(stream, text);
+        stage.read(stream, text);
         observer.output(stream, ended.unwrap_or(text));
         open = ended.map(|_| stream);
     }
@@ -48,38 +48,37 @@ pub(super) fn replay(log: impl Read, observer: &dyn JobObserver) -> io::Result<(
     Ok(())
 }
 
-/// The stage whose log is shown: what the job itself wrote is of its scripts. Whoever watches folds the
-/// rest away.
+/// The stage whose log is shown: output of the job itself belongs to its scripts. Viewers fold the other stages.
 #[derive(Debug, Default)]
 struct ShownStage {
-    now: Option<BuildStage>,
-    /// Whether the runner has said that the second script begins.
+    current: Option<BuildStage>,
+    /// Whether the log has reached `after_script`.
     is_after: bool,
 }
 
 impl ShownStage {
-    fn come_to(&mut self, stream: TraceStream, observer: &dyn JobObserver) {
-        let is_own = stream.source == TraceStream::STDOUT.source;
-        if !is_own {
+    fn enter(&mut self, stream: TraceStream, observer: &dyn JobObserver) {
+        let is_from_job = stream.source == TraceStream::STDOUT.source;
+        if !is_from_job {
             self.end(observer);
-        } else if self.now.is_none() {
+        } else if self.current.is_none() {
             let stage = if self.is_after {
                 BuildStage::AfterScript
             } else {
                 BuildStage::script()
             };
             observer.stage_started(&stage);
-            self.now = Some(stage);
+            self.current = Some(stage);
         }
     }
 
-    fn hear(&mut self, stream: TraceStream, text: &[u8]) {
+    fn read(&mut self, stream: TraceStream, text: &[u8]) {
         let is_runner = stream.source == TraceStream::SYSTEM.source;
         self.is_after |= is_runner && text.starts_with(b"Running after_script");
     }
 
     fn end(&mut self, observer: &dyn JobObserver) {
-        if let Some(stage) = self.now.take() {
+        if let Some(stage) = self.current.take() {
             observer.stage_finished(&StageReport {
                 stage,
                 succeeded: true,
@@ -92,7 +91,7 @@ impl ShownStage {
 
 /// Splits a line into its stream, whether it continues the line before, and its text.
 fn split(line: &[u8]) -> Option<(TraceStream, bool, &[u8])> {
-    let (stamp, text) = line.split_at_checked(STAMP)?;
+    let (stamp, text) = line.split_at_checked(PREFIX_LENGTH)?;
     let [source, kind, flag] = [stamp.get(28..30)?, stamp.get(30..31)?, stamp.get(31..32)?];
     let source = u8::from_str_radix(std::str::from_utf8(source).ok()?, 16).ok()?;
     let kind = match kind {
@@ -115,9 +114,9 @@ mod tests {
     use std::fmt::Write as _;
 
     #[derive(Debug, Default)]
-    struct Seen(Mutex<String>);
+    struct Recorder(Mutex<String>);
 
-    impl JobObserver for Seen {
+    impl JobObserver for Recorder {
         fn started(&self) {}
         fn stage_started(&self, stage: &BuildStage) {
             let _ = write!(self.0.lock(), "<{}>", stage.name());
@@ -138,11 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_whole_again_and_have_no_stamps() {
+    fn lines_are_joined_and_lose_their_prefix() {
         let check = |log: &str, expect: &str| {
-            let seen = Seen::default();
-            replay(log.as_bytes(), &seen).expect("read");
-            assert_eq!(*seen.0.lock(), expect);
+            let recorder = Recorder::default();
+            replay(log.as_bytes(), &recorder).expect("read");
+            assert_eq!(*recorder.0.lock(), expect);
         };
         let at = "2026-11-21T10:00:00.123456Z";
         check("", "");

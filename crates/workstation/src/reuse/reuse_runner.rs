@@ -1,9 +1,9 @@
 use super::entry::Entry;
 use super::job_key::JobKey;
+use super::not_reusable::NotReusable;
 use super::options::ReuseMode;
-use super::project_reuse::{Around, ProjectReuse};
+use super::project_reuse::{KeyContext, ProjectReuse};
 use super::replay::replay;
-use super::unfit::Unfit;
 use crate::history::dotenv_of;
 use async_trait::async_trait;
 use content_store::{EntryKind, StoreError};
@@ -24,31 +24,27 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 use trace::Stamper;
 
-/// Runs jobs with another runner, and those not that began with the same in an earlier run: their log
-/// and what they left is taken from there.
+/// Reuses the results of earlier jobs with the same inputs; runs other jobs with another runner.
 ///
-/// No trouble with what is kept makes a job fail: it runs then.
+/// If anything about a stored result fails, the job runs.
 #[derive(Debug)]
 pub(crate) struct ReuseRunner {
-    /// Runs the jobs.
     pub(crate) inner: Arc<dyn JobRunner>,
     pub(crate) reuse: Arc<ProjectReuse>,
-    /// Where the files of jobs come from.
     pub(crate) sources: Sources,
-    /// Where the artifacts of the pipeline are.
+    /// The artifacts of this pipeline.
     pub(crate) own: StoredArtifacts,
-    /// Where its jobs get artifacts from.
+    /// The artifacts that its jobs may get, also of pipelines above.
     pub(crate) artifacts: Arc<dyn ArtifactStore>,
-    /// Where its logs are.
+    /// The directory of its logs.
     pub(crate) logs: PathBuf,
-    /// Who enters its jobs.
     pub(crate) visitor: Option<Arc<dyn Visitor>>,
-    /// The jobs that are gone on with: what those began with is not what would be found now.
-    pub(crate) left: Vec<JobId>,
+    /// The resumed jobs, whose inputs can no longer be read.
+    pub(crate) resumed: Vec<JobId>,
 }
 
-/// What comes of a job that was kept.
-struct Taken {
+/// The result of a job that was reused.
+struct Reused {
     outcome: JobOutcome,
     log: PathBuf,
 }
@@ -56,26 +52,26 @@ struct Taken {
 #[async_trait]
 impl JobRunner for ReuseRunner {
     async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
-        if self.is_entered(&assignment) || self.left.contains(&assignment.job.id) {
+        if self.is_entered(&assignment) || self.resumed.contains(&assignment.job.id) {
             return self.inner.run(assignment, context).await;
         }
         let key = self.key(&assignment, &context).await;
         let name = &assignment.job.job_info.name;
         let key = match key {
             Ok(key) => key,
-            Err(why) => {
-                self.tell_of_unfit(name, &why);
+            Err(reason) => {
+                self.show_not_reusable(name, &reason);
                 return self.inner.run(assignment, context).await;
             }
         };
-        // Whoever asks for a further attempt wants it to run.
-        let may_take = self.reuse.mode == ReuseMode::On && assignment.attempt == 1;
-        if may_take && !assignment.cancellation.is_canceled() {
+        // A retry should run.
+        let may_reuse = self.reuse.mode == ReuseMode::On && assignment.attempt == 1;
+        if may_reuse && !assignment.cancellation.is_canceled() {
             let started = Instant::now();
-            if let Some(taken) = self.take(&assignment, &key).await {
-                return show(taken, started, &*assignment.observer);
+            if let Some(reused) = self.reuse(&assignment, &key).await {
+                return show(reused, started, &*assignment.observer);
             }
-            self.tell_of_change(name, &key).await;
+            self.show_changes(name, &key).await;
         }
         let (job, attempt) = (Arc::clone(&assignment.job), assignment.attempt);
         let cancellation = assignment.cancellation.clone();
@@ -85,7 +81,7 @@ impl JobRunner for ReuseRunner {
             && !cancellation.is_canceled()
             && self.snapshot().is_some_and(Snapshot::matches_contents)
         {
-            self.keep(key, job, attempt, outcome.clone()).await;
+            self.store(key, job, attempt, outcome.clone()).await;
         }
         outcome
     }
@@ -99,7 +95,7 @@ impl ReuseRunner {
         }
     }
 
-    /// Returns whether somebody is there in place of the job's scripts.
+    /// Returns whether a user enters the job instead of its scripts.
     fn is_entered(&self, assignment: &JobAssignment) -> bool {
         let JobAssignment { job, attempt, .. } = assignment;
         let point = VisitPoint::InPlaceOfScripts;
@@ -107,35 +103,39 @@ impl ReuseRunner {
         visitor.is_some_and(|it| it.enters(job, *attempt, &point))
     }
 
-    async fn key(&self, assignment: &JobAssignment, context: &RunContext) -> Result<JobKey, Unfit> {
-        let around = Around {
-            snapshot: self.snapshot().ok_or(Unfit::Sources)?,
+    async fn key(
+        &self,
+        assignment: &JobAssignment,
+        context: &RunContext,
+    ) -> Result<JobKey, NotReusable> {
+        let inputs = KeyContext {
+            snapshot: self.snapshot().ok_or(NotReusable::Sources)?,
             artifacts: &*self.artifacts,
             context,
             cancellation: &assignment.cancellation,
         };
-        self.reuse.key(&assignment.job, &around).await
+        self.reuse.key(&assignment.job, &inputs).await
     }
 
-    /// Takes what is kept under a key, if it is there, so that it is this run's own.
-    async fn take(&self, assignment: &JobAssignment, key: &JobKey) -> Option<Taken> {
+    /// Copies the stored result of a key into this run, if there is one.
+    async fn reuse(&self, assignment: &JobAssignment, key: &JobKey) -> Option<Reused> {
         let (reuse, own, key) = (Arc::clone(&self.reuse), self.own.clone(), key.clone());
         let job = assignment.job.id;
         let log = spool_file(&self.logs, job, assignment.attempt);
         let cancellation = assignment.cancellation.clone();
-        let take = move || -> Result<Option<Taken>, Box<dyn Error + Send + Sync>> {
-            // From here until this run names them, nobody removes the trees.
+        let reuse_stored = move || -> Result<Option<Reused>, Box<dyn Error + Send + Sync>> {
+            // Until this run lists the trees, no sweep must remove them.
             let _held = reuse.store.content().hold(&cancellation)?;
             let Some(entry) = reuse.store.find(&key) else {
                 return Ok(None);
             };
             let mut products = entry.products();
             products.dotenv = dotenv_of(&own, &entry.artifacts)?;
-            // Last the artifacts: a job that has some is a job that was taken.
+            // The artifacts last: they mark the job as reused.
             let written = write_log(&reuse, &entry, &log).map_err(Into::into);
-            let taken = || own.take_over(job, entry.artifacts.clone());
-            if let Err(error) = written.and_then(|()| Ok(taken()?)) {
-                // The job is going to run, and makes its own.
+            let take_over = || own.take_over(job, entry.artifacts.clone());
+            if let Err(error) = written.and_then(|()| Ok(take_over()?)) {
+                // The job will run and write its own log.
                 let _ = fs::remove_file(&log);
                 return Err(error);
             }
@@ -145,28 +145,28 @@ impl ReuseRunner {
                 reused: Some(entry.from),
                 ..JobOutcome::success()
             };
-            Ok(Some(Taken { outcome, log }))
+            Ok(Some(Reused { outcome, log }))
         };
-        match tokio::task::spawn_blocking(take).await {
-            Ok(Ok(taken)) => taken,
+        match tokio::task::spawn_blocking(reuse_stored).await {
+            Ok(Ok(reused)) => reused,
             Ok(Err(error)) => {
-                tracing::warn!(%job, error = &*error as &dyn Error, "A kept job cannot be taken, and runs.");
+                tracing::warn!(%job, error = &*error as &dyn Error, "A stored result cannot be reused, and the job runs.");
                 None
             }
             Err(_) => None,
         }
     }
 
-    /// Keeps a job that has succeeded.
-    async fn keep(&self, key: JobKey, job: Arc<Job>, attempt: u32, outcome: JobOutcome) {
+    /// Stores the result of a successful job.
+    async fn store(&self, key: JobKey, job: Arc<Job>, attempt: u32, outcome: JobOutcome) {
         let (reuse, own, logs) = (Arc::clone(&self.reuse), self.own.clone(), self.logs.clone());
         let keep = move || {
-            // Whoever stops the run has to wait no longer than for a log to be copied.
-            let nobody_stops = executor_core::Cancellation::new();
-            reuse.store.keep(&key, &nobody_stops, |content| {
+            // Copying a log is too short to need cancellation.
+            let never = executor_core::Cancellation::new();
+            reuse.store.keep(&key, &never, |content| {
                 let log = spool_file(&logs, job.id, attempt);
                 let name = log.file_name().map(PathBuf::from).unwrap_or_default();
-                let kept = content.keep(&logs, &[name], &nobody_stops)?;
+                let kept = content.keep(&logs, &[name], &never)?;
                 let artifacts = own.of_job(job.id).map_err(|error| StoreError::File {
                     action: "read",
                     path: logs.clone(),
@@ -176,7 +176,7 @@ impl ReuseRunner {
                     pipeline: job.job_info.pipeline_id,
                     duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
                 };
-                let log = (kept.tree().digest(), kept.tree().bytes());
+                let (log, log_bytes) = (kept.tree().digest(), kept.tree().bytes());
                 let name = &job.job_info.name;
                 Ok(Entry::new(
                     &key,
@@ -185,29 +185,34 @@ impl ReuseRunner {
                     artifacts,
                     &outcome.products,
                     log,
+                    log_bytes,
                 ))
             })
         };
         if let Ok(Err(error)) = tokio::task::spawn_blocking(keep).await {
             let error = &error as &dyn Error;
-            tracing::warn!(error, "A job is not kept for later runs.");
+            tracing::warn!(error, "The result of a job is not stored.");
         }
     }
 
-    /// Says why a job runs that always does, where its author may not expect it.
-    fn tell_of_unfit(&self, job: &str, why: &Unfit) {
-        tracing::debug!(job, %why, "The job always runs.");
+    /// Shows why a job always runs, unless that is obvious.
+    fn show_not_reusable(&self, job: &str, reason: &NotReusable) {
+        tracing::debug!(job, %reason, "The job always runs.");
         let is_expected = matches!(
-            why,
-            Unfit::Manual | Unfit::OnFailure | Unfit::Keyword(_) | Unfit::Unknown
+            reason,
+            NotReusable::Manual
+                | NotReusable::OnFailure
+                | NotReusable::Keyword(_)
+                | NotReusable::Unknown
         );
         if !is_expected {
-            self.reuse.tell(job, &format!("is never reused: {why}"));
+            self.reuse
+                .show_reason(job, &format!("is never reused: {reason}"));
         }
     }
 
-    /// Says what is not as it was the last time, if there was one.
-    async fn tell_of_change(&self, job: &str, key: &JobKey) {
+    /// Shows which inputs changed since the last stored result, if there is one.
+    async fn show_changes(&self, job: &str, key: &JobKey) {
         let (reuse, key) = (Arc::clone(&self.reuse), key.clone());
         let compare = move || reuse.store.compare(&key);
         if let Ok(Some((parts, run))) = tokio::task::spawn_blocking(compare).await
@@ -215,17 +220,17 @@ impl ReuseRunner {
         {
             let parts = parts.join(", ");
             let reason = format!("is not reused: not as in run {run}: {parts}");
-            self.reuse.tell(job, &reason);
+            self.reuse.show_reason(job, &reason);
         }
     }
 }
 
-/// Writes the log of a kept job as that of this run, and in front of it where it is from.
+/// Copies a stored log into this run, with a first line that names its run.
 fn write_log(reuse: &ProjectReuse, entry: &Entry, to: &Path) -> io::Result<()> {
     let content = reuse.store.content();
     let digest = entry
         .log()
-        .ok_or_else(|| io::Error::other("it has no log"))?;
+        .ok_or_else(|| io::Error::other("the result has no log"))?;
     let tree = content.tree(digest).map_err(io::Error::other)?;
     let mut files = tree.entries().iter().filter_map(|entry| match entry.kind {
         EntryKind::File { content, .. } => Some(content),
@@ -233,7 +238,7 @@ fn write_log(reuse: &ProjectReuse, entry: &Entry, to: &Path) -> io::Result<()> {
     });
     let log = files
         .next()
-        .ok_or_else(|| io::Error::other("its log is empty"))?;
+        .ok_or_else(|| io::Error::other("the log of the result is missing"))?;
     let mut from = content.open_content(log).map_err(io::Error::other)?;
     let directory = to.parent().unwrap_or(Path::new(""));
     let mut builder = DirBuilder::new();
@@ -244,7 +249,7 @@ fn write_log(reuse: &ProjectReuse, entry: &Entry, to: &Path) -> io::Result<()> {
     let mut write = || -> io::Result<()> {
         let mut file = options.open(to)?;
         let line = format!(
-            "Reused from run {}: all that this job begins with is as it was there.\n",
+            "Reused from run {}: all inputs of this job are as they were there.\n",
             entry.pipeline()
         );
         let mut bytes = Vec::new();
@@ -256,13 +261,13 @@ fn write_log(reuse: &ProjectReuse, entry: &Entry, to: &Path) -> io::Result<()> {
     fail_point!("runwright::reuse::write_log", write())
 }
 
-/// Shows a kept job as if it ran. By now it is taken, so what cannot be shown is in its log.
-fn show(taken: Taken, started: Instant, observer: &dyn JobObserver) -> JobOutcome {
-    let Taken { mut outcome, log } = taken;
+/// Shows the log of a reused job as if it ran. If that fails, the log is still in this run.
+fn show(reused: Reused, started: Instant, observer: &dyn JobObserver) -> JobOutcome {
+    let Reused { mut outcome, log } = reused;
     observer.started();
     let shown = File::open(&log).and_then(|file| replay(file, observer));
     if let Err(error) = shown {
-        tracing::warn!(%error, "The log of a kept job cannot be shown.");
+        tracing::warn!(%error, "The log of a reused job cannot be shown.");
     }
     outcome.duration = started.elapsed();
     outcome

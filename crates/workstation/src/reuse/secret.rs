@@ -1,4 +1,4 @@
-//! The number that makes keys unreadable: who finds one cannot try which value of a secret gave it.
+//! The user's secret in all keys, so that a key does not allow guessing the values of its inputs.
 
 use content_store::ContentStore;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -6,10 +6,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The file in the directory of all state.
+/// The file in the state directory.
 const FILE: &str = "reuse.key";
 
-/// Returns the number of the state in this directory; it is drawn the first time.
+/// Returns the secret of the state in this directory, which is created the first time.
 pub(super) fn secret(root: &Path, store: &ContentStore) -> io::Result<[u8; 32]> {
     let path = root.join(FILE);
     if let Some(secret) = read(&path)? {
@@ -20,7 +20,7 @@ pub(super) fn secret(root: &Path, store: &ContentStore) -> io::Result<[u8; 32]> 
     while filled < secret.len() {
         filled += getrandom(&mut secret[filled..], GetRandomFlags::empty())?;
     }
-    // Who comes at the same time may replace it; what is kept with the other is not found then.
+    // A concurrent process may replace it; results stored with the other secret are then not found.
     store.write_note(&path, &secret).map_err(io::Error::other)?;
     read(&path)?.ok_or_else(|| io::Error::other("the key for reuse cannot be read"))
 }
@@ -38,7 +38,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
-    fn it_stays_the_same_and_is_ones_own() {
+    fn secret_is_stable_and_private() {
         let root = tempfile::tempdir().expect("a directory");
         let secret = |root: &Path| secret(root, &ContentStore::at(root.join("content")));
         let first = secret(root.path()).expect("drawn");
@@ -49,10 +49,10 @@ mod tests {
         let mode = fs::metadata(&path).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         fs::write(&path, "short").expect("damaged");
-        let second = secret(root.path()).expect("drawn anew");
+        let second = secret(root.path()).expect("drawn again");
         assert_ne!(second, first);
         assert_eq!(secret(root.path()).expect("read"), second);
         let left = fs::read_dir(root.path()).expect("a directory").count();
-        assert_eq!(left, 2, "it and the store");
+        assert_eq!(left, 2, "the secret and the store");
     }
 }

@@ -12,39 +12,39 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// The jobs of a project that need not run again.
+/// The reusable results of a project's jobs.
 ///
-/// An entry is a file that names trees of the content store, which keeps them as long as the entry is
-/// there. A run that took one names the same trees by itself.
+/// An entry is a file that names trees of the content store, which keeps them while the entry exists. A run that
+/// reuses an entry names the same trees itself.
 #[derive(Debug, Clone)]
 pub(crate) struct ReuseStore {
     directory: PathBuf,
     content: ContentStore,
 }
 
-/// A job that is kept, as who cleans up sees it.
+/// A stored result, for `clean`.
 #[derive(Debug, Clone)]
-pub(crate) struct KeptJob {
+pub(crate) struct ReusableJob {
     pub(crate) path: PathBuf,
     pub(crate) name: String,
-    /// When it was kept, or taken last.
+    /// When it was stored or last reused.
     pub(crate) used: SystemTime,
-    /// How many bytes it holds on to, alone or with others.
+    /// The size of its files, which others may share.
     pub(crate) bytes: u64,
 }
 
-/// How long a job is kept that nobody takes.
-const LONGEST: Duration = Duration::from_hours(30 * 24);
-/// How much the jobs of a project hold on to.
-const MOST_BYTES: u64 = 4 << 30;
-/// How many are kept of a project.
-const MOST_ENTRIES: usize = 5000;
+/// How long an unused result is kept.
+const MAX_AGE: Duration = Duration::from_hours(30 * 24);
+/// How many bytes a project's results may have.
+const MAX_BYTES: u64 = 4 << 30;
+/// How many results of a project are kept.
+const MAX_ENTRIES: usize = 5000;
 
-/// The ending of entries.
-const ENDING: &str = "json";
+/// The extension of entries.
+const EXTENSION: &str = "json";
 
 impl ReuseStore {
-    /// The directory of it in the state of a project.
+    /// Its directory in the state of a project.
     const DIRECTORY: &str = "reuse";
 
     /// Returns the store in the state of a project.
@@ -55,7 +55,7 @@ impl ReuseStore {
         }
     }
 
-    /// Returns the error of who could not read the directory.
+    /// Returns the error of a failure to read the directory.
     pub(crate) fn unreadable(&self, error: io::Error) -> StateError {
         StateError::Io {
             action: "read",
@@ -64,7 +64,7 @@ impl ReuseStore {
         }
     }
 
-    /// Makes the directory.
+    /// Creates the directory.
     pub(super) fn make(&self) -> io::Result<()> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
@@ -74,7 +74,7 @@ impl ReuseStore {
         )
     }
 
-    /// Returns where it is noted what files hold.
+    /// Returns the file with the digests of the project's files.
     pub(super) fn known_contents(&self) -> PathBuf {
         self.directory.join("contents")
     }
@@ -83,7 +83,7 @@ impl ReuseStore {
         &self.content
     }
 
-    /// Returns what is kept under a key, if all of it is there and is as it was.
+    /// Returns the result of a key, if it is complete and undamaged.
     ///
     /// The caller holds the content store.
     pub(super) fn find(&self, key: &JobKey) -> Option<Entry> {
@@ -102,7 +102,7 @@ impl ReuseStore {
                 tracing::warn!(
                     job = &*entry.job,
                     error,
-                    "What is kept of a job is damaged."
+                    "The stored result of a job is damaged."
                 );
                 return None;
             }
@@ -110,7 +110,7 @@ impl ReuseStore {
         Some(entry)
     }
 
-    /// Notes that an entry was taken: it stays for longer.
+    /// Records that an entry was reused, so that it is kept longer.
     pub(super) fn touch(&self, key: &JobKey) {
         let now = SystemTime::now();
         let touch = || {
@@ -120,11 +120,11 @@ impl ReuseStore {
                 .set_modified(now)
         };
         if let Err(error) = fail_point!("runwright::reuse::touch", touch()) {
-            tracing::debug!(%error, "A kept job seems older than it is.");
+            tracing::debug!(%error, "The reuse of a result is not recorded.");
         }
     }
 
-    /// Keeps what `make` returns under a key, in the place of what is there. No sweep comes between.
+    /// Stores what `make` returns under a key, replacing an earlier result. Holds off sweeps meanwhile.
     pub(super) fn keep(
         &self,
         key: &JobKey,
@@ -143,14 +143,13 @@ impl ReuseStore {
         self.content.write_note(&path, &entry.to_text())
     }
 
-    /// Returns in which parts a key differs from the last one that is kept of its job, and the run that
-    /// had that.
+    /// Returns the parts in which a key differs from the last stored one of its job, with the run of that.
     pub(super) fn compare(&self, key: &JobKey) -> Option<(Vec<String>, u64)> {
         let found = self.files().ok()?;
-        let own = format!("{}-", key.family());
+        let prefix = format!("{}-", key.family());
         let mut same: Vec<_> = found
             .into_iter()
-            .filter(|(name, _, _)| name.starts_with(&own))
+            .filter(|(name, _, _)| name.starts_with(&prefix))
             .collect();
         same.sort_by_key(|(_, _, used)| *used);
         let (name, path, _) = same.pop()?;
@@ -160,13 +159,13 @@ impl ReuseStore {
         Some((changed.collect(), last.pipeline().0))
     }
 
-    /// Returns the jobs that are kept.
-    pub(crate) fn jobs(&self) -> io::Result<Vec<KeptJob>> {
+    /// Returns all stored results.
+    pub(crate) fn jobs(&self) -> io::Result<Vec<ReusableJob>> {
         let files = self.files()?.into_iter();
         let jobs = files.map(|(name, path, used)| {
             let read = fs::read(&path).ok();
             let entry = read.and_then(|text| Entry::parse(&text, &name));
-            KeptJob {
+            ReusableJob {
                 bytes: entry.as_ref().map_or(0, Entry::bytes),
                 name: entry.map_or(name, |entry| entry.job),
                 path,
@@ -176,7 +175,7 @@ impl ReuseStore {
         Ok(jobs.collect())
     }
 
-    /// Returns the trees that are needed. What cannot be understood needs none.
+    /// Returns the trees in use. Invalid entries use none.
     pub(crate) fn trees(&self) -> io::Result<Vec<Digest>> {
         let mut trees = Vec::new();
         for (name, path, _) in self.files()? {
@@ -190,16 +189,15 @@ impl ReuseStore {
         Ok(trees)
     }
 
-    /// Removes a job that is kept.
-    pub(crate) fn remove(job: &KeptJob) -> io::Result<()> {
+    /// Removes a stored result.
+    pub(crate) fn remove(job: &ReusableJob) -> io::Result<()> {
         match fail_point!("runwright::reuse::remove", fs::remove_file(&job.path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Removes what nobody took for long, and the oldest of what is too much. Returns whether anything
-    /// was.
+    /// Removes results that are unused for long, and the oldest beyond the limits. Returns whether it removed any.
     pub(crate) fn prune(&self) -> bool {
         let Ok(jobs) = self.jobs() else {
             return false;
@@ -208,17 +206,17 @@ impl ReuseStore {
         for job in superfluous(jobs, SystemTime::now()) {
             match Self::remove(&job) {
                 Ok(()) => any = true,
-                Err(error) => tracing::debug!(%error, "A kept job stays."),
+                Err(error) => tracing::debug!(%error, "A stored result stays."),
             }
         }
         any
     }
 
     fn path(&self, key: &str) -> PathBuf {
-        self.directory.join(key).with_extension(ENDING)
+        self.directory.join(key).with_extension(EXTENSION)
     }
 
-    /// Returns the names of keys, their files, and when these were used.
+    /// Returns the names of keys with their files and times of last use.
     fn files(&self) -> io::Result<Vec<(String, PathBuf, SystemTime)>> {
         let entries = match fs::read_dir(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -227,7 +225,7 @@ impl ReuseStore {
         let mut files = Vec::new();
         for entry in entries {
             let path = entry?.path();
-            let is_entry = path.extension().is_some_and(|it| it == ENDING);
+            let is_entry = path.extension().is_some_and(|it| it == EXTENSION);
             let name = path.file_stem().and_then(|name| name.to_str());
             if let Some(name) = name.filter(|_| is_entry)
                 && let Ok(used) = fs::metadata(&path).and_then(|it| it.modified())
@@ -239,15 +237,15 @@ impl ReuseStore {
     }
 }
 
-/// Returns the jobs that go.
-fn superfluous(mut jobs: Vec<KeptJob>, now: SystemTime) -> Vec<KeptJob> {
+/// Returns the results to remove.
+fn superfluous(mut jobs: Vec<ReusableJob>, now: SystemTime) -> Vec<ReusableJob> {
     jobs.sort_by_key(|job| std::cmp::Reverse(job.used));
     let (mut bytes, mut count) = (0_u64, 0_usize);
     jobs.retain(|job| {
         bytes = bytes.saturating_add(job.bytes);
         count += 1;
         let age = now.duration_since(job.used).unwrap_or_default();
-        age > LONGEST || bytes > MOST_BYTES || count > MOST_ENTRIES
+        age > MAX_AGE || bytes > MAX_BYTES || count > MAX_ENTRIES
     });
     jobs
 }
@@ -257,29 +255,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_go_when_there_is_too_much() {
+    fn oldest_results_beyond_the_limits_are_superfluous() {
         let now = SystemTime::now();
-        let job = |name: &str, hours, bytes| KeptJob {
+        let job = |name: &str, hours, bytes| ReusableJob {
             path: PathBuf::new(),
             name: name.to_owned(),
             used: now - Duration::from_hours(hours),
             bytes,
         };
-        let check = |jobs: Vec<KeptJob>, expect: &[&str]| {
-            let gone = superfluous(jobs, now);
-            let gone: Vec<&str> = gone.iter().map(|job| &*job.name).collect();
-            assert_eq!(gone, expect);
+        let check = |jobs: Vec<ReusableJob>, expect: &[&str]| {
+            let removed = superfluous(jobs, now);
+            let removed: Vec<&str> = removed.iter().map(|job| &*job.name).collect();
+            assert_eq!(removed, expect);
         };
         check(vec![job("a", 1, 1), job("b", 2, 1)], &[]);
         check(vec![job("a", 1, 1), job("b", 31 * 24, 1)], &["b"]);
         check(
-            vec![job("a", 3, 1), job("b", 1, MOST_BYTES), job("c", 2, 1)],
+            vec![job("a", 3, 1), job("b", 1, MAX_BYTES), job("c", 2, 1)],
             &["c", "a"],
         );
-        // A clock that was set back says nothing.
+        // A time in the future means that the clock was set back.
         let mut late = job("late", 0, 1);
         late.used = now + Duration::from_hours(1);
         check(vec![late], &[]);
-        check(vec![job("a", 1, 1); MOST_ENTRIES + 1], &["a"]);
+        check(vec![job("a", 1, 1); MAX_ENTRIES + 1], &["a"]);
     }
 }

@@ -1,18 +1,18 @@
-//! What the names of variables tell of their values.
+//! The kinds of variables, by their names.
 
-/// What the value of a variable says, by its name.
+/// What the value of a variable depends on, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
-    /// What the job is told: it belongs to the key.
-    Told,
-    /// Which run it is, when, or where: another one in every run.
+pub(super) enum VariableKind {
+    /// The job alone: it is part of the key.
+    Input,
+    /// The run: new in every run.
     Run,
-    /// Which commit it is.
+    /// The commit.
     Commit,
 }
 
-/// Variables whose values are new in every run. The directories of a run are not among those, although
-/// they are new as well: each job knows them without being told, so naming them says nothing.
+/// Variables that are new in every run. Directories of a run are not among them: every job knows its directory
+/// anyway, so a name of it means nothing.
 pub(super) const OF_THE_RUN: [&str; 17] = [
     "CI_BUILD_ID",
     "CI_BUILD_TOKEN",
@@ -33,11 +33,11 @@ pub(super) const OF_THE_RUN: [&str; 17] = [
     "CI_UPSTREAM_PIPELINE_ID",
 ];
 
-/// What names of variables that say which commit it is begin with.
-const OF_THE_COMMIT: [&str; 2] = ["CI_COMMIT_", "CI_BUILD_REF"];
+/// Prefixes of variables of the commit.
+const COMMIT_PREFIXES: [&str; 2] = ["CI_COMMIT_", "CI_BUILD_REF"];
 
-/// More of them.
-const COMMITS: [&str; 6] = [
+/// Further variables of the commit.
+const OF_THE_COMMIT: [&str; 6] = [
     "CI_BUILD_BEFORE_SHA",
     "CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_SHA",
     "CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA",
@@ -46,8 +46,8 @@ const COMMITS: [&str; 6] = [
     "CI_MERGE_REQUEST_TARGET_BRANCH_SHA",
 ];
 
-/// Variables of a terminal or a login session, in the environment of who starts the run. They are left
-/// out unless a job names them: else a second window would make all jobs run again.
+/// Variables of a terminal or login session. They are inputs only if a job names them; else all jobs would run
+/// again in another window.
 const OF_THE_SESSION: [&str; 26] = [
     "COLORTERM",
     "COLUMNS",
@@ -77,8 +77,8 @@ const OF_THE_SESSION: [&str; 26] = [
     "_",
 ];
 
-/// What names of such variables begin with, and of those that no job gets from there.
-const SESSION_FAMILIES: [&str; 16] = [
+/// Prefixes of such variables, and of those that jobs do not inherit.
+const SESSION_PREFIXES: [&str; 16] = [
     "CI_",
     "GNOME_TERMINAL_",
     "ITERM_",
@@ -97,23 +97,25 @@ const SESSION_FAMILIES: [&str; 16] = [
     "ZELLIJ",
 ];
 
-/// Returns what the value of a job's variable says.
-pub(super) fn meaning(name: &str) -> Meaning {
+/// Returns what the value of a job's variable depends on.
+pub(super) fn kind_of(name: &str) -> VariableKind {
     if OF_THE_RUN.contains(&name) {
-        Meaning::Run
-    } else if COMMITS.contains(&name) || OF_THE_COMMIT.iter().any(|it| name.starts_with(it)) {
-        Meaning::Commit
+        VariableKind::Run
+    } else if OF_THE_COMMIT.contains(&name) || COMMIT_PREFIXES.iter().any(|it| name.starts_with(it))
+    {
+        VariableKind::Commit
     } else {
-        Meaning::Told
+        VariableKind::Input
     }
 }
 
-/// Returns whether a variable of who starts the run belongs to his terminal or session.
-pub(super) fn is_of_session(name: &str) -> bool {
-    let families = &SESSION_FAMILIES;
+/// Returns whether an environment variable belongs to a terminal or session.
+pub(super) fn is_session_variable(name: &str) -> bool {
     name == "CI"
         || OF_THE_SESSION.contains(&name)
-        || families.iter().any(|family| name.starts_with(family))
+        || SESSION_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -121,18 +123,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_what_values_say() {
-        let check = |name: &str, expect| assert_eq!(meaning(name), expect, "{name}");
-        check("CI_PIPELINE_ID", Meaning::Run);
-        check("CI_JOB_TOKEN", Meaning::Run);
-        check("CI_COMMIT_SHA", Meaning::Commit);
-        check("CI_COMMIT_REF_NAME", Meaning::Commit);
-        check("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", Meaning::Commit);
-        check("CI_MERGE_REQUEST_IID", Meaning::Told);
-        check("CI_JOB_NAME", Meaning::Told);
-        check("RELEASE", Meaning::Told);
+    fn kinds_follow_from_names() {
+        let check = |name: &str, expect| assert_eq!(kind_of(name), expect, "{name}");
+        check("CI_PIPELINE_ID", VariableKind::Run);
+        check("CI_JOB_TOKEN", VariableKind::Run);
+        check("CI_COMMIT_SHA", VariableKind::Commit);
+        check("CI_COMMIT_REF_NAME", VariableKind::Commit);
+        check("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", VariableKind::Commit);
+        check("CI_MERGE_REQUEST_IID", VariableKind::Input);
+        check("CI_JOB_NAME", VariableKind::Input);
+        check("RELEASE", VariableKind::Input);
         for name in ["TERM", "SSH_TTY", "TMUX_PANE", "CI", "_", "XDG_SESSION_ID"] {
-            assert!(is_of_session(name), "{name}");
+            assert!(is_session_variable(name), "{name}");
         }
         for name in [
             "PATH",
@@ -142,7 +144,7 @@ mod tests {
             "GITLAB_TOKEN",
             "XDG_CONFIG_HOME",
         ] {
-            assert!(!is_of_session(name), "{name}");
+            assert!(!is_session_variable(name), "{name}");
         }
     }
 }
