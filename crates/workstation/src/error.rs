@@ -146,7 +146,7 @@ impl LocalError {
             | Self::Session(_)
             | Self::Environments(EnvironmentsError::Unknown { .. })
             | Self::Hook(HookError::InTheWay { .. } | HookError::Managed { .. })
-            | Self::Export(ExportError::InTheWay { .. } | ExportError::ThroughLink { .. })
+            | Self::Export(ExportError::Exists { .. } | ExportError::ThroughLink { .. })
             | Self::State(StateError::Running { .. })
             | Self::Runs(
                 RunsError::None { .. } | RunsError::NoneYet { .. } | RunsError::NothingToDo { .. },

@@ -18,8 +18,8 @@ pub use error::{Fault, LocalError};
 pub use history::clean::{Cleaning, Fate, Removable, RemovableKind};
 pub use history::durations::{Durations, Expectations, JobPlace, JobTime, PastTimes, RunTimes};
 pub use history::export::{Export, ExportError, Overwrite};
-pub use history::logs::RunLogs;
 pub use history::retained_files::RetainedFiles;
+pub use history::run_logs::RunLogs;
 pub use history::state::{InPlaceLock, PipelineDir, ProjectState, StateDir, StateError};
 pub use history::{
     Continuation, ContinuationKind, ControlReply, ControlRequest, JobHistory, JobStanding, Journal,

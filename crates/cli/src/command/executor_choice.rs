@@ -22,8 +22,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use workstation::{
-    GarbageSettings, Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings, StateDir,
-    UserLibrary,
+    GarbageSettings, Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings,
+    StateDir, UserLibrary,
 };
 
 /// How long an owner of something in an engine is remembered at least.

@@ -74,7 +74,10 @@ fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Fai
     let past = ProjectRuns::open(place)?;
     let run = past.run(None)?;
     let history = history(&run)?;
-    let jobs: Vec<_> = history.planned().filter(|job| job.run_attempt > 0).collect();
+    let jobs: Vec<_> = history
+        .planned()
+        .filter(|job| job.run_attempt > 0)
+        .collect();
     let rows = jobs
         .iter()
         .map(|job| format!("{}  {}", shown_name(&job.name), job.status));

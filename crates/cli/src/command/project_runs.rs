@@ -166,7 +166,7 @@ fn tell_left_but(project: &ProjectState, goes_on: Option<u64>) {
 /// Says once which runs were killed, and what can be done, unless that is what is being done.
 pub(super) fn tell_killed(runs: &Runs, goes_on: Option<u64>) {
     let style = Style::of_stderr();
-    for killed in runs.killed_since_last_look() {
+    for killed in runs.take_killed() {
         let note = style.paint(Tone::Warning, "note:");
         let id = killed.id;
         error_line(&match goes_on {

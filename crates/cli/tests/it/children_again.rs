@@ -271,7 +271,7 @@ hand: {stage: b, when: manual, allow_failure: false, script: ['echo hand >>OUT/r
     assert_eq!(scene.ran(), ["one"]);
     say(&["resume"])
         .expect_code(2)
-        .expect_text("waits for somebody");
+        .expect_text("waits for manual jobs");
     say(&["play", "deploy"])
         .expect_code(2)
         .expect_text("job \"deploy\" of run 1 waits for run 2")

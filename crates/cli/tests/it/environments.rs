@@ -139,7 +139,7 @@ fn a_damaged_list_is_told() {
     project
         .runwright(&["environments"])
         .expect_code(3)
-        .expect_text("mend the file, or remove it");
+        .expect_text("correct the file, or remove it");
     project.runwright(&["history"]).expect_code(0);
     // The job is not to blame.
     project.runwright(&["run", "deploy"]).expect_code(0);

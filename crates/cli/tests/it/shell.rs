@@ -72,7 +72,7 @@ fn any_job_can_be_entered() {
     }
     enter("many")
         .expect_code(2)
-        .expect_text("\"many\" means 2 jobs");
+        .expect_text("\"many\" matches 2");
     enter("down")
         .expect_code(2)
         .expect_text("starts another pipeline");

@@ -1,35 +1,33 @@
-//! Going on with an earlier run.
-
 use executor_core::variable::JobVariable;
 use scheduler::Status;
 use serde::{Deserialize, Serialize};
 
-/// An earlier run that is gone on with, in its own directory and under its own number.
+/// An earlier run to continue, in its directory and under its number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Continuation {
     /// The run.
     pub run: u64,
-    /// What of it is run.
+    /// What of it runs.
     pub kind: ContinuationKind,
-    /// What the jobs that are played have besides their own variables.
+    /// Additional variables of the jobs that are played.
     pub variables: Vec<JobVariable>,
 }
 
-/// What of an earlier run is run.
+/// What of an earlier run runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ContinuationKind {
-    /// What had not finished: it never started, ran when the process died, or was canceled.
+    /// The jobs that had not finished: they never started, ran when the process died, or were canceled.
     Resume,
-    /// That, and what failed, with all that was skipped because of it.
+    /// These, and the failed ones with all that were skipped because of them.
     Retry,
-    /// As [`Resume`](Self::Resume), and these jobs run once more, however they ended. What was skipped is
-    /// decided anew; other jobs that failed stay as they are.
+    /// As [`Resume`](Self::Resume), and these jobs run again, however they ended. Skipped jobs are decided
+    /// again; other failed jobs stay as they are.
     RetryJobs(Vec<String>),
     /// As [`Resume`](Self::Resume), and these manual jobs are played.
     Play(Vec<String>),
-    /// As [`Resume`](Self::Resume), and manual jobs of a pipeline below are played.
+    /// As [`Resume`](Self::Resume), and manual jobs of a downstream pipeline are played.
     PlayBelow {
         /// That pipeline.
         run: u64,
@@ -39,7 +37,7 @@ pub enum ContinuationKind {
 }
 
 impl ContinuationKind {
-    /// Returns whether a job that ended like this is to run again, although it has run.
+    /// Returns whether a job that ended with this status should run again.
     pub(super) fn wants_again(&self, job: &str, status: Status) -> bool {
         match self {
             Self::Retry => status == Status::Failed,
@@ -48,17 +46,17 @@ impl ContinuationKind {
         }
     }
 
-    /// Returns what it means to the pipelines below the run.
+    /// Returns the kind for the downstream pipelines of the run.
     pub(crate) fn of_children(&self) -> Self {
         match self {
             Self::Play(_) => Self::Resume,
-            // Only the pipelines of named jobs are looked at.
+            // Only the pipelines of these jobs are continued.
             Self::RetryJobs(_) => Self::Retry,
             Self::Resume | Self::Retry | Self::PlayBelow { .. } => self.clone(),
         }
     }
 
-    /// Returns what this, meant for all pipelines below a run, means to one of them.
+    /// Returns the kind for one of a run's downstream pipelines, from the kind for all.
     pub(crate) fn of_pipeline(&self, id: u64) -> Self {
         match self {
             Self::PlayBelow { run, jobs } if *run == id => Self::Play(jobs.clone()),

@@ -1,8 +1,8 @@
 //! The runs that jobs of other runs started, also in other projects.
 
 use super::continuation::ContinuationKind;
-use super::earlier::would_run;
-use super::past_run::Run;
+use super::earlier_run::would_run;
+use super::run::Run;
 use crate::history::state::StateDir;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,8 @@
-//! The earlier life of a run that somebody goes on with.
-
 use super::continuation::ContinuationKind;
-use super::error::RunsError;
 use super::downstream_runs::DownstreamRuns;
-use super::line::planned;
-use super::past_run::{Run, logs_of_attempt};
+use super::error::RunsError;
+use super::journal_line::planned;
+use super::run::{Run, logs_of_attempt};
 use super::run_history::{JobHistory, RunHistory};
 use executor_core::job::When;
 use executor_core::variable::JobVariable;
@@ -18,19 +16,19 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The earlier life of a run that somebody goes on with, and what of it he wants to run.
+/// The earlier attempts of a run, and what of it the user wants to run now.
 #[derive(Debug)]
-pub(crate) struct Earlier {
+pub(crate) struct EarlierRun {
     pub(crate) kind: ContinuationKind,
-    /// What the jobs that are played now have besides their own variables.
+    /// Additional variables of the jobs that are played now.
     pub(crate) variables: Vec<JobVariable>,
     history: RunHistory,
-    /// The jobs that started pipelines which have something to do.
+    /// The jobs whose downstream pipelines have jobs to run.
     unfinished: HashSet<String>,
 }
 
-impl Earlier {
-    /// Reads what happened in a run whose lock the caller has.
+impl EarlierRun {
+    /// Reads the history of a run whose lock the caller holds.
     pub(crate) fn read(run: &Run, kind: &ContinuationKind) -> Result<Self, RunsError> {
         let history = run.history()?;
         Ok(Self {
@@ -41,9 +39,8 @@ impl Earlier {
         })
     }
 
-    /// Looks for what there is to do in the pipelines that its jobs started.
-    /// `kind` is what is wanted of those.
-    pub(crate) fn look_below(
+    /// Finds the jobs whose downstream pipelines have jobs to run; `kind` is the kind for those pipelines.
+    pub(crate) fn find_unfinished(
         &mut self,
         downstream: &DownstreamRuns,
         project: &Path,
@@ -64,16 +61,16 @@ impl Earlier {
         free.next().unwrap_or(u32::MAX)
     }
 
-    /// Returns the ids that jobs have by their names, also those that are gone.
+    /// Returns the ids of all jobs by name, also of those in earlier plans.
     pub(crate) fn ids(&self) -> HashMap<String, JobId> {
         let mut given = HashSet::new();
         let jobs = self.history.all();
-        // No two jobs get the same, whatever a damaged journal says, and there is always one above.
-        let sound = jobs.filter(|job| job.id.0 < HIGHEST_ID && given.insert(job.id));
-        sound.map(|job| (job.name.clone(), job.id)).collect()
+        // A damaged journal must not give two jobs the same id, or one without a successor.
+        let valid = jobs.filter(|job| job.id.0 < HIGHEST_ID && given.insert(job.id));
+        valid.map(|job| (job.name.clone(), job.id)).collect()
     }
 
-    /// Adds the jobs that were played, now or earlier, to a selection. Earlier ones that the created
+    /// Adds the jobs that were played, now or earlier, to a selection. EarlierRun ones that the created
     /// pipeline no longer has are left out.
     pub(crate) fn add_played(&self, selection: &mut Selection, creation: &Creation) {
         let is_known = |name: &str| creation.job(name).is_some_and(|job| job.is_included);
@@ -103,7 +100,7 @@ impl Earlier {
         };
         let would_run = plan.jobs().iter().any(|job| {
             let known = self.history.job(job.name());
-            // A bridge that waits for somebody waits for what its pipeline waits for.
+            // A bridge with status manual waits for jobs of its downstream pipeline.
             let waits = job.is_bridge() && job.definition.when != When::Manual;
             self.unfinished.contains(job.name())
                 || known.is_none_or(|known| {
@@ -117,7 +114,7 @@ impl Earlier {
         Err(RunsError::NothingToDo {
             id,
             ended: match end.status {
-                Status::Manual => "waits for somebody to play a job",
+                Status::Manual => "waits for manual jobs",
                 Status::Success => "ended with success",
                 Status::Skipped => "had no job",
                 Status::Canceled => "was canceled",
@@ -127,8 +124,8 @@ impl Earlier {
         })
     }
 
-    /// Returns how far the pipeline has come, in the sense of what is wanted: what is not mentioned is
-    /// decided as if the pipeline had just come so far.
+    /// Returns the progress of the pipeline without the jobs that should run again. The scheduler decides all
+    /// other jobs from there.
     pub(crate) fn progress(&self, products: impl Fn(&JobHistory) -> JobProducts) -> RunProgress {
         let is_unfinished = |job: &JobHistory| self.unfinished.contains(&job.name);
         let wants_again = |job: &JobHistory| self.kind.wants_again(&job.name, job.status);
@@ -148,7 +145,7 @@ impl Earlier {
             (job.name.clone(), finished)
         });
         let finished = finished.collect();
-        // Where jobs that ran are to run again, all behind them has to wait for that.
+        // If jobs that ran should run again, all jobs after them must wait.
         let goes_back = |job: &JobHistory| job.status == Status::Canceled || wants_again(job);
         let goes_back = self.history.all().any(goes_back);
         let begun = self
@@ -157,7 +154,7 @@ impl Earlier {
             .filter(|job| !goes_back && (job.has_begun() || is_unfinished(job)));
         let begun = begun.map(|job| {
             let begun = BegunJob {
-                // How it ended is not known, if it did.
+                // Whether and how it ended is unknown.
                 status: if job.status.is_final() || is_unfinished(job) {
                     Status::Running
                 } else {
@@ -199,14 +196,14 @@ impl Earlier {
             && !ran.has_changed(now.definition)
     }
 
-    /// Returns what is not as it was, a line each.
+    /// Returns what changed since the last attempt, a line each.
     pub(crate) fn changes(&self, plan: &Plan) -> Vec<String> {
         let mut notes = Vec::new();
         match self.history.damaged {
             0 => {}
-            1 => notes.push("a line of its journal cannot be read, and counts for nothing".into()),
+            1 => notes.push("a line of its journal is damaged and ignored".into()),
             lines => notes.push(format!(
-                "{lines} lines of its journal cannot be read, and count for nothing"
+                "{lines} lines of its journal are damaged and ignored"
             )),
         }
         if self.history.attempts == 0 {
@@ -216,7 +213,7 @@ impl Earlier {
         if *sha != self.history.sha {
             let short = |sha: &str| sha.get(..8).unwrap_or(sha).to_owned();
             notes.push(format!(
-                "the commit is another one: {}, and was {}",
+                "the commit is now {}, and was {}",
                 short(sha),
                 short(&self.history.sha)
             ));
@@ -235,13 +232,13 @@ impl Earlier {
         let gone = self.history.planned().filter(is_gone);
         let gone: Vec<&str> = gone.map(|job| &*job.name).collect();
         notes.extend(note("new since then", &new));
-        notes.extend(note("not there any more", &gone));
+        notes.extend(note("removed since then", &gone));
         notes.extend(note("changed since then", &changed));
         notes
     }
 }
 
-/// Returns whether a job of a run that has ended is run.
+/// Returns whether a job of an ended run would run now.
 pub(super) fn would_run(
     kind: &ContinuationKind,
     history: &RunHistory,
@@ -253,26 +250,26 @@ pub(super) fn would_run(
         return true;
     }
     match job.status {
-        // One that is skipped runs behind another; by itself it stays what it is.
+        // A skipped job runs only after another one.
         Status::Success | Status::Failed | Status::Skipped => false,
-        // Behind a job that waits for somebody.
+        // It comes after a manual job.
         Status::Created if waits => false,
         Status::Manual => is_played,
         _ => true,
     }
 }
 
-/// No job that was ever planned has an id as high.
+/// A limit that no valid id reaches.
 const HIGHEST_ID: u64 = u64::MAX / 2;
 
-/// So many names are told; of more, how many there are.
-const MOST_NAMES: usize = 5;
+/// How many names a note lists.
+const MAX_NAMES: usize = 5;
 
 fn note(what: &str, names: &[&str]) -> Option<String> {
-    let told = names.get(..MOST_NAMES).unwrap_or(names);
-    let list: Vec<String> = told.iter().map(|name| format!("{name:?}")).collect();
+    let shown = names.get(..MAX_NAMES).unwrap_or(names);
+    let list: Vec<String> = shown.iter().map(|name| format!("{name:?}")).collect();
     let list = list.join(", ");
-    match (names.len(), names.len() - told.len()) {
+    match (names.len(), names.len() - shown.len()) {
         (0, _) => None,
         (1, _) => Some(format!("{what}: the job {list}")),
         (_, 0) => Some(format!("{what}: the jobs {list}")),

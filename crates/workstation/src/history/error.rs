@@ -1,35 +1,35 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a run cannot be looked at, or not gone on with.
+/// Why a run cannot be read or continued.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunsError {
-    /// There is no such run.
+    /// The run does not exist.
     #[error("there is no run {id} of {}", project.display())]
     None {
-        /// The number that was asked for.
+        /// Its number.
         id: u64,
-        /// Whose run it would be.
+        /// The project.
         project: PathBuf,
     },
-    /// There is no run at all.
+    /// The project has no runs.
     #[error("nothing was run yet in {}", project.display())]
     NoneYet {
-        /// Whose run it would be.
+        /// The project.
         project: PathBuf,
     },
-    /// All that was asked for is done.
+    /// The run has nothing left to do.
     #[error("run {id} {ended}: there is nothing to {verb}")]
     NothingToDo {
         /// The run.
         id: u64,
         /// How it ended.
         ended: &'static str,
-        /// What was asked for.
+        /// The requested action.
         verb: &'static str,
     },
-    /// What is kept of the run is no such thing.
+    /// A file of the run is damaged.
     #[error("read {}", path.display())]
     Damaged {
         /// The file.
@@ -40,7 +40,7 @@ pub enum RunsError {
     },
     /// Another version of this program wrote the record of the run.
     #[error(
-        "{} has version {version}, which this version of the program does not know",
+        "{} has version {version}, and this version of the program expects version 1",
         path.display()
     )]
     Version {
@@ -50,11 +50,11 @@ pub enum RunsError {
         version: u32,
     },
     /// The record is that of another run.
-    #[error("{} is about run {id}, which is another one", path.display())]
+    #[error("{} has the record of run {id}", path.display())]
     Foreign {
         /// The directory.
         path: PathBuf,
-        /// The run that it is about.
+        /// The run in the record.
         id: u64,
     },
     /// The file system refused.
@@ -62,7 +62,7 @@ pub enum RunsError {
     Io {
         /// What was attempted.
         action: &'static str,
-        /// With which file or directory.
+        /// The file or directory.
         path: PathBuf,
         /// The cause.
         #[source]

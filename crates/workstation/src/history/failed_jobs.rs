@@ -2,25 +2,24 @@ use super::run_history::{JobHistory, RunHistory};
 use scheduler::Status;
 
 impl RunHistory {
-    /// Returns the jobs that did not come to success: those that failed, also where that is allowed,
-    /// that were canceled or did not end, and what did not come to run in such a pipeline. Empty when
-    /// nothing of the kind happened; a job that waits for somebody has nothing to do with it.
+    /// Returns the jobs that failed, also with `allow_failure`, that were canceled or did not end, and those
+    /// that did not run because of that. Manual jobs that wait are not among them.
     pub fn failed(&self) -> Vec<&JobHistory> {
-        let broken = self.planned().any(|job| broke(job.status));
+        let any_failed = self.planned().any(|job| has_failed(job.status));
         let failed =
-            |job: &&JobHistory| broke(job.status) || (broken && did_not_come_to_run(job.status));
+            |job: &&JobHistory| has_failed(job.status) || (any_failed && did_not_run(job.status));
         self.planned().filter(failed).collect()
     }
 }
 
-fn broke(status: Status) -> bool {
+fn has_failed(status: Status) -> bool {
     matches!(
         status,
         Status::Failed | Status::Canceled | Status::Canceling | Status::Pending | Status::Running
     )
 }
 
-fn did_not_come_to_run(status: Status) -> bool {
+fn did_not_run(status: Status) -> bool {
     matches!(
         status,
         Status::Created | Status::WaitingForResource | Status::Skipped
@@ -52,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_skipped_because_of_a_failure_failed_with_it() {
+    fn jobs_skipped_after_a_failure_count_as_failed() {
         check(&[("a", "success"), ("b", "skipped"), ("c", "manual")], &[]);
         check(&[("a", "success"), ("b", "manual"), ("c", "created")], &[]);
         check(

@@ -1,8 +1,8 @@
-//! What happens in a run, written down before anybody hears of it.
+//! The journal of a run.
 
 use super::continuation::ContinuationKind;
 use super::error::RunsError;
-use super::line::Begun;
+use super::journal_line::Begun;
 use crate::project::file::open_file;
 use executor_core::PipelineId;
 use fail_point::fail_point;
@@ -19,12 +19,11 @@ use std::sync::Arc;
 /// The file in a run's directory.
 const FILE: &str = "journal.jsonl";
 
-/// Writes down what happens in a run, an event a line, and only then passes it on.
+/// Writes the events of a run to its journal, a line each, before it passes them on.
 ///
-/// The lines of logs and the stages of jobs are left out. A line is one write without a buffer, so
-/// that it is there whatever becomes of this process; it is not forced to the disk, since a machine
-/// that loses its power has lost the processes of the jobs as well. On a disk that is full the run
-/// goes on: what could not be written is kept and tried again with the next event.
+/// Lines of logs and stages of jobs are left out. Each line is one unbuffered write, so that it survives this
+/// process. It is not synced to the disk, since a machine that loses power loses the jobs' processes too. On a full
+/// disk the run continues: unwritten lines are tried again with the next event.
 #[derive(Debug)]
 pub struct Journal {
     pipeline: PipelineId,
@@ -36,13 +35,13 @@ pub struct Journal {
 struct Written {
     path: PathBuf,
     file: File,
-    /// What is not in the file yet: nothing, as long as the disk has room.
+    /// Lines that could not be written yet.
     waiting: Vec<u8>,
     has_failed: bool,
 }
 
 impl Journal {
-    /// Opens the journal in the directory of a run and writes that the run begins. Events go to `next`
+    /// Opens the journal in the directory of a run and records that the run starts. Events are passed to `next`
     /// once they are written.
     ///
     /// # Errors
@@ -72,14 +71,14 @@ impl Journal {
         })
     }
 
-    /// Writes what could not be written before: the end of the run may have made room.
+    /// Writes the lines that could not be written before: the end of the run may have freed space.
     pub(crate) fn settle(&self) {
         let mut written = self.written.lock();
-        // Of the failure was told when it began.
+        // The first failure was reported.
         let _ = written.write();
     }
 
-    /// Reads the journal of a run; empty when there is none.
+    /// Reads the journal of a run; empty without one.
     pub(super) fn read(directory: &Path) -> Result<Vec<u8>, RunsError> {
         let path = directory.join(FILE);
         let read = || -> io::Result<Vec<u8>> {
@@ -98,7 +97,7 @@ impl Journal {
         let tail = || -> io::Result<Vec<u8>> {
             let mut file = open_file(&directory.join(FILE))?;
             let length = file.seek(SeekFrom::End(0))?;
-            file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_END)))?;
+            file.seek(SeekFrom::Start(length.saturating_sub(MAX_LAST_LINE)))?;
             let mut tail = Vec::new();
             file.read_to_end(&mut tail)?;
             Ok(tail)
@@ -108,19 +107,18 @@ impl Journal {
             return false;
         };
         let last = lines.rsplit(|&byte| byte == b'\n').next();
-        last.is_some_and(|line| memmem(line, br#""type":"pipeline_done""#))
+        last.is_some_and(|line| contains(line, br#""type":"pipeline_done""#))
     }
 }
 
-/// No line about the end of a run is longer.
-const LONGEST_END: u64 = 1024;
+/// The longest line about the end of a run.
+const MAX_LAST_LINE: u64 = 1024;
 
-fn memmem(text: &[u8], part: &[u8]) -> bool {
+fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Opens the file to write behind its last whole line: of a line that a killed process did not
-/// finish nothing stays.
+/// Opens the file to append to its last whole line. A line that a killed process did not finish is cut off.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true).mode(0o600);
@@ -140,7 +138,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 impl Written {
-    /// Adds a line to what is to be written.
+    /// Adds a line to the unwritten ones.
     fn add(&mut self, line: &impl Serialize) {
         let length = self.waiting.len();
         if serde_json::to_writer(&mut self.waiting, line).is_ok() {
@@ -150,7 +148,7 @@ impl Written {
         }
     }
 
-    /// Writes what waits; what cannot be written waits on.
+    /// Writes the unwritten lines as far as possible.
     fn write(&mut self) -> io::Result<()> {
         while !self.waiting.is_empty() {
             let write = |file: &mut File| match file.write(&self.waiting) {
@@ -169,7 +167,7 @@ impl Written {
 
 impl EventSink for Journal {
     fn event(&self, event: &PipelineEvent) {
-        if is_kept(&event.kind) && event.pipeline == self.pipeline {
+        if is_recorded(&event.kind) && event.pipeline == self.pipeline {
             let mut written = self.written.lock();
             written.add(event);
             if let Err(error) = fail_point!("runwright::journal::append", written.write())
@@ -178,8 +176,7 @@ impl EventSink for Journal {
                 tracing::warn!(
                     path = %written.path.display(),
                     %error,
-                    "What happens in the run cannot be written down; should it be killed, jobs that \
-                     have finished would run again."
+                    "The journal cannot be written: if the run is killed, finished jobs run again."
                 );
             }
         }
@@ -191,8 +188,8 @@ impl EventSink for Journal {
     }
 }
 
-/// Returns whether somebody will need to know who comes after this process.
-fn is_kept(kind: &EventKind) -> bool {
+/// Returns whether a later process needs the event.
+fn is_recorded(kind: &EventKind) -> bool {
     !matches!(
         kind,
         EventKind::JobLog { .. } | EventKind::JobStage { .. } | EventKind::StageStart { .. }

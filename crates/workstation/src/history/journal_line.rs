@@ -10,9 +10,9 @@ use scheduler::event::EVENT_VERSION;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The line that no event stands behind: the run begins, for the first time or again.
+/// The line for the start of an attempt of the run, the only one that is not an event.
 ///
-/// It says which jobs there are, under which ids, so that they keep those.
+/// It lists the jobs with their ids, so that a later attempt keeps those.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "run_begun")]
 pub(super) struct Begun<'a> {
@@ -32,15 +32,15 @@ pub(super) struct PlannedJob<'a> {
     pub(super) job: Cow<'a, str>,
     pub(super) stage: Cow<'a, str>,
     pub(super) id: JobId,
-    /// A fingerprint of what the file says of it.
+    /// A fingerprint of its definition.
     pub(super) definition: u64,
-    /// The variables that `parallel:matrix` gives it.
+    /// Its variables of `parallel:matrix`.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub(super) matrix: Cow<'a, [(String, String)]>,
 }
 
 impl<'a> Begun<'a> {
-    /// Returns the line of a run that begins now in this process.
+    /// Returns the line of a run that starts now in this process.
     pub(super) fn new(plan: &'a Plan, continues: Option<&'a ContinuationKind>) -> Self {
         Self {
             v: EVENT_VERSION,
@@ -54,7 +54,7 @@ impl<'a> Begun<'a> {
     }
 }
 
-/// Returns the jobs of a plan as the journal knows them.
+/// Returns the jobs of a plan for the journal.
 pub(super) fn planned(plan: &Plan) -> Vec<PlannedJob<'_>> {
     let jobs = plan.jobs().iter();
     let jobs = jobs.map(|job| PlannedJob {
@@ -67,7 +67,7 @@ pub(super) fn planned(plan: &Plan) -> Vec<PlannedJob<'_>> {
     jobs.collect()
 }
 
-/// Any line, as far as a reader needs it. Flat, since most of reading is telling lines apart.
+/// Any line, as far as a reader needs it. Flat, since that is fast to parse.
 #[derive(Debug, Deserialize)]
 pub(super) struct Line<'a> {
     #[serde(rename = "type", borrow)]

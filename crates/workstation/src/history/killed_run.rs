@@ -1,8 +1,6 @@
-//! Telling once of a run that was killed.
-
 use std::fmt;
 
-/// A run that was killed, of which nobody has been told yet.
+/// A killed run that no command has reported yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KilledRun {
@@ -10,7 +8,7 @@ pub struct KilledRun {
     pub id: u64,
     /// How many of its jobs had finished.
     pub finished: usize,
-    /// How many it had; 0 when it was killed before the first could start.
+    /// How many it had; 0 if it was killed before the first started.
     pub jobs: usize,
 }
 
@@ -32,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happened_is_said_in_one_line() {
+    fn displays_how_far_the_run_was() {
         let check = |finished, jobs, expect: &str| {
             let run = KilledRun {
                 id: 12,

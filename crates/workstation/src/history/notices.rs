@@ -1,26 +1,24 @@
-//! Telling people what no event tells.
-
 use std::fmt;
 use std::sync::Arc;
 
-/// Takes lines that somebody should read while a run goes on: who told it to end, and why.
+/// Receives lines for the user during a run that are not events, such as who canceled it.
 #[derive(Clone)]
 pub struct Notices(Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Notices {
-    /// Returns notices that are given to `tell`, a line each.
-    pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+    /// Returns notices that call `show` for each line.
+    pub fn new(show: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(show))
     }
 
-    /// Tells one.
-    pub fn tell(&self, line: &str) {
+    /// Shows a line.
+    pub fn show(&self, line: &str) {
         (self.0)(line);
     }
 }
 
 impl Default for Notices {
-    /// Returns notices that nobody reads.
+    /// Returns notices that are discarded.
     fn default() -> Self {
         Self::new(|_| ())
     }

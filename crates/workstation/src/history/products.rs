@@ -1,4 +1,4 @@
-//! What jobs of an earlier life left, from what is kept of it.
+//! The results of jobs of an earlier attempt of a run, read from its state.
 
 use super::run_history::JobHistory;
 use executor_core::JobProducts;
@@ -7,16 +7,16 @@ use job_runner::{ArtifactError, StoredArtifact, StoredArtifacts, read_dotenv};
 use pipeline::Plan;
 use std::io::Read as _;
 
-/// The kind of the reports that hold variables.
+/// The artifact type of dotenv reports.
 const DOTENV: &str = "dotenv";
 
-/// No report is longer that was taken once.
-const LONGEST_REPORT: u64 = 1 << 20;
+/// The longest report that was accepted when the job ended.
+const MAX_REPORT: u64 = 1 << 20;
 
-/// Returns what a job left in an earlier life of its run. What has expired since is no longer there.
-/// Most jobs leave nothing, and are not asked.
+/// Returns the results of a job of an earlier attempt. Expired artifacts are not among them.
 pub(crate) fn products(plan: &Plan, artifacts: &StoredArtifacts, job: &JobHistory) -> JobProducts {
     let mut products = job.products();
+    // Most jobs have no artifacts, and need no reading.
     let planned = plan.position(&job.name).map(|at| &plan.jobs()[at]);
     if planned.is_none_or(|planned| planned.definition.artifacts.is_none()) {
         return products;
@@ -31,17 +31,17 @@ pub(crate) fn products(plan: &Plan, artifacts: &StoredArtifacts, job: &JobHistor
         tracing::warn!(
             job = &*job.name,
             error = &error as &dyn std::error::Error,
-            "What the job left cannot be read any more."
+            "The artifacts of the job cannot be read."
         );
     }
     products
 }
 
-/// Returns the variables that a job reported, from what is kept of its artifacts.
+/// Returns the variables of a job's dotenv report, from its stored artifacts.
 ///
 /// # Errors
 ///
-/// When they cannot be read any more.
+/// When they cannot be read.
 pub(crate) fn dotenv_of(
     artifacts: &StoredArtifacts,
     kept: &[StoredArtifact],
@@ -50,7 +50,7 @@ pub(crate) fn dotenv_of(
     report.map_or(Ok(Vec::new()), |report| variables(artifacts, report))
 }
 
-/// Reads the variables of a report once more. They were fit to be taken when the job ended.
+/// Reads the variables of a report, which were valid when the job ended.
 fn variables(
     artifacts: &StoredArtifacts,
     report: &StoredArtifact,
@@ -59,7 +59,7 @@ fn variables(
     for entry in artifacts.tree_of(report)?.entries() {
         if let Some(file) = artifacts.open(report, &entry.path)? {
             let mut bytes = Vec::new();
-            let read = file.take(LONGEST_REPORT).read_to_end(&mut bytes);
+            let read = file.take(MAX_REPORT).read_to_end(&mut bytes);
             read.map_err(|source| ArtifactError::File {
                 action: "read",
                 path: entry.path.clone(),
@@ -70,7 +70,7 @@ fn variables(
     }
     let files = files.iter().map(|(name, bytes)| (&**name, &**bytes));
     read_dotenv(files).map_err(|error| ArtifactError::Other {
-        message: "read the dotenv report once more".to_owned(),
+        message: "read the dotenv report again".to_owned(),
         source: Some(Box::new(error)),
     })
 }

@@ -1,12 +1,12 @@
-//! The runs of a project, living and past.
+//! The runs of a project, running and ended.
 
 use super::error::RunsError;
 use super::journal::Journal;
-use super::killed::KilledRun;
-use super::past_run::Run;
+use super::killed_run::KilledRun;
 use super::record::RunRecord;
 use super::retention::superfluous;
-use super::run_lock::{Holder, RunLock};
+use super::run::Run;
+use super::run_lock::RunLock;
 use super::run_state::RunState;
 use fail_point::fail_point;
 use std::fs::{self, OpenOptions};
@@ -14,25 +14,24 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// The runs of a project, living and past.
+/// The runs of a project, running and ended.
 #[derive(Debug, Clone)]
 pub struct Runs {
     directory: PathBuf,
-    /// The top of the project, where that is known.
+    /// The root of the project, if known.
     project: Option<PathBuf>,
 }
 
-/// The file that says that people know of a run that it was killed.
-const TOLD: &str = "told";
+/// The file that says that a command reported the death of the run.
+const REPORTED: &str = "told";
 
 impl Runs {
-    /// Returns the runs whose directories are in this one, of the project in another.
+    /// Returns the runs with directories in `directory`.
     pub(crate) fn at(directory: PathBuf, project: Option<PathBuf>) -> Self {
         Self { directory, project }
     }
 
-    /// Returns all runs of which something is kept, the newest first. One whose record cannot be read
-    /// is passed over.
+    /// Returns all runs, the newest first, without those whose record cannot be read.
     ///
     /// # Errors
     ///
@@ -42,7 +41,7 @@ impl Runs {
         Ok(ids.filter_map(|id| self.open(id).ok().flatten()).collect())
     }
 
-    /// Returns all runs of which something is kept, the newest first, or why one cannot be read.
+    /// Returns all runs, the newest first, or why one cannot be read.
     ///
     /// # Errors
     ///
@@ -52,7 +51,7 @@ impl Runs {
         Ok(ids.filter_map(|id| self.open(id).transpose()).collect())
     }
 
-    /// Returns the directories of all runs by their numbers, the highest first, whatever is in them.
+    /// Returns the directories of all runs with their numbers, the highest first.
     ///
     /// # Errors
     ///
@@ -62,7 +61,7 @@ impl Runs {
         Ok(ids.map(|id| (id, self.path(id))).collect())
     }
 
-    /// Returns the top of the project, where that is known.
+    /// Returns the root of the project, if known.
     pub(crate) fn known_project(&self) -> Option<&Path> {
         self.project.as_deref()
     }
@@ -71,7 +70,7 @@ impl Runs {
     ///
     /// # Errors
     ///
-    /// When there is none, or what is kept of it cannot be read.
+    /// When there is none, or it cannot be read.
     pub fn find(&self, id: u64) -> Result<Run, RunsError> {
         self.open(id)?.ok_or_else(|| RunsError::None {
             id,
@@ -79,11 +78,11 @@ impl Runs {
         })
     }
 
-    /// Returns the run that was begun last, child pipelines left out.
+    /// Returns the run that started last, without child pipelines.
     ///
     /// # Errors
     ///
-    /// When there is none, or what is kept of it cannot be read.
+    /// When there is none, or it cannot be read.
     pub fn latest(&self) -> Result<Run, RunsError> {
         for id in self.ids()? {
             if let Some(run) = self.open(id)?
@@ -97,7 +96,7 @@ impl Runs {
         })
     }
 
-    /// Returns the run that a job of another one started last in the same project, if it is still there.
+    /// Returns the run that a job of `run` started last in the same project, if it still exists.
     ///
     /// # Errors
     ///
@@ -113,58 +112,59 @@ impl Runs {
         }))
     }
 
-    /// Returns the runs that were killed, as far as nobody was told of them yet, the oldest first. They
-    /// count as told from now on.
-    pub fn killed_since_last_look(&self) -> Vec<KilledRun> {
+    /// Returns the killed runs that were not reported yet, the oldest first. They count as reported from now on.
+    pub fn take_killed(&self) -> Vec<KilledRun> {
         let ids = self.ids().unwrap_or_default();
         let found = ids.into_iter().rev().filter_map(|id| self.killed(id));
         found.collect()
     }
 
-    /// Returns the runs with lower numbers than this one that live, child pipelines left out.
-    pub(crate) fn living_before(&self, id: u64) -> Vec<Run> {
+    /// Returns the running runs with lower numbers, without child pipelines.
+    pub(crate) fn running_before(&self, id: u64) -> Vec<Run> {
         let ids = self.ids().unwrap_or_default().into_iter();
-        let living = ids.filter(|&it| it < id && RunLock::holder(&self.path(it)) != Holder::Nobody);
-        let runs = living.filter_map(|it| self.open(it).ok().flatten());
+        let running = ids.filter(|&it| it < id && RunLock::is_held(&self.path(it)));
+        let runs = running.filter_map(|it| self.open(it).ok().flatten());
         runs.filter(|run| run.record().parent.is_none()).collect()
     }
 
-    /// Returns the directories that go when so many runs are kept, and those of runs that were killed
-    /// before anything of them was written down. Some of them may live.
+    /// Returns the directories to remove if `keep` runs are kept, and those of runs that were killed before
+    /// their record was written. Some of them may still run.
     pub(crate) fn superfluous(&self, keep: usize) -> Vec<PathBuf> {
         let ids = self.ids().unwrap_or_default();
-        let (begun, unborn): (Vec<u64>, Vec<u64>) = ids
+        let (recorded, unrecorded): (Vec<u64>, Vec<u64>) = ids
             .into_iter()
             .partition(|&id| RunRecord::is_in(&self.path(id)));
-        let mut going: Vec<u64> = Vec::new();
-        if begun.len() > keep {
-            // What a job of another project started belongs to that run, and is one of its own here.
+        let mut superfluous_ids: Vec<u64> = Vec::new();
+        if recorded.len() > keep {
+            // A run that a job of another project started counts as a run of its own here.
             let parent = |id| {
                 let run = self.open(id).ok()??;
                 let parent = run.record().parent.as_ref()?;
                 parent.project.is_none().then_some(parent.pipeline.0)
             };
-            let runs: Vec<_> = begun.iter().map(|&id| (id, parent(id))).collect();
-            let lives = |id| RunLock::holder(&self.path(id)) != Holder::Nobody;
-            going = superfluous(&runs, keep, lives);
+            let runs: Vec<_> = recorded.iter().map(|&id| (id, parent(id))).collect();
+            superfluous_ids = superfluous(&runs, keep, |id| RunLock::is_held(&self.path(id)));
         }
-        // One that is about to begin has not taken its lock yet.
-        let killed = unborn.into_iter();
-        going.extend(killed.filter(|&id| RunLock::was_taken(&self.path(id))));
-        going.into_iter().map(|id| self.path(id)).collect()
+        // A run that is about to start has not taken its lock yet.
+        let killed = unrecorded.into_iter();
+        superfluous_ids.extend(killed.filter(|&id| RunLock::was_taken(&self.path(id))));
+        superfluous_ids
+            .into_iter()
+            .map(|id| self.path(id))
+            .collect()
     }
 
     fn killed(&self, id: u64) -> Option<KilledRun> {
         let directory = self.path(id);
-        // In the order of what it costs: most runs have just ended.
+        // The cheapest check first: most runs have simply ended.
         if Journal::says_done(&directory)
-            || directory.join(TOLD).exists()
-            || RunLock::holder(&directory) != Holder::Nobody
+            || directory.join(REPORTED).exists()
+            || RunLock::is_held(&directory)
         {
             return None;
         }
         let run = self.open(id).ok()??;
-        // Whoever goes on with the parent goes on with its children.
+        // A child is continued with its parent.
         if run.record().parent.is_some() {
             return None;
         }
@@ -173,7 +173,7 @@ impl Runs {
         let RunState::Killed { finished, jobs } = run.state(&history) else {
             return None;
         };
-        tell(&directory).ok()?;
+        mark_reported(&directory).ok()?;
         Some(KilledRun { id, finished, jobs })
     }
 
@@ -188,7 +188,7 @@ impl Runs {
         self.directory.join(id.to_string())
     }
 
-    /// Returns the run in the directory of this number, if one began there.
+    /// Returns the run in the directory of this number, if it was recorded.
     fn open(&self, id: u64) -> Result<Option<Run>, RunsError> {
         let directory = self.path(id);
         match RunRecord::read(&directory)? {
@@ -200,7 +200,7 @@ impl Runs {
         }
     }
 
-    /// Returns the numbers there are, the highest first.
+    /// Returns all numbers, the highest first.
     fn ids(&self) -> Result<Vec<u64>, RunsError> {
         let entries = match fs::read_dir(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -214,17 +214,17 @@ impl Runs {
     }
 }
 
-/// Notes that people know; fails when they did already.
-fn tell(directory: &Path) -> io::Result<()> {
+/// Records that the death of a run was reported; fails if it was already.
+fn mark_reported(directory: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
-    let path = directory.join(TOLD);
+    let path = directory.join(REPORTED);
     fail_point!("runwright::runs::tell", options.open(path)).map(drop)
 }
 
-/// Forgets that people know of an earlier death: a run that goes on may be killed again.
-pub(crate) fn forget_told(directory: &Path) {
-    let path = directory.join(TOLD);
-    // Without the file there is nothing to forget; otherwise nobody is told a second time.
+/// Forgets that the death of a run was reported: a continued run may be killed again.
+pub(crate) fn forget_reported(directory: &Path) {
+    let path = directory.join(REPORTED);
+    // If it stays, a second death is not reported.
     let _ = fail_point!("runwright::runs::forget_told", fs::remove_file(path));
 }

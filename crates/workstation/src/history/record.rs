@@ -1,4 +1,4 @@
-//! What was asked for when a run began.
+//! The record of a run.
 
 use super::error::RunsError;
 use crate::project::file::open_file;
@@ -21,61 +21,61 @@ const RECORD_VERSION: u32 = 1;
 /// The file in a run's directory.
 const FILE: &str = "run.json";
 
-/// What it is called until it is whole.
+/// The name of the file while it is written.
 const TEMP: &str = ".run.json.new";
 
-/// What was asked for when a run began: `run.json` in its directory.
+/// What a run was started with: `run.json` in its directory.
 ///
-/// It is written before the first job starts and does not change. No value of a secret is in it, as
-/// long as the words of the command hold none.
+/// It is written before the first job starts and does not change. It contains no secret, unless the words of the
+/// command do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// The version of the shape.
     pub v: u32,
     /// The run's number in its project.
     pub id: PipelineId,
-    /// The job that started it, when it is a child pipeline.
+    /// The job that started it, for a downstream pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentJob>,
-    /// The top of the project of that job, when it is another one.
+    /// The root of that job's project, if it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<PathBuf>,
-    /// The top of the project.
+    /// The root of the project.
     pub project: PathBuf,
-    /// The pipeline file, relative to that unless it lies elsewhere.
+    /// The pipeline file, relative to that if inside.
     pub file: PathBuf,
-    /// The command that asked for it.
+    /// The command that started it.
     #[serde(default)]
     pub command: RunCommand,
-    /// What it ran for.
+    /// What it ran for: ref, commit and source.
     pub situation: RunSituation,
-    /// Which jobs.
+    /// The selected jobs.
     #[serde(default)]
     pub selection: Selection,
-    /// Where the jobs run.
+    /// The name of the executor.
     pub executor: String,
-    /// When it was asked for.
+    /// When it started.
     pub started_at: Timestamp,
-    /// The process that began it.
+    /// The process that started it.
     pub pid: u32,
     /// The version of this program.
     pub version: String,
 }
 
-/// A command, so that it can be asked again.
+/// A command line, to run it again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCommand {
-    /// Its words, without the program. Whoever gives them sees to it that no secret is among them:
-    /// names of secrets, or of the files that have them, are enough to find them again.
+    /// Its words, without the program. They must contain no secret; the name of a secret, or of a file with it, is
+    /// enough to find it again.
     pub words: Vec<String>,
-    /// The directory it was given in.
+    /// The directory that it ran in.
     pub directory: PathBuf,
 }
 
-/// What a run runs for, in a few words.
+/// What a run is for: ref, commit and source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSituation {
-    /// The branch or tag; for a merge request its source branch.
+    /// The branch or tag; for a merge request, its source branch.
     #[serde(rename = "ref")]
     pub reference: String,
     /// Whether that is a tag.
@@ -88,7 +88,7 @@ pub struct RunSituation {
 }
 
 impl RunSituation {
-    /// Returns what the pipeline of a plan runs for.
+    /// Returns what a plan's pipeline is for.
     pub fn of(plan: &Plan) -> Self {
         let context = plan.context();
         Self {
@@ -101,7 +101,7 @@ impl RunSituation {
 }
 
 impl RunRecord {
-    /// Returns the record of a run that begins now in this process.
+    /// Returns the record of a run that starts now in this process.
     pub(crate) fn new(
         plan: &Plan,
         project: &LocalProject,
@@ -126,7 +126,7 @@ impl RunRecord {
         }
     }
 
-    /// Writes the record into the directory of its run: all of it or nothing.
+    /// Writes the record into the directory of its run, whole or not at all.
     pub(crate) fn write(&self, directory: &Path) -> Result<(), RunsError> {
         let target = directory.join(FILE);
         let written = serde_json::to_vec_pretty(self)
@@ -135,12 +135,12 @@ impl RunRecord {
         written.map_err(RunsError::io("write", target))
     }
 
-    /// Returns whether a run was begun in the directory, whatever its record says.
+    /// Returns whether the directory has a record, readable or not.
     pub(super) fn is_in(directory: &Path) -> bool {
         directory.join(FILE).symlink_metadata().is_ok()
     }
 
-    /// Reads the record of a run; `None` when there is none, since nothing was begun there.
+    /// Reads the record of a run; `None` without one, since no run started there.
     pub(crate) fn read(directory: &Path) -> Result<Option<Self>, RunsError> {
         let path = directory.join(FILE);
         let bytes = match read(&path) {
@@ -154,7 +154,7 @@ impl RunRecord {
         }
     }
 
-    /// Reads the text of a record; `Err(version)` inside when another version has another shape.
+    /// Parses a record; `Err(version)` inside if it has another version.
     fn parse(text: &[u8]) -> Result<Result<Self, u32>, serde_json::Error> {
         let Versioned { v } = serde_json::from_slice(text)?;
         if v != RECORD_VERSION {
@@ -164,20 +164,20 @@ impl RunRecord {
     }
 }
 
-/// What all versions have in common.
+/// The field that all versions have.
 #[derive(Deserialize)]
 struct Versioned {
     v: u32,
 }
 
-/// No record is longer: a command line has far fewer bytes.
+/// The longest record that is read; command lines are far shorter.
 const LONGEST: u64 = 64 << 20;
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = open_file(path)?;
     if file.metadata()?.len() > LONGEST {
-        return Err(io::Error::other("it is too long"));
+        return Err(io::Error::other("the record is too long"));
     }
     file.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(bytes)

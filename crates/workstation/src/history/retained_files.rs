@@ -1,4 +1,4 @@
-//! What jobs left for others: whose it is, and how long it stays.
+//! Files of jobs that outlive their run: artifacts and reusable results.
 
 use crate::history::RunLock;
 use crate::reuse::ReuseStore;
@@ -12,56 +12,55 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What jobs of all projects left for others, as files.
+/// Artifacts and reusable results of the jobs of all projects.
 ///
-/// Contents are kept once, whoever left them. What a job left is named in the directory of its run, and
-/// stays until the run is removed or its time is up (`artifacts:expire_in`).
+/// Equal files are stored once. The artifacts of a job are listed in the directory of its run, and stay until the
+/// run is removed or they expire (`artifacts:expire_in`).
 #[derive(Debug, Clone)]
 pub struct RetainedFiles {
     root: PathBuf,
 }
 
-/// How often it is looked for artifacts whose time is up, when nothing else asks for it.
-const OFTEN_ENOUGH: Duration = Duration::from_hours(1);
+/// How often to look for expired artifacts if no run was removed.
+const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
 
 impl RetainedFiles {
-    /// Where, in the directory of a run, the lists of its jobs are.
+    /// The directory of the lists in that of a run.
     pub(crate) const DIRECTORY: &str = "artifacts";
 
-    /// Returns those in the state below `root`.
+    /// Returns the files in the state below `root`.
     pub(crate) fn at(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
         }
     }
 
-    /// Returns where the contents are.
+    /// Returns the store of their contents.
     pub fn store(&self) -> ContentStore {
         ContentStore::at(self.root.join("content"))
     }
 
-    /// Returns what the jobs of the run in this directory left.
+    /// Returns the artifacts of the run in this directory.
     pub fn of_run(&self, directory: &Path) -> StoredArtifacts {
         StoredArtifacts::new(self.store(), directory.join(Self::DIRECTORY))
     }
 
-    /// Returns whether a run that is going to be removed left anything.
+    /// Returns whether a run has lists of artifacts.
     pub(crate) fn has_any(directory: &Path) -> bool {
         directory.join(Self::DIRECTORY).is_dir()
     }
 
-    /// Forgets the artifacts of ended runs whose time is up, and removes the contents that nobody needs.
-    /// Blocks.
+    /// Removes expired artifacts of ended runs and all unused contents. Blocks.
     ///
-    /// Returns `None`, and has done nothing, where another run keeps something just now.
+    /// Does nothing and returns `None` while another run stores something.
     ///
     /// # Errors
     ///
-    /// When something cannot be read or removed. What is needed stays.
+    /// When something cannot be read or removed. Used contents stay.
     pub fn sweep(&self) -> Result<Option<Swept>, StoreError> {
-        let swept = self.store().sweep(|| self.needed(Timestamp::now()))?;
+        let swept = self.store().sweep(|| self.used_trees(Timestamp::now()))?;
         if swept.is_some() {
-            // Should this fail, there is one more sweep than needed.
+            // If this fails, one more sweep than needed follows.
             let _ = fail_point!(
                 "runwright::kept_files::mark",
                 File::create(self.sweep_mark())
@@ -70,25 +69,25 @@ impl RetainedFiles {
         Ok(swept)
     }
 
-    /// Sweeps when there may be something to remove. What cannot be removed now is left for another time.
+    /// Sweeps if there may be something to remove. What cannot be removed now is left for later.
     pub(crate) fn sweep_if_due(&self, runs_were_removed: bool) {
         if !runs_were_removed && !self.is_due() {
             return;
         }
         match self.sweep() {
-            Ok(swept) => tracing::debug!(?swept, "Kept files were swept."),
+            Ok(swept) => tracing::debug!(?swept, "Unused files were removed."),
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "Files that nobody needs stay.");
+                tracing::warn!(error, "Unused files stay.");
             }
         }
     }
 
-    /// Removes what a killed process left half written.
+    /// Removes incomplete files of killed processes.
     pub(crate) fn recover(&self) {
         if let Err(error) = self.store().recover() {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "Half written files stay.");
+            tracing::warn!(error, "Incomplete files stay.");
         }
     }
 
@@ -102,28 +101,28 @@ impl RetainedFiles {
         }
         let last = fs::metadata(self.sweep_mark()).and_then(|it| it.modified());
         let age = last.map(|last| SystemTime::now().duration_since(last));
-        // A clock that was set back says nothing.
-        age.map_or(true, |age| age.is_ok_and(|age| age > OFTEN_ENOUGH))
+        // A mark in the future means that the clock was set back.
+        age.map_or(true, |age| age.is_ok_and(|age| age > SWEEP_INTERVAL))
     }
 
-    /// Returns the trees that are needed, after forgetting those of ended runs whose time is up.
-    fn needed(&self, now: Timestamp) -> io::Result<HashSet<Digest>> {
-        let mut needed = HashSet::new();
+    /// Removes the expired artifacts of ended runs from their lists, and returns the trees still in use.
+    fn used_trees(&self, now: Timestamp) -> io::Result<HashSet<Digest>> {
+        let mut used = HashSet::new();
         for project in directories_in(&self.root.join("projects"))? {
             for run in directories_in(&project.join("pipelines"))? {
-                needed.extend(self.needed_by(&run, now).map_err(io::Error::other)?);
+                used.extend(self.used_by(&run, now).map_err(io::Error::other)?);
             }
-            needed.extend(ReuseStore::at(&project, self.store()).trees()?);
+            used.extend(ReuseStore::at(&project, self.store()).trees()?);
         }
-        Ok(needed)
+        Ok(used)
     }
 
-    fn needed_by(&self, run: &Path, now: Timestamp) -> Result<Vec<Digest>, ArtifactError> {
+    fn used_by(&self, run: &Path, now: Timestamp) -> Result<Vec<Digest>, ArtifactError> {
         if !Self::has_any(run) {
             return Ok(Vec::new());
         }
         let artifacts = self.of_run(run);
-        // A later job of a living run may need what its author gave a minute only.
+        // A later job of a running pipeline may need artifacts that expire within a minute.
         if artifacts.has_expired(now)?
             && let Some(_ended) = RunLock::take_dead(run)
         {

@@ -2,17 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Returns which of these runs go when so many are kept: the oldest. A run is given with the number of
-/// the one that started it; a child stays as long as the run above it, and counts with that. Nothing goes
-/// of one that lives.
+/// Returns the oldest of these runs, so that `keep` remain. Each run is given with the number of its parent; a
+/// child stays and counts with the run above it. A running run stays with its children.
 pub(super) fn superfluous(
     runs: &[(u64, Option<u64>)],
     keep: usize,
-    lives: impl Fn(u64) -> bool,
+    is_running: impl Fn(u64) -> bool,
 ) -> Vec<u64> {
     let parents: HashMap<u64, Option<u64>> = runs.iter().copied().collect();
     let top = |mut id: u64| {
-        // A child is younger than what started it, so this ends.
+        // A child's number is higher than its parent's, so this ends.
         while let Some(Some(parent)) = parents.get(&id).copied()
             && parent < id
             && parents.contains_key(&parent)
@@ -25,8 +24,8 @@ pub(super) fn superfluous(
     tops.sort_unstable_by(|a, b| b.cmp(a));
     tops.dedup();
     let (first, rest) = tops.split_at(keep.min(tops.len()));
-    let living = rest.iter().copied().filter(|&top| lives(top));
-    let kept: HashSet<u64> = first.iter().copied().chain(living).collect();
+    let running = rest.iter().copied().filter(|&top| is_running(top));
+    let kept: HashSet<u64> = first.iter().copied().chain(running).collect();
     let ids = runs.iter().map(|&(id, _)| id);
     ids.filter(|&id| !kept.contains(&top(id))).collect()
 }
@@ -36,25 +35,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_go_and_children_with_them() {
+    fn oldest_runs_and_their_children_are_superfluous() {
         let check = |runs: &[(u64, Option<u64>)], keep, expect: &[u64]| {
             assert_eq!(superfluous(runs, keep, |id| id == 11), expect, "{runs:?}");
         };
         check(&[(1, None), (2, None), (3, None)], 2, &[1]);
         check(&[(1, None), (2, None)], 2, &[]);
-        // Run 1 has two children, and is gone on with after run 4 began.
-        let family = [
+        // Run 1 has two children, and was continued after run 4 started.
+        let tree = [
             (1, None),
             (2, Some(1)),
             (3, Some(2)),
             (4, None),
             (5, Some(1)),
         ];
-        check(&family, 2, &[]);
-        check(&family, 1, &[1, 2, 3, 5]);
-        // It lives, and one of its children has ended.
+        check(&tree, 2, &[]);
+        check(&tree, 1, &[1, 2, 3, 5]);
+        // It runs, and one of its children has ended.
         check(&[(11, None), (12, Some(11)), (13, None)], 1, &[]);
-        // What started it is gone already.
+        // Its parent is removed already.
         check(&[(7, Some(3)), (8, None)], 1, &[7]);
         check(&[(7, Some(7)), (8, Some(9)), (9, Some(8))], 1, &[7]);
     }

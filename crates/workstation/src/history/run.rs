@@ -1,5 +1,3 @@
-//! One run of a project, living or past.
-
 use super::control::RunControl;
 use super::error::RunsError;
 use super::journal::Journal;
@@ -14,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// One run of a project, living or past.
+/// One run of a project, running or ended.
 #[derive(Debug, Clone)]
 pub struct Run {
     directory: PathBuf,
@@ -31,7 +29,7 @@ impl Run {
         self.record.id.0
     }
 
-    /// Returns what was asked for.
+    /// Returns its record.
     pub fn record(&self) -> &RunRecord {
         &self.record
     }
@@ -41,12 +39,12 @@ impl Run {
         &self.directory
     }
 
-    /// Returns what tells it what to do, while it lives.
+    /// Returns the client of its control socket.
     pub fn control(&self) -> RunControl {
         RunControl::at(&self.directory)
     }
 
-    /// Reads what has happened so far.
+    /// Reads its history.
     ///
     /// # Errors
     ///
@@ -58,7 +56,7 @@ impl Run {
         ))
     }
 
-    /// Reads when its jobs ran.
+    /// Reads when its jobs started and ended.
     ///
     /// # Errors
     ///
@@ -67,7 +65,7 @@ impl Run {
         let text = Journal::read(&self.directory)?;
         let mut course = Course::default();
         for line in text.split(|&byte| byte == b'\n') {
-            // Lines that are no events, and one that was not finished, tell of nothing.
+            // Other lines, and an incomplete last one, are not events.
             if let Ok(event) = serde_json::from_slice(line) {
                 course.note(&event);
             }
@@ -75,12 +73,12 @@ impl Run {
         Ok(course)
     }
 
-    /// Returns where it stands, by what has happened so far.
+    /// Returns its state, by its lock and this history.
     pub fn state(&self, history: &RunHistory) -> RunState {
         RunState::decide(RunLock::holder(&self.directory), history)
     }
 
-    /// Returns what there is to report, as far as it came.
+    /// Returns its report, as far as it has run.
     pub fn report(&self, history: &RunHistory) -> PipelineReport {
         let report = |job: &JobHistory| JobReport {
             name: job.name.clone(),
@@ -112,7 +110,7 @@ impl Run {
         }
     }
 
-    /// Returns the logs of a job that are there, the oldest first.
+    /// Returns the existing logs of a job, the oldest first.
     pub fn logs(&self, job: &JobHistory) -> Vec<PathBuf> {
         let first = logs_of_attempt(&self.directory, 1);
         let entries = fs::read_dir(&first).into_iter().flatten().flatten();

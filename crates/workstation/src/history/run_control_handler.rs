@@ -1,6 +1,4 @@
-//! A run that does what it is told.
-
-use super::control::{ControlReply, ControlRequest, Obedience};
+use super::control::{ControlHandler, ControlReply, ControlRequest};
 use super::notices::Notices;
 use executor_core::variable::JobVariable;
 use executor_core::{CancelCause, Cancellation};
@@ -10,18 +8,18 @@ use scheduler::{ControlError, Controls, Redundant, redundant};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A run that does what it is told.
+/// Handles control requests to a pipeline.
 #[derive(Debug)]
 pub(crate) struct RunControlHandler {
     pub(crate) plan: Arc<Plan>,
     pub(crate) controls: Controls,
-    /// Ends the run at once; a pipeline that a job started ends so with the run above only.
+    /// Aborts the run; `None` for a downstream pipeline, which is aborted with its run only.
     pub(crate) stop: Option<Cancellation>,
     pub(crate) notices: Notices,
 }
 
-impl Obedience for RunControlHandler {
-    fn obey(&self, request: ControlRequest) -> ControlReply {
+impl ControlHandler for RunControlHandler {
+    fn handle(&self, request: ControlRequest) -> ControlReply {
         let done = match request {
             ControlRequest::Play { job, variables } => {
                 let variables = variables.into_iter();
@@ -31,18 +29,18 @@ impl Obedience for RunControlHandler {
             ControlRequest::Retry { job } => self.controls.retry(&job),
             ControlRequest::CancelJob { job } => self.controls.cancel_job(&job),
             ControlRequest::Cancel => {
-                self.notices.tell("canceled by another command");
+                self.notices.show("canceled by another command");
                 self.controls.cancel()
             }
             ControlRequest::Abort => {
                 let Some(stop) = &self.stop else {
-                    return refused("only the run above it can be ended at once");
+                    return refused("only the run that started it can be aborted");
                 };
-                self.notices.tell("ended at once by another command");
+                self.notices.show("aborted by another command");
                 stop.abort(CancelCause::User);
                 Ok(())
             }
-            ControlRequest::Superseded { by, sha } => return self.step_back(by, &sha),
+            ControlRequest::Superseded { by, sha } => return self.supersede(by, &sha),
             ControlRequest::Status => match self.controls.status() {
                 Ok(snapshot) => return ControlReply::Status(snapshot.into()),
                 Err(error) => Err(error),
@@ -56,8 +54,8 @@ impl Obedience for RunControlHandler {
 }
 
 impl RunControlHandler {
-    /// Cancels what may be canceled, as there is a newer run of the same ref.
-    fn step_back(&self, by: u64, sha: &str) -> ControlReply {
+    /// Cancels what may be canceled for a newer run of the same ref.
+    fn supersede(&self, by: u64, sha: &str) -> ControlReply {
         let commit = &self.plan.context().commit;
         if commit.sha == sha {
             return refused("it is for the same commit");
@@ -67,26 +65,26 @@ impl RunControlHandler {
             Err(error) => return refusal(&error),
         };
         let jobs = snapshot.jobs.iter();
-        let stands: HashMap<&str, Status> = jobs.map(|job| (&*job.name, job.status)).collect();
+        let statuses: HashMap<&str, Status> = jobs.map(|job| (&*job.name, job.status)).collect();
         let name = |at: usize| self.plan.jobs()[at].name();
-        let status = |at: usize| stands.get(name(at)).copied().unwrap_or(Status::Created);
+        let status = |at: usize| statuses.get(name(at)).copied().unwrap_or(Status::Created);
         let why = format!("run {by} is for a newer commit of {}", commit.ref_name);
         match redundant(&self.plan, status) {
             Redundant::Nothing => refused("none of its jobs may be interrupted now"),
             Redundant::Pipeline => {
-                self.notices.tell(&format!("canceled: {why}"));
+                self.notices.show(&format!("canceled: {why}"));
                 match self.controls.cancel() {
                     Ok(()) => ControlReply::Done,
                     Err(error) => refusal(&error),
                 }
             }
-            Redundant::Jobs(places) => {
-                let jobs = places.into_iter().map(name);
-                // One that has ended meanwhile is as well.
+            Redundant::Jobs(indices) => {
+                let jobs = indices.into_iter().map(name);
+                // A job that has ended meanwhile needs no cancel.
                 let canceled = jobs.filter(|job| self.controls.cancel_job(job).is_ok());
                 let jobs: Vec<String> = canceled.map(str::to_owned).collect();
                 let list = jobs.join(", ");
-                self.notices.tell(&format!("canceled: {list}, since {why}"));
+                self.notices.show(&format!("canceled: {list}, since {why}"));
                 ControlReply::Canceling { jobs }
             }
         }

@@ -1,31 +1,29 @@
-//! What the journal of a run tells.
-
 use super::continuation::ContinuationKind;
-use super::line::{Line, PlannedJob};
+use super::journal_line::{Line, PlannedJob};
 use executor_core::{FailureReason, JobId, JobProducts, ReusedFrom, TestTotals};
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use scheduler::Status;
 use std::time::Duration;
 
-/// What the journal of a run tells.
+/// The history of a run, from its journal.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunHistory {
     /// How many attempts the run had: one, and one more for each time it was continued.
     pub attempts: u32,
-    /// How somebody went on with it the last time.
+    /// How the last attempt continued it.
     pub continued: Option<ContinuationKind>,
-    /// The process that ran it last.
+    /// The process of the last attempt.
     pub pid: Option<u32>,
-    /// The commit it ran for the last time.
+    /// The commit of the last attempt.
     pub sha: String,
-    /// When it was begun the last time.
+    /// When the last attempt started.
     pub begun_at: Option<Timestamp>,
-    /// When the last thing happened that is known.
+    /// When the last recorded event happened.
     pub last_at: Option<Timestamp>,
-    /// How it ended; `None` while it lives, and when it was killed.
+    /// How it ended; `None` while it runs, and if it was killed.
     pub end: Option<RunEnd>,
-    /// How many lines were no such thing, or those of another run.
+    /// How many lines are damaged or belong to another run.
     pub damaged: usize,
     pub(super) jobs: IndexMap<String, JobHistory>,
 }
@@ -33,7 +31,7 @@ pub struct RunHistory {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunEnd {
-    /// The status it came to.
+    /// Its final status.
     pub status: Status,
     /// The exit code of the program.
     pub exit_code: u8,
@@ -41,58 +39,55 @@ pub struct RunEnd {
     pub duration: Duration,
 }
 
-/// What is known of a job of a run.
+/// The history of a job of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "facts that are independent of each other"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct JobHistory {
     /// Its name.
     pub name: String,
     /// Its stage.
     pub stage: String,
-    /// Its id, which it keeps however often somebody goes on with the run.
+    /// Its id, the same in all attempts of the run.
     pub id: JobId,
-    /// Where it stood last.
+    /// Its last status.
     pub status: Status,
     /// In which attempt of the run it ran last, from 1; 0 when it never ran.
     pub run_attempt: u32,
     /// How many attempts of the job started in it.
     pub attempts: u32,
-    /// The exit code of the last attempt that ended.
+    /// The exit code of its last attempt that ended.
     pub exit_code: Option<i32>,
-    /// Why that did not succeed.
+    /// Why that attempt failed.
     pub failure_reason: Option<FailureReason>,
     /// Whether its failure lets the pipeline pass.
     pub allow_failure: bool,
     /// How long those took.
     pub duration: Duration,
-    /// The figure that `coverage` found in its log.
+    /// The coverage from its log.
     pub coverage: Option<f64>,
-    /// What its junit reports told.
+    /// The totals of its junit reports.
     pub tests: Option<TestTotals>,
-    /// Where its end comes from, when its last attempt did not run.
+    /// The run whose result it reused, if its last attempt did not run.
     pub reused: Option<ReusedFrom>,
-    /// The variables that `parallel:matrix` gave it; empty for any other job.
+    /// Its variables of `parallel:matrix`; empty for other jobs.
     pub matrix: Vec<(String, String)>,
-    /// Whether it is part of what ran last.
+    /// Whether the last attempt's plan has it.
     pub is_planned: bool,
-    /// Whether somebody started it by hand.
+    /// Whether it is a manual job that was played.
     pub(super) was_played: bool,
-    /// Whether it had ended before, and is to run again.
+    /// Whether it runs again after it had ended.
     pub(super) is_again: bool,
-    /// Since when it stands there.
+    /// When it got its last status.
     pub(super) since: Option<Timestamp>,
     /// Whether the end of its last attempt is known.
     has_ended: bool,
-    /// A fingerprint of what the file said of it.
+    /// A fingerprint of its definition.
     definition: u64,
 }
 
 impl RunHistory {
-    /// Reads the journal of a run. What is behind the last line's end was not finished, and is no line.
+    /// Parses the journal of a run. An incomplete last line is ignored.
     pub(super) fn parse(journal: &[u8], run: u64) -> Self {
         let mut history = Self::default();
         let end = journal.iter().rposition(|&byte| byte == b'\n');
@@ -109,22 +104,22 @@ impl RunHistory {
         history
     }
 
-    /// Returns the jobs of what ran last, in the order of the plan.
+    /// Returns the jobs of the last attempt's plan, in its order.
     pub fn planned(&self) -> impl Iterator<Item = &JobHistory> {
         self.jobs.values().filter(|job| job.is_planned)
     }
 
-    /// Returns those of them that have run to their end.
+    /// Returns the jobs of that plan that have finished.
     pub fn finished(&self) -> impl Iterator<Item = &JobHistory> {
         self.planned().filter(|job| job.is_finished())
     }
 
-    /// Returns the job of this name, also when it is no longer planned.
+    /// Returns the job of this name, also of an earlier plan.
     pub fn job(&self, name: &str) -> Option<&JobHistory> {
         self.jobs.get(name)
     }
 
-    /// Returns all jobs there ever were.
+    /// Returns the jobs of all plans.
     pub(super) fn all(&self) -> impl Iterator<Item = &JobHistory> {
         self.jobs.values()
     }
@@ -136,7 +131,7 @@ impl RunHistory {
             "job_status" => {
                 let run_attempt = self.attempts;
                 if let (Some(job), Some(status)) = (self.jobs.get_mut(&*entry.job), entry.status) {
-                    job.come_to(status, &entry, run_attempt);
+                    job.set_status(status, &entry, run_attempt);
                 }
             }
             "job_finished" => {
@@ -173,7 +168,7 @@ impl RunHistory {
             };
             self.jobs.insert(job.name.clone(), job);
         }
-        // Their ids stay theirs.
+        // Kept, since their ids must not be used again.
         for mut gone in known.into_values() {
             gone.is_planned = false;
             self.jobs.insert(gone.name.clone(), gone);
@@ -182,12 +177,12 @@ impl RunHistory {
 }
 
 impl JobHistory {
-    /// Returns whether it ran to its end, and was not told to stop.
+    /// Returns whether it succeeded or failed, and was not canceled.
     pub fn is_finished(&self) -> bool {
         self.has_ended && matches!(self.status, Status::Success | Status::Failed)
     }
 
-    /// Returns what it left, as far as the journal knows.
+    /// Returns its results, as far as the journal has them.
     pub(crate) fn products(&self) -> JobProducts {
         JobProducts {
             tests: self.tests.clone(),
@@ -196,7 +191,7 @@ impl JobHistory {
         }
     }
 
-    /// Returns whether the file says something else of it now.
+    /// Returns whether its definition is different now.
     pub(super) fn has_changed(&self, now: u64) -> bool {
         self.definition != now
     }
@@ -237,17 +232,17 @@ impl JobHistory {
         }
     }
 
-    /// Returns whether it was about to run, ran, or waited for its time.
+    /// Returns whether it was pending, ran, or was delayed.
     pub(super) fn has_begun(&self) -> bool {
         self.status.is_active() || (self.status.is_final() && self.has_run() && !self.has_ended)
     }
 
-    /// Returns whether any attempt of it was begun.
+    /// Returns whether any attempt of it started.
     pub(super) fn has_run(&self) -> bool {
         self.run_attempt > 0
     }
 
-    fn come_to(&mut self, status: Status, entry: &Line<'_>, run_attempt: u32) {
+    fn set_status(&mut self, status: Status, entry: &Line<'_>, run_attempt: u32) {
         self.was_played |= self.status == Status::Manual && status.is_active();
         self.is_again = status.is_active() && (self.is_again || self.status.is_final());
         self.since = entry.at;

@@ -1,4 +1,4 @@
-//! The lock of a run: held while it lives, whatever kills it.
+//! The lock of a run: held while its process lives.
 
 use crate::project::file::open_file;
 use fail_point::fail_point;
@@ -9,14 +9,13 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long somebody else may hold the lock who is no run: who looks, or the last child of one that
-/// was killed.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a process other than the run may hold the lock: a reader, or the last child of a killed run.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often a lock is tried that nobody living should have.
+/// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The lock of a run; the run counts as living until it is dropped.
+/// The lock of a run; the run counts as running until it is dropped.
 #[derive(Debug)]
 pub(crate) struct RunLock {
     file: File,
@@ -24,27 +23,27 @@ pub(crate) struct RunLock {
 
 impl Drop for RunLock {
     fn drop(&mut self) {
-        // A child that is being made has the file too, and would keep the lock for a moment.
+        // A child process that is just starting has the file too, and would hold the lock for a moment.
         let _ = self.file.unlock();
     }
 }
 
-/// Who has the lock of a run.
+/// The holder of a run's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holder {
-    /// Nobody: the run has ended, or was killed.
-    Nobody,
-    /// The process of the run, as far as it is known.
+    /// None: the run has ended, or was killed.
+    None,
+    /// The process of the run, if known.
     Run(Option<u32>),
 }
 
 impl RunLock {
-    /// Takes the lock in a run's directory; `Err(holder)` inside when the run lives.
+    /// Takes the lock in a run's directory; `Err(holder)` inside if the run is running.
     pub(crate) fn take(directory: &Path) -> io::Result<Result<Self, Option<u32>>> {
-        Self::take_within(directory, PATIENCE)
+        Self::take_within(directory, LOCK_TIMEOUT)
     }
 
-    fn take_within(directory: &Path, patience: Duration) -> io::Result<Result<Self, Option<u32>>> {
+    fn take_within(directory: &Path, timeout: Duration) -> io::Result<Result<Self, Option<u32>>> {
         let mut file = open(directory)?;
         let begun = Instant::now();
         loop {
@@ -56,15 +55,16 @@ impl RunLock {
                 Err(LockError::Held) => {}
                 Err(LockError::Io(error)) => return Err(error),
             }
-            let holder = Mark::read(&mut file);
-            // A process that starts another has its locks twice, for a moment.
-            let is_other = |holder: Mark| holder.pid != std::process::id() && holder.is_alive();
-            if holder.is_some_and(is_other) || begun.elapsed() > patience {
+            let holder = ProcessMark::read(&mut file);
+            // A child that is just starting holds its parent's locks for a moment.
+            let is_other =
+                |holder: ProcessMark| holder.pid != std::process::id() && holder.is_alive();
+            if holder.is_some_and(is_other) || begun.elapsed() > timeout {
                 return Ok(Err(holder.map(|holder| holder.pid)));
             }
             thread::sleep(PAUSE);
         }
-        let mark = Mark::own();
+        let mark = ProcessMark::own();
         let write = |file: &mut File| -> io::Result<()> {
             file.set_len(0)?;
             file.rewind()?;
@@ -74,31 +74,31 @@ impl RunLock {
         Ok(Ok(Self { file }))
     }
 
-    /// Takes the lock of a run that has ended, to remove it; `None` when it lives.
+    /// Takes the lock of an ended run, to remove it; `None` if it is running.
     pub(crate) fn take_dead(directory: &Path) -> Option<Self> {
         let file = open(directory).ok()?;
         file.try_lock().is_ok().then_some(Self { file })
     }
 
-    /// Returns whether anybody ever had it.
+    /// Returns whether a process ever took the lock.
     pub(super) fn was_taken(directory: &Path) -> bool {
-        // Whoever has it writes down who he is.
+        // Its holder writes its process id.
         fs::metadata(directory.join(FILE)).is_ok_and(|found| found.len() > 0)
     }
 
-    /// Returns whether the run lives.
-    pub(crate) fn lives(directory: &Path) -> bool {
-        Self::holder(directory) != Holder::Nobody
+    /// Returns whether the run is running.
+    pub(crate) fn is_held(directory: &Path) -> bool {
+        Self::holder(directory) != Holder::None
     }
 
-    /// Returns who has the lock.
+    /// Returns the holder of the lock.
     pub(super) fn holder(directory: &Path) -> Holder {
         let Ok(mut file) = open_file(&directory.join(FILE)) else {
-            return Holder::Nobody;
+            return Holder::None;
         };
         match file.try_lock_shared() {
-            Ok(()) => Holder::Nobody,
-            Err(_) => Holder::Run(Mark::read(&mut file).map(|mark| mark.pid)),
+            Ok(()) => Holder::None,
+            Err(_) => Holder::Run(ProcessMark::read(&mut file).map(|mark| mark.pid)),
         }
     }
 }
@@ -120,7 +120,7 @@ fn open(directory: &Path) -> io::Result<File> {
     )
 }
 
-/// Why a lock is not to be had.
+/// Why a lock cannot be taken.
 enum LockError {
     Held,
     Io(io::Error),
@@ -141,15 +141,15 @@ impl From<io::Error> for LockError {
     }
 }
 
-/// A process, told from a later one with its number by when it started.
+/// A process; its start time tells it from a later one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mark {
+struct ProcessMark {
     pid: u32,
-    /// In ticks since the machine started; 0 where that is not known.
+    /// In ticks since the machine started; 0 if unknown.
     started: u64,
 }
 
-impl Mark {
+impl ProcessMark {
     fn own() -> Self {
         Self {
             pid: std::process::id(),
@@ -173,10 +173,10 @@ impl Mark {
     }
 }
 
-/// Returns when a process started, if it lives and the system says.
+/// Returns when a running process started, if the system says.
 fn started(process: &str) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name of the program, in parentheses, may hold anything.
+    // The name of the program, in parentheses, may contain spaces and parentheses.
     let fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
     let mut fields = fields.skip(FIELDS_BEFORE_START);
     fields.next()?.parse().ok()
@@ -190,10 +190,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_lives_while_its_lock_is_held() {
+    fn run_counts_as_running_while_its_lock_is_held() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
-        assert_eq!(RunLock::holder(path), Holder::Nobody);
+        assert_eq!(RunLock::holder(path), Holder::None);
         let lock = RunLock::take(path).unwrap().unwrap();
         let own = std::process::id();
         assert_eq!(RunLock::holder(path), Holder::Run(Some(own)));
@@ -202,26 +202,26 @@ mod tests {
         assert!(RunLock::take_dead(path).is_none());
         let copy = lock.file.try_clone().unwrap();
         drop(lock);
-        assert_eq!(RunLock::holder(path), Holder::Nobody);
+        assert_eq!(RunLock::holder(path), Holder::None);
         drop(copy);
         assert!(RunLock::take_dead(path).is_some());
         RunLock::take(path).unwrap().unwrap();
     }
 
     #[test]
-    fn who_only_looks_is_waited_for() {
+    fn taking_the_lock_waits_for_readers() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
-        // A process that has long ended is named.
+        // The file names a process that ended long ago.
         fs::write(path.join(FILE), format!("{} 1", std::process::id())).unwrap();
-        let looks = File::open(path.join(FILE)).unwrap();
-        looks.lock_shared().unwrap();
+        let reader = File::open(path.join(FILE)).unwrap();
+        reader.lock_shared().unwrap();
         let waiter = {
             let path = path.to_owned();
-            let patience = Duration::from_mins(1);
-            thread::spawn(move || RunLock::take_within(&path, patience).unwrap().is_ok())
+            let timeout = Duration::from_mins(1);
+            thread::spawn(move || RunLock::take_within(&path, timeout).unwrap().is_ok())
         };
-        drop(looks);
+        drop(reader);
         assert!(waiter.join().unwrap());
     }
 }

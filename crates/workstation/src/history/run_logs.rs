@@ -8,16 +8,15 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where the logs of a run's pipelines are. Clones know the same.
+/// The logs of a run's pipelines. Clones share the list.
 #[derive(Debug, Clone, Default)]
-pub struct RunLogs(Arc<Mutex<HashMap<PipelineId, Place>>>);
+pub struct RunLogs(Arc<Mutex<HashMap<PipelineId, PipelineLogs>>>);
 
-/// Where the logs of one pipeline are.
 #[derive(Debug)]
-struct Place {
+struct PipelineLogs {
     /// The directory of the pipeline.
     directory: PathBuf,
-    /// For the how manieth time it was begun.
+    /// The attempt of the run, from 1.
     attempt: u32,
     plan: Arc<Plan>,
 }
@@ -25,27 +24,27 @@ struct Place {
 impl RunLogs {
     /// Adds a pipeline in this directory, in this attempt of its run.
     pub(crate) fn add(&self, directory: PathBuf, attempt: u32, plan: &Arc<Plan>) {
-        let place = Place {
+        let logs = PipelineLogs {
             directory,
             attempt,
             plan: Arc::clone(plan),
         };
-        self.lock().insert(plan.id(), place);
+        self.lock().insert(plan.id(), logs);
     }
 
-    /// Returns the file with the whole log of the last attempt of a pipeline's job, if it is there.
+    /// Returns the file with the whole log of a job's last attempt, if it exists.
     pub fn of(&self, pipeline: PipelineId, job: &JobReport) -> Option<PathBuf> {
-        let places = self.lock();
-        let place = places.get(&pipeline)?;
-        let id = place.plan.jobs()[place.plan.position(&job.name)?].id;
-        // What had finished before somebody went on with the run did not run again.
-        let attempts = (1..=place.attempt).rev();
+        let all = self.lock();
+        let logs = all.get(&pipeline)?;
+        let id = logs.plan.jobs()[logs.plan.position(&job.name)?].id;
+        // A job that finished in an earlier attempt of the run has its log there.
+        let attempts = (1..=logs.attempt).rev();
         let mut files =
-            attempts.map(|it| spool_file(&logs_of_attempt(&place.directory, it), id, job.attempts));
+            attempts.map(|it| spool_file(&logs_of_attempt(&logs.directory, it), id, job.attempts));
         files.find(|file| file.is_file())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, Place>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, PipelineLogs>> {
         self.0.lock()
     }
 }

@@ -1,28 +1,26 @@
-//! Where a run stands.
-
 use super::run_history::RunHistory;
 use super::run_lock::Holder;
 use scheduler::Status;
 use serde::Serialize;
 use std::fmt;
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunState {
-    /// It lives.
+    /// It is running.
     Running {
-        /// Its process, where that is known.
+        /// Its process, if known.
         pid: Option<u32>,
     },
-    /// It ended well.
+    /// It succeeded.
     Success,
-    /// It did not.
+    /// It failed.
     Failed,
-    /// Somebody stopped it.
+    /// It was canceled.
     Canceled,
-    /// It ended and waits for somebody to play a job.
+    /// It ended with manual jobs to play.
     Manual,
     /// It had nothing to run.
     Skipped,
@@ -30,18 +28,18 @@ pub enum RunState {
     Killed {
         /// How many jobs had finished.
         finished: usize,
-        /// How many there were; 0 when it died before the first could start.
+        /// How many there were; 0 if it died before the first started.
         jobs: usize,
     },
 }
 
 impl RunState {
-    /// Decides where a run stands by its lock and its journal.
+    /// Decides the state by a run's lock and journal.
     pub(super) fn decide(holder: Holder, history: &RunHistory) -> Self {
         let Some(end) = &history.end else {
             return match holder {
                 Holder::Run(pid) => Self::Running { pid },
-                Holder::Nobody => Self::Killed {
+                Holder::None => Self::Killed {
                     finished: history.finished().count(),
                     jobs: history.planned().count(),
                 },
@@ -52,7 +50,7 @@ impl RunState {
             Status::Canceled | Status::Canceling => Self::Canceled,
             Status::Manual => Self::Manual,
             Status::Skipped => Self::Skipped,
-            // Workers that gave up leave jobs that wait for them.
+            // Workers that stopped on an error leave jobs that wait.
             _ => Self::Failed,
         }
     }
@@ -82,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_journal_says_how_a_run_ended_and_the_lock_whether_it_lives() {
+    fn journal_tells_the_end_and_lock_tells_whether_it_runs() {
         let check = |holder, status: Option<Status>, expect| {
             let end = status.map(|status| {
                 format!("{{\"type\":\"pipeline_done\",\"status\":\"{status}\",\"exit_code\":0}}\n")
@@ -103,12 +101,12 @@ mod tests {
             None,
             RunState::Running { pid: Some(7) },
         );
-        check(Holder::Nobody, None, killed);
-        check(Holder::Nobody, Some(Status::Success), RunState::Success);
-        // Its process cleans up, or a child of it has the lock for a moment.
+        check(Holder::None, None, killed);
+        check(Holder::None, Some(Status::Success), RunState::Success);
+        // Its process cleans up, or a child holds the lock for a moment.
         check(Holder::Run(None), Some(Status::Failed), RunState::Failed);
-        check(Holder::Nobody, Some(Status::Canceling), RunState::Canceled);
-        check(Holder::Nobody, Some(Status::Manual), RunState::Manual);
-        check(Holder::Nobody, Some(Status::Running), RunState::Failed);
+        check(Holder::None, Some(Status::Canceling), RunState::Canceled);
+        check(Holder::None, Some(Status::Manual), RunState::Manual);
+        check(Holder::None, Some(Status::Running), RunState::Failed);
     }
 }

@@ -1,32 +1,37 @@
-//! A newer run of the same ref, and what it ends.
+//! Canceling older runs of the same ref.
 
 use super::control::{ControlReply, ControlRequest};
 use super::notices::Notices;
-use super::past_run::Run;
 use super::project_runs::Runs;
 use super::record::RunSituation;
+use super::run::Run;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long an older run may take to answer: nobody should wait for one that hangs.
+/// How long an older run may take to reply, so that one that hangs delays nothing.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// What starts the pipeline of a merge request.
+/// The source of merge request pipelines.
 const MERGE_REQUEST: &str = "merge_request_event";
 
-/// Tells the older runs that live, of the same ref and another commit, that there is a newer one.
-/// They decide themselves what that means to them.
-pub(crate) async fn tell_older(runs: &Runs, id: u64, situation: &RunSituation, notices: &Notices) {
-    let living = runs.living_before(id);
-    for older in living
+/// Reports this run to the older running runs of the same ref and another commit. They decide themselves what
+/// they cancel.
+pub(crate) async fn supersede_older_runs(
+    runs: &Runs,
+    id: u64,
+    situation: &RunSituation,
+    notices: &Notices,
+) {
+    let running = runs.running_before(id);
+    for older in running
         .iter()
-        .filter(|it| concerns(&it.record().situation, situation))
+        .filter(|it| is_superseded(&it.record().situation, situation))
     {
-        tell(older, id, situation, notices).await;
+        supersede(older, id, situation, notices).await;
     }
 }
 
-async fn tell(older: &Run, id: u64, situation: &RunSituation, notices: &Notices) {
+async fn supersede(older: &Run, id: u64, situation: &RunSituation, notices: &Notices) {
     let request = ControlRequest::Superseded {
         by: id,
         sha: situation.sha.clone(),
@@ -35,20 +40,20 @@ async fn tell(older: &Run, id: u64, situation: &RunSituation, notices: &Notices)
     let reply = timeout(DEADLINE, control.send(&request)).await;
     let (number, reference) = (older.id(), &situation.reference);
     match reply {
-        Ok(Ok(ControlReply::Done)) => notices.tell(&format!(
+        Ok(Ok(ControlReply::Done)) => notices.show(&format!(
             "run {number} is for an older commit of {reference}, and is canceled"
         )),
-        Ok(Ok(ControlReply::Canceling { jobs })) => notices.tell(&format!(
+        Ok(Ok(ControlReply::Canceling { jobs })) => notices.show(&format!(
             "run {number} is for an older commit of {reference}, and cancels {}",
             jobs.join(", ")
         )),
-        // It has ended meanwhile, or goes on: both are as well.
+        // It has ended meanwhile, or cancels nothing.
         _ => {}
     }
 }
 
-/// Returns whether a run is one too many, now that there is a newer one.
-fn concerns(older: &RunSituation, newer: &RunSituation) -> bool {
+/// Returns whether a newer run makes an older one superfluous.
+fn is_superseded(older: &RunSituation, newer: &RunSituation) -> bool {
     let is_merge_request = |it: &RunSituation| it.source == MERGE_REQUEST;
     !older.reference.is_empty()
         && older.reference == newer.reference
@@ -62,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_commit_of_the_same_ref_concerns() {
+    fn older_commit_of_the_same_ref_is_superseded() {
         let situation = |reference: &str, sha: &str, source: &str| RunSituation {
             reference: reference.to_owned(),
             sha: sha.to_owned(),
@@ -71,7 +76,7 @@ mod tests {
         };
         let newer = situation("main", "2", "push");
         let check = |older: RunSituation, expect| {
-            assert_eq!(concerns(&older, &newer), expect, "{older:?}");
+            assert_eq!(is_superseded(&older, &newer), expect, "{older:?}");
         };
         check(situation("main", "1", "push"), true);
         check(situation("main", "1", "web"), true);
@@ -83,7 +88,7 @@ mod tests {
             ..situation("main", "1", "push")
         };
         check(tag, false);
-        assert!(!concerns(
+        assert!(!is_superseded(
             &situation("", "1", "push"),
             &situation("", "2", "push")
         ));

@@ -230,7 +230,7 @@ impl Outside {
         let store = match self.directory() {
             Some(directory) => {
                 // The store says itself what is wrong with the directory.
-                let _ = StateDir::at(&directory).make_unseen_in(self.git.root());
+                let _ = StateDir::at(&directory).create_ignored_in(self.git.root());
                 Store::at(directory.join("cache"))
             }
             None => Store::none(),

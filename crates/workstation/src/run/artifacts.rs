@@ -5,7 +5,7 @@ use job_runner::{ArtifactError, StoredArtifact, StoredArtifacts};
 use pipeline::include::IncludeError;
 use std::collections::HashMap;
 
-/// What the jobs of a pipeline left, for the child pipelines that include it.
+/// The artifacts of a pipeline, for child pipelines that include files from them.
 #[derive(Debug, Clone)]
 pub struct PipelineArtifacts {
     artifacts: StoredArtifacts,
@@ -13,7 +13,7 @@ pub struct PipelineArtifacts {
 }
 
 impl PipelineArtifacts {
-    /// Returns the artifacts of a pipeline, of these jobs by their names.
+    /// Returns the artifacts of these jobs, by name.
     pub fn new(
         artifacts: StoredArtifacts,
         jobs: impl IntoIterator<Item = (String, JobId)>,
@@ -24,7 +24,7 @@ impl PipelineArtifacts {
         }
     }
 
-    /// Shows the artifacts of a job as a directory, until what is returned is dropped.
+    /// Shows the artifacts of a job as a directory until the result is dropped.
     pub(crate) fn directory_of(&self, job: &str) -> Result<LowerLayer, IncludeError> {
         let id = self.jobs.get(job).ok_or_else(IncludeError::no_artifacts)?;
         let unreadable = |error: ArtifactError| IncludeError::Unreadable(error.to_string());
@@ -32,9 +32,9 @@ impl PipelineArtifacts {
         let archive = found
             .map_err(unreadable)?
             .ok_or_else(IncludeError::no_artifacts)?;
-        // Whoever waits for a child pipeline to be made has no other way to stop it.
-        let nobody_stops = Cancellation::new();
-        let shown = self.artifacts.show(&archive, &nobody_stops);
+        // Creating a child pipeline has no cancellation of its own.
+        let never = Cancellation::new();
+        let shown = self.artifacts.show(&archive, &never);
         shown.map_err(unreadable)
     }
 }

@@ -1,4 +1,4 @@
-//! The caches of jobs: where they are, whose they are and how much room they may have.
+//! The caches of jobs: their directory, their project and their size limit.
 
 use crate::history::state::StateDir;
 use crate::remote::{Outside, RemoteError};
@@ -9,17 +9,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl StateDir {
-    /// Returns the caches that jobs have left, of all projects: to list and remove them.
+    /// Returns the caches of all projects, to list and remove them.
     pub fn caches(&self) -> LocalCaches {
         LocalCaches::at(self.path().join("caches"))
     }
 }
 
-/// Returns where the jobs of a plan keep caches; `None` when there are none, or the user wants none.
+/// Returns the caches for the jobs of a plan; `None` if no job has any, or the settings turn them off.
 ///
 /// # Errors
 ///
-/// When what the user wants cannot be read.
+/// When the settings cannot be read.
 pub(crate) fn of_plan(
     plan: &Plan,
     outside: &Outside,
@@ -34,7 +34,7 @@ pub(crate) fn of_plan(
     let size = match outside.settings() {
         Ok(settings) => settings.cache.size,
         Err(RemoteError::Settings(error)) => return Err(error),
-        // What else may be wrong is wrong with where a GitLab is.
+        // Any other error is about the GitLab server, which caches do not need.
         Err(_) => None,
     };
     let budget = size.unwrap_or(LocalCaches::DEFAULT_BUDGET);
@@ -45,8 +45,8 @@ pub(crate) fn of_plan(
     Ok(Some(Arc::new(caches)))
 }
 
-/// Returns what tells a project from all others: where its history is, so that worktrees of one
-/// repository share their caches, and nobody gets at those of another by what his files say.
+/// Returns the unique name of a project: the path of its Git history. Worktrees of one repository share their
+/// caches, and no file of a project can name another project's caches.
 pub(crate) fn project_name(root: &Path) -> String {
     let history = git::common_dir(root);
     let path = match &history {
@@ -54,18 +54,18 @@ pub(crate) fn project_name(root: &Path) -> String {
         Some(history) => history,
         None => root,
     };
-    // Bytes that are no text stay apart from each other.
+    // Escaped, so that different paths that are not text stay different.
     path.to_str().map_or_else(
         || format!("{}", path.as_os_str().as_encoded_bytes().escape_ascii()),
         ToOwned::to_owned,
     )
 }
 
-/// Removes what killed runs have left half written.
+/// Removes caches that killed runs left incomplete.
 pub(crate) async fn sweep(state: &StateDir) {
     let caches = state.caches();
     if caches.has_leftovers() {
-        // What cannot be removed now waits for the next.
+        // What cannot be removed now is left for the next run.
         let _ = tokio::task::spawn_blocking(move || caches.sweep()).await;
     }
 }

@@ -1,4 +1,4 @@
-//! A function of the step language, run by hand on this machine.
+//! A function of the step language, run on this machine without a job.
 
 use crate::error::LocalError;
 use crate::history::state::StateDir;
@@ -18,10 +18,10 @@ use steps::{
     ServiceOptions, StepReport, StepsClient, StepsError,
 };
 
-/// What steps do not see of the environment.
-const OWN: &[u8] = b"RUNWRIGHT_";
+/// Variables with this prefix are not passed to steps.
+const OWN_PREFIX: &[u8] = b"RUNWRIGHT_";
 
-/// A function, and what it is run with.
+/// A function, and its inputs and surroundings.
 ///
 /// # Examples
 ///
@@ -43,21 +43,21 @@ const OWN: &[u8] = b"RUNWRIGHT_";
 /// ```
 #[derive(Debug, Clone)]
 pub struct FunctionRun {
-    /// Where the function is: `./directory`, `builtin://NAME`, as `func` of a step says it.
+    /// The function, as `func` of a step names it: `./directory`, `builtin://NAME`.
     pub reference: String,
-    /// What it is given; expressions in it are texts.
+    /// Its inputs; expressions in them are not evaluated.
     pub inputs: BTreeMap<String, InputValue>,
-    /// Variables that are set for it.
+    /// Its environment variables.
     pub env: Vec<(String, String)>,
-    /// Variables of the job that it would be in: `${{ vars.NAME }}`, and in its environment.
+    /// Job variables: `${{ vars.NAME }}`, and environment variables of its processes.
     pub variables: Vec<(String, String)>,
-    /// What is hidden in its output.
+    /// Values that are masked in its output.
     pub masked: Vec<String>,
-    /// Where it runs, and where relative references begin.
+    /// The working directory, which relative references start from.
     pub directory: PathBuf,
-    /// How long what may take.
+    /// Its time limits.
     pub timing: RunTiming,
-    /// Who brings functions of git repositories and registries. Default: the user's own, as in a run.
+    /// Fetches functions of git repositories and registries; default the user's library, as in a run.
     pub library: Option<Arc<dyn Library>>,
 }
 
@@ -66,12 +66,12 @@ pub struct FunctionRun {
 pub struct FunctionEnd {
     /// How its last process ended, or why it did not run.
     pub result: Result<RunResult, StepsError>,
-    /// What it was given and what it gave, with all its steps; `None` when it was never begun.
+    /// Its inputs, outputs and steps; `None` if it never started.
     pub report: Option<StepReport>,
 }
 
 impl FunctionRun {
-    /// Returns a run without inputs in this directory.
+    /// Returns a function without inputs, to run in this directory.
     pub fn new(reference: impl Into<String>, directory: impl Into<PathBuf>) -> Self {
         Self {
             reference: reference.into(),
@@ -85,16 +85,16 @@ impl FunctionRun {
         }
     }
 
-    /// Runs the function to its end. What it leaves running is killed then.
+    /// Runs the function, and then kills what it leaves running.
     ///
     /// # Errors
     ///
-    /// When nothing can be run here. A function that fails, or is not there, is no error but a
+    /// When this machine cannot run it. A function that fails or is missing is a
     /// [result](FunctionEnd::result).
     ///
     /// # Cancellation
     ///
-    /// Its processes are asked to end, then killed. When this program dies they are killed as well.
+    /// Its processes are asked to end, then killed. If this program dies they are killed as well.
     pub async fn execute(
         &self,
         state: &StateDir,
@@ -120,9 +120,9 @@ impl FunctionRun {
         cancellation: &Cancellation,
     ) -> Result<FunctionEnd, LocalError> {
         let directory = supervisor.temp_dir(state.path(), "steps-")?;
-        let environment = environment(supervisor);
+        let process_env = process_env(supervisor);
         let options = ServiceOptions::new(directory.path());
-        let service = LocalService::start(options, supervisor.clone(), environment);
+        let service = LocalService::start(options, supervisor.clone(), process_env);
         let service = Arc::new(service.map_err(LocalError::Steps)?);
         let connector = Arc::clone(&service);
         let library = self.library.clone();
@@ -130,10 +130,10 @@ impl FunctionRun {
         let client = StepsClient::new(connector, ClientOptions::default())
             .with_library(library, Asker::default());
         let report = Arc::new(Mutex::new(None));
-        let told = Arc::clone(&report);
+        let reported = Arc::clone(&report);
         let mut spec = self.spec();
         spec.reports = Some(Arc::new(move |report| {
-            *told.lock() = Some(report);
+            *reported.lock() = Some(report);
         }));
         let result = client.execute(&spec, output, cancellation).await;
         service.close().await.map_err(LocalError::Steps)?;
@@ -152,10 +152,10 @@ impl FunctionRun {
         let inputs: Map<String, Value> = self
             .inputs
             .iter()
-            .map(|(name, value)| (name.clone(), literally(value.to_json())))
+            .map(|(name, value)| (name.clone(), literal_value(value.to_json())))
             .collect();
         let step = json!([{
-            "name": name_of(&self.reference),
+            "name": step_name(&self.reference),
             "func": self.reference,
             "inputs": inputs,
             "env": env,
@@ -178,37 +178,37 @@ impl FunctionRun {
     }
 }
 
-/// Returns a text that stands for itself where expressions are looked for.
+/// Escapes a text so that it has no expressions.
 fn literal(text: &str) -> String {
     text.replace("${{", "\\${{")
 }
 
-/// Returns a value all of whose texts stand for themselves.
-fn literally(value: Value) -> Value {
+/// Escapes all texts in a value.
+fn literal_value(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(literal(&text)),
-        Value::Array(values) => values.into_iter().map(literally).collect(),
+        Value::Array(values) => values.into_iter().map(literal_value).collect(),
         Value::Object(fields) => {
             let fields = fields.into_iter();
-            Value::Object(fields.map(|(name, it)| (name, literally(it))).collect())
+            Value::Object(fields.map(|(name, it)| (name, literal_value(it))).collect())
         }
         other => other,
     }
 }
 
-/// Returns a name for a step that calls this.
-fn name_of(reference: &str) -> String {
-    let (place, _) = reference.rsplit_once('@').unwrap_or((reference, ""));
-    let words = place.split(['/', ':', ' ']);
+/// Returns a name for a step that calls this function.
+fn step_name(reference: &str) -> String {
+    let (path, _) = reference.rsplit_once('@').unwrap_or((reference, ""));
+    let words = path.split(['/', ':', ' ']);
     let mut words = words.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));
     let last = words.next_back().unwrap_or("function");
     let last = last.strip_suffix(".yml").unwrap_or(last);
     last.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
 }
 
-fn environment(supervisor: &Supervisor) -> Vec<(OsString, OsString)> {
+fn process_env(supervisor: &Supervisor) -> Vec<(OsString, OsString)> {
     let all = supervisor.environment().iter();
-    let others = all.filter(|(name, _)| !name.as_encoded_bytes().starts_with(OWN));
+    let others = all.filter(|(name, _)| !name.as_encoded_bytes().starts_with(OWN_PREFIX));
     others
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
@@ -219,8 +219,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_has_the_name_of_what_it_calls() {
-        let check = |reference, expect| assert_eq!(name_of(reference), expect, "{reference}");
+    fn step_is_named_after_its_function() {
+        let check = |reference, expect| assert_eq!(step_name(reference), expect, "{reference}");
         check("./greet", "greet");
         check("../a/my-step.yml", "my_step");
         check(".", "function");

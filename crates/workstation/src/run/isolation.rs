@@ -1,4 +1,4 @@
-//! What keeps the jobs of a run apart, and where their files come from.
+//! The isolation of jobs, and the sources of their files.
 
 use crate::history::state::ProjectState;
 use crate::project::local_project::LocalProject;
@@ -6,16 +6,15 @@ use job_runner::{Snapshot, SnapshotMethod, SnapshotUsers, Sources, Worktree};
 use pipeline::Plan;
 use std::sync::Arc;
 
-/// What keeps the jobs of a run apart from each other and from the working tree.
+/// How jobs are isolated from each other and from the working tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// Each job begins with the working tree as it was when the first job asked, ignored files left
-    /// out, and keeps its changes to itself.
-    Snapshot(SnapshotMethod),
-    /// Each job has a Git worktree of the commit that is checked out. It sees nothing that is not
-    /// committed, and shares branches and commits with the user's repository.
+    /// Each job gets a copy of the working tree as the first job found it, without ignored files.
+    Snapshot(SnapshotMeans),
+    /// Each job has a Git worktree of the current commit. It sees no uncommitted changes, and shares branches and
+    /// commits with the user's repository.
     Worktree,
-    /// Nothing: jobs run in the working tree itself, and one run at a time.
+    /// No isolation: jobs run in the working tree itself, and one run at a time.
     None,
 }
 
@@ -25,7 +24,7 @@ impl Default for Isolation {
     }
 }
 
-/// The sources of a run that is being prepared.
+/// The sources of a run before it is planned.
 #[derive(Debug)]
 pub(crate) enum Prepared {
     Snapshot(Box<Snapshot>),
@@ -65,7 +64,7 @@ impl Prepared {
     }
 }
 
-/// One job without a second try, which starts no other pipeline, needs no snapshot beside its own files.
+/// A single job that is not retried and starts no pipeline needs no snapshot besides its own files.
 fn users(plan: &Plan) -> SnapshotUsers {
     match plan.jobs() {
         [job]
@@ -82,7 +81,7 @@ fn users(plan: &Plan) -> SnapshotUsers {
     }
 }
 
-/// Removes what the sources of a run have kept for its jobs.
+/// Removes what the sources of a run keep for its jobs.
 pub(crate) async fn discard(sources: &Sources) {
     match sources {
         Sources::Snapshot(snapshot) => snapshot.discard().await,

@@ -6,7 +6,7 @@ use super::reserved::ReservedRun;
 use super::running::RunningPipeline;
 use crate::error::LocalError;
 use crate::history::durations::{Expectations, JobPlace, Stopwatch};
-use crate::history::logs::RunLogs;
+use crate::history::run_logs::RunLogs;
 use crate::project::local_pipeline::LocalPipeline;
 use crate::run::isolation::Isolation;
 use executor_core::{Cancellation, ExecutorProvider};
@@ -49,6 +49,11 @@ impl LocalRun {
     /// Returns what runs the jobs.
     pub fn provider(&self) -> &Arc<dyn ExecutorProvider> {
         &self.provider
+    }
+
+    /// Returns what the user should know about earlier runs, a line each.
+    pub fn notes(&self) -> &[String] {
+        self.reserved.notes()
     }
 
     /// Returns where the logs of the jobs will be, also of pipelines that jobs start.

@@ -16,36 +16,36 @@ use std::time::Duration;
 /// How a pipeline is run. The default runs all of it, on a snapshot of the working tree.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// Which jobs.
+    /// The selected jobs.
     pub selection: Selection,
-    /// How many jobs run at once; `None` means as many as there are processors.
+    /// How many jobs run at once; `None` means one for each processor.
     pub concurrency: Option<NonZeroU32>,
-    /// The longest the whole pipeline may take; `None` means any time.
+    /// The longest time for the whole pipeline; `None` means no limit.
     pub timeout: Option<Duration>,
     /// What keeps jobs apart from each other and from the working tree.
     pub isolation: Isolation,
-    /// Whether jobs are taken from earlier runs that began with the same.
+    /// Whether results of earlier jobs with the same inputs are reused.
     pub reuse: ReuseOptions,
-    /// The command that asks for the run, so that it can be asked again.
+    /// The command that starts the run, for its record.
     pub command: RunCommand,
-    /// The earlier run that is gone on with, in its directory and under its number.
+    /// The earlier run that is continued, in its directory and under its number.
     pub continues: Option<Continuation>,
-    /// In which runs jobs ended well, by their names. Where a selection is
-    /// [`among`](pipeline::Selection::among) certain jobs, others that these need do not run once more if
-    /// what they left is still there.
+    /// The runs in which jobs succeeded, by job name. If the selection is
+    /// [`among`](pipeline::Selection::among) certain jobs, those that they need are restored from these runs as
+    /// long as their artifacts exist.
     pub done: BTreeMap<String, u64>,
-    /// Takes what people should read while the run goes on.
+    /// Receives lines for the user while the run lasts.
     pub notices: Notices,
-    /// Where the jobs are listed while they run: keep a clone to see them, or to tell metrics.
+    /// Lists the running jobs: keep a clone to see them, or for metrics.
     pub active: ActiveJobs,
-    /// What tells its pipelines what to do while they run: keep a clone.
+    /// Controls its pipelines while they run: keep a clone.
     pub controls: RunControls,
-    /// The one job that is entered, instead of all that are selected.
+    /// The one job to enter, instead of running the selected ones.
     pub session: Option<JobSession>,
-    /// Who enters jobs, in place of their scripts or after one that failed.
+    /// Enters jobs, in place of their scripts or after one failed.
     pub visitor: Option<Arc<dyn Visitor>>,
-    /// Where the jobs are listed that shells can be opened in: keep a clone to open them.
+    /// Lists the jobs in which a shell can be opened: keep a clone to open one.
     pub terminals: Terminals,
-    /// Whether a warning says which tracked files a job has changed without declaring them.
+    /// Whether to warn about tracked files that a job changes without declaring them.
     pub watch_changes: Option<WatchChanges>,
 }

@@ -8,9 +8,9 @@ use super::supervision::{adopt_leftovers, recover, remove_leftovers, shut_down, 
 use crate::error::LocalError;
 use crate::history::durations::{JobPlace, Stopwatch};
 use crate::history::export;
-use crate::history::logs::RunLogs;
+use crate::history::run_logs::RunLogs;
 use crate::history::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
-use crate::history::{ContinuationKind, DownstreamRuns, Earlier};
+use crate::history::{ContinuationKind, DownstreamRuns, EarlierRun};
 use crate::project::local_pipeline::LocalPipeline;
 use crate::project::local_project::LocalProject;
 use crate::reuse::{self, ProjectReuse};
@@ -36,7 +36,7 @@ pub(crate) struct RunShared {
     pub(crate) options: RunOptions,
     /// The logs of all its pipelines.
     pub(crate) logs: RunLogs,
-    /// Earlier results, for jobs of the project that the run was started in.
+    /// EarlierRun results, for jobs of the project that the run was started in.
     pub(crate) reuse: Option<Arc<ProjectReuse>>,
 }
 
@@ -54,7 +54,7 @@ pub(super) enum Start {
 /// The run that is continued.
 #[derive(Debug)]
 pub(super) struct Continued {
-    pub(super) earlier: Earlier,
+    pub(super) earlier: EarlierRun,
     /// Which attempt this is, from 2.
     pub(super) attempt: u32,
     /// The pipelines that its jobs started.
@@ -98,7 +98,7 @@ impl ReservedRun {
         project.check_repository()?;
         // Unknown names are refused before anything is written.
         options.selection.check(pipeline.resolved())?;
-        state.make_unseen_in(root)?;
+        state.create_ignored_in(root)?;
         let resumed = options.continues.as_ref();
         let resumed = resumed.filter(|it| it.kind == ContinuationKind::Resume);
         let runs = state.project(root).runs();
@@ -296,7 +296,7 @@ impl Start {
 
 impl Continued {
     fn new(
-        mut earlier: Earlier,
+        mut earlier: EarlierRun,
         state: &StateDir,
         project: &LocalProject,
         directory: &PipelineDir,
@@ -307,7 +307,7 @@ impl Continued {
         if plan.jobs().iter().any(PlannedJob::is_bridge) {
             downstream = DownstreamRuns::read(state);
             let kind = earlier.kind.of_children();
-            earlier.look_below(&downstream, project.root(), directory.id, &kind);
+            earlier.find_unfinished(&downstream, project.root(), directory.id, &kind);
         }
         earlier.check(directory.id, plan)?;
         let mut resumable = running_jobs(directory).read();

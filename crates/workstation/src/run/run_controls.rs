@@ -5,7 +5,7 @@ use scheduler::Controls;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Tells the pipelines of a run what to do while it runs. Clones speak to the same pipelines.
+/// Controls the pipelines of a run while it runs. Clones control the same pipelines.
 ///
 /// # Examples
 ///
@@ -14,53 +14,52 @@ use std::sync::Arc;
 /// use workstation::RunControls;
 ///
 /// let controls = RunControls::default();
-/// // Nothing runs yet, so nobody would do what is said.
+/// // Nothing runs yet.
 /// assert!(controls.of(PipelineId(1)).is_none());
 /// assert!(controls.first().cancel().is_err());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct RunControls {
     first: Controls,
-    all: Arc<Mutex<HashMap<PipelineId, Known>>>,
+    all: Arc<Mutex<HashMap<PipelineId, StartedPipeline>>>,
 }
 
-/// A pipeline that has begun.
 #[derive(Debug)]
-struct Known {
+struct StartedPipeline {
     controls: Controls,
     plan: Arc<Plan>,
 }
 
 impl RunControls {
-    /// Returns what tells the first pipeline, which the run is asked for; also before it begins.
+    /// Returns the controls of the run's first pipeline, also before it starts.
     pub fn first(&self) -> &Controls {
         &self.first
     }
 
-    /// Returns what tells this pipeline, once it has begun: the first one, or one that a job started.
+    /// Returns the controls of a pipeline once it has started: the first one, or one that a job started.
     pub fn of(&self, pipeline: PipelineId) -> Option<Controls> {
         self.lock()
             .get(&pipeline)
-            .map(|known| known.controls.clone())
+            .map(|pipeline| pipeline.controls.clone())
     }
 
-    /// Returns the id of a pipeline's job, by which [`Terminals`](job_runner::Terminals) know it.
+    /// Returns the id of a pipeline's job, as [`Terminals`](job_runner::Terminals) uses it.
     pub fn job(&self, pipeline: PipelineId, job: &str) -> Option<JobId> {
         let all = self.lock();
         let plan = &all.get(&pipeline)?.plan;
         Some(plan.jobs()[plan.position(job)?].id)
     }
 
-    /// Takes note of a pipeline.
+    /// Adds a pipeline that starts.
     pub(crate) fn add(&self, plan: &Arc<Plan>, controls: &Controls) {
-        let known = Known {
+        let started = StartedPipeline {
             controls: controls.clone(),
             plan: Arc::clone(plan),
         };
-        self.lock().insert(plan.id(), known);
+        self.lock().insert(plan.id(), started);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PipelineId, StartedPipeline>> {
         self.all.lock()
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
             artifacts,
             logs,
             visitor: options.visitor.clone(),
-            left: parts.resumed.iter().map(|note| note.job).collect(),
+            resumed: parts.resumed.iter().map(|note| note.job).collect(),
         });
     }
     Arc::new(EnvironmentRunner {

@@ -7,7 +7,7 @@ use super::runner::{RunnerParts, runner_of};
 use crate::error::LocalError;
 use crate::history::{
     ControlServer, JobHistory, Journal, RunControlHandler, RunRecord, RunSituation, RunsError,
-    forget_told, products, tell_older,
+    forget_reported, products, supersede_older_runs,
 };
 use crate::run::children::{LocalDownstream, PipelineTree};
 use crate::run::isolation;
@@ -52,7 +52,7 @@ impl<'r> RunningPipeline<'r> {
                 record.write(directory)?;
             }
             Start::Continued(continued) => {
-                forget_told(directory);
+                forget_reported(directory);
                 let run = reserved.directory.id;
                 kind = Some(&continued.earlier.kind);
                 resumed = continued.resumed.as_slice();
@@ -185,7 +185,7 @@ impl<'r> RunningPipeline<'r> {
         });
         let run = async {
             let run = driver.run(Arc::clone(&reserved.plan), &stop);
-            tokio::join!(run, self.tell_older()).0
+            tokio::join!(run, self.supersede_older_runs()).0
         };
         match ControlServer::bind(reserved.directory()) {
             Ok(server) => tokio::select! {
@@ -203,12 +203,12 @@ impl<'r> RunningPipeline<'r> {
     }
 
     /// Reports the newer commit to older runs of the same ref, which may cancel themselves as in GitLab.
-    async fn tell_older(&self) {
+    async fn supersede_older_runs(&self) {
         let reserved = &self.run.reserved;
         if matches!(reserved.start, Start::New) {
             let situation = RunSituation::of(&reserved.plan);
             let (runs, notices) = (reserved.state.runs(), &reserved.shared.options.notices);
-            tell_older(&runs, reserved.directory.id, &situation, notices).await;
+            supersede_older_runs(&runs, reserved.directory.id, &situation, notices).await;
         }
     }
 }

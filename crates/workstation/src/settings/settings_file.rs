@@ -40,7 +40,7 @@ impl SettingsFile {
         };
         if self == Self::User {
             let made = state
-                .make_unseen_in(root)
+                .create_ignored_in(root)
                 .map_err(|error| error.to_string());
             let made = made.and_then(|()| {
                 crate::history::state::make_dir(state.path()).map_err(|error| error.to_string())

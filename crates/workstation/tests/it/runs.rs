@@ -276,7 +276,7 @@ after: {stage: c, script: ['true'], when: always}
     }
     let run = scene.only_run();
     let history = run.history().unwrap();
-    assert_eq!(history.lives, 3);
+    assert_eq!(history.attempts, 3);
     assert_eq!(run.logs(history.job("bad").unwrap()).len(), 3);
     let good = &run.logs(history.job("good").unwrap())[..];
     assert!(
@@ -310,7 +310,7 @@ ship: {stage: b, script: ['true'], when: manual, allow_failure: false}
     let report = scene.run(RunOptions::default()).await.unwrap();
     assert_eq!(report.status, Status::Manual);
     assert_eq!(scene.ran(), ran_once(&["make"]));
-    assert_eq!(scene.runs().killed_since_last_look(), []);
+    assert_eq!(scene.runs().take_killed(), []);
 
     scene.write(&file.replace(
         "stage: b, script: ['true']",
@@ -322,7 +322,7 @@ ship: {stage: b, script: ['true'], when: manual, allow_failure: false}
     let second = scene.prepare(going_on(1, ContinuationKind::Resume)).await;
     let refused = second.unwrap_err().to_string();
     let own = std::process::id();
-    assert_eq!(refused, format!("run 1 still runs, by process {own}"));
+    assert_eq!(refused, format!("run 1 is running, by process {own}"));
     let report = execute(run, Arc::new(Silent), &Cancellation::new())
         .await
         .unwrap();
@@ -352,22 +352,22 @@ async fn of_a_killed_run_is_told_once() {
             .mode();
         assert_eq!(mode & 0o777, 0o600, "{file}");
     }
-    assert_eq!(scene.runs().killed_since_last_look(), []);
+    assert_eq!(scene.runs().take_killed(), []);
     let path = run.directory().join("journal.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let done = text.find("{\"v\":1,\"seq\"").unwrap();
     fs::write(&path, &text[..done]).unwrap();
-    let told = scene.runs().killed_since_last_look();
+    let told = scene.runs().take_killed();
     let words = "run 1 was killed while 0 of 5 jobs had finished";
     assert_eq!(
         told.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [words]
     );
-    assert_eq!(scene.runs().killed_since_last_look(), []);
+    assert_eq!(scene.runs().take_killed(), []);
     // Whoever goes on and is killed again is told again.
     scene.go_on(1, ContinuationKind::Resume).await.unwrap();
     fs::write(&path, &text[..done]).unwrap();
-    assert_eq!(scene.runs().killed_since_last_look().len(), 1);
+    assert_eq!(scene.runs().take_killed().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,11 +1,8 @@
-//! Removing what runs have left, on somebody's wish.
+//! Removing what runs left, at the user's request.
 //!
-//! What a living run uses stays: the lock of a run is held while something of it is removed, and
-//! so is that of a cache.
+//! What a running pipeline uses stays: the lock of a run or a cache is held while parts of it are removed.
 
 mod caches;
-mod functions;
-mod reused;
 mod runs;
 
 use crate::error::LocalError;
@@ -14,59 +11,59 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What somebody wants to be removed, of one project or of all.
+/// What to remove, of one project or of all.
 #[derive(Debug)]
 pub struct Cleaning<'s> {
-    /// Where all state is.
+    /// The state of all projects.
     pub state: &'s StateDir,
     /// The project; `None` means all of them.
     pub project: Option<&'s ProjectState>,
-    /// Only what ended, or was used last, before this moment.
+    /// Only what ended, or was last used, before this time.
     pub before: Option<Timestamp>,
-    /// Whether it is only looked at.
+    /// Whether to list it only.
     pub dry_run: bool,
 }
 
-/// Something that could be removed, and what became of it.
+/// Something that can be removed, and what happened to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Removable {
-    /// What it is.
+    /// Its kind.
     pub kind: RemovableKind,
     /// Its name: the number of a run, the key of a cache, the name of a job.
     pub name: String,
-    /// The project it belongs to, where that is known.
+    /// Its project, if known.
     pub project: Option<PathBuf>,
-    /// How many bytes it has. What several runs left alike counts for each.
+    /// Its size in bytes. Files that several runs share count for each of them.
     pub bytes: u64,
-    /// What became of it.
+    /// What happened to it.
     pub fate: Fate,
 }
 
-/// What something is that could be removed.
+/// The kind of something that can be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RemovableKind {
-    /// All that is known of a run.
+    /// A run with its logs and artifacts.
     Run,
     /// The artifacts of a run.
     Artifacts,
     /// A cache.
     Cache,
-    /// What is kept of a job, so that it need not run again.
+    /// The reusable result of a job.
     Reuse,
-    /// Functions of the step language that were fetched from elsewhere.
+    /// Functions of the step language that were fetched from servers.
     Functions,
 }
 
-/// What became of something that was to be removed.
+/// What happened to something that can be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It was only looked at.
+    /// It was only listed.
     Seen,
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// A living run, or another program, uses it.
+    /// A run or another program uses it.
     InUse,
     /// It could not be removed.
     Stays(String),
@@ -97,16 +94,16 @@ impl Cleaning<'_> {
     ///
     /// When the state cannot be read.
     pub fn caches(&self) -> Result<Vec<Removable>, LocalError> {
-        caches::clean(self)
+        caches::clean_caches(self)
     }
 
-    /// Removes jobs that are kept so that they need not run again. Blocks.
+    /// Removes reusable results of jobs. Blocks.
     ///
     /// # Errors
     ///
     /// When the state cannot be read.
     pub fn reuse(&self) -> Result<Vec<Removable>, LocalError> {
-        reused::clean(self)
+        caches::clean_reuse(self)
     }
 
     /// Removes functions that were fetched from git repositories and registries, which all projects share. Blocks.
@@ -115,10 +112,26 @@ impl Cleaning<'_> {
     ///
     /// When the state cannot be read.
     pub fn functions(&self) -> Result<Vec<Removable>, LocalError> {
-        functions::clean(self)
+        caches::clean_functions(self)
     }
 
-    fn is_old_enough(&self, moment: Timestamp) -> bool {
-        self.before.is_none_or(|before| moment < before)
+    fn is_old_enough(&self, used: impl TryInto<Timestamp>) -> bool {
+        let used = used.try_into().unwrap_or(Timestamp::MIN);
+        self.before.is_none_or(|before| used < before)
+    }
+
+    /// Removes the files that only removed entries needed.
+    fn sweep_after(&self, entries: &[Removable]) {
+        if entries.iter().any(|it| it.fate == Fate::Removed)
+            && let Err(error) = self.state.kept_files().sweep()
+        {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "Unused files stay for now.");
+        }
+    }
+
+    /// Removes something, unless it should only be listed.
+    fn remove(&self, remove: impl FnOnce() -> Fate) -> Fate {
+        if self.dry_run { Fate::Seen } else { remove() }
     }
 }

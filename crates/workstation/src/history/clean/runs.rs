@@ -21,31 +21,26 @@ pub(super) fn clean(
     for runs in &projects {
         for (id, directory) in runs.directories()? {
             let artifacts = kept.of_run(&directory);
-            if kind == RemovableKind::Artifacts && !left_any(&artifacts) {
+            if kind == RemovableKind::Artifacts && !has_artifacts(&artifacts) {
                 continue;
             }
             if !cleaning.is_old_enough(last_change(&directory)) {
                 continue;
             }
-            let left = bytes_left(&artifacts);
+            let size = artifact_bytes(&artifacts);
             found.push(Removable {
                 kind,
                 name: id.to_string(),
                 project: project_of(runs, &directory),
                 bytes: match kind {
-                    RemovableKind::Run => left + size_of(&directory),
-                    _ => left,
+                    RemovableKind::Run => size + size_of(&directory),
+                    _ => size,
                 },
                 fate: fate(cleaning, kind, &directory, &artifacts),
             });
         }
     }
-    if found.iter().any(|it| it.fate == Fate::Removed)
-        && let Err(error) = kept.sweep()
-    {
-        let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "Files that nobody needs stay for now.");
-    }
+    cleaning.sweep_after(&found);
     Ok(found)
 }
 
@@ -56,18 +51,18 @@ fn fate(
     artifacts: &StoredArtifacts,
 ) -> Fate {
     if cleaning.dry_run {
-        return if RunLock::lives(directory) {
+        return if RunLock::is_held(directory) {
             Fate::InUse
         } else {
             Fate::Seen
         };
     }
-    // Held until all is gone, so that nobody goes on with it meanwhile.
+    // Held until all is removed, so that no command continues the run meanwhile.
     let Some(_lock) = RunLock::take_dead(directory) else {
         return Fate::InUse;
     };
     let removed = if kind == RemovableKind::Artifacts {
-        // The lists stay, and say to a run that goes on that there was something.
+        // The lists stay, so that a continued run knows that artifacts were removed.
         artifacts.erase().map_err(|error| chain(&error))
     } else {
         let removed = fail_point!("runwright::clean::run", process::remove_tree(directory));
@@ -76,13 +71,13 @@ fn fate(
     removed.map_or_else(Fate::Stays, |()| Fate::Removed)
 }
 
-/// Returns the project of a run: what its record says where nobody else knows.
+/// Returns the project of a run, from its record if necessary.
 fn project_of(runs: &Runs, directory: &Path) -> Option<PathBuf> {
     let known = runs.known_project().map(Path::to_owned);
     known.or_else(|| Some(RunRecord::read(directory).ok()??.project))
 }
 
-/// Returns when something happened last in a run.
+/// Returns when a run last changed.
 fn last_change(directory: &Path) -> Timestamp {
     let journal = fs::metadata(directory.join("journal.jsonl"));
     let modified = journal
@@ -92,21 +87,21 @@ fn last_change(directory: &Path) -> Timestamp {
     moment.unwrap_or(Timestamp::MIN)
 }
 
-/// Returns whether anything is there of what the jobs of a run left; a list that nobody can read is.
-fn left_any(artifacts: &StoredArtifacts) -> bool {
+/// Returns whether a run has artifacts. An unreadable list counts as one.
+fn has_artifacts(artifacts: &StoredArtifacts) -> bool {
     let jobs = artifacts.jobs().unwrap_or_default();
-    let mut left = jobs.into_iter().map(|job| artifacts.of_job(job));
-    left.any(|left| left.map_or(true, |left| !left.is_empty()))
+    let mut lists = jobs.into_iter().map(|job| artifacts.of_job(job));
+    lists.any(|list| list.map_or(true, |list| !list.is_empty()))
 }
 
-/// Returns how many bytes the artifacts of a run have, as far as that is known.
-fn bytes_left(artifacts: &StoredArtifacts) -> u64 {
+/// Returns the size of a run's artifacts, as far as known.
+fn artifact_bytes(artifacts: &StoredArtifacts) -> u64 {
     let jobs = artifacts.jobs().unwrap_or_default().into_iter();
     let all = jobs.flat_map(|job| artifacts.of_job(job).unwrap_or_default());
     all.map(|it| it.artifact.bytes).sum()
 }
 
-/// Returns how many bytes the files below a directory have, links not followed.
+/// Returns the size of the files below a directory, without following links.
 fn size_of(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let size = |entry: fs::DirEntry| match entry.metadata() {

@@ -1,7 +1,7 @@
-//! The side of whoever tells a run what to do.
+//! The client of a run's control socket.
 
-use super::message::{ControlReply, ControlRequest, LONGEST_REPLY, line};
-use super::place::Place;
+use super::message::{ControlReply, ControlRequest, MAX_REPLY, line};
+use super::socket_path::SocketPath;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,38 +9,38 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-/// How long a run may take to answer.
+/// How long a run may take to reply.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Tells a living run what to do.
+/// Sends requests to a running run.
 #[derive(Debug, Clone)]
 pub struct RunControl {
     directory: PathBuf,
 }
 
-/// Why a run does not do what it was told.
+/// Why a request to a run failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunControlError {
-    /// Nobody listens: it has ended, or has not begun.
-    #[error("the run does not run")]
+    /// The run has ended or not started.
+    #[error("the run is not running")]
     NotRunning,
-    /// It says no.
+    /// It refuses the request.
     #[error("{message}")]
     Refused {
         /// Why.
         message: String,
-        /// What there is instead.
+        /// What to do instead.
         suggestion: Option<String>,
     },
-    /// It does not answer in time.
-    #[error("the run does not answer")]
-    Silent,
-    /// Its answer is none.
-    #[error("the answer of the run")]
-    Answer(#[source] serde_json::Error),
-    /// It could not be talked to.
-    #[error("talk to the run")]
+    /// It does not reply in time.
+    #[error("the run does not reply")]
+    Timeout,
+    /// Its reply is invalid.
+    #[error("read the reply of the run")]
+    Reply(#[source] serde_json::Error),
+    /// The connection failed.
+    #[error("connect to the run")]
     Io(#[source] io::Error),
 }
 
@@ -51,15 +51,14 @@ impl RunControl {
         }
     }
 
-    /// Tells the run what to do and returns its answer, which is never [`ControlReply::Refused`].
+    /// Sends a request and returns the reply, which is never [`ControlReply::Refused`].
     ///
     /// # Errors
     ///
-    /// When it does not run, says no, or does not answer in time.
+    /// When the run is not running, refuses, or does not reply in time.
     pub async fn send(&self, request: &ControlRequest) -> Result<ControlReply, RunControlError> {
-        let talk = self.talk(request);
-        let reply = timeout(DEADLINE, talk).await;
-        match reply.map_err(|_| RunControlError::Silent)?? {
+        let reply = timeout(DEADLINE, self.request(request)).await;
+        match reply.map_err(|_| RunControlError::Timeout)?? {
             ControlReply::Refused {
                 message,
                 suggestion,
@@ -71,8 +70,8 @@ impl RunControl {
         }
     }
 
-    async fn talk(&self, request: &ControlRequest) -> Result<ControlReply, RunControlError> {
-        let line = line(request).map_err(RunControlError::Answer)?;
+    async fn request(&self, request: &ControlRequest) -> Result<ControlReply, RunControlError> {
+        let line = line(request).map_err(RunControlError::Reply)?;
         let read = self
             .exchange(&line)
             .await
@@ -83,19 +82,19 @@ impl RunControl {
                 _ => RunControlError::Io(error),
             })?;
         if read.is_empty() {
-            // It ended before it came to the answer.
+            // It ended before it replied.
             return Err(RunControlError::NotRunning);
         }
-        serde_json::from_slice(&read).map_err(RunControlError::Answer)
+        serde_json::from_slice(&read).map_err(RunControlError::Reply)
     }
 
     async fn exchange(&self, line: &[u8]) -> io::Result<Vec<u8>> {
-        let place = Place::of(&self.directory)?;
-        let mut stream = UnixStream::connect(place.path()).await?;
+        let socket = SocketPath::of(&self.directory)?;
+        let mut stream = UnixStream::connect(socket.path()).await?;
         let (read, mut write) = stream.split();
         write.write_all(line).await?;
         let mut reply = Vec::new();
-        let mut read = BufReader::new(read).take(LONGEST_REPLY);
+        let mut read = BufReader::new(read).take(MAX_REPLY);
         read.read_until(b'\n', &mut reply).await?;
         Ok(reply)
     }

@@ -1,24 +1,24 @@
-//! What is said over the socket of a run: a line each way.
+//! The messages of the control socket: a line each way.
 
 use scheduler::PipelineSnapshot;
 use scheduler::Status;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a run is told.
+/// A request to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ControlRequest {
-    /// Start a manual job, or a delayed one before its time.
+    /// Start a manual job, or a delayed job now.
     Play {
         /// The job.
         job: String,
-        /// Variables for it, besides its own.
+        /// Additional variables for it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         variables: Vec<PlayVariable>,
     },
-    /// Run a job again that has ended.
+    /// Run an ended job again.
     Retry {
         /// The job.
         job: String,
@@ -32,9 +32,9 @@ pub enum ControlRequest {
     Cancel,
     /// End everything at once.
     Abort,
-    /// Say where the jobs stand.
+    /// Report the status of all jobs.
     Status,
-    /// There is a run of a newer commit of the same ref: what may be canceled for that is.
+    /// A run of a newer commit of the same ref started: cancel what may be canceled for that.
     Superseded {
         /// That run.
         by: u64,
@@ -43,12 +43,12 @@ pub enum ControlRequest {
     },
 }
 
-/// A variable of a job that is started by hand.
+/// A variable of a job that is played.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayVariable {
     /// Its name.
     pub key: String,
-    /// Its value, which no log shows.
+    /// Its value, which is never logged.
     pub value: String,
 }
 
@@ -60,31 +60,31 @@ impl fmt::Debug for PlayVariable {
     }
 }
 
-/// What a run answers.
+/// The reply of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ControlReply {
-    /// It does what it was told.
+    /// The request is accepted.
     Done,
-    /// It cancels these jobs, as there is a newer run.
+    /// It cancels these jobs, since a newer run started.
     Canceling {
         /// The jobs.
         jobs: Vec<String>,
     },
-    /// It does not.
+    /// The request is refused.
     Refused {
         /// Why.
         message: String,
-        /// What there is instead.
+        /// What to do instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         suggestion: Option<String>,
     },
-    /// Where it stands.
+    /// Its status.
     Status(RunStanding),
 }
 
-/// Where a living run stands.
+/// The status of a running run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStanding {
     /// The status of its pipeline.
@@ -93,7 +93,7 @@ pub struct RunStanding {
     pub jobs: Vec<JobStanding>,
 }
 
-/// Where a job of a living run stands.
+/// The status of a job of a running run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobStanding {
     /// The job.
@@ -102,7 +102,7 @@ pub struct JobStanding {
     pub stage: String,
     /// Its status.
     pub status: Status,
-    /// The attempt it is at, from 1.
+    /// Its attempt, from 1.
     pub attempt: u32,
 }
 
@@ -123,12 +123,12 @@ impl From<PipelineSnapshot> for RunStanding {
 }
 
 /// The longest request that is read.
-pub(super) const LONGEST_REQUEST: u64 = 1 << 20;
+pub(super) const MAX_REQUEST: u64 = 1 << 20;
 
-/// The longest answer that is read: a hundred thousand jobs.
-pub(super) const LONGEST_REPLY: u64 = 64 << 20;
+/// The longest reply that is read: a hundred thousand jobs.
+pub(super) const MAX_REPLY: u64 = 64 << 20;
 
-/// Returns a message as the line that it is sent as.
+/// Returns the line of a message.
 pub(super) fn line(message: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');

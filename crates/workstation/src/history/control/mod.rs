@@ -1,11 +1,11 @@
-//! Telling a living run what to do, over a socket in its directory.
+//! Controlling a running run over a socket in its directory.
 
 mod client;
 mod message;
-mod place;
 mod server;
+mod socket_path;
 
 pub use client::{RunControl, RunControlError};
 pub use message::{ControlReply, ControlRequest, JobStanding, PlayVariable, RunStanding};
 
-pub(crate) use server::{ControlServer, Obedience};
+pub(crate) use server::{ControlHandler, ControlServer};

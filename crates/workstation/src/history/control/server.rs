@@ -1,7 +1,7 @@
-//! The side of the run.
+//! The server of a run's control socket.
 
-use super::message::{ControlReply, ControlRequest, LONGEST_REQUEST, line};
-use super::place::Place;
+use super::message::{ControlReply, ControlRequest, MAX_REQUEST, line};
+use super::socket_path::SocketPath;
 use fail_point::fail_point;
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -17,35 +17,35 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// How long a client may take for its request, and for reading the answer.
+/// How long a client may take to send its request and to read the reply.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// How many clients are heard at once.
-const CLIENTS: usize = 32;
+/// How many clients are served at once.
+const MAX_CLIENTS: usize = 32;
 
-/// How long to wait after the system refused a connection: it has no file to spare.
+/// How long to wait after a failed accept: the process has no file descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Does what a run is told.
-pub(crate) trait Obedience: Debug + Send + Sync + 'static {
-    /// Does it, or begins to, and answers.
-    fn obey(&self, request: ControlRequest) -> ControlReply;
+/// Handles the requests to a run.
+pub(crate) trait ControlHandler: Debug + Send + Sync + 'static {
+    /// Handles a request, or starts to, and returns the reply.
+    fn handle(&self, request: ControlRequest) -> ControlReply;
 }
 
-/// The socket on which a run is told what to do; removed when dropped.
+/// The control socket of a run; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct ControlServer {
     listener: UnixListener,
-    place: Place,
+    socket: SocketPath,
     is_retired: AtomicBool,
 }
 
 impl ControlServer {
-    /// Makes the socket in the directory of a run, which only its user can enter. One that a killed
-    /// process has left is removed; the caller has the lock of the run.
+    /// Creates the socket in the directory of a run, which only the user can enter. The socket of a killed process
+    /// is removed; the caller holds the lock of the run.
     pub(crate) fn bind(directory: &Path) -> io::Result<Self> {
-        let place = Place::of(directory)?;
-        let path = place.path();
+        let socket = SocketPath::of(directory)?;
+        let path = socket.path();
         match fail_point!("runwright::control::remove_stale", fs::remove_file(path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -53,37 +53,36 @@ impl ControlServer {
         let listener = fail_point!("runwright::control::bind", UnixListener::bind(path))?;
         let server = Self {
             listener,
-            place,
+            socket,
             is_retired: AtomicBool::new(false),
         };
-        fs::set_permissions(server.place.path(), Permissions::from_mode(0o600))?;
+        fs::set_permissions(server.socket.path(), Permissions::from_mode(0o600))?;
         Ok(server)
     }
 
-    /// Removes the socket: who comes now is told by nobody.
+    /// Removes the socket: new clients find none.
     pub(crate) fn retire(&self) {
         if !self.is_retired.swap(true, Ordering::Relaxed) {
-            let path = self.place.path();
-            // One that stays is removed with the directory, and nobody answers there.
+            let path = self.socket.path();
+            // If it stays, it is removed with the directory and refuses connections.
             let _ = fail_point!("runwright::control::remove", fs::remove_file(path));
         }
     }
 
-    /// Listens for as long as it is polled.
+    /// Serves clients while it is polled.
     ///
-    /// A client that says nothing, or does not listen to the answer, is left after some time and keeps
-    /// nobody else waiting.
-    pub(crate) async fn serve(&self, obedience: Arc<dyn Obedience>) -> Infallible {
+    /// A client that hangs is dropped after a timeout and does not delay others.
+    pub(crate) async fn serve(&self, handler: Arc<dyn ControlHandler>) -> Infallible {
         let mut clients = JoinSet::new();
         loop {
             tokio::select! {
                 Some(_) = clients.join_next() => {}
-                accepted = self.listener.accept(), if clients.len() < CLIENTS => match accepted {
+                accepted = self.listener.accept(), if clients.len() < MAX_CLIENTS => match accepted {
                     Ok((stream, _)) => {
-                        let obedience = Arc::clone(&obedience);
+                        let handler = Arc::clone(&handler);
                         clients.spawn(async move {
-                            // A client that went away, or is no client of ours, is no trouble.
-                            let _ = timeout(DEADLINE, attend(stream, &*obedience)).await;
+                            // Errors of a client concern that client alone.
+                            let _ = timeout(DEADLINE, serve_client(stream, &*handler)).await;
                         });
                     }
                     Err(_) => sleep(PAUSE).await,
@@ -99,18 +98,18 @@ impl Drop for ControlServer {
     }
 }
 
-async fn attend(mut stream: UnixStream, obedience: &dyn Obedience) -> io::Result<()> {
+async fn serve_client(mut stream: UnixStream, handler: &dyn ControlHandler) -> io::Result<()> {
     let (read, mut write) = stream.split();
     let mut request = Vec::new();
-    let mut read = BufReader::new(read).take(LONGEST_REQUEST);
+    let mut read = BufReader::new(read).take(MAX_REQUEST);
     read.read_until(b'\n', &mut request).await?;
     let reply = if request.ends_with(b"\n") {
         match serde_json::from_slice(&request) {
-            Ok(request) => obedience.obey(request),
-            Err(error) => refused(&format!("this is no request that is known here: {error}")),
+            Ok(request) => handler.handle(request),
+            Err(error) => refused(&format!("unknown request: {error}")),
         }
     } else {
-        refused("the request has no end, or is too long")
+        refused("the request is incomplete or too long")
     };
     write.write_all(&line(&reply)?).await?;
     write.shutdown().await
@@ -132,12 +131,12 @@ mod tests {
     use std::os::unix::net::UnixStream as Client;
     use std::path::PathBuf;
 
-    /// Notes what it is told, and refuses to end at once.
+    /// Records requests, and refuses to abort.
     #[derive(Debug, Default)]
     struct Notes(Mutex<Vec<ControlRequest>>);
 
-    impl Obedience for Notes {
-        fn obey(&self, request: ControlRequest) -> ControlReply {
+    impl ControlHandler for Notes {
+        fn handle(&self, request: ControlRequest) -> ControlReply {
             let is_abort = request == ControlRequest::Abort;
             self.0.lock().push(request);
             if is_abort {
@@ -150,14 +149,14 @@ mod tests {
 
     fn run_dir() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
-        // Longer than a path of a socket may be.
+        // Longer than the path of a socket may be.
         let path = directory.path().join("a".repeat(90)).join("b".repeat(90));
         fs::create_dir_all(&path).unwrap();
         (directory, path)
     }
 
     #[tokio::test]
-    async fn a_run_is_told_and_answers() {
+    async fn requests_are_handled_and_answered() {
         let (_keep, path) = run_dir();
         let server = ControlServer::bind(&path).unwrap();
         let mode = fs::metadata(path.join("control")).unwrap().permissions();
@@ -172,18 +171,18 @@ mod tests {
         };
         assert!(!format!("{play:?}").contains("s3cret"));
         let control = RunControl::at(&path);
-        let talk = async {
-            // Somebody hangs, somebody says nothing that is known, somebody goes away.
-            let place = Place::of(&path).unwrap();
+        let client = async {
+            // One client hangs, one sends an unknown request, one disconnects.
+            let socket = SocketPath::of(&path).unwrap();
             let _hangs: Vec<_> = (0..3)
-                .map(|_| Client::connect(place.path()).unwrap())
+                .map(|_| Client::connect(socket.path()).unwrap())
                 .collect();
-            let mut odd = UnixStream::connect(place.path()).await.unwrap();
+            let mut odd = UnixStream::connect(socket.path()).await.unwrap();
             odd.write_all(b"{\"command\":\"dance\"}\n").await.unwrap();
             let mut answer = String::new();
             odd.read_to_string(&mut answer).await.unwrap();
-            assert!(answer.contains("no request that is known"), "{answer}");
-            Client::connect(place.path())
+            assert!(answer.contains("unknown request"), "{answer}");
+            Client::connect(socket.path())
                 .unwrap()
                 .write_all(b"{")
                 .unwrap();
@@ -195,7 +194,7 @@ mod tests {
             );
         };
         tokio::select! {
-            () = talk => {}
+            () = client => {}
             never = server.serve(Arc::clone(&notes) as _) => match never {},
         }
         assert_eq!(*notes.0.lock(), [play, ControlRequest::Abort]);
@@ -206,10 +205,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_that_a_killed_run_left_is_no_hindrance() {
+    async fn socket_of_a_killed_run_is_replaced() {
         let (_keep, path) = run_dir();
-        let place = Place::of(&path).unwrap();
-        drop(std::os::unix::net::UnixListener::bind(place.path()).unwrap());
+        let socket = SocketPath::of(&path).unwrap();
+        drop(std::os::unix::net::UnixListener::bind(socket.path()).unwrap());
         let gone = RunControl::at(&path).send(&ControlRequest::Cancel).await;
         assert!(matches!(gone, Err(RunControlError::NotRunning)), "{gone:?}");
         ControlServer::bind(&path).unwrap();

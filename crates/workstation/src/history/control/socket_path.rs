@@ -1,5 +1,3 @@
-//! Where the socket of a run is.
-
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,15 +5,15 @@ use std::path::{Path, PathBuf};
 /// The socket's name in a run's directory.
 const NAME: &str = "control";
 
-/// A path of a run's socket that is short enough for the system, however long that of its directory is.
+/// The path of a run's control socket, short enough for the system even in a directory with a long path.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SocketPath {
     path: PathBuf,
-    /// What the path leads through.
+    /// The path goes through this descriptor.
     _directory: File,
 }
 
-impl Place {
+impl SocketPath {
     pub(super) fn of(directory: &Path) -> io::Result<Self> {
         let opened = File::open(directory)?;
         #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-use super::line::{RunTimes, Tidied};
-use super::past::PastTimes;
+use super::past_times::PastTimes;
+use super::times_line::{Head, RunTimes};
 use crate::project::file::open_file;
 use fail_point::fail_point;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -12,25 +12,25 @@ use std::time::{Duration, Instant};
 /// The file in the state of a project.
 const FILE: &str = "durations";
 
-/// What it is called until it is whole.
+/// The name of the file while it is written.
 const TEMP: &str = ".durations.new";
 
-/// No file is longer: it is as good as damaged.
-const LONGEST: u64 = 64 << 20;
+/// The longest file that is read; a longer one counts as damaged.
+const MAX_LENGTH: u64 = 64 << 20;
 
-/// As long as it is shorter, nobody looks whether it could be tidied up.
+/// A shorter file is not compacted.
 const SHORT: u64 = 32 << 10;
 
-/// How many lines more than it had then are in it before it is tidied up again.
+/// How many lines a compacted file gains, besides doubling, before it is compacted again.
 const MORE_LINES: usize = 40;
 
-/// How long another run may take to write its own times.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for another run that writes its times.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the jobs of a project took that succeeded: a line for each run, in one file.
+/// The durations of a project's successful jobs: one file with a line for each run.
 ///
-/// Whoever writes has the lock of the file; who reads needs none, since a line comes with one write and
-/// a tidied file replaces the other as a whole. So a line that a killed process began is no line.
+/// Writers lock the file. Readers need no lock: a line is one write, a compacted file replaces the old one, and an
+/// incomplete last line is ignored.
 #[derive(Debug, Clone)]
 pub struct Durations {
     directory: PathBuf,
@@ -49,12 +49,12 @@ impl Durations {
         self.directory.join(FILE)
     }
 
-    /// Reads all that is known; nothing is when there is no file. What is damaged is forgotten: this says
-    /// so once, and removes it.
+    /// Reads all durations; none without a file. Damaged lines are counted and then removed, so that they are
+    /// reported once.
     ///
     /// # Errors
     ///
-    /// When there is something that cannot be read.
+    /// When the file cannot be read.
     pub fn read(&self) -> io::Result<PastTimes> {
         let past = match self.text() {
             Ok(Some(text)) => PastTimes::parse(&text),
@@ -65,7 +65,7 @@ impl Durations {
             Err(error) => return Err(error),
         };
         if past.damaged > 0
-            && let Err(error) = self.lock().and_then(|_lock| self.tidy())
+            && let Err(error) = self.lock().and_then(|_lock| self.compact())
         {
             tracing::debug!(%error, "Damaged times of jobs stay.");
         }
@@ -76,37 +76,37 @@ impl Durations {
     ///
     /// # Errors
     ///
-    /// When they cannot be written; what was known stays.
+    /// When they cannot be written; the file stays as it was.
     pub fn note(&self, times: &RunTimes) -> io::Result<()> {
         let mut file = self.lock()?;
-        let length = mend(&mut file)?;
+        let length = cut_incomplete_line(&mut file)?;
         let line = times.to_line();
         let write = |file: &mut File| file.write_all(&line);
         fail_point!("runwright::durations::append", write(&mut file))?;
-        if length > SHORT && self.is_untidy() {
-            self.tidy()?;
+        if length > SHORT && self.needs_compaction() {
+            self.compact()?;
         }
         Ok(())
     }
 
-    /// Returns the whole file; nothing when it is too long to be one of ours.
+    /// Returns the whole file; `None` if it is too long.
     fn text(&self) -> io::Result<Option<Vec<u8>>> {
         let file = open_file(&self.path())?;
-        if file.metadata()?.len() > LONGEST {
+        if file.metadata()?.len() > MAX_LENGTH {
             return Ok(None);
         }
         let mut text = Vec::new();
-        file.take(LONGEST).read_to_end(&mut text)?;
+        file.take(MAX_LENGTH).read_to_end(&mut text)?;
         Ok(Some(text))
     }
 
-    /// Opens the file and waits until nobody else writes.
+    /// Opens the file and locks it for writing.
     fn lock(&self) -> io::Result<File> {
         let path = self.path();
         let mut options = OpenOptions::new();
-        // Also to read: a pipe in its place would make us wait for its reader.
+        // Also for reading: opening a pipe for writing alone would wait for a reader.
         options.read(true).append(true).create(true).mode(0o600);
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             let open = || match options.open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -122,10 +122,10 @@ impl Durations {
             let file = fail_point!("runwright::durations::open", open())?;
             let metadata = file.metadata()?;
             if !metadata.is_file() {
-                return Err(io::Error::other("it is no file"));
+                return Err(io::Error::other("not a file"));
             }
             match file.try_lock() {
-                // Who tidied it up meanwhile has put another one in its place.
+                // Another process may have replaced the file meanwhile.
                 Ok(()) if fs::metadata(&path).is_ok_and(|now| now.ino() == metadata.ino()) => {
                     return Ok(file);
                 }
@@ -139,26 +139,26 @@ impl Durations {
         }
     }
 
-    /// Returns whether many lines have come since it was tidied up.
-    fn is_untidy(&self) -> bool {
+    /// Returns whether the file has gained many lines since it was compacted.
+    fn needs_compaction(&self) -> bool {
         let Ok(Some(text)) = self.text() else {
             return true;
         };
         let lines = text.split(|&byte| byte == b'\n').count().saturating_sub(1);
         let first = text.split(|&byte| byte == b'\n').next();
-        let tidied = first.and_then(|line| serde_json::from_slice::<Tidied>(line).ok());
-        lines > tidied.map_or(0, |tidied| tidied.tidied.saturating_mul(2)) + MORE_LINES
+        let head = first.and_then(|line| serde_json::from_slice::<Head>(line).ok());
+        lines > head.map_or(0, |head| head.lines.saturating_mul(2)) + MORE_LINES
     }
 
-    /// Puts a file in its place without what nobody needs; who calls has the lock.
-    fn tidy(&self) -> io::Result<()> {
+    /// Replaces the file by one with the last durations only. The caller holds the lock.
+    fn compact(&self) -> io::Result<()> {
         let past = self
             .text()?
             .map_or_else(PastTimes::default, |text| PastTimes::parse(&text));
         let temp = self.directory.join(TEMP);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(0o600);
-        let text = past.tidied();
+        let text = past.into_text();
         let write = || -> io::Result<()> { options.open(&temp)?.write_all(&text) };
         fail_point!("runwright::durations::write", write())?;
         fail_point!(
@@ -168,8 +168,8 @@ impl Durations {
     }
 }
 
-/// Cuts off a last line that has no end, and returns how long the file is.
-fn mend(file: &mut File) -> io::Result<u64> {
+/// Cuts off an incomplete last line, and returns the length of the file.
+fn cut_incomplete_line(file: &mut File) -> io::Result<u64> {
     let length = file.seek(SeekFrom::End(0))?;
     if length == 0 {
         return Ok(0);
@@ -182,7 +182,7 @@ fn mend(file: &mut File) -> io::Result<u64> {
     }
     let mut text = Vec::new();
     file.rewind()?;
-    file.take(LONGEST).read_to_end(&mut text)?;
+    file.take(MAX_LENGTH).read_to_end(&mut text)?;
     let whole = text.iter().rposition(|&byte| byte == b'\n');
     let whole = whole.map_or(0, |end| end as u64 + 1);
     fail_point!("runwright::durations::mend", file.set_len(whole))?;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_noted_is_read_and_a_torn_line_is_cut_off() {
+    fn incomplete_line_is_cut_off() {
         let home = tempfile::tempdir().unwrap();
         let durations = Durations::at(&home.path().join("projects/a"));
         assert!(durations.read().unwrap().is_empty());
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_grow_for_ever() {
+    fn file_is_compacted() {
         let home = tempfile::tempdir().unwrap();
         let durations = Durations::at(home.path());
         for run in 0..300 {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_lines_are_forgotten_once_and_the_others_stay() {
+    fn damaged_lines_are_reported_once_and_removed() {
         let home = tempfile::tempdir().unwrap();
         let durations = Durations::at(home.path());
         durations.note(&times(1, 1)).unwrap();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_an_error_and_nobody_waits_for_it() {
+    fn pipes_and_directories_are_errors() {
         let home = tempfile::tempdir().unwrap();
         let durations = Durations::at(home.path());
         let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_end_together_all_leave_their_times() {
+    fn concurrent_runs_all_record_their_times() {
         let home = tempfile::tempdir().unwrap();
         let durations = Durations::at(home.path());
         thread::scope(|scope| {

@@ -1,11 +1,11 @@
 use super::durations::Durations;
-use super::line::JobPlace;
+use super::times_line::JobPlace;
 use pipeline::Plan;
 use pipeline_insight::forecast::{Forecast, Usual};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-/// What is to be expected of a run.
+/// How long the jobs of a run should take, by earlier runs.
 #[derive(Debug, Clone)]
 pub struct Expectations {
     usual: HashMap<String, Usual>,
@@ -14,12 +14,12 @@ pub struct Expectations {
 }
 
 impl Expectations {
-    /// Reads what is usual in a place; `workers` is how many jobs run at once.
+    /// Reads the usual durations in a place; `workers` is how many jobs run at once.
     pub fn read(durations: &Durations, place: &JobPlace, workers: NonZeroU32) -> Self {
         Self::of_place(durations, Some(place), workers)
     }
 
-    /// Reads what is usual where the last run was.
+    /// Reads the usual durations in the place of the last run.
     pub fn of_last_place(durations: &Durations, workers: NonZeroU32) -> Self {
         Self::of_place(durations, None, workers)
     }
@@ -31,7 +31,7 @@ impl Expectations {
             Ok(past) => {
                 if past.damaged > 0 {
                     notes.push(format!(
-                        "some of the times of jobs in {} could not be read and are forgotten",
+                        "some durations of jobs in {} were damaged and are removed",
                         path.display()
                     ));
                 }
@@ -40,7 +40,7 @@ impl Expectations {
             }
             Err(error) => {
                 notes.push(format!(
-                    "how long jobs usually take cannot be read from {}: {error}",
+                    "the durations of jobs cannot be read from {}: {error}",
                     path.display()
                 ));
                 HashMap::new()
@@ -53,12 +53,12 @@ impl Expectations {
         }
     }
 
-    /// Returns how long a job usually takes, if that is known.
+    /// Returns how long a job usually takes, if known.
     pub fn usual(&self, job: &str) -> Option<&Usual> {
         self.usual.get(job)
     }
 
-    /// Returns what is to be said about it, a line each.
+    /// Returns notes for the user, a line each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

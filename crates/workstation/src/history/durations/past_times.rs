@@ -1,18 +1,18 @@
-use super::line::{JobPlace, Line, RunTimes, Tidied, VERSION};
+use super::times_line::{Head, JobPlace, Line, RunTimes, VERSION};
 use jiff::Timestamp;
 use pipeline_insight::forecast::Usual;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How many times of a job are kept for each place.
+/// How many durations of a job are kept for each place.
 pub(super) const KEPT: usize = 20;
 
-/// How long the jobs of a project took: the last twenty times of each.
+/// The last twenty durations of each job of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PastTimes {
     /// The oldest first.
     runs: Vec<RunTimes>,
-    /// How many lines could not be read; what they say is forgotten.
+    /// How many lines were damaged; they are ignored.
     pub damaged: usize,
 }
 
@@ -21,14 +21,14 @@ pub struct PastTimes {
 pub struct JobTime {
     /// The run.
     pub run: u64,
-    /// When that ended.
+    /// When the run ended.
     pub at: Timestamp,
     /// How long the job took.
     pub took: Duration,
 }
 
 impl PastTimes {
-    /// Returns what a file says that is nothing but damage.
+    /// Returns the content of a file that is damaged as a whole.
     pub(super) fn all_damaged() -> Self {
         Self {
             damaged: 1,
@@ -36,8 +36,7 @@ impl PastTimes {
         }
     }
 
-    /// Reads the text of the file. A last line without an end was never written to its end, and counts
-    /// for nothing.
+    /// Parses the file. An incomplete last line is ignored.
     pub(super) fn parse(text: &[u8]) -> Self {
         let mut past = Self::default();
         let whole = text.iter().rposition(|&byte| byte == b'\n');
@@ -45,16 +44,15 @@ impl PastTimes {
         for line in lines.filter(|line| !line.is_empty()) {
             match serde_json::from_slice(line) {
                 Ok(Line::Run(run)) if run.has_known_shape() => past.runs.push(run),
-                Ok(Line::Tidied(Tidied { v: VERSION, .. })) => {}
+                Ok(Line::Head(Head { v: VERSION, .. })) => {}
                 _ => past.damaged += 1,
             }
         }
         past
     }
 
-    /// Forgets what is no longer among the last times of its job, and returns what is left as the text
-    /// of the file.
-    pub(super) fn tidied(mut self) -> Vec<u8> {
+    /// Returns the text of a compacted file, with the last durations of each job.
+    pub(super) fn into_text(mut self) -> Vec<u8> {
         let mut counts: HashMap<(JobPlace, String), usize> = HashMap::new();
         for run in self.runs.iter_mut().rev() {
             let place = &run.place;
@@ -65,9 +63,9 @@ impl PastTimes {
             });
         }
         self.runs.retain(|run| !run.jobs.is_empty());
-        let head = Tidied {
+        let head = Head {
             v: VERSION,
-            tidied: self.runs.len(),
+            lines: self.runs.len(),
         };
         let mut text = serde_json::to_vec(&head).unwrap_or_default();
         text.push(b'\n');
@@ -75,12 +73,12 @@ impl PastTimes {
         text
     }
 
-    /// Returns whether nothing is known.
+    /// Returns whether there are no durations.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Returns the places where jobs ran, the one of the last run first.
+    /// Returns the places where jobs ran, that of the last run first.
     pub fn places(&self) -> Vec<&JobPlace> {
         let mut places: Vec<&JobPlace> = Vec::new();
         for run in self.runs.iter().rev() {
@@ -91,7 +89,7 @@ impl PastTimes {
         places
     }
 
-    /// Returns the last times of all jobs in a place, by their names; of each the oldest first.
+    /// Returns the last durations in a place by job name, the oldest first.
     pub fn of_place(&self, place: &JobPlace) -> HashMap<&str, Vec<JobTime>> {
         let mut times: HashMap<&str, Vec<JobTime>> = HashMap::new();
         for run in self.runs.iter().filter(|run| run.place == *place) {
@@ -109,12 +107,11 @@ impl PastTimes {
         times
     }
 
-    /// Returns how long jobs usually take in a place, those of which enough is known; what run `but` says
-    /// does not count.
-    pub fn usual(&self, place: &JobPlace, but: Option<u64>) -> HashMap<String, Usual> {
+    /// Returns the usual durations in a place, for jobs with enough runs. The run `except` does not count.
+    pub fn usual(&self, place: &JobPlace, except: Option<u64>) -> HashMap<String, Usual> {
         let times = self.of_place(place).into_iter();
         let usual = times.filter_map(|(job, times)| {
-            let earlier = times.iter().filter(|time| Some(time.run) != but);
+            let earlier = times.iter().filter(|time| Some(time.run) != except);
             let earlier: Vec<Duration> = earlier.map(|time| time.took).collect();
             Some((job.to_owned(), Usual::of(&earlier)?))
         });
@@ -148,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_torn_count_for_nothing_and_damaged_ones_are_counted() {
+    fn incomplete_lines_are_ignored_and_damaged_ones_counted() {
         let check = |text: &str, runs: &[u64], damaged: usize| {
             let past = PastTimes::parse(text.as_bytes());
             let found: Vec<u64> = past.runs.iter().map(|run| run.run).collect();
@@ -166,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_twenty_of_each_job_stay_however_often_another_one_ran() {
+    fn twenty_durations_of_each_job_are_kept() {
         let mut past = PastTimes::default();
         past.runs.push(run(1, &[("rare", 1), ("often", 1)]));
         past.runs
             .extend((2..=40).map(|number| run(number, &[("often", number)])));
-        let elsewhere = RunTimes::new(41, place(true), BTreeMap::from([("often".to_owned(), 9)]));
-        past.runs.push(elsewhere);
-        let tidied = past.clone().tidied();
+        let in_place = RunTimes::new(41, place(true), BTreeMap::from([("often".to_owned(), 9)]));
+        past.runs.push(in_place);
+        let tidied = past.clone().into_text();
         let text = String::from_utf8(tidied.clone()).unwrap();
         assert!(text.starts_with("{\"v\":1,\"tidied\":22}\n"), "{text}");
         let tidied = PastTimes::parse(&tidied);
@@ -186,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_is_known_without_the_run_that_is_looked_at() {
+    fn usual_durations_leave_out_the_given_run() {
         let mut past = PastTimes::default();
         past.runs
             .extend((1..=3).map(|number| run(number, &[("test", 20_000)])));

@@ -1,4 +1,4 @@
-use super::line::{JobPlace, RunTimes};
+use super::times_line::{JobPlace, RunTimes};
 use executor_core::PipelineId;
 use parking_lot::Mutex;
 use scheduler::Status;
@@ -6,7 +6,7 @@ use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Takes the times of the jobs of one pipeline that succeed, and passes all events on.
+/// Collects the durations of one pipeline's successful jobs, and passes all events on.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     pipeline: PipelineId,
@@ -23,7 +23,7 @@ impl Stopwatch {
         }
     }
 
-    /// Returns what is to be noted of the run, if anything is.
+    /// Returns the durations to record for the run, if any.
     pub(crate) fn times(&self, place: JobPlace) -> Option<RunTimes> {
         let mut jobs = self.jobs.lock();
         let jobs = std::mem::take(&mut *jobs).into_iter();

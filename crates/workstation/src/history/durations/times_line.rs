@@ -1,4 +1,4 @@
-//! The lines of the file.
+//! The lines of the file of durations.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The version of the lines' shape.
 pub(super) const VERSION: u32 = 1;
 
-/// How long the jobs of one run took that succeeded in it: a line of the file.
+/// The durations of one run's successful jobs: a line of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTimes {
     v: u32,
@@ -18,14 +18,14 @@ pub struct RunTimes {
     /// Where its jobs ran.
     #[serde(flatten)]
     pub place: JobPlace,
-    /// The time of each job, in milliseconds: that of the attempt that succeeded.
+    /// The duration of each job's successful attempt, in milliseconds.
     pub jobs: BTreeMap<String, u64>,
 }
 
-/// Where jobs run. Times of one place say nothing about another one.
+/// Where jobs run. Durations of different places are not comparable.
 ///
-/// A job that runs in the working tree itself finds what the run before has built there, and the others
-/// begin with nothing; so these are two places. How an own directory is made costs next to nothing.
+/// A job in the working tree itself finds the results of earlier builds, while others start from a clean copy. The
+/// kind of copy makes hardly any difference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct JobPlace {
     /// The name of the executor.
@@ -35,19 +35,20 @@ pub struct JobPlace {
     pub in_place: bool,
 }
 
-/// The first line of a file that was tidied up: how many lines it had then, this one not counted.
+/// The first line of a compacted file: how many lines follow it then.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Tidied {
+pub(super) struct Head {
     pub(super) v: u32,
-    pub(super) tidied: usize,
+    #[serde(rename = "tidied")]
+    pub(super) lines: usize,
 }
 
-/// What a line of the file may be.
+/// Any line of the file.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Line {
     Run(RunTimes),
-    Tidied(Tidied),
+    Head(Head),
 }
 
 impl RunTimes {

@@ -1,4 +1,4 @@
-use super::super::line::Begun;
+use super::super::journal_line::Begun;
 use super::*;
 use executor_core::PipelineId;
 use pipeline::context::PipelineContext;
@@ -32,14 +32,14 @@ fn plan_of(file: &str) -> Plan {
     Plan::new(&creation, context, &Selection::default()).unwrap()
 }
 
-/// Returns the journal of a run whose jobs came to these statuses one after the other. A word with a
-/// dot behind it means that the job's end was told as well.
+/// Returns the journal of a run whose jobs got these statuses one after the other. A dot after the status
+/// means that the journal has the job's end, too.
 fn journal(file: &str, jobs: &str) -> Vec<u8> {
     let mut text = serde_json::to_vec(&Begun::new(&plan_of(file), None)).unwrap();
     text.push(b'\n');
     for entry in jobs.split_whitespace() {
         let (job, status) = entry.split_once('=').unwrap();
-        let (status, is_told) = match status.strip_suffix('.') {
+        let (status, has_end) = match status.strip_suffix('.') {
             Some(status) => (status, true),
             None => (status, false),
         };
@@ -48,7 +48,7 @@ fn journal(file: &str, jobs: &str) -> Vec<u8> {
         let end = json!({"type": "job_finished", "job": job, "status": status, "attempt": 1});
         let done =
             json!({"type": "pipeline_done", "status": status, "exit_code": 1, "duration_ms": 5});
-        let lines = match (job, is_told) {
+        let lines = match (job, has_end) {
             ("run", _) => vec![done],
             (_, true) => vec![line, end],
             (_, false) => vec![line],
@@ -61,8 +61,8 @@ fn journal(file: &str, jobs: &str) -> Vec<u8> {
     text
 }
 
-fn earlier(jobs: &str, kind: ContinuationKind) -> Earlier {
-    Earlier {
+fn earlier(jobs: &str, kind: ContinuationKind) -> EarlierRun {
+    EarlierRun {
         kind,
         variables: Vec::new(),
         history: RunHistory::parse(&journal(FILE, jobs), 3),
@@ -79,7 +79,7 @@ const WAITS: &str = "make=running make=success. unit=running unit=success. lint=
                      lint=success. ship=manual done=running done=success. run=manual";
 
 #[test]
-fn what_has_finished_is_not_run_again() {
+fn finished_jobs_do_not_run_again() {
     let check = |jobs: &str, kind: ContinuationKind, finished: &[&str], begun: &[&str]| {
         let progress = earlier(jobs, kind.clone()).progress(JobHistory::products);
         let names: Vec<&str> = progress.finished.keys().map(String::as_str).collect();
@@ -87,7 +87,7 @@ fn what_has_finished_is_not_run_again() {
         let names: Vec<&str> = progress.begun.keys().map(String::as_str).collect();
         assert_eq!(names, begun, "{kind:?} after {jobs}");
     };
-    // The end of `lint` was not told: whatever it left may not be whole.
+    // The end of `lint` is not recorded: its results may be incomplete.
     check(
         KILLED,
         ContinuationKind::Resume,
@@ -126,7 +126,7 @@ fn what_has_finished_is_not_run_again() {
 }
 
 #[test]
-fn only_a_job_that_is_played_has_the_variables_for_it() {
+fn additional_variables_go_to_played_jobs_only() {
     let play = ContinuationKind::Play(vec!["ship".to_owned()]);
     let mut earlier = earlier(WAITS, play);
     earlier.variables = vec![JobVariable::public("TO", "blue")];
@@ -141,7 +141,7 @@ fn only_a_job_that_is_played_has_the_variables_for_it() {
 }
 
 #[test]
-fn where_nothing_is_left_to_do_it_is_said() {
+fn runs_without_jobs_left_are_refused() {
     let check = |jobs: &str, kind: ContinuationKind, expect: Option<&str>| {
         let earlier = earlier(jobs, kind.clone());
         let mut selection = Selection::default();
@@ -161,16 +161,16 @@ fn where_nothing_is_left_to_do_it_is_said() {
     check(ALL_RUN, named("ship"), Some(nothing));
     let nothing = "run 7 failed: there is nothing to resume";
     check(ALL_RUN, ContinuationKind::Resume, Some(nothing));
-    let nothing = "run 7 waits for somebody to play a job: there is nothing to retry";
+    let nothing = "run 7 waits for manual jobs: there is nothing to retry";
     check(WAITS, ContinuationKind::Retry, Some(nothing));
     let play = |job: &str| ContinuationKind::Play(vec![job.to_owned()]);
     check(WAITS, play("ship"), None);
-    let nothing = "run 7 waits for somebody to play a job: there is nothing to play";
+    let nothing = "run 7 waits for manual jobs: there is nothing to play";
     check(WAITS, play("make"), Some(nothing));
 }
 
 #[test]
-fn who_was_played_once_is_played_again() {
+fn played_jobs_are_played_again() {
     let jobs = "make=running make=success. ship=manual ship=pending ship=running";
     let creation = creation_of(FILE, &PipelineContext::default());
     let mut selection = Selection::default();
@@ -191,7 +191,7 @@ fn who_was_played_once_is_played_again() {
 }
 
 #[test]
-fn what_the_user_changed_is_said() {
+fn changes_of_the_file_are_noted() {
     let now = "
 stages: [build, test, deploy]
 make: {stage: build, script: [make, more]}
@@ -205,7 +205,7 @@ done: {stage: deploy, script: [done]}
     let mut plan = plan_of(now);
     let expect = [
         "new since then: the job \"check\"",
-        "not there any more: the job \"lint\"",
+        "removed since then: the job \"lint\"",
         "changed since then: the job \"make\"",
     ];
     assert_eq!(resumed.changes(&plan), expect);
@@ -213,13 +213,13 @@ done: {stage: deploy, script: [done]}
     let id = |name: &str| plan.jobs()[plan.position(name).unwrap()].id;
     assert_eq!(id("unit"), JobId(301));
     assert_eq!(id("ship"), JobId(303));
-    assert_eq!(id("check"), JobId(305), "an id is never given twice");
+    assert_eq!(id("check"), JobId(305), "ids are never used twice");
     assert_eq!(plan.position_of(JobId(305)), plan.position("check"));
     assert_eq!(plan.position_of(JobId(302)), None);
 }
 
 #[test]
-fn a_torn_line_is_no_line() {
+fn incomplete_and_damaged_lines_are_ignored() {
     let whole = journal(FILE, KILLED);
     let count = |text: &[u8]| RunHistory::parse(text, 3).finished().count();
     assert_eq!(count(&whole), 1);
@@ -232,18 +232,18 @@ fn a_torn_line_is_no_line() {
     damaged.extend(b"what?\n\0\n{\"type\":\"news\",\"job\":7}\n");
     assert_eq!(RunHistory::parse(&damaged, 3).damaged, 3);
     assert_eq!(count(&damaged), 1);
-    let earlier = Earlier {
+    let earlier = EarlierRun {
         kind: ContinuationKind::Resume,
         history: RunHistory::parse(&damaged, 3),
         unfinished: HashSet::new(),
         variables: Vec::new(),
     };
-    let told = "3 lines of its journal cannot be read, and count for nothing";
-    assert_eq!(earlier.changes(&plan_of(FILE)), [told]);
+    let note = "3 lines of its journal are damaged and ignored";
+    assert_eq!(earlier.changes(&plan_of(FILE)), [note]);
 }
 
 #[test]
-fn a_journal_of_another_run_tells_nothing_of_this_one() {
+fn journal_of_another_run_is_ignored() {
     let whole = journal(FILE, KILLED);
     assert_eq!(RunHistory::parse(&whole, 3).attempts, 1);
     let foreign = RunHistory::parse(&whole, 4);
@@ -252,13 +252,13 @@ fn a_journal_of_another_run_tells_nothing_of_this_one() {
 }
 
 #[test]
-fn no_two_jobs_have_the_same_id_whatever_the_journal_says() {
+fn damaged_journal_yields_no_duplicate_ids() {
     let whole = String::from_utf8(journal(FILE, KILLED)).unwrap();
     let highest = u64::MAX.to_string();
     let text = whole
         .replace(":301", ":300")
         .replace(":302", &format!(":{highest}"));
-    let earlier = Earlier {
+    let earlier = EarlierRun {
         kind: ContinuationKind::Resume,
         history: RunHistory::parse(text.as_bytes(), 3),
         unfinished: HashSet::new(),

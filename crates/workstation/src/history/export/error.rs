@@ -2,23 +2,23 @@ use job_runner::ArtifactError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why an artifact was not got out.
+/// Why an artifact was not exported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// A file is where another is to be written.
-    #[error("{} is there already", path.display())]
-    InTheWay {
+    /// A file exists.
+    #[error("{} exists already", path.display())]
+    Exists {
         /// The file.
         path: PathBuf,
     },
-    /// A link would lead what is written somewhere else.
+    /// A path goes through a link.
     #[error("{} is a symbolic link", path.display())]
     ThroughLink {
         /// The link.
         path: PathBuf,
     },
-    /// What is kept cannot be had.
+    /// The artifact cannot be read.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
     /// The file system refused.
@@ -26,7 +26,7 @@ pub enum ExportError {
     Io {
         /// What was attempted.
         action: &'static str,
-        /// With which file or directory.
+        /// The file or directory.
         path: PathBuf,
         /// The cause.
         #[source]
@@ -44,11 +44,11 @@ impl ExportError {
         }
     }
 
-    /// Returns what the user can do, where there is something.
+    /// Returns what the user can do, if anything.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            Self::InTheWay { .. } => Some("--force writes over it"),
-            Self::ThroughLink { .. } => Some("name the place itself"),
+            Self::Exists { .. } => Some("--force overwrites it"),
+            Self::ThroughLink { .. } => Some("name the target of the link"),
             _ => None,
         }
     }

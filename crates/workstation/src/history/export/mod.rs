@@ -1,6 +1,6 @@
-//! Getting what jobs left out of the state, to where a person wants it.
+//! Copying artifacts out of the state.
 //!
-//! Nothing that is there is written over unless that is asked for, and no link is followed.
+//! Existing files are overwritten only on request, and links are not followed.
 
 mod directory;
 mod error;
@@ -15,32 +15,32 @@ use executor_core::Cancellation;
 use job_runner::{StoredArtifact, StoredArtifacts};
 use std::path::Path;
 
-/// What becomes of files that are where others are to be written.
+/// Whether existing files are overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
-    /// They stay, and nothing is written.
+    /// An existing file is an error, and nothing is written.
     Nothing,
-    /// They are written over.
+    /// Existing files are overwritten.
     Files,
 }
 
-/// An artifact that somebody wants to have.
+/// An artifact to copy out of the state.
 #[derive(Debug)]
 pub struct Export<'a> {
-    /// Where it is kept.
+    /// The store that has it.
     pub artifacts: &'a StoredArtifacts,
-    /// Which it is.
+    /// The artifact.
     pub artifact: &'a StoredArtifact,
-    /// What becomes of files that are in the way.
+    /// Whether existing files are overwritten.
     pub overwrite: Overwrite,
 }
 
 impl Export<'_> {
-    /// Puts the files into a directory, which is made if it is not there. Blocks.
+    /// Copies the files into a directory, which is created if necessary. Blocks.
     ///
     /// # Errors
     ///
-    /// When something is in the way, or cannot be read or written.
+    /// When a file exists, or cannot be read or written.
     pub fn into_directory(
         &self,
         directory: &Path,
@@ -49,13 +49,13 @@ impl Export<'_> {
         directory::write(self, directory, cancellation)
     }
 
-    /// Packs the files into a zip archive. Blocks. `scratch` is a directory of ours in which it grows;
-    /// what a killed process left there is removed. Returns what no zip archive can hold, such as names
+    /// Packs the files into a zip archive. Blocks. The archive is written in the directory `scratch` first; leftovers
+    /// of killed processes there are removed. Returns the entries that a zip archive cannot contain, such as names
     /// with a backslash.
     ///
     /// # Errors
     ///
-    /// When something is in the way, or cannot be read or written.
+    /// When a file exists, or cannot be read or written.
     pub fn into_zip(
         &self,
         file: &Path,

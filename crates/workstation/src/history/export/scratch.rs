@@ -4,17 +4,16 @@ use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// A directory for what is not whole yet; removed when dropped, or by the next one if this process is
-/// killed.
+/// A directory for incomplete files; removed when dropped, or by the next process if this one is killed.
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: PathBuf,
-    /// Locked, so that others know that somebody lives.
+    /// Locked while this process uses the directory.
     _lock: File,
 }
 
 impl Scratch {
-    /// Makes one in a directory of ours.
+    /// Creates one in the directory `root`.
     pub(super) fn new(root: &Path) -> Result<Self, ExportError> {
         let mut builder = DirBuilder::new();
         builder.mode(0o700);
@@ -23,9 +22,9 @@ impl Scratch {
             DirBuilder::new().recursive(true).mode(0o700).create(root)
         );
         made.map_err(ExportError::io("create", root))?;
-        // Nobody takes for left what another one has made and not locked yet.
-        let one_at_a_time = File::open(root).and_then(|it| it.lock().map(|()| it));
-        let _one_at_a_time = one_at_a_time.map_err(ExportError::io("lock", root))?;
+        // Another process must not remove this directory before it is locked.
+        let root_lock = File::open(root).and_then(|it| it.lock().map(|()| it));
+        let _root_lock = root_lock.map_err(ExportError::io("lock", root))?;
         sweep(root);
         let path = root.join(std::process::id().to_string());
         let made = fail_point!("runwright::export::make_scratch", builder.create(&path));
@@ -42,7 +41,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The next one removes what stays.
+        // If it stays, the next process removes it.
         let _ = fail_point!(
             "runwright::export::remove_scratch",
             fs::remove_dir_all(&self.path)
@@ -50,13 +49,13 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes what killed processes have left.
+/// Removes the directories of killed processes.
 pub(crate) fn sweep(root: &Path) {
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let path = entry.path();
-        let left = File::open(&path).is_ok_and(|directory| directory.try_lock().is_ok());
-        if left {
-            // What stays is tried again the next time.
+        let is_unused = File::open(&path).is_ok_and(|directory| directory.try_lock().is_ok());
+        if is_unused {
+            // If it stays, the next process removes it.
             let _ = fail_point!("runwright::export::sweep", fs::remove_dir_all(&path));
         }
     }

@@ -1,4 +1,4 @@
-use super::directory::{in_the_way, through_link};
+use super::directory::{exists, through_link};
 use super::error::ExportError;
 use super::scratch::Scratch;
 use super::{Export, Overwrite};
@@ -18,7 +18,7 @@ pub(super) fn write(
     scratch: &Path,
     cancellation: &Cancellation,
 ) -> Result<Vec<Skipped>, ExportError> {
-    look(file, export.overwrite)?;
+    check(file, export.overwrite)?;
     let scratch = Scratch::new(scratch)?;
     let packed = scratch.path().join("archive.zip");
     let packing = Packing::default();
@@ -28,33 +28,33 @@ pub(super) fn write(
         overwrite,
     } = *export;
     let done = artifacts.export(artifact, &packed, &packing, cancellation)?;
-    give_usual_rights(&packed, scratch.path()).map_err(ExportError::io("write", &packed))?;
+    set_default_permissions(&packed, scratch.path()).map_err(ExportError::io("write", &packed))?;
     publish(&packed, file, overwrite)?;
     Ok(done.skipped)
 }
 
-/// Gives a file the rights that any file has which its user asks for: only the system knows them.
-fn give_usual_rights(file: &Path, scratch: &Path) -> io::Result<()> {
+/// Gives a file the permissions of any new file. They depend on the umask, which only creating a file shows.
+fn set_default_permissions(file: &Path, scratch: &Path) -> io::Result<()> {
     let usual = fail_point!(
         "runwright::export::make_usual",
         File::create_new(scratch.join("usual"))
     )?;
-    let rights = usual.metadata()?.permissions();
+    let permissions = usual.metadata()?.permissions();
     fail_point!(
         "runwright::export::give_rights",
-        fs::set_permissions(file, rights)
+        fs::set_permissions(file, permissions)
     )
 }
 
-fn look(file: &Path, overwrite: Overwrite) -> Result<(), ExportError> {
+fn check(file: &Path, overwrite: Overwrite) -> Result<(), ExportError> {
     match fs::symlink_metadata(file) {
         Ok(found) if found.is_symlink() => Err(through_link(file)),
-        Ok(found) if overwrite == Overwrite::Nothing || !found.is_file() => Err(in_the_way(file)),
+        Ok(found) if overwrite == Overwrite::Nothing || !found.is_file() => Err(exists(file)),
         _ => Ok(()),
     }
 }
 
-/// Puts the archive where it is wanted.
+/// Moves the archive to its path.
 fn publish(packed: &Path, file: &Path, overwrite: Overwrite) -> Result<(), ExportError> {
     if overwrite == Overwrite::Files {
         match fail_point!("runwright::export::replace", fs::remove_file(file)) {
@@ -64,20 +64,20 @@ fn publish(packed: &Path, file: &Path, overwrite: Overwrite) -> Result<(), Expor
             _ => {}
         }
     }
-    // A link of a file is there at once and never over another one; a copy is the second best.
+    // A hard link appears at once and never overwrites a file. A copy is second best.
     match fail_point!("runwright::export::publish", fs::hard_link(packed, file)) {
         Ok(()) => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(in_the_way(file)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(exists(file)),
         Err(_) => {}
     }
     match fail_point!("runwright::export::copy", copy(packed, file)) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(in_the_way(file)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(file)),
         copied => copied.map_err(ExportError::io("write", file)),
     }
 }
 
-/// Copies to another file system: without a name until all of it is there, so that whoever is killed
-/// leaves no half of it.
+/// Copies to another file system. The file gets its name when it is complete, so that a killed process leaves
+/// nothing.
 fn copy(packed: &Path, file: &Path) -> io::Result<()> {
     let parent = file.parent().filter(|it| !it.as_os_str().is_empty());
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -91,18 +91,18 @@ fn copy(packed: &Path, file: &Path) -> io::Result<()> {
     match rustix::fs::linkat(CWD, nameless, CWD, file, AtFlags::SYMLINK_FOLLOW) {
         Ok(()) => Ok(()),
         Err(Errno::EXIST) => Err(Errno::EXIST.into()),
-        // No file system of processes is mounted, or something else is in the way of names.
+        // For example, `/proc` is not mounted.
         Err(_) => copy_named(packed, file),
     }
 }
 
-/// Copies to a file system that knows no files without names.
+/// Copies to a file system without unnamed files.
 fn copy_named(packed: &Path, file: &Path) -> io::Result<()> {
     let mut packed = File::open(packed)?;
     let mut target = OpenOptions::new().write(true).create_new(true).open(file)?;
     let copied = io::copy(&mut packed, &mut target);
     if copied.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = fs::remove_file(file);
     }
     copied.map(drop)
@@ -113,18 +113,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_there_as_a_whole_and_over_nothing() {
-        for way in [copy, copy_named] {
+    fn copies_are_complete_and_overwrite_nothing() {
+        for copy in [copy, copy_named] {
             let root = tempfile::tempdir().unwrap();
             let (packed, file) = (root.path().join("packed"), root.path().join("file"));
             fs::write(&packed, "all of it").unwrap();
-            way(&packed, &file).unwrap();
+            copy(&packed, &file).unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), "all of it");
             fs::write(&file, "another").unwrap();
-            let refused = way(&packed, &file).unwrap_err();
+            let refused = copy(&packed, &file).unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
             assert_eq!(fs::read_to_string(&file).unwrap(), "another");
-            way(&root.path().join("none"), &root.path().join("new")).unwrap_err();
+            copy(&root.path().join("none"), &root.path().join("new")).unwrap_err();
             assert!(!root.path().join("new").exists());
         }
     }

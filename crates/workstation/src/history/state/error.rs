@@ -1,5 +1,3 @@
-//! Why the state is not to be had.
-
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,30 +5,30 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// Nothing says where the state is to be.
-    #[error("neither RUNWRIGHT_HOME nor HOME says where to keep state")]
+    /// The home directory is unknown.
+    #[error("cannot find the state directory: neither RUNWRIGHT_HOME nor HOME is set")]
     NoHome,
     /// The file system refused.
     #[error("{action} {}", path.display())]
     Io {
         /// What was attempted.
         action: &'static str,
-        /// With which file or directory.
+        /// The file or directory.
         path: PathBuf,
         /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The run lives.
-    #[error("run {id} still runs{}", pid.map(|pid| format!(", by process {pid}")).unwrap_or_default())]
+    /// The run is running.
+    #[error("run {id} is running{}", pid.map(|pid| format!(", by process {pid}")).unwrap_or_default())]
     Running {
         /// The run.
         id: u64,
-        /// Its process, where that is known.
+        /// Its process, if known.
         pid: Option<u32>,
     },
-    /// Another run works in the same tree.
-    #[error("another run is in place here, by process {holder}")]
+    /// Another run has the working tree in place.
+    #[error("another run works in place in this tree, as process {holder}")]
     InPlace {
         /// The holder's process id, or `unknown`.
         holder: String,

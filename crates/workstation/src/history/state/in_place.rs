@@ -1,15 +1,13 @@
-//! The lock of a run in the working tree itself.
-
 use super::error::{StateError, io_error};
-use super::make_dir::make_dir;
 use super::project_state::ProjectState;
+use super::state_dir::make_dir;
 use fail_point::fail_point;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// The right to run in a working tree itself; given back when dropped.
+/// The lock of a run in the working tree itself; released when dropped.
 #[derive(Debug)]
 pub struct InPlaceLock {
     file: File,
@@ -17,17 +15,17 @@ pub struct InPlaceLock {
 
 impl Drop for InPlaceLock {
     fn drop(&mut self) {
-        // A child that is being made has the file too, and would keep the lock for a moment.
+        // A child process that is just starting has the file too, and would hold the lock for a moment.
         let _ = self.file.unlock();
     }
 }
 
 impl ProjectState {
-    /// Takes the lock of a run in the working tree itself.
+    /// Locks the working tree for a run in it.
     ///
     /// # Errors
     ///
-    /// [`StateError::InPlace`] with the holder's process id when another run has it.
+    /// [`StateError::InPlace`] with the holder's process id if another run has the lock.
     pub fn lock_in_place(&self) -> Result<InPlaceLock, StateError> {
         make_dir(self.directory())?;
         let path = self.directory().join("in-place.lock");
@@ -76,7 +74,7 @@ mod tests {
     use crate::history::state::StateDir;
 
     #[test]
-    fn a_second_run_in_place_is_told_who_holds_the_tree() {
+    fn second_run_in_place_is_refused_with_the_holder() {
         let home = tempfile::tempdir().unwrap();
         let project = StateDir::at(home.path()).project(Path::new("/srv/p"));
         let lock = project.lock_in_place().unwrap();
@@ -85,7 +83,7 @@ mod tests {
             refused.contains(&std::process::id().to_string()),
             "{refused}"
         );
-        // As a child has one that is being made.
+        // As a child process that is just starting has one.
         let _copy = lock.file.try_clone().unwrap();
         drop(lock);
         project.lock_in_place().unwrap();

@@ -1,11 +1,11 @@
 //! The state of one project.
 
 use super::error::{StateError, io_error};
-use super::make_dir::make_dir;
+use super::state_dir::make_dir;
 use crate::error::LocalError;
 use crate::history::durations::Durations;
 use crate::history::retained_files::RetainedFiles;
-use crate::history::{Continuation, Earlier, RunLock, Runs};
+use crate::history::{Continuation, EarlierRun, RunLock, Runs};
 use crate::reuse::ReuseStore;
 use crate::run::environments::Environments;
 use crate::run::resource_groups;
@@ -17,7 +17,7 @@ use std::num::NonZeroUsize;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-/// How many runs of a project are kept when the settings do not say.
+/// How many runs of a project are kept without a setting.
 const KEPT_PIPELINES: usize = 10;
 
 /// The directory of a project's runs in its state.
@@ -40,12 +40,12 @@ impl ProjectState {
         }
     }
 
-    /// Returns the directory of it all.
+    /// Returns the directory of the state.
     pub(super) fn directory(&self) -> &Path {
         &self.dir
     }
 
-    /// Makes the directory of a new pipeline, with an id no other pipeline of the project has.
+    /// Creates the directory of a new pipeline, with an id that is unique in the project.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl ProjectState {
         self.new_pipeline_above(0)
     }
 
-    /// Makes the directory of a new pipeline, with an id that is above this one too.
+    /// Creates the directory of a new pipeline, with a unique id above `floor`.
     ///
     /// # Errors
     ///
@@ -88,22 +88,22 @@ impl ProjectState {
         }
     }
 
-    /// Takes the directory of an earlier run, and reads what happened in it.
+    /// Locks the directory of an earlier run, and reads its history.
     ///
     /// # Errors
     ///
-    /// When there is no such run, it lives, or what is known of it cannot be read.
+    /// When there is no such run, it is running, or it cannot be read.
     pub(crate) fn reopen(
         &self,
         continuation: &Continuation,
-    ) -> Result<(PipelineDir, Earlier), LocalError> {
+    ) -> Result<(PipelineDir, EarlierRun), LocalError> {
         let runs = self.runs();
-        // What there is not is neither made nor locked.
+        // Found before it is locked, since locking creates the directory's lock file.
         let run = runs.find(continuation.run)?;
         let directory = Self::locked(run.id(), run.directory().to_owned())?;
-        // Whoever had the lock may have changed all of it.
+        // Read again, since the last holder of the lock may have changed it.
         let run = runs.find(continuation.run)?;
-        let mut earlier = Earlier::read(&run, &continuation.kind)?;
+        let mut earlier = EarlierRun::read(&run, &continuation.kind)?;
         earlier.variables.clone_from(&continuation.variables);
         Ok((directory, earlier))
     }
@@ -123,21 +123,20 @@ impl ProjectState {
         Runs::at(self.dir.join(PIPELINES), Some(self.project.clone()))
     }
 
-    /// Removes what the oldest ended pipelines left, so that only a few are kept, and artifacts whose time
-    /// is up.
+    /// Removes the oldest ended runs beyond the kept ones, and expired artifacts.
     ///
-    /// A pipeline that still runs is left alone, and so is one that cannot be removed now.
+    /// Running pipelines stay. What cannot be removed now is left for later.
     pub fn prune(&self) {
         let mut freed = false;
         for path in self.runs().superfluous(self.kept_runs()) {
-            // Held until all is gone, so that nobody goes on with it meanwhile.
+            // Held until all is removed, so that no command continues the run meanwhile.
             let Some(_lock) = RunLock::take_dead(&path) else {
                 continue;
             };
             freed |= RetainedFiles::has_any(&path);
             let remove = || fail_point!("runwright::state::prune", process::remove_tree(&path));
             if let Err(error) = remove() {
-                tracing::debug!(path = %path.display(), %error, "Old pipeline stays.");
+                tracing::debug!(path = %path.display(), %error, "An old pipeline stays.");
             }
         }
         freed |= self.reuse().prune();
@@ -145,37 +144,37 @@ impl ProjectState {
         resource_groups::remove_unused(&self.resources());
     }
 
-    /// Returns the top of the project.
+    /// Returns the root of the project.
     pub(crate) fn root(&self) -> &Path {
         &self.project
     }
 
-    /// Returns how long the jobs of the project took.
+    /// Returns the durations of the project's jobs.
     pub fn durations(&self) -> Durations {
         Durations::at(&self.dir)
     }
 
-    /// Returns the environments of the project.
+    /// Returns the deployment environments of the project.
     pub fn environments(&self) -> Environments {
         Environments::at(&self.dir)
     }
 
-    /// Returns what jobs left for others, of this and all other projects.
+    /// Returns the artifacts and reusable results of all projects.
     pub fn kept_files(&self) -> &RetainedFiles {
         &self.kept
     }
 
-    /// Returns the jobs of the project that need not run again.
+    /// Returns the reusable results of the project's jobs.
     pub(crate) fn reuse(&self) -> ReuseStore {
         ReuseStore::at(&self.dir, self.kept.store())
     }
 
-    /// Returns where the resource groups of the project are.
+    /// Returns the directory of the project's resource groups.
     pub(crate) fn resources(&self) -> PathBuf {
         self.dir.join("resources")
     }
 
-    /// Returns how many runs the user wants to keep. Settings with mistakes are told of elsewhere.
+    /// Returns how many runs are kept. Invalid settings were reported when the run started.
     fn kept_runs(&self) -> usize {
         let root = self.dir.ancestors().nth(2);
         let settings = root.map(|root| Settings::read(root, std::env::home_dir().as_deref()));
@@ -183,7 +182,7 @@ impl ProjectState {
         keep.map_or(KEPT_PIPELINES, NonZeroUsize::get)
     }
 
-    /// Returns where the snapshots of running pipelines are.
+    /// Returns the directory of the snapshots.
     pub(crate) fn snapshots(&self) -> PathBuf {
         self.dir.join("snapshots")
     }
@@ -205,7 +204,7 @@ mod tests {
     use crate::history::state::StateDir;
 
     #[test]
-    fn pipelines_of_a_project_get_different_ids() {
+    fn pipelines_of_a_project_have_different_ids() {
         let home = tempfile::tempdir().unwrap();
         let project = StateDir::at(home.path()).project(Path::new("/srv/a project"));
         let first = project.new_pipeline().unwrap();
@@ -215,24 +214,24 @@ mod tests {
         assert_eq!(
             project.new_pipeline().unwrap().id,
             3,
-            "an id in use is not given again"
+            "an id in use is not used again"
         );
     }
 
     #[test]
-    fn old_pipelines_go_but_running_ones_stay() {
+    fn old_pipelines_are_removed_except_running_ones() {
         let home = tempfile::tempdir().unwrap();
         let project = StateDir::at(home.path()).project(Path::new("/srv/p"));
-        let begun = || {
+        let recorded = || {
             let pipeline = project.new_pipeline().unwrap();
             fs::write(pipeline.path.join("run.json"), "{}").unwrap();
             pipeline
         };
-        let running = begun();
-        let ended = begun().path;
+        let running = recorded();
+        let ended = recorded().path;
         let mut kept = Vec::new();
         for _ in 0..KEPT_PIPELINES {
-            kept.push(begun().path);
+            kept.push(recorded().path);
         }
         project.prune();
         assert!(running.path.exists());
@@ -241,13 +240,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_killed_before_it_began_goes_and_counts_for_nothing() {
+    fn pipelines_without_a_record_are_removed_and_not_counted() {
         let home = tempfile::tempdir().unwrap();
         let project = StateDir::at(home.path()).project(Path::new("/srv/p"));
         let ended = project.new_pipeline().unwrap().path;
         fs::write(ended.join("run.json"), "{}").unwrap();
-        let beginning = project.new_pipeline().unwrap();
-        // This one has not even its lock yet.
+        let starting = project.new_pipeline().unwrap();
+        // It has no lock yet.
         let unlocked = ended.with_file_name("3");
         fs::create_dir(&unlocked).unwrap();
         let killed: Vec<PathBuf> = (0..2 * KEPT_PIPELINES)
@@ -256,7 +255,7 @@ mod tests {
         fs::write(killed[0].join(".run.json.new"), "{\"v\":").unwrap();
         project.prune();
         assert_eq!(killed.iter().find(|it| it.exists()), None);
-        for path in [&ended, &beginning.path, &unlocked] {
+        for path in [&ended, &starting.path, &unlocked] {
             assert!(path.exists(), "{}", path.display());
         }
     }

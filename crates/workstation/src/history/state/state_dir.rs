@@ -1,38 +1,38 @@
-//! The directory of all state.
-
 use super::error::{StateError, io_error};
-use super::make_dir::make_dir;
-use super::project_key::project_key;
 use super::project_state::{PIPELINES, ProjectState};
 use crate::history::Runs;
 use crate::history::retained_files::RetainedFiles;
 use crate::reuse::ReuseStore;
+use crate::reuse::fingerprint::Fnv;
+use fail_point::fail_point;
 use includes::LockFile;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::hash::Hasher;
 use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-/// The directory of all state: `$RUNWRIGHT_HOME`, or `~/.runwright`.
+/// The state directory: `$RUNWRIGHT_HOME`, or `~/.runwright`.
 ///
 /// ```text
-/// config.toml                         what the user wants to be so
-/// cache/                              answers of servers
-/// caches/                             what jobs keep for later runs, of all projects
+/// config.toml                         the user's settings
+/// cache/                              responses of servers
+/// caches/                             caches of jobs, of all projects
 /// container-owners/                   which runs have containers
-/// content/                            files that jobs left, each once
-/// engines/                            what jobs brought into container engines, and who uses it
-/// exports/                            what is being packed for somebody
+/// content/                            files of artifacts and reusable results, each once
+/// engines/                            objects in container engines, and their users
+/// exports/                            archives while they are packed
 /// functions/                          functions of repositories and registries
 /// git/                                repositories of other projects, where they are read by Git
-/// journal/                            what runs have made and must remove
-/// reuse.key                           the number that makes keys of jobs unreadable
-/// projects/<key>/last-pipeline        the id given last
-/// projects/<key>/in-place.lock        held by a run in the working tree itself
+/// journal/                            what runs created and must remove
+/// reuse.key                           the secret of the keys for reuse
+/// projects/<key>/last-pipeline        the last id
+/// projects/<key>/in-place.lock        locked by a run in the working tree itself
 /// projects/<key>/durations            how long jobs took
-/// projects/<key>/reuse/               jobs that need not run again, and what the files of the project hold
-/// projects/<key>/resources/           who is in the resource groups, and who waits for them
-/// projects/<key>/snapshots/           the working tree as running pipelines see it
-/// projects/<key>/pipelines/<id>/      what is known of one run: record, journal, logs, artifacts
+/// projects/<key>/reuse/               reusable results, and digests of the project's files
+/// projects/<key>/resources/           the queues of the resource groups
+/// projects/<key>/snapshots/           snapshots of the working tree for running pipelines
+/// projects/<key>/pipelines/<id>/      one run: record, journal, logs, artifacts
 /// ```
 #[derive(Debug, Clone)]
 pub struct StateDir {
@@ -56,7 +56,7 @@ impl StateDir {
         Ok(Self::at(root))
     }
 
-    /// Returns the state in this directory, which is made when it is needed.
+    /// Returns the state in this directory, which is created when needed.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -66,26 +66,29 @@ impl StateDir {
         &self.root
     }
 
-    /// Makes the directory, if it is not there, so that Git does not see it in the working tree
-    /// `tree`: neither in `git status` nor among the files that jobs get. The texts of a lock file stay
-    /// visible, if it is the directory that has those too.
+    /// Creates the directory if it is new and inside the working tree `tree`, with a `.gitignore` that hides it from
+    /// `git status` and from snapshots. Vendored files in it stay visible.
     ///
     /// # Errors
     ///
     /// When it cannot be written.
-    pub(crate) fn make_unseen_in(&self, tree: &Path) -> Result<(), StateError> {
+    pub(crate) fn create_ignored_in(&self, tree: &Path) -> Result<(), StateError> {
         let Ok(below) = self.root.strip_prefix(tree) else {
             return Ok(());
         };
-        let has_texts = Path::new(LockFile::TEXTS).parent() == Some(below);
-        // One that is there may hold files of the user's, which are not ours to hide.
-        if !has_texts && self.root.exists() {
+        let has_vendored = Path::new(LockFile::TEXTS).parent() == Some(below);
+        // An existing directory may contain files of the user, which must not be hidden.
+        if !has_vendored && self.root.exists() {
             return Ok(());
         }
         make_dir(&self.root)?;
-        let hidden = if has_texts { "/*\n!/vendor/\n" } else { "*\n" };
+        let hidden = if has_vendored {
+            "/*\n!/vendor/\n"
+        } else {
+            "*\n"
+        };
         let file = self.root.join(".gitignore");
-        // Neither over what is there, nor through a link.
+        // Overwrites nothing and follows no link.
         match OpenOptions::new().write(true).create_new(true).open(&file) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             opened => opened
@@ -100,17 +103,17 @@ impl StateDir {
         ProjectState::at(own, directory, self.kept_files())
     }
 
-    /// Returns what jobs left for others, of all projects.
+    /// Returns the artifacts and reusable results of all projects.
     pub fn kept_files(&self) -> RetainedFiles {
         RetainedFiles::at(&self.root)
     }
 
-    /// Returns where exports grow until they are whole.
+    /// Returns the directory of archives while they are packed.
     pub fn exports(&self) -> PathBuf {
         self.root.join("exports")
     }
 
-    /// Returns the runs of all projects, a project each.
+    /// Returns the runs of all projects, one value for each project.
     ///
     /// # Errors
     ///
@@ -121,7 +124,7 @@ impl StateDir {
         Ok(runs.collect())
     }
 
-    /// Returns the jobs of all projects that need not run again, a project each.
+    /// Returns the reusable results of all projects, one value for each project.
     pub(crate) fn all_reuse(&self) -> Result<Vec<ReuseStore>, StateError> {
         let projects = self.projects()?.into_iter();
         let content = self.kept_files().store();
@@ -142,32 +145,71 @@ impl StateDir {
     }
 }
 
+/// Creates a directory that only the user can enter, with its parents.
+pub(crate) fn make_dir(path: &Path) -> Result<(), StateError> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    fail_point!("runwright::state::make_dir", builder.create(path))
+        .map_err(io_error("create", path))
+}
+
+/// Returns a readable and unique name for a project.
+fn project_key(directory: &Path) -> String {
+    let name = directory
+        .file_name()
+        .map(|name| name.to_string_lossy())
+        .unwrap_or_default();
+    let readable: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(40)
+        .collect();
+    let mut hash = Fnv::default();
+    Hasher::write(&mut hash, directory.as_os_str().as_encoded_bytes());
+    format!("{readable}-{:016x}", hash.finish())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn only_a_new_directory_inside_the_tree_is_hidden() {
+    fn only_new_directories_in_the_tree_are_ignored() {
         let tree = tempfile::tempdir().unwrap();
-        let hidden = |directory: &Path| {
+        let is_ignored = |directory: &Path| {
             let state = StateDir::at(directory);
-            state.make_unseen_in(tree.path()).unwrap();
+            state.create_ignored_in(tree.path()).unwrap();
             directory.join(".gitignore").exists()
         };
-        assert!(hidden(&tree.path().join("below/state")));
+        assert!(is_ignored(&tree.path().join("below/state")));
         fs::create_dir(tree.path().join("mine")).unwrap();
-        assert!(!hidden(&tree.path().join("mine")));
-        assert!(!hidden(tree.path()));
-        let elsewhere = tempfile::tempdir().unwrap();
-        assert!(!hidden(&elsewhere.path().join("state")));
-        // The lock file's texts may have made it, and are the project's.
+        assert!(!is_ignored(&tree.path().join("mine")));
+        assert!(!is_ignored(tree.path()));
+        let outside = tempfile::tempdir().unwrap();
+        assert!(!is_ignored(&outside.path().join("state")));
+        // A directory with vendored files of the project.
         let own = tree.path().join(".runwright");
         fs::create_dir_all(own.join("vendor")).unwrap();
-        assert!(hidden(&own));
+        assert!(is_ignored(&own));
         let text = fs::read_to_string(own.join(".gitignore")).unwrap();
         assert_eq!(text, "/*\n!/vendor/\n");
         fs::write(own.join(".gitignore"), "mine").unwrap();
-        assert!(hidden(&own));
+        assert!(is_ignored(&own));
         assert_eq!(fs::read_to_string(own.join(".gitignore")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn projects_of_the_same_name_have_different_keys() {
+        assert_ne!(
+            project_key(Path::new("/a/app")),
+            project_key(Path::new("/b/app"))
+        );
+        assert!(project_key(Path::new("/a/my app")).starts_with("my-app-"));
     }
 }

@@ -32,7 +32,9 @@ impl PipelineFiles {
         let usual = [OVERLAY, OPTIONS, VARIABLES, SETTINGS, LockFile::NAME];
         let usual = usual.iter().map(|&name| name.to_owned());
         found.files.extend(usual);
-        found.files.insert(project.file().to_string_lossy().into_owned());
+        found
+            .files
+            .insert(project.file().to_string_lossy().into_owned());
         if options.dialect == Dialect::Bitrab {
             found.files.insert(BITRAB_SETTINGS.to_owned());
         }

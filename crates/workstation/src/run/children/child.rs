@@ -2,8 +2,8 @@ use super::context::of_child;
 use super::parent_pipeline::{CreatedPipeline, ParentPipeline};
 use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, note, warn};
-use crate::history::{Earlier, ParentOfRun};
 use crate::history::state::{PipelineDir, ProjectState};
+use crate::history::{EarlierRun, ParentOfRun};
 use crate::project::run_steps::check_steps;
 use crate::project::situation::stamp;
 use crate::run::artifacts::PipelineArtifacts;
@@ -59,7 +59,8 @@ impl ParentPipeline {
             state: &self.state,
             read: &read,
         };
-        let (plan, directory, earlier) = self.plan(&unplanned, context, diagnostics, cancellation)?;
+        let (plan, directory, earlier) =
+            self.plan(&unplanned, context, diagnostics, cancellation)?;
         Ok(CreatedPipeline {
             plan,
             read: Arc::new(read),
@@ -95,7 +96,7 @@ impl ParentPipeline {
         mut context: PipelineContext,
         mut diagnostics: Diagnostics,
         cancellation: &Cancellation,
-    ) -> Result<(Plan, PipelineDir, Option<Earlier>), Refusal> {
+    ) -> Result<(Plan, PipelineDir, Option<EarlierRun>), Refusal> {
         let Unplanned {
             bridge,
             state,

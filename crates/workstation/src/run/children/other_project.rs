@@ -119,7 +119,8 @@ impl ParentPipeline {
         let found = found.filter(|found| git::toplevel(found.root()).is_some());
         found.ok_or_else(|| {
             let message = format!("{} is not a checkout of `{path}`", directory.display());
-            Refusal::new(reason, message).with_help("correct its path below [projects] in the settings")
+            Refusal::new(reason, message)
+                .with_help("correct its path below [projects] in the settings")
         })
     }
 }

@@ -1,7 +1,7 @@
 use super::refusal::Refusal;
 use crate::error::LocalError;
 use crate::history::state::{InPlaceLock, PipelineDir, ProjectState, StateError};
-use crate::history::{Continuation, ContinuationKind, DownstreamRuns, Earlier, ParentOfRun};
+use crate::history::{Continuation, ContinuationKind, DownstreamRuns, EarlierRun, ParentOfRun};
 use crate::project::local_project::LocalProject;
 use crate::run::RunShared;
 use crate::run::isolation::{self, Isolation, Prepared};
@@ -94,7 +94,7 @@ impl PipelineTree {
         project: &Path,
         state: &ProjectState,
         parent: &ParentOfRun,
-    ) -> Result<Option<(PipelineDir, Earlier)>, LocalError> {
+    ) -> Result<Option<(PipelineDir, EarlierRun)>, LocalError> {
         let Some((kind, downstream)) = &self.continues else {
             return Ok(None);
         };
@@ -111,7 +111,7 @@ impl PipelineTree {
             kind: kind.of_pipeline(run.id()),
         };
         let (directory, mut earlier) = state.reopen(&continuation)?;
-        earlier.look_below(downstream, project, run.id(), kind);
+        earlier.find_unfinished(downstream, project, run.id(), kind);
         Ok(Some((directory, earlier)))
     }
 

@@ -1,7 +1,7 @@
 use super::control::Control;
 use super::parent_pipeline::{CreatedPipeline, LocalDownstream, ParentPipeline};
 use super::refusal::Refusal;
-use crate::history::{JobHistory, Journal, RunRecord, forget_told, products};
+use crate::history::{JobHistory, Journal, RunRecord, forget_reported, products};
 use crate::project::local_project::LocalProject;
 use crate::run::caches;
 use crate::run::{RunnerParts, runner_of};
@@ -40,7 +40,7 @@ impl ParentPipeline {
         };
         // A continued pipeline has its record already.
         let recorded = if earlier.is_some() {
-            forget_told(&directory.path);
+            forget_reported(&directory.path);
             Ok(())
         } else {
             let record = self.record(&parent, &plan, read.project());

@@ -2,38 +2,38 @@ use executor_core::job::DeploymentTier;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// An environment of a project.
+/// A deployment environment of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
-    /// Its name, with all variables replaced.
+    /// Its name, with variables expanded.
     pub name: String,
-    /// Its short name for addresses.
+    /// Its short name for URLs.
     pub slug: String,
-    /// Where it is reached, if a job said so; masked values in it are masked.
+    /// Its URL, if a job sets one; masked values in it are masked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// What it is for.
+    /// Its tier, such as production.
     pub tier: DeploymentTier,
-    /// Whether it is there.
+    /// Whether it is available.
     pub state: EnvironmentState,
-    /// Who deployed it last.
+    /// The last deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Deployment>,
     /// The job that stops it, in the pipeline that deployed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_stop: Option<String>,
-    /// When it should be stopped, if it should by itself.
+    /// When it should stop by itself, if it should.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_stop_at: Option<Timestamp>,
     /// When it changed last.
     pub updated_at: Timestamp,
 }
 
-/// Whether an environment is there.
+/// Whether an environment is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EnvironmentState {
-    /// It is.
+    /// It is deployed.
     Available,
     /// It was stopped.
     Stopped,
@@ -51,7 +51,7 @@ pub struct Deployment {
 }
 
 impl EnvironmentState {
-    /// Returns its word.
+    /// Returns the word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Available => "available",
@@ -61,12 +61,12 @@ impl EnvironmentState {
 }
 
 impl Environment {
-    /// Returns whether it is there.
+    /// Returns whether it is available.
     pub fn is_available(&self) -> bool {
         self.state == EnvironmentState::Available
     }
 
-    /// Returns whether its time is up at `now`.
+    /// Returns whether it should have stopped by `now`.
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.is_available() && self.auto_stop_at.is_some_and(|at| at <= now)
     }

@@ -10,13 +10,13 @@ pub enum EnvironmentsError {
     Io {
         /// What was attempted.
         action: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
         /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The list is none.
+    /// The list is damaged.
     #[error("read the list of environments in {}", path.display())]
     Damaged {
         /// The file.
@@ -25,13 +25,13 @@ pub enum EnvironmentsError {
         #[source]
         source: serde_json::Error,
     },
-    /// Somebody else kept the list for too long.
+    /// Another run locked the list for too long.
     #[error("wait for another run that writes {}", path.display())]
     Busy {
-        /// The list's file.
+        /// The file of the list.
         path: PathBuf,
     },
-    /// There is no such environment.
+    /// The environment does not exist.
     #[error("there is no environment {name:?}")]
     Unknown {
         /// The name that was asked for.
@@ -40,11 +40,11 @@ pub enum EnvironmentsError {
 }
 
 impl EnvironmentsError {
-    /// Returns what the user can do, where there is something.
+    /// Returns what the user can do, if anything.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Damaged { .. } => {
-                Some("mend the file, or remove it: the next deployments write it anew")
+                Some("correct the file, or remove it: the next deployments create it again")
             }
             Self::Unknown { .. } => Some("`runwright environments` lists them"),
             Self::Io { .. } | Self::Busy { .. } => None,

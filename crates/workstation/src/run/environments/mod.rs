@@ -1,7 +1,7 @@
-//! The environments of a project on this machine: what was deployed where, and what stops it.
+//! The deployment environments of a project on this machine: what was deployed where, and what stops it.
 //!
-//! [`Environments`] is the list of a project, [`Environment`] one of them. Jobs change it when they
-//! end well, as GitLab does: see [`EnvironmentStep`].
+//! [`Environments`] is the list of a project, [`Environment`] one of them. Successful jobs change it, as in
+//! GitLab: see [`EnvironmentStep`].
 
 mod environment;
 mod error;

@@ -6,15 +6,14 @@ use executor_core::variable::JobVariable;
 use executor_core::{JobAssignment, JobOutcome, JobRunner, JobState, RunContext};
 use std::sync::Arc;
 
-/// Runs jobs with another runner, and takes note of what those that end well did to environments.
+/// Runs jobs with another runner, and records what successful ones do to deployment environments.
 ///
-/// The note is written before anybody hears that the job has finished, and may be written twice: it
-/// says the same then.
+/// The record is written before the job counts as finished. It may be written twice, with the same content.
 #[derive(Debug, Clone)]
 pub struct EnvironmentRunner {
     /// Runs the jobs.
     pub inner: Arc<dyn JobRunner>,
-    /// Where the notes go.
+    /// The environments of the project.
     pub environments: Environments,
 }
 
@@ -30,8 +29,8 @@ impl JobRunner for EnvironmentRunner {
     }
 }
 
-/// Takes note of what a job that ended well did to its environment, if it has one; `dotenv` are the
-/// variables that it reported.
+/// Records what a successful job did to its environment, if it has one; `dotenv` are the variables of its
+/// dotenv reports.
 pub(crate) async fn note(environments: &Environments, job: &Job, dotenv: &[JobVariable]) {
     let Some(step) = EnvironmentStep::of(job, dotenv) else {
         return;
@@ -42,7 +41,7 @@ pub(crate) async fn note(environments: &Environments, job: &Job, dotenv: &[JobVa
         tracing::warn!(
             job = %job.job_info.name,
             error = &error as &dyn std::error::Error,
-            "What the job did to its environment is not noted."
+            "The change of the job's environment is not recorded."
         );
     }
 }

@@ -7,26 +7,26 @@ use pipeline::context::{environment_slug, environment_tier};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// What a job that ended well did to an environment.
+/// What a successful job does to a deployment environment.
 ///
-/// | action | what becomes of the environment |
+/// | action | the environment |
 /// |---|---|
-/// | `start` | it is available, deployed by this job; its time begins anew, or it has none |
-/// | `prepare`, `verify`, `access` | it is known; its time begins anew if the job says one |
-/// | `stop` | it is stopped |
+/// | `start` | is available, deployed by this job; its `auto_stop_in` starts again, or it has none |
+/// | `prepare`, `verify`, `access` | is created if new; its `auto_stop_in` starts again if the job has one |
+/// | `stop` | is stopped |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvironmentStep {
     /// The environment's name.
     pub name: String,
-    /// What was done.
+    /// The action.
     pub action: EnvironmentAction,
-    /// Where it is reached.
+    /// Its URL.
     pub url: Option<String>,
-    /// What it is for.
+    /// Its tier.
     pub tier: DeploymentTier,
     /// The job that stops it.
     pub on_stop: Option<String>,
-    /// How long it lives.
+    /// After which time it stops.
     pub auto_stop_in: Option<Duration>,
     /// The number of the job's pipeline.
     pub pipeline: u64,
@@ -35,10 +35,8 @@ pub struct EnvironmentStep {
 }
 
 impl EnvironmentStep {
-    /// Returns what a job did that ended well; `dotenv` are the variables of its own reports, which
-    /// may be in the address.
-    ///
-    /// Nothing for a job without an environment, or with one whose name is empty.
+    /// Returns what a successful job does; `dotenv` are the variables of its dotenv reports, which the URL may
+    /// use. `None` without an environment, or if its name is empty.
     pub fn of(job: &Job, dotenv: &[JobVariable]) -> Option<Self> {
         let definition = job.definition.as_deref()?;
         let environment = definition.environment.as_deref()?;
@@ -47,32 +45,32 @@ impl EnvironmentStep {
             return None;
         }
         let tier = environment.deployment_tier;
-        let life = environment.auto_stop_in.as_deref();
+        let auto_stop_in = environment.auto_stop_in.as_deref();
         Some(Self {
             name: name.to_owned(),
             action: environment.action.unwrap_or_default(),
             url: environment
                 .url
                 .as_deref()
-                .map(|url| address(url, job, dotenv)),
+                .map(|url| expand_url(url, job, dotenv)),
             tier: tier.unwrap_or_else(|| environment_tier(name)),
             on_stop: environment.on_stop.clone(),
-            auto_stop_in: life.and_then(parse_duration),
+            auto_stop_in: auto_stop_in.and_then(parse_duration),
             pipeline: job.job_info.pipeline_id.0,
             job: job.job_info.name.clone(),
         })
     }
 
-    /// Returns the environment after the step; nothing when there was none and is none.
+    /// Returns the environment after the step; `None` if it still does not exist.
     pub fn apply(&self, before: Option<Environment>, now: Timestamp) -> Option<Environment> {
         if self.action == EnvironmentAction::Stop {
             return before.map(|before| before.stopped(now));
         }
-        let mut after = before.unwrap_or_else(|| self.found(now));
+        let mut after = before.unwrap_or_else(|| self.new_environment(now));
         after.updated_at = now;
         let until = self
             .auto_stop_in
-            .and_then(|life| now.checked_add(life).ok());
+            .and_then(|after| now.checked_add(after).ok());
         match self.action {
             EnvironmentAction::Start => {
                 after.state = EnvironmentState::Available;
@@ -93,7 +91,7 @@ impl EnvironmentStep {
     }
 
     /// Returns the environment as GitLab creates it for the first job that names it.
-    fn found(&self, now: Timestamp) -> Environment {
+    fn new_environment(&self, now: Timestamp) -> Environment {
         Environment {
             name: self.name.clone(),
             slug: environment_slug(&self.name),
@@ -109,7 +107,7 @@ impl EnvironmentStep {
 }
 
 impl Environment {
-    /// Returns it as it is when it was stopped.
+    /// Returns the environment stopped.
     pub(super) fn stopped(mut self, now: Timestamp) -> Self {
         self.state = EnvironmentState::Stopped;
         self.auto_stop_at = None;
@@ -118,9 +116,9 @@ impl Environment {
     }
 }
 
-/// Returns the address with all variables replaced, those of the job's dotenv reports first. A masked
-/// value stays masked: the list is for everybody to read.
-fn address(url: &str, job: &Job, dotenv: &[JobVariable]) -> String {
+/// Expands the variables in a URL; those of the job's dotenv reports win. A masked value stays masked, since
+/// the list of environments is not secret.
+fn expand_url(url: &str, job: &Job, dotenv: &[JobVariable]) -> String {
     let all = job.variables.iter().chain(dotenv).cloned();
     let all: JobVariables = all
         .map(|variable| {
@@ -167,18 +165,18 @@ mod tests {
         }
     }
 
-    fn step(action: EnvironmentAction, life: Option<&str>) -> EnvironmentStep {
+    fn step(action: EnvironmentAction, auto_stop_in: Option<&str>) -> EnvironmentStep {
         let definition = EnvironmentDefinition {
             action: Some(action),
             on_stop: Some("stop".to_owned()),
-            auto_stop_in: life.map(ToOwned::to_owned),
+            auto_stop_in: auto_stop_in.map(ToOwned::to_owned),
             ..EnvironmentDefinition::named("review/x")
         };
         EnvironmentStep::of(&job(definition), &[]).expect("a step")
     }
 
     #[test]
-    fn the_address_knows_the_variables_of_the_report_and_shows_no_secret() {
+    fn url_uses_dotenv_variables_and_hides_secrets() {
         let check = |url: &str, expect: &str| {
             let definition = EnvironmentDefinition {
                 url: Some(url.to_owned()),
@@ -194,18 +192,20 @@ mod tests {
     }
 
     #[test]
-    fn each_action_does_its_part() {
+    fn actions_change_environments_as_in_gitlab() {
         use EnvironmentAction::{Access, Prepare, Start, Stop, Verify};
         let check = |actions: &[(EnvironmentAction, Option<&str>)], expect: &str| {
-            let after = actions.iter().fold(None, |before, &(action, life)| {
-                step(action, life).apply(before, now())
-            });
-            let told = after.map_or("none".to_owned(), |it| {
+            let after = actions
+                .iter()
+                .fold(None, |before, &(action, auto_stop_in)| {
+                    step(action, auto_stop_in).apply(before, now())
+                });
+            let text = after.map_or("none".to_owned(), |it| {
                 let until = it.auto_stop_at.map(|at| at.to_string());
                 let by = it.deployment.map(|it| it.pipeline);
                 format!("{} {by:?} {until:?}", it.state.as_str())
             });
-            assert_eq!(told, expect, "after {actions:?}");
+            assert_eq!(text, expect, "after {actions:?}");
         };
         check(&[(Start, None)], "available Some(7) None");
         let hour = Some("1 hour");

@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long one run waits for another that changes the list.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait for another run that changes the list.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The environments of a project: a list in a file, changed by one at a time.
+/// The deployment environments of a project: a list in a file that one process at a time changes.
 ///
-/// A change is written to another name first, so that readers see the old list or the new one.
+/// A change replaces the file, so that readers see the old list or the new one.
 #[derive(Debug, Clone)]
 pub struct Environments {
     directory: PathBuf,
 }
 
 impl Environments {
-    /// Returns the list in this directory, which is made when it is needed.
+    /// Returns the list in this directory, which is created when needed.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -33,11 +33,11 @@ impl Environments {
         self.directory.join("environments.json")
     }
 
-    /// Returns all of them, by name.
+    /// Returns all environments, by name; none without a list.
     ///
     /// # Errors
     ///
-    /// When the list cannot be read. That there is none yet is no error.
+    /// When the list cannot be read.
     pub fn list(&self) -> Result<Vec<Environment>, EnvironmentsError> {
         let path = self.file();
         let text = match fs::read(&path) {
@@ -48,11 +48,11 @@ impl Environments {
         serde_json::from_slice(&text).map_err(|source| EnvironmentsError::Damaged { path, source })
     }
 
-    /// Returns the one of this name, or of this short name.
+    /// Returns the environment with this name or short name.
     ///
     /// # Errors
     ///
-    /// When the list cannot be read, or there is none of the name.
+    /// When the list cannot be read, or has no such environment.
     pub fn find(&self, name: &str) -> Result<Environment, EnvironmentsError> {
         let all = self.list()?;
         let by_name = all.iter().find(|it| it.name == name);
@@ -61,7 +61,7 @@ impl Environments {
         found.cloned().ok_or(EnvironmentsError::Unknown { name })
     }
 
-    /// Returns those whose time is up at `now`.
+    /// Returns the environments that should have stopped by `now`.
     ///
     /// # Errors
     ///
@@ -72,16 +72,16 @@ impl Environments {
         Ok(all)
     }
 
-    /// Takes note of what a job did.
+    /// Records what a job did.
     ///
     /// # Errors
     ///
-    /// When the list cannot be read or written, or another run keeps it for too long.
+    /// When the list cannot be read or written, or another run locks it for too long.
     pub fn record(&self, step: &EnvironmentStep) -> Result<(), EnvironmentsError> {
         self.change(&step.name, |before, now| step.apply(before, now))
     }
 
-    /// Takes note that an environment was stopped without a job.
+    /// Records that an environment was stopped without a job.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Environments {
         options.write(true).create(true).truncate(false).mode(0o600);
         let file = fail_point!("runwright::environments::open_lock", options.open(&path));
         let file = file.map_err(io_error("open", &path))?;
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + LOCK_TIMEOUT;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
@@ -123,14 +123,13 @@ impl Environments {
                 Err(TryLockError::WouldBlock) if Instant::now() > end => {
                     return Err(EnvironmentsError::Busy { path: self.file() });
                 }
-                // Whoever has it holds it for one small file.
+                // It is held only while one small file is written.
                 Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
             }
         }
     }
 
-    /// Writes the list. Only the holder of the lock does, so one other name is enough: what a killed
-    /// writer left under it is written over.
+    /// Writes the list. The caller holds the lock, so the temporary name is free, or is that of a killed writer.
     fn write(&self, all: &[Environment]) -> Result<(), EnvironmentsError> {
         let path = self.file();
         let partial = self.directory.join("environments.new");
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_many_write_at_once_is_all_there() {
+    fn concurrent_changes_are_all_kept() {
         let home = tempfile::tempdir().unwrap();
         let environments = Environments::at(home.path().join("project"));
         assert_eq!(environments.list().unwrap(), []);
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_list_is_told_and_not_written_over() {
+    fn damaged_list_is_reported_and_kept() {
         let home = tempfile::tempdir().unwrap();
         let environments = Environments::at(home.path());
         fs::write(environments.file(), "[{").unwrap();

@@ -8,21 +8,20 @@ use std::path::{Path, PathBuf};
 /// The directory of one group.
 ///
 /// ```text
-/// guard                    held while the queue is looked at or changed
-/// holder                   held by the job that is in the group
-/// queue/<number>-<run>     held by a job that waits, the numbers in the order of asking
-/// expected/<run>           held by a run with jobs that are still to ask
+/// guard                    locked while a process reads or changes the queue
+/// holder                   locked by the job that is in the group
+/// queue/<number>-<run>     locked by a job that waits; numbers are in the order of requests
+/// expected/<run>           locked by a run with jobs that will request the group
 /// ```
 ///
-/// All locks end with their process, so that a dead one never stands in the way: its files are
-/// removed by the next that looks. What nobody uses is removed with the guard in hand; whoever gets
-/// the guard of a directory that has gone begins anew.
+/// All locks end with their process. Files without a lock are removed by the next process that reads them. An
+/// unused group is removed under its guard; a process that gets the guard of a removed directory starts again.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     directory: PathBuf,
 }
 
-/// A file that counts as long as this process holds its lock; removed when dropped.
+/// A file that counts while this process locks it; removed when dropped.
 #[derive(Debug)]
 pub(super) struct Mark {
     path: PathBuf,
@@ -31,12 +30,12 @@ pub(super) struct Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // What stays is seen to be dead.
+        // Without a lock, it is ignored if it stays.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A place in the queue.
+/// A position in the queue.
 #[derive(Debug)]
 pub(super) struct Ticket {
     number: u64,
@@ -48,7 +47,7 @@ impl Group {
         Self { directory }
     }
 
-    /// Says that jobs of a run are still to ask.
+    /// Announces that jobs of a run will request the group.
     pub(super) fn expect(&self, run: u64) -> io::Result<Mark> {
         let _guard = loop {
             make(&self.directory)?;
@@ -60,7 +59,7 @@ impl Group {
         mark(self.expected().join(run.to_string()))
     }
 
-    /// Goes to the end of the queue; `None` when somebody else is just looking at it.
+    /// Joins the end of the queue; `None` while another process has the guard.
     pub(super) fn enqueue(&self, run: u64) -> io::Result<Option<Ticket>> {
         make(&self.directory)?;
         let Some(_guard) = self.guard()? else {
@@ -76,12 +75,12 @@ impl Group {
         }))
     }
 
-    /// Takes the group if it is free and the ticket's turn.
+    /// Takes the group if it is free and the ticket is next.
     pub(super) fn take(&self, ticket: &Ticket, mode: ProcessMode) -> io::Result<Option<File>> {
         let Some(_guard) = self.guard()? else {
             return Ok(None);
         };
-        // As long as somebody is in it, nobody need look through the queue, which may be long.
+        // First, since reading the queue may take long.
         let Some(holder) = try_lock(open(&self.directory.join("holder"))?)? else {
             return Ok(None);
         };
@@ -92,7 +91,7 @@ impl Group {
                 asked: Some(number),
             });
         }
-        for run in self.still_to_ask()? {
+        for run in self.expected_runs()? {
             contenders.push(Contender {
                 pipeline: run,
                 asked: None,
@@ -102,12 +101,12 @@ impl Group {
         Ok((next == Some(Some(ticket.number))).then_some(holder))
     }
 
-    /// Removes all of it, unless somebody is in the group, waits for it or will.
+    /// Removes the group, unless a job is in it, waits for it or will request it.
     pub(super) fn remove_unused(&self) -> io::Result<()> {
         let Some(_guard) = self.guard()? else {
             return Ok(());
         };
-        let is_awaited = !self.waiting()?.is_empty() || !self.still_to_ask()?.is_empty();
+        let is_awaited = !self.waiting()?.is_empty() || !self.expected_runs()?.is_empty();
         let holder = self.directory.join("holder");
         if is_awaited || try_lock(open(&holder)?)?.is_none() {
             return Ok(());
@@ -123,44 +122,43 @@ impl Group {
         all.into_iter().try_for_each(|path| remove(path))
     }
 
-    fn still_to_ask(&self) -> io::Result<Vec<u64>> {
+    fn expected_runs(&self) -> io::Result<Vec<u64>> {
         living(&self.expected(), |name| name.parse().ok())
     }
 
-    /// Returns the highest number in the queue, be it of a dead process.
+    /// Returns the highest number in the queue, also of dead processes.
     fn last_number(&self) -> io::Result<Option<u64>> {
         let mut last = None;
         for entry in fs::read_dir(self.queue())? {
             let name = entry?.file_name();
-            let place = name.to_str().and_then(place);
-            last = last.max(place.map(|(number, _)| number));
+            let entry = name.to_str().and_then(queue_entry);
+            last = last.max(entry.map(|(number, _)| number));
         }
         Ok(last)
     }
 
     fn waiting(&self) -> io::Result<Vec<(u64, u64)>> {
-        living(&self.queue(), place)
+        living(&self.queue(), queue_entry)
     }
 
-    /// Takes the guard; `None` when somebody else has it, or it has just been removed.
+    /// Locks the guard; `None` if another process has it, or it was just removed.
     fn guard(&self) -> io::Result<Option<File>> {
         let Some(guard) = self.open_guard()? else {
             return Ok(None);
         };
         match try_lock(guard)? {
-            Some(guard) if self.is_in_force(&guard)? => Ok(Some(guard)),
+            Some(guard) if self.is_current(&guard)? => Ok(Some(guard)),
             _ => Ok(None),
         }
     }
 
-    /// Takes the guard, which nobody holds for longer than it takes to look at a few files; `None`
-    /// when it has just been removed.
+    /// Waits for the guard, which is held only while a few files are read; `None` if it was just removed.
     fn guard_soon(&self) -> io::Result<Option<File>> {
         let Some(guard) = self.open_guard()? else {
             return Ok(None);
         };
         guard.lock()?;
-        Ok(self.is_in_force(&guard)?.then_some(guard))
+        Ok(self.is_current(&guard)?.then_some(guard))
     }
 
     fn open_guard(&self) -> io::Result<Option<File>> {
@@ -170,8 +168,8 @@ impl Group {
         }
     }
 
-    /// Returns whether a guard is the one that others would find.
-    fn is_in_force(&self, guard: &File) -> io::Result<bool> {
+    /// Returns whether a guard is the file that other processes find.
+    fn is_current(&self, guard: &File) -> io::Result<bool> {
         let identity = |it: &fs::Metadata| (it.dev(), it.ino());
         match fs::metadata(self.guard_path()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -192,8 +190,8 @@ impl Group {
     }
 }
 
-/// Returns the number in the queue and the run that the name of a file tells.
-fn place(name: &str) -> Option<(u64, u64)> {
+/// Returns the number and the run of a file in the queue.
+fn queue_entry(name: &str) -> Option<(u64, u64)> {
     let (number, run) = name.split_once('-')?;
     Some((number.parse().ok()?, run.parse().ok()?))
 }
@@ -204,8 +202,8 @@ fn make(directory: &Path) -> io::Result<()> {
     fail_point!("runwright::resources::make", builder.create(directory))
 }
 
-/// Returns what the names of those files mean that a living process holds, and removes the others.
-fn living<T>(directory: &Path, meaning: impl Fn(&str) -> Option<T>) -> io::Result<Vec<T>> {
+/// Parses the names of files that a process has locked, and removes the others.
+fn living<T>(directory: &Path, parse: impl Fn(&str) -> Option<T>) -> io::Result<Vec<T>> {
     let mut living = Vec::new();
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(living),
@@ -214,16 +212,16 @@ fn living<T>(directory: &Path, meaning: impl Fn(&str) -> Option<T>) -> io::Resul
     for entry in entries {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str());
-        let Some(meant) = name.and_then(&meaning) else {
+        let Some(parsed) = name.and_then(&parse) else {
             continue;
         };
         let file = match OpenOptions::new().read(true).write(true).open(&path) {
-            // It has just been removed.
+            // Another process removed it just now.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             opened => opened?,
         };
         match try_lock(file)? {
-            None => living.push(meant),
+            None => living.push(parsed),
             Some(_dead) => {
                 remove(&path)?;
             }
@@ -232,7 +230,7 @@ fn living<T>(directory: &Path, meaning: impl Fn(&str) -> Option<T>) -> io::Resul
     Ok(living)
 }
 
-/// Removes a file or an empty directory; a directory in which somebody begins anew stays.
+/// Removes a file or a directory; one that another process uses again stays.
 fn remove(path: &Path) -> io::Result<()> {
     let remove = || {
         if path.is_dir() {

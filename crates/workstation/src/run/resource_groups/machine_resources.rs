@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// How long to wait before looking again: the first time, and at most.
+/// How long to wait before the next try: the first time, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
@@ -19,12 +19,12 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 pub struct MachineResources {
     directory: PathBuf,
     modes: HashMap<String, ProcessMode>,
-    /// What is said of the groups and pipelines that others wait for.
+    /// The announcements by group and pipeline.
     expected: Mutex<HashMap<(String, u64), Mark>>,
 }
 
 impl MachineResources {
-    /// Returns the groups whose state is in `directory`; some have another mode than the usual one.
+    /// Returns the groups whose state is in `directory`, with the modes of some.
     pub fn at(directory: PathBuf, modes: HashMap<String, ProcessMode>) -> Self {
         Self {
             directory,
@@ -34,7 +34,7 @@ impl MachineResources {
     }
 
     fn group(&self, name: &str) -> Group {
-        // The name may hold the value of a variable, which is no file's name.
+        // The name may contain the value of a variable, which need not be a valid file name.
         let digest = Digest::of(name.as_bytes()).to_string();
         Group::at(self.directory.join(digest))
     }
@@ -113,7 +113,7 @@ mod tests {
     use executor_core::JobId;
     use std::sync::Arc;
 
-    /// Another object has its own locks, as another process would.
+    /// Each object has its own locks, like a process.
     fn machine(directory: &tempfile::TempDir, mode: ProcessMode) -> Arc<MachineResources> {
         let modes = HashMap::from([("prod".to_owned(), mode)]);
         Arc::new(MachineResources::at(directory.path().to_owned(), modes))
@@ -127,16 +127,16 @@ mod tests {
         }
     }
 
-    /// Longer than any machine needs to move on.
+    /// Longer than any machine needs.
     const AMPLE: Duration = Duration::from_mins(1);
 
-    /// Lets pipelines ask in this order while another holds the group, and returns the order in
-    /// which they get it; 0 where nobody moved for so long.
+    /// Lets pipelines request the group in this order while another holds it, and returns the order in
+    /// which they get it; 0 if none gets it within `limit`.
     async fn order(
         mode: ProcessMode,
         asking: &[u64],
         expected: &[u64],
-        patience: Duration,
+        limit: Duration,
     ) -> Vec<u64> {
         let directory = tempfile::tempdir().unwrap();
         let resources = machine(&directory, mode);
@@ -149,7 +149,7 @@ mod tests {
         let (sender, mut got) = tokio::sync::mpsc::unbounded_channel();
         let mut tasks = tokio::task::JoinSet::new();
         let queue = resources.group("prod").queue();
-        for (place, &pipeline) in asking.iter().enumerate() {
+        for (index, &pipeline) in asking.iter().enumerate() {
             let (other, sender) = (machine(&directory, mode), sender.clone());
             tasks.spawn(async move {
                 let lease = other
@@ -158,7 +158,7 @@ mod tests {
                 sender.send(pipeline).unwrap();
                 drop(lease.unwrap().unwrap());
             });
-            while std::fs::read_dir(&queue).unwrap().count() <= place {
+            while std::fs::read_dir(&queue).unwrap().count() <= index {
                 sleep(Duration::from_millis(2)).await;
             }
         }
@@ -168,10 +168,10 @@ mod tests {
         drop(held);
         let mut order = Vec::new();
         while order.len() < asking.len() {
-            let wait = tokio::time::timeout(patience, got.recv());
+            let wait = tokio::time::timeout(limit, got.recv());
             match wait.await {
                 Ok(pipeline) => order.extend(pipeline),
-                // Nobody moves: they wait for one that is still to ask.
+                // They wait for the expected one.
                 Err(_) => order.push(0),
             }
             if order.last() == Some(&0) {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_mode_says_who_is_next_between_runs() {
+    async fn mode_orders_jobs_of_different_runs() {
         let asking = [6, 5, 7];
         assert_eq!(
             order(ProcessMode::Unordered, &asking, &[], AMPLE).await,
@@ -211,11 +211,11 @@ mod tests {
             Duration::from_millis(500),
         )
         .await;
-        assert_eq!(waited, [0, 6], "an older run is still to ask");
+        assert_eq!(waited, [0, 6], "an older run is expected");
     }
 
     #[tokio::test]
-    async fn whoever_is_canceled_or_dead_stands_in_nobodys_way() {
+    async fn canceled_and_dead_requests_do_not_block() {
         let directory = tempfile::tempdir().unwrap();
         let never = Cancellation::new();
         let one = machine(&directory, ProcessMode::Unordered);
@@ -237,7 +237,7 @@ mod tests {
         let waited = tasks.join_next().await.unwrap();
         assert!(waited.unwrap().unwrap().is_none());
         assert_eq!(std::fs::read_dir(&queue).unwrap().count(), 0);
-        // What a process has left that died: files without a lock.
+        // Files without a lock, as a dead process leaves them.
         std::fs::write(queue.join("0-1"), "").unwrap();
         let expected = queue.parent().unwrap().join("expected");
         std::fs::create_dir(&expected).unwrap();
@@ -251,14 +251,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_group_that_nobody_uses_is_removed_and_no_other() {
+    async fn only_unused_groups_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let groups = || std::fs::read_dir(directory.path()).unwrap().count();
         let never = Cancellation::new();
         let one = machine(&directory, ProcessMode::OldestFirst);
         one.expect("prod", PipelineId(1), true);
         super::super::remove_unused(directory.path());
-        assert_eq!(groups(), 1, "a job is still to ask");
+        assert_eq!(groups(), 1, "a job is expected");
         let held = one.acquire(&request(1), &never).await.unwrap();
         one.expect("prod", PipelineId(1), false);
         super::super::remove_unused(directory.path());
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn removing_groups_lets_no_two_jobs_in() {
+    async fn removal_keeps_jobs_exclusive() {
         let directory = tempfile::tempdir().unwrap();
         let inside = Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let mut tasks = tokio::task::JoinSet::new();

@@ -1,4 +1,4 @@
-//! Resource groups that hold between all runs of a project on this machine.
+//! Resource groups that all runs of a project on this machine share.
 
 mod group;
 mod machine_resources;
@@ -10,7 +10,7 @@ use crate::history::state::{ProjectState, StateDir};
 use crate::settings::{Settings, SettingsError};
 use std::path::Path;
 
-/// Returns the resource groups of a project, with the modes that the user's settings give them.
+/// Returns the resource groups of a project, with the modes of the user's settings.
 pub(crate) fn of_project(
     state: &StateDir,
     project: &ProjectState,
@@ -20,8 +20,7 @@ pub(crate) fn of_project(
     Ok(MachineResources::at(project.resources(), modes))
 }
 
-/// Removes the groups in a directory that nobody uses or waits for; what cannot be removed now is left
-/// for another time.
+/// Removes the unused groups in a directory; what cannot be removed now is left for later.
 pub(crate) fn remove_unused(directory: &Path) {
     let Ok(groups) = std::fs::read_dir(directory) else {
         return;
@@ -29,7 +28,7 @@ pub(crate) fn remove_unused(directory: &Path) {
     for group in groups.flatten() {
         if let Err(error) = Group::at(group.path()).remove_unused() {
             let error = &error as &dyn std::error::Error;
-            tracing::debug!(error, "A resource group that nobody uses stays.");
+            tracing::debug!(error, "An unused resource group stays.");
         }
     }
 }

@@ -4,24 +4,24 @@ use std::fmt::Write as _;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The name means several jobs.
-    #[error("{name:?} means {} jobs", jobs.len())]
+    /// The name matches several jobs.
+    #[error("expected the name of one job: {name:?} matches {}", jobs.len())]
     Several {
         /// The name.
         name: String,
         /// The jobs.
         jobs: Vec<String>,
     },
-    /// The job starts a pipeline, and runs no script.
-    #[error("the job {0:?} starts another pipeline, so there is nothing to enter")]
+    /// The job starts a pipeline and runs no script.
+    #[error("the job {0:?} starts another pipeline and has no script to enter")]
     Bridge(String),
-    /// The pipeline has no job, so none can be entered.
+    /// The pipeline does not have the job.
     #[error("the pipeline has no job {0:?} here")]
     Missing(String),
 }
 
 impl SessionError {
-    /// Returns what can be done.
+    /// Returns what the user can do.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Several { jobs, .. } => {
@@ -34,7 +34,9 @@ impl SessionError {
                 }
                 Some(text)
             }
-            Self::Bridge(_) => Some("run it: the pipeline's own jobs are in its file".to_owned()),
+            Self::Bridge(_) => {
+                Some("run it, and enter a job of the pipeline that it starts".to_owned())
+            }
             Self::Missing(_) => None,
         }
     }
