@@ -145,7 +145,7 @@ impl LocalError {
             | Self::Settings(_)
             | Self::Session(_)
             | Self::Environments(EnvironmentsError::Unknown { .. })
-            | Self::Hook(HookError::InTheWay { .. } | HookError::Managed { .. })
+            | Self::Hook(HookError::TwoOriginals { .. } | HookError::Managed { .. })
             | Self::Export(ExportError::Exists { .. } | ExportError::ThroughLink { .. })
             | Self::State(StateError::Running { .. })
             | Self::Runs(

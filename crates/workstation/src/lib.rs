@@ -40,8 +40,8 @@ pub use project::situation::{SOURCES, Situation, SituationError, SituationOption
 pub use remote::user_library::UserLibrary;
 pub use remote::vendor::{Vendor, VendorError};
 pub use remote::{
-    ApiModeError, GitLabStatus, RemoteError, RemoteOptions, StatusAnswer, UserAccounts,
-    UserSurroundings, Variables, VariablesError,
+    ApiModeError, GitLabStatus, RemoteError, RemoteOptions, StatusAnswer, UserAccounts, UserConfig,
+    Variables, VariablesError,
 };
 pub use reuse::{ReuseMode, ReuseOptions};
 pub use run::artifacts::PipelineArtifacts;

@@ -84,7 +84,7 @@ two: {script: ['test ! -e mark; touch mark; sleep 0.2; rm mark; cat committed']}
     let done = run(&project, &[]).expect_code(0);
     assert!(done.stdout.contains("two | new"), "{}", done.stdout);
     assert!(!done.all().contains("No such file"), "{}", done.all());
-    done.expect_text("pyproject.toml:3: `worktree_root` is not followed");
+    done.expect_text("pyproject.toml:3: `worktree_root` is ignored");
     // GitLab's dialect does not look at the file.
     project.write("pyproject.toml", "[tool.bitrab\n");
     project.runwright(&["run"]).expect_code(0);

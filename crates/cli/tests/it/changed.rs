@@ -130,15 +130,15 @@ fn what_cannot_be_known_counts_as_changed() {
     check(
         &project,
         "--changed=no-such",
-        "there is no branch, tag or commit \"no-such\"",
+        "unknown branch, tag or commit \"no-such\"",
     );
     check(
         &project,
         "--changed=--output=x",
-        "there is no branch, tag or commit",
+        "unknown branch, tag or commit",
     );
     assert!(!project.dir().join("x").exists());
-    check(&project, "--changed=", "there is no branch, tag or commit");
+    check(&project, "--changed=", "unknown branch, tag or commit");
     project.git(&["checkout", "-q", "--orphan", "other"]);
     check(&project, "--changed", "there is no commit yet");
     project.git(&["commit", "-q", "-m", "x"]);

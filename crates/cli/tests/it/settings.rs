@@ -248,7 +248,7 @@ fn bad_files_are_told_of_and_nothing_runs() {
         ".runwright.toml:2:10: `serial` is true or false, not a number",
     );
     check(b"[run\n", ".runwright.toml:1:");
-    check(b"\xff\xfe\x00", ".runwright.toml: the file is no text");
+    check(b"\xff\xfe\x00", ".runwright.toml: the file is not text");
     check(
         b"[run]\r\nx = 1\r\n",
         ".runwright.toml:2:1: there is no setting `x`",

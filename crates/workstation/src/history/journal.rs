@@ -3,7 +3,7 @@
 use super::continuation::ContinuationKind;
 use super::error::RunsError;
 use super::journal_line::Begun;
-use crate::project::file::open_file;
+use crate::project::read_file::open_file;
 use executor_core::PipelineId;
 use fail_point::fail_point;
 use parking_lot::Mutex;

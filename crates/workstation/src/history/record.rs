@@ -1,8 +1,8 @@
 //! The record of a run.
 
 use super::error::RunsError;
-use crate::project::file::open_file;
 use crate::project::local_project::LocalProject;
+use crate::project::read_file::open_file;
 use executor_core::PipelineId;
 use executor_core::job::RefType;
 use fail_point::fail_point;

@@ -1,6 +1,6 @@
 //! The lock of a run: held while its process lives.
 
-use crate::project::file::open_file;
+use crate::project::read_file::open_file;
 use fail_point::fail_point;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};

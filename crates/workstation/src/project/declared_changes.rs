@@ -1,29 +1,29 @@
 use crate::settings::Settings;
 use job_runner::MayChange;
 
-/// Which tracked files jobs may change, by the settings.
+/// The tracked files that jobs may change, by the settings.
 #[derive(Debug, Clone)]
 pub struct DeclaredChanges {
     settings: Settings,
-    everywhere: Vec<String>,
+    all_jobs: Vec<String>,
 }
 
 impl DeclaredChanges {
-    /// Returns what the settings say of each job.
+    /// Returns the declared changes in these settings.
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
-            everywhere: Vec::new(),
+            all_jobs: Vec::new(),
         }
     }
 
-    /// Adds files that any job may change, in bitrab's way: `*` stands for slashes too.
+    /// Adds files that any job may change, by bitrab's patterns, where `*` matches slashes too.
     #[must_use]
-    pub fn and_everywhere(mut self, patterns: &[String]) -> Self {
+    pub fn with_all_jobs(mut self, patterns: &[String]) -> Self {
         for pattern in patterns {
-            self.everywhere.push(pattern.clone());
+            self.all_jobs.push(pattern.clone());
             if !pattern.starts_with('/') {
-                self.everywhere.push(format!("**/{pattern}"));
+                self.all_jobs.push(format!("**/{pattern}"));
             }
         }
         self
@@ -33,7 +33,7 @@ impl DeclaredChanges {
 impl MayChange for DeclaredChanges {
     fn may_change(&self, job: &str) -> Vec<String> {
         let mut patterns = self.settings.job(job).may_change;
-        patterns.extend(self.everywhere.iter().cloned());
+        patterns.extend(self.all_jobs.iter().cloned());
         patterns
     }
 }

@@ -1,7 +1,7 @@
-use crate::project::file::read_text;
 use crate::project::gitlab_ci_local::Decorations;
+use crate::project::project_context::names_commit_variables;
+use crate::project::read_file::read_text;
 use crate::project::repository::GitRepository;
-use crate::project::surroundings::tells_of_commit;
 use crate::run::artifacts::PipelineArtifacts;
 use parking_lot::Mutex;
 use pipeline::include::{
@@ -22,7 +22,7 @@ pub struct LocalIncludes {
     root: PathBuf,
     repository: Arc<GitRepository>,
     /// Whether a file was found that names variables of the commit.
-    told_of_commit: AtomicBool,
+    has_commit_variables: AtomicBool,
     decorations: Mutex<Decorations>,
     /// What the jobs of the parent pipeline left; absent for a pipeline that has none.
     artifacts: Option<PipelineArtifacts>,
@@ -34,7 +34,7 @@ impl LocalIncludes {
         Self {
             root: root.to_owned(),
             repository,
-            told_of_commit: AtomicBool::new(false),
+            has_commit_variables: AtomicBool::new(false),
             decorations: Mutex::default(),
             artifacts: None,
         }
@@ -47,8 +47,8 @@ impl LocalIncludes {
     }
 
     /// Returns whether a file was found that names variables which only git knows.
-    pub(crate) fn told_of_commit(&self) -> bool {
-        self.told_of_commit.load(Ordering::Relaxed)
+    pub(crate) fn has_commit_variables(&self) -> bool {
+        self.has_commit_variables.load(Ordering::Relaxed)
     }
 
     /// Returns what the comments in the files that were found ask for.
@@ -72,8 +72,8 @@ impl LocalIncludes {
         };
         let directory = artifacts.directory_of(job)?;
         let (name, text) = read_below(directory.path(), path, "artifacts")?;
-        if tells_of_commit(&text) {
-            self.told_of_commit.store(true, Ordering::Relaxed);
+        if names_commit_variables(&text) {
+            self.has_commit_variables.store(true, Ordering::Relaxed);
         }
         Ok(IncludedFile {
             name: format!("{} of the job {job}", name.display()),
@@ -85,8 +85,8 @@ impl LocalIncludes {
 
     fn local(&self, path: &str) -> Result<IncludedFile, IncludeError> {
         let (name, text) = read_below(&self.root, path, "project")?;
-        if tells_of_commit(&text) {
-            self.told_of_commit.store(true, Ordering::Relaxed);
+        if names_commit_variables(&text) {
+            self.has_commit_variables.store(true, Ordering::Relaxed);
         }
         let mut decorations = self.decorations.lock();
         decorations.extend(Decorations::read(&text));

@@ -1,14 +1,14 @@
 use crate::error::LocalError;
 use crate::project::changed::{PipelineFiles, TreeChanges};
-use crate::project::file::optional;
+use crate::project::check_steps::check_steps;
 use crate::project::gitlab_ci_local::{Decorations, OVERLAY};
-use crate::project::given_files::gather;
 use crate::project::includes::LocalIncludes;
 use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
-use crate::project::repository::{BlockingGit, GitRepository};
-use crate::project::run_steps::check_steps;
-use crate::project::surroundings::{Surroundings, tells_of_commit};
+use crate::project::project_context::{ProjectContext, names_commit_variables};
+use crate::project::read_file::optional;
+use crate::project::repository::{Git, GitRepository};
+use crate::project::user_input::UserInput;
 use crate::remote::{ApiMode, GitLabVariables, Merged, Outside, ProjectIncludes};
 use crate::run::children::ReadPipeline;
 use executor_core::variable::JobVariables;
@@ -55,8 +55,8 @@ impl LocalPipeline {
     ) -> Result<(Checked<Self>, Arc<Outside>), LocalError> {
         let situation = options.situation.situation()?;
         let text = project.text()?;
-        let given = match gather(project.root(), options)? {
-            Ok(given) => given,
+        let input = match UserInput::read(project.root(), options)? {
+            Ok(input) => input,
             Err(found) => {
                 let checked = Checked {
                     value: None,
@@ -68,19 +68,19 @@ impl LocalPipeline {
                 return Ok((checked, Arc::new(outside)));
             }
         };
-        let api_mode = ApiMode::wanted(options, &given)?;
-        let mut surroundings =
-            Surroundings::new(project.root(), project.file(), situation, given.variables);
+        let api_mode = ApiMode::wanted(options, &input)?;
+        let mut project_context =
+            ProjectContext::new(project.root(), project.file(), situation, input.variables);
         let home = options.home.clone();
-        let outside = Outside::new(&options.elsewhere, home, surroundings.git());
+        let outside = Outside::new(&options.elsewhere, home, project_context.git());
         let outside = Arc::new(outside);
-        surroundings.repository().look_outside(&outside);
-        surroundings.add_outside(&outside);
+        project_context.repository().look_outside(&outside);
+        project_context.add_outside(&outside);
         if options.elsewhere.variables {
-            surroundings.add_gitlab(GitLabVariables::new(Arc::clone(&outside))?);
+            project_context.add_gitlab(GitLabVariables::new(Arc::clone(&outside))?);
         }
         let overlay = overlay(project)?;
-        let mut notes = given.notes;
+        let mut notes = input.notes;
         if overlay.is_some() {
             let file = project.file().display();
             notes.push(format!("{OVERLAY} is merged over {file}"));
@@ -96,10 +96,10 @@ impl LocalPipeline {
             merged,
             include_rules,
         };
-        let inputs = given.inputs;
-        let tree = LocalIncludes::new(project.root(), Arc::clone(surroundings.repository()));
-        let includes = ProjectIncludes::new(tree, &outside, &surroundings);
-        let checked = texts.load(options.dialect, inputs, &includes, &surroundings)?;
+        let inputs = input.inputs;
+        let tree = LocalIncludes::new(project.root(), Arc::clone(project_context.repository()));
+        let includes = ProjectIncludes::new(tree, &outside, &project_context);
+        let checked = texts.load(options.dialect, inputs, &includes, &project_context)?;
         notes.extend(outside.take_notes());
         let mut decorations = includes.tree().take_decorations();
         texts.each(|text| decorations.extend(Decorations::read(text)));
@@ -111,7 +111,8 @@ impl LocalPipeline {
             check_steps(&loaded, &resolved, diagnostics);
             let sources = diagnostics.sources();
             let files = PipelineFiles::of(project, sources, options);
-            let read = ReadPipeline::new(loaded, sources, project, surroundings, outside, options);
+            let read =
+                ReadPipeline::new(loaded, sources, project, project_context, outside, options);
             Some(Self {
                 read: Arc::new(read),
                 resolved,
@@ -166,12 +167,16 @@ impl LocalPipeline {
     ///
     /// When git cannot be asked at all. Where it does not know, everything counts as changed.
     pub fn changes_since(&self, base: Option<&str>) -> Result<TreeChanges, LocalError> {
-        let surroundings = &self.read.surroundings;
-        if let Some(named) = surroundings.named_changes() {
+        let project_context = &self.read.project_context;
+        if let Some(named) = project_context.named_changes() {
             return Ok(TreeChanges::named(named));
         }
         let default_branch = &self.context()?.project.default_branch;
-        Ok(TreeChanges::ask(surroundings.git(), base, default_branch))
+        Ok(TreeChanges::since(
+            project_context.git(),
+            base,
+            default_branch,
+        ))
     }
 
     /// Returns which jobs a change of these files touches, and why; `None` means any file. `inputs`
@@ -202,7 +207,7 @@ impl LocalPipeline {
 
     /// Begins to look at the repository, beside what the caller does meanwhile.
     pub(crate) fn look_ahead(&self) {
-        self.read.surroundings.look_ahead();
+        self.read.project_context.look_ahead();
     }
 
     /// Returns what the jobs know: the commit, the project, the situation and the given variables.
@@ -211,7 +216,7 @@ impl LocalPipeline {
     ///
     /// When git cannot be asked.
     pub fn context(&self) -> Result<&PipelineContext, LocalError> {
-        self.read.surroundings.context()
+        self.read.project_context.context()
     }
 
     /// Returns the repository, as rules ask about it in this situation.
@@ -221,8 +226,8 @@ impl LocalPipeline {
     /// When git cannot be asked.
     pub fn repository(&self) -> Result<&GitRepository, LocalError> {
         // Without the situation it does not know what changed.
-        self.read.surroundings.context()?;
-        Ok(self.read.surroundings.repository())
+        self.read.project_context.context()?;
+        Ok(self.read.project_context.repository())
     }
 
     /// Returns what was asked elsewhere until now, and what was answered: what a lock file is made of.
@@ -242,7 +247,7 @@ impl LocalPipeline {
     ///
     /// When git cannot be asked.
     pub fn notes(&self) -> Result<Vec<&str>, LocalError> {
-        let of_situation = self.read.surroundings.notes()?;
+        let of_situation = self.read.project_context.notes()?;
         let late = self
             .late_notes
             .get_or_init(|| self.read.outside.take_notes());
@@ -279,15 +284,15 @@ impl Texts {
         dialect: Dialect,
         inputs: IndexMap<String, Value>,
         includes: &ProjectIncludes<'_>,
-        surroundings: &Surroundings,
+        project_context: &ProjectContext,
     ) -> Result<Checked<Pipeline>, LocalError> {
-        let repository = surroundings.repository();
+        let repository = project_context.repository();
         let asks_for_variables = self.any(asks_for_variables);
-        let needs_git = asks_for_variables && self.any(tells_of_commit);
+        let needs_git = asks_for_variables && self.any(names_commit_variables);
         let variables = if needs_git {
-            surroundings.context()?.pre_pipeline_variables()
+            project_context.context()?.pre_pipeline_variables()
         } else if asks_for_variables {
-            surroundings.variables_at_a_glance()?
+            project_context.variables_at_a_glance()?
         } else {
             JobVariables::default()
         };
@@ -302,11 +307,11 @@ impl Texts {
             ..LoadOptions::default()
         };
         let checked = self.read(&options);
-        if needs_git || !includes.told_of_commit() {
+        if needs_git || !includes.has_commit_variables() {
             return Ok(checked);
         }
         // An included file may ask for what was not looked up, which is rare.
-        options.variables = surroundings.context()?.pre_pipeline_variables();
+        options.variables = project_context.context()?.pre_pipeline_variables();
         Ok(self.read(&options))
     }
 

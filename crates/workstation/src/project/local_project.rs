@@ -2,10 +2,10 @@
 
 use crate::error::LocalError;
 use crate::project::changed::PipelineFiles;
-use crate::project::file::{ReadError, read_bytes, read_text};
 use crate::project::gitlab_ci_local::{self, read_options};
 use crate::project::local_pipeline::LocalPipeline;
 use crate::project::pipeline_options::PipelineOptions;
+use crate::project::read_file::{ReadError, read_bytes, read_text};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,17 +2,17 @@
 
 pub(crate) mod bitrab;
 pub(crate) mod changed;
+pub(crate) mod check_steps;
 pub(crate) mod declared_changes;
-pub(crate) mod file;
 pub(crate) mod gitlab_ci_local;
-pub(crate) mod given;
-pub(crate) mod given_files;
 pub(crate) mod hooks;
 pub(crate) mod includes;
 pub(crate) mod local_pipeline;
 pub(crate) mod local_project;
 pub(crate) mod pipeline_options;
+pub(crate) mod project_context;
+pub(crate) mod read_file;
 pub(crate) mod repository;
-pub(crate) mod run_steps;
 pub(crate) mod situation;
-pub(crate) mod surroundings;
+pub(crate) mod user_input;
+pub(crate) mod variable_files;

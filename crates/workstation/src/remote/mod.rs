@@ -15,7 +15,7 @@ mod variables;
 
 pub(crate) use accounts::is_private;
 pub(crate) use accounts::may_be_gitlab;
-pub use accounts::{UserAccounts, UserSurroundings, Variables};
+pub use accounts::{UserAccounts, UserConfig, Variables};
 pub use api_mode::ApiModeError;
 pub(crate) use api_mode::{ApiMode, Merged};
 pub use error::RemoteError;

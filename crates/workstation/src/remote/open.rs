@@ -1,5 +1,5 @@
 use super::variables::project_of;
-use super::{RemoteError, RemoteOptions, UserAccounts, UserSurroundings, Variables};
+use super::{RemoteError, RemoteOptions, UserAccounts, UserConfig, Variables};
 use crate::history::state::StateDir;
 use crate::project::repository::BlockingGit;
 use crate::settings::Settings;
@@ -180,7 +180,7 @@ impl Outside {
             None => Settings::default(),
         };
         let settings = Arc::new(settings);
-        let accounts = UserAccounts::new(UserSurroundings {
+        let accounts = UserAccounts::new(UserConfig {
             settings: Arc::clone(&settings),
             variables: Variables::of_process(),
             home,

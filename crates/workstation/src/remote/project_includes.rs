@@ -1,6 +1,6 @@
 use super::open::Outside;
 use crate::project::includes::LocalIncludes;
-use crate::project::surroundings::{Surroundings, tells_of_commit};
+use crate::project::project_context::{ProjectContext, names_commit_variables};
 use includes::{Elsewhere, OwnProject};
 use pipeline::include::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct ProjectIncludes<'s> {
     tree: Arc<LocalIncludes>,
     outside: &'s Outside,
-    surroundings: &'s Surroundings,
+    project_context: &'s ProjectContext,
     /// Whether a file was fetched that names variables of the commit.
-    told_of_commit: AtomicBool,
+    has_commit_variables: AtomicBool,
 }
 
 impl<'s> ProjectIncludes<'s> {
@@ -24,13 +24,13 @@ impl<'s> ProjectIncludes<'s> {
     pub(crate) fn new(
         tree: LocalIncludes,
         outside: &'s Outside,
-        surroundings: &'s Surroundings,
+        project_context: &'s ProjectContext,
     ) -> Self {
         Self {
             tree: Arc::new(tree),
             outside,
-            surroundings,
-            told_of_commit: AtomicBool::new(false),
+            project_context,
+            has_commit_variables: AtomicBool::new(false),
         }
     }
 
@@ -40,8 +40,8 @@ impl<'s> ProjectIncludes<'s> {
     }
 
     /// Returns whether a file was found that names variables which only git knows.
-    pub(crate) fn told_of_commit(&self) -> bool {
-        self.told_of_commit.load(Ordering::Relaxed) || self.tree.told_of_commit()
+    pub(crate) fn has_commit_variables(&self) -> bool {
+        self.has_commit_variables.load(Ordering::Relaxed) || self.tree.has_commit_variables()
     }
 
     /// Fetches files that are not in the working tree.
@@ -61,8 +61,8 @@ impl<'s> ProjectIncludes<'s> {
         }
         let found = elsewhere.fetch(requests);
         let mut files = found.iter().flatten();
-        if files.any(|file| tells_of_commit(&file.text)) {
-            self.told_of_commit.store(true, Ordering::Relaxed);
+        if files.any(|file| names_commit_variables(&file.text)) {
+            self.has_commit_variables.store(true, Ordering::Relaxed);
         }
         found
     }
@@ -70,7 +70,7 @@ impl<'s> ProjectIncludes<'s> {
     /// Says which components are those of the working tree.
     fn tell_own(&self, elsewhere: &Elsewhere) {
         // Without a repository there is no commit that a component could name.
-        let Ok(variables) = self.surroundings.variables_at_a_glance() else {
+        let Ok(variables) = self.project_context.variables_at_a_glance() else {
             return;
         };
         let known = |name| variables.get(name).unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
 //! Functions from elsewhere, for the user of this machine.
 
 use crate::history::state::StateDir;
-use crate::remote::{UserAccounts, UserSurroundings, Variables};
+use crate::remote::{UserAccounts, UserConfig, Variables};
 use crate::settings::Settings;
 use async_trait::async_trait;
 use executor_core::chain;
@@ -64,7 +64,7 @@ fn open(state: &Path, fetching: Fetching) -> Result<StepLibrary, String> {
     let home = env::home_dir();
     let settings = Settings::read(state, home.as_deref()).map_err(|error| chain(&error))?;
     let insecure_registries = settings.include.allow_http.clone();
-    let accounts = UserAccounts::new(UserSurroundings {
+    let accounts = UserAccounts::new(UserConfig {
         settings: Arc::new(settings),
         variables: Variables::of_process(),
         home,

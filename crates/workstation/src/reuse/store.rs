@@ -146,7 +146,7 @@ impl ReuseStore {
     /// Returns the parts in which a key differs from the last stored one of its job, with the run of that.
     pub(super) fn compare(&self, key: &JobKey) -> Option<(Vec<String>, u64)> {
         let found = self.files().ok()?;
-        let prefix = format!("{}-", key.family());
+        let prefix = format!("{}-", key.job_prefix());
         let mut same: Vec<_> = found
             .into_iter()
             .filter(|(name, _, _)| name.starts_with(&prefix))

@@ -21,7 +21,7 @@ use steps::{
 /// Variables with this prefix are not passed to steps.
 const OWN_PREFIX: &[u8] = b"RUNWRIGHT_";
 
-/// A function, and its inputs and surroundings.
+/// A function, and its inputs and settings.
 ///
 /// # Examples
 ///

@@ -5,7 +5,7 @@ use super::{
     CacheSettings, GarbageSettings, GitUse, IncludeSettings, InstanceSettings, Settings,
     SettingsError, SettingsFile, SshServer, TokenSource,
 };
-use crate::project::file::{ReadError, read_text};
+use crate::project::read_file::{ReadError, read_text};
 use crate::remote::is_private;
 use executor_core::job::SecretString;
 use gitlab_api::{Instance, TokenKind};

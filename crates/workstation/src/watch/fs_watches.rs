@@ -90,7 +90,7 @@ impl FsWatches {
     /// Ends the watches of a removed directory and of those below it, since a new one may take its place.
     pub(super) fn unwatch(&mut self, path: &Path) {
         let gone: Vec<PathBuf> = self
-            .open
+            .watched
             .iter()
             .filter(|it| it.starts_with(path))
             .cloned()

@@ -38,7 +38,7 @@ fn a_tag_brings_its_message() {
     assert_eq!(value(&known, "CI_COMMIT_TAG").as_deref(), Some("v2"));
     assert_eq!(
         notes,
-        ["there is no tag `v2` here; it is simulated on what is checked out"]
+        ["there is no tag `v2`; it is simulated with the current commit"]
     );
     project.git(&["checkout", "-q", "--detach"]);
     let (known, _) = context(&project, SituationOptions::default());
@@ -63,7 +63,7 @@ fn a_branch_is_simulated_on_what_is_checked_out() {
     assert_eq!(value(&known, "CI_COMMIT_BRANCH").as_deref(), Some("other"));
     assert_eq!(known.commit.sha, head);
     let expect = format!(
-        "the branch `other` is at {}; it is simulated on what is checked out",
+        "the branch `other` is at {}; it is simulated with the current commit",
         &other[..8]
     );
     assert_eq!(notes, [expect]);

@@ -1,6 +1,6 @@
 use super::past_times::PastTimes;
 use super::times_line::{Head, RunTimes};
-use crate::project::file::open_file;
+use crate::project::read_file::open_file;
 use fail_point::fail_point;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};

@@ -1,12 +1,10 @@
-//! What projects that are run with bitrab say of their runs: `[tool.bitrab]` of `pyproject.toml`.
+//! bitrab's settings of a project: `[tool.bitrab]` in `pyproject.toml`, which only bitrab's dialect reads.
 //!
-//! Only bitrab's dialect reads it. A project's file is not the user's, so it chooses among what the
-//! user may choose as well, and opens nothing: no path in it is followed.
+//! A project's file is untrusted: it can choose only what is harmless for the user, and its paths are not used.
 
-mod read;
 mod settings;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use read::FILE as BITRAB_SETTINGS;
+pub(crate) use settings::FILE as BITRAB_SETTINGS;
 pub use settings::{BitrabSettings, ParallelBackend};

@@ -6,7 +6,7 @@ fn parse(text: &str) -> Result<BitrabSettings, crate::SettingsError> {
 }
 
 #[test]
-fn a_project_says_how_its_jobs_run() {
+fn reads_settings_of_bitrab() {
     // R-PIPE-39
     let text = "[project]\nname = 'x'\n[tool.black]\nline-length = 1\n[tool.bitrab]\n\
                 parallel_backend = 'thread'\nuse_git_worktrees = false\nserial = true\nchanges_base = 'main'\n";
@@ -24,19 +24,19 @@ fn a_project_says_how_its_jobs_run() {
 }
 
 #[test]
-fn what_is_not_followed_is_named_with_its_place() {
+fn ignored_settings_are_noted_with_location() {
     let text = "[tool.bitrab]\nworktree_root = '.work/trees'\nwarn_on_mutation = true\n\
                 fingerprint_env = ['A']\nchanges_base = 'main'\nmutation.whitelist = ['*.pyc']\n";
     let settings = parse(text).expect("read");
     assert!(settings.warn_on_mutation);
     assert_eq!(settings.whitelist, ["*.pyc"]);
     let notes = settings.notes;
-    let begins: Vec<&str> = notes
+    let starts: Vec<&str> = notes
         .iter()
-        .filter_map(|note| Some(note.split_once(" is not followed: ")?.0))
+        .filter_map(|note| Some(note.split_once(" is ignored: ")?.0))
         .collect();
     assert_eq!(
-        begins,
+        starts,
         [
             "pyproject.toml:2: `worktree_root`",
             "pyproject.toml:4: `fingerprint_env`",
@@ -45,7 +45,7 @@ fn what_is_not_followed_is_named_with_its_place() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn errors_have_a_location() {
     let check = |lines: &str, expect: &str| {
         let text = format!("[tool.bitrab]\n{lines}");
         let error = parse(&text).expect_err("refused");

@@ -1,12 +1,11 @@
-//! What changed in a working tree since a commit, and which jobs that touches.
+//! The changes of a working tree since a commit.
 //!
-//! What changed are the files of all commits since the history of what is checked out and that of a base
-//! parted, and what is staged, not staged or new, as long as it is not ignored. A file that is gone counts,
-//! and of a renamed one both names. A submodule counts as a folder.
+//! Changed files are those of all commits since the merge base, and staged, unstaged and new files that are not
+//! ignored. Removed files count, and both names of a renamed one. A submodule counts as a folder.
 //!
-//! It says nothing about `rules:changes`: those see what the situation says, as ever.
+//! `rules:changes` is independent of this: it depends on the situation.
 //!
-//! Where something cannot be known, everything counts as changed, and why is said.
+//! If the changes are unknown, everything counts as changed, with the reason.
 
 mod pipeline_files;
 mod raw_diff;

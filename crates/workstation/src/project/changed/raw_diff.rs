@@ -1,15 +1,15 @@
 //! The raw form of `git diff`.
 
-/// How git marks a submodule.
+/// The mode of a submodule.
 const SUBMODULE: &[u8] = b"160000";
 
-/// Returns the paths in what `git diff --raw -z --no-renames` prints; that of a submodule ends with `/`.
-/// `None` when it is no such thing.
+/// Parses the paths in the output of `git diff --raw -z --no-renames`; those of submodules end with `/`.
+/// `None` if it is not such output.
 pub(super) fn paths(listing: &[u8]) -> Option<Vec<String>> {
     let mut parts = listing.split(|byte| *byte == 0);
     let mut paths = Vec::new();
     while let Some(entry) = parts.next().filter(|entry| !entry.is_empty()) {
-        // `:MODE MODE OBJECT OBJECT STATUS`; what is being merged has more of each.
+        // `:MODE MODE OBJECT OBJECT STATUS`; entries of a merge have more of each.
         let modes = entry.strip_prefix(b":")?;
         let path = parts.next().filter(|path| !path.is_empty())?;
         let is_submodule = modes.split(|byte| *byte == b' ').any(|it| it == SUBMODULE);
@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_what_stands_between_zeros() {
+    fn parses_names_between_zeros() {
         check(b"", Some(&[]));
         check(
             b":100644 100644 a b M\0a b\0:000000 100644 0 b A\0\"x\"\ny\0",

@@ -3,36 +3,36 @@ use crate::project::repository::{BlockingGit, BlockingGitError, merge_base, veri
 use git::{RepositoryRefs, toplevel};
 use std::collections::BTreeSet;
 
-/// What changed in a working tree.
+/// The changes of a working tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreeChanges {
-    /// The paths, sorted, with `/` between their parts and at the end of a folder of which nobody knows
-    /// which files changed. `None` when nobody can know, so that everything counts.
+    /// The changed paths, sorted, with `/` as separator and after a submodule. `None` if unknown, so that everything
+    /// counts as changed.
     pub files: Option<Vec<String>>,
-    /// What the tree was compared with, in a few words.
+    /// What the tree was compared with, for the user.
     pub since: Option<String>,
-    /// Why nobody can know.
+    /// Why the changes are unknown.
     pub unknown: Option<String>,
 }
 
-/// The branches that are taken for the default one where nothing says which it is.
-const USUAL_BRANCHES: [&str; 2] = ["main", "master"];
+/// The likely default branches if it is unknown.
+const LIKELY_DEFAULT_BRANCHES: [&str; 2] = ["main", "master"];
 
 impl TreeChanges {
-    /// Returns these files, which somebody named.
+    /// Returns these files, which the user named.
     pub fn named(files: &[String]) -> Self {
         let files: BTreeSet<&String> = files.iter().collect();
         Self {
             files: Some(files.into_iter().cloned().collect()),
-            since: Some("what was named".to_owned()),
+            since: Some("the named files".to_owned()),
             unknown: None,
         }
     }
 
-    /// Asks git what changed since `base`, or else since what the branch will be pushed to.
-    pub(crate) fn ask(git: &BlockingGit, base: Option<&str>, default_branch: &str) -> Self {
-        let asked = Self::find(git, base, default_branch);
-        asked.unwrap_or_else(|unknown| Self {
+    /// Returns the changes since `base`, default what the branch will be pushed to.
+    pub(crate) fn since(git: &Git, base: Option<&str>, default_branch: &str) -> Self {
+        let found = Self::find(git, base, default_branch);
+        found.unwrap_or_else(|unknown| Self {
             unknown: Some(unknown),
             ..Self::default()
         })
@@ -40,7 +40,7 @@ impl TreeChanges {
 
     fn find(git: &BlockingGit, base: Option<&str>, default_branch: &str) -> Result<Self, String> {
         if toplevel(git.root()).is_none() {
-            return Err("this is no git repository".to_owned());
+            return Err("not a Git repository".to_owned());
         }
         if verified(git, "HEAD").is_none() {
             return Err("there is no commit yet".to_owned());
@@ -48,20 +48,20 @@ impl TreeChanges {
         let (name, commit) = match base {
             Some(name) => {
                 let commit = verified(git, name).or_else(|| {
-                    // A branch that only the server has.
+                    // A branch of the server without a local one.
                     RepositoryRefs::of(git.root())?.remote_branch(name)
                 });
                 let unknown =
-                    || format!("there is no branch, tag or commit {name:?}, or it was not fetched");
+                    || format!("unknown branch, tag or commit {name:?}; it may not be fetched");
                 (name.to_owned(), commit.ok_or_else(unknown)?)
             }
             None => default_base(git, default_branch)?,
         };
-        let cannot = |error: BlockingGitError| format!("git cannot say: {error}");
+        let cannot = |error: GitError| format!("git failed: {error}");
         let Some(begin) = merge_base(git, &commit).map_err(cannot)? else {
             return Err(format!(
-                "the histories of {name:?} and of what is checked out do not meet, at least not in \
-                 what was fetched"
+                "{name:?} and the current commit have no common ancestor, at least not in what was \
+                 fetched"
             ));
         };
         Ok(Self {
@@ -79,13 +79,13 @@ fn default_base(git: &BlockingGit, default_branch: &str) -> Result<(String, Stri
     }
     let refs = RepositoryRefs::of(git.root());
     let refs = refs.as_ref();
-    let on_server = [default_branch].into_iter().chain(USUAL_BRANCHES);
+    let on_server = [default_branch].into_iter().chain(LIKELY_DEFAULT_BRANCHES);
     for branch in on_server {
         if let Some(commit) = refs.and_then(|refs| refs.remote_branch(branch)) {
             return Ok((format!("origin/{branch}"), commit));
         }
     }
-    // Compared with itself, no commit of the branch would count.
+    // A branch compared with itself has no changed commits.
     let is_other = git
         .read(&["symbolic-ref", "--quiet", "HEAD"])
         .map_or(true, |head| {
@@ -96,14 +96,14 @@ fn default_base(git: &BlockingGit, default_branch: &str) -> Result<(String, Stri
     commit
         .map(|commit| (default_branch.to_owned(), commit))
         .ok_or_else(|| {
-            "the branch has no upstream, and there is no other default branch to compare with (name a \
-             base, as in --changed=HEAD)"
+            "the branch has no upstream, and no default branch to compare with is known (name a base, \
+             as in --changed=HEAD)"
                 .to_owned()
         })
 }
 
-/// Returns the upstream's name for people.
-fn upstream_name(git: &BlockingGit) -> String {
+/// Returns the upstream's name for the user.
+fn upstream_name(git: &Git) -> String {
     let args = ["rev-parse", "--abbrev-ref", "--verify", "@{upstream}"];
     let name = git.read(&args).unwrap_or_default();
     let name = String::from_utf8_lossy(&name).trim().to_owned();
@@ -114,9 +114,9 @@ fn upstream_name(git: &BlockingGit) -> String {
     }
 }
 
-/// Returns the paths that commits since `begin` changed, and those that are not as in the newest commit.
-fn changed(git: &BlockingGit, begin: &str) -> Result<Vec<String>, String> {
-    let cannot = |error: BlockingGitError| format!("git cannot say: {error}");
+/// Returns the paths that commits since `begin` changed, and those with uncommitted changes.
+fn changed(git: &Git, begin: &str) -> Result<Vec<String>, String> {
+    let cannot = |error: GitError| format!("git failed: {error}");
     let mut found = BTreeSet::new();
     for sides in [&[begin, "HEAD"][..], &["--cached", "HEAD"], &[]] {
         let mut args = vec![
@@ -134,7 +134,7 @@ fn changed(git: &BlockingGit, begin: &str) -> Result<Vec<String>, String> {
         args.push("--");
         let listing = git.read(&args).map_err(cannot)?;
         let paths = raw_diff::paths(&listing);
-        found.extend(paths.ok_or("git says what is not understood")?);
+        found.extend(paths.ok_or("git printed an unknown format")?);
     }
     let new = git
         .read(&["ls-files", "-z", "--others", "--exclude-standard"])

@@ -1,13 +1,13 @@
 use indexmap::IndexMap;
 
-/// What comments above a job ask for, as gitlab-ci-local reads them.
+/// gitlab-ci-local's decorations of a job, from the comments above it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decoration {
-    /// What the job is for (`# @Description TEXT`).
+    /// A description (`# @Description TEXT`).
     pub description: Option<String>,
     /// Whether the job wants the terminal (`# @Interactive`).
     pub is_interactive: bool,
-    /// Whether the job wants the agent of ssh (`# @InjectSSHAgent`).
+    /// Whether the job wants the ssh agent (`# @InjectSSHAgent`).
     pub injects_ssh_agent: bool,
     /// Whether artifacts of the job stay out of the working tree (`# @NoArtifactsToSource`).
     pub keeps_artifacts: bool,
@@ -15,8 +15,8 @@ pub struct Decoration {
 
 /// The decorations of all jobs in a text.
 ///
-/// They are comments from the first column, on the lines above the job's name: other comments and
-/// blank lines may stand between, but nothing else.
+/// They are comments from the first column above the job's name, with only other comments and blank lines in
+/// between.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decorations {
     by_job: IndexMap<String, Decoration>,
@@ -31,7 +31,7 @@ impl Decorations {
             if let Some(comment) = line.strip_prefix('#') {
                 decoration.read_comment(comment);
             } else if line.is_empty() || decoration == Decoration::default() {
-                // Most lines of a file end here.
+                // Most lines.
             } else if let Some(name) = top_level_key(line) {
                 by_job.insert(name, std::mem::take(&mut decoration));
             } else {
@@ -41,7 +41,7 @@ impl Decorations {
         Self { by_job }
     }
 
-    /// Returns the decoration of a job, or of the one that its copies (`parallel`) were made of.
+    /// Returns the decoration of a job; one of `parallel` has that of the job in the file.
     pub fn of(&self, job: &str) -> Option<&Decoration> {
         self.by_job.get(job).or_else(|| {
             let before_list = job.split_once(": [").map(|(base, _)| base);
@@ -55,7 +55,7 @@ impl Decorations {
         })
     }
 
-    /// Adds the decorations of another text, which win over the ones that are there.
+    /// Adds the decorations of another text, which win.
     pub(crate) fn extend(&mut self, others: Self) {
         self.by_job.extend(others.by_job);
     }
@@ -93,7 +93,7 @@ fn top_level_key(line: &str) -> Option<String> {
     if line.starts_with(char::is_whitespace) {
         return None;
     }
-    // A colon is part of the name unless a blank or nothing follows.
+    // A colon belongs to the name unless a space or the end follows.
     let ends = |(at, _): &(usize, &str)| {
         let rest = &line[at + 1..];
         rest.is_empty() || rest.starts_with(char::is_whitespace)
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_above_a_job_belong_to_it() {
+    fn reads_comments_above_a_job() {
         let text = "
 # @Description Builds it
 # more words
@@ -140,7 +140,7 @@ test: {script: make}
     }
 
     #[test]
-    fn copies_of_a_job_have_its_decoration() {
+    fn parallel_jobs_have_the_decoration_of_the_job() {
         let decorations = Decorations::read("# @Description d\njob: {script: x}\n");
         for name in ["job", "job 1/3", "job: [a, b]"] {
             assert!(decorations.of(name).is_some(), "{name}");

@@ -1,15 +1,15 @@
-//! What users of gitlab-ci-local have in their projects and homes, read as it is.
+//! The files of gitlab-ci-local in projects and home directories.
 //!
-//! | file | what is done with it |
+//! | file | use |
 //! |---|---|
 //! | `.gitlab-ci-local.yml` | a second pipeline file, merged over the first |
 //! | `.gitlab-ci-local-variables.yml` | variables of the project |
-//! | `.gitlab-ci-local-env` | options: those of the pipeline are taken, others are named with ours |
+//! | `.gitlab-ci-local-env` | options: those of the pipeline are used, others are noted with ours |
 //! | `~/.gitlab-ci-local/variables.yml` | the user's variables for all projects, groups, one project |
 //! | `~/.gitlab-ci-local/.env` | options, below those of the project |
 //!
-//! Comments with `@` above a job are read by [`Decorations`]; the remote `gcl-origin` is preferred
-//! where the repository is described.
+//! [`Decorations`] reads comments with `@` above a job. The remote `gcl-origin` is preferred for the description of
+//! the repository.
 
 mod decorations;
 mod option_files;
@@ -23,5 +23,5 @@ pub(crate) const OVERLAY: &str = ".gitlab-ci-local.yml";
 pub(crate) const VARIABLES: &str = ".gitlab-ci-local-variables.yml";
 /// The project's options.
 pub(crate) const OPTIONS: &str = ".gitlab-ci-local-env";
-/// Where a user's files are, below the home directory.
+/// The directory of the user's files in the home directory.
 pub(crate) const HOME: &str = ".gitlab-ci-local";

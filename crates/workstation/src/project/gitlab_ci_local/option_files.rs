@@ -1,12 +1,12 @@
-use crate::project::given::parse_dotenv;
+use crate::project::variable_files::parse_dotenv;
 use pipeline::Diagnostics;
 use std::path::PathBuf;
 use yaml::diagnostic::Checked;
 
-/// The options of a file that are about the pipeline.
+/// The options of a file that concern the pipeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FileOptions {
-    /// What messages call the file.
+    /// The name of the file in messages.
     pub(crate) name: String,
     /// The pipeline file (`FILE`).
     pub(crate) file: Option<PathBuf>,
@@ -16,14 +16,14 @@ pub(crate) struct FileOptions {
     pub(crate) variables: Vec<(String, String, u32)>,
     /// Inputs (`INPUT`).
     pub(crate) inputs: Vec<(String, String)>,
-    /// What is said of the options that are not taken.
+    /// Notes about ignored options.
     pub(crate) notes: Vec<String>,
 }
 
-/// Options that are not taken from a file, and what does the same here.
+/// Ignored options, and their counterpart here.
 const OTHERS: [(&str, &str); 22] = [
     ("ARTIFACTS_TO_SOURCE", "artifacts stay with the run"),
-    ("CLEANUP", "everything is removed in the end"),
+    ("CLEANUP", "everything is removed at the end"),
     ("COLOR", "set NO_COLOR"),
     ("CONCURRENCY", "use --concurrency"),
     ("CWD", "use --cwd"),
@@ -46,12 +46,12 @@ const OTHERS: [(&str, &str); 22] = [
     ("UMASK", "the umask is yours"),
 ];
 
-/// Reads a file with options, one `NAME=value` a line; `name` is what messages call it.
+/// Parses a file with options, one `NAME=value` a line; messages call it `name`.
 pub(crate) fn read_options(name: &str, text: &str) -> Checked<FileOptions> {
     let (mut diagnostics, file) = Diagnostics::of_private_file(name, text);
-    let (assignments, findings) = parse_dotenv(file, text);
-    for finding in findings {
-        diagnostics.push(finding);
+    let (assignments, problems) = parse_dotenv(file, text);
+    for problem in problems {
+        diagnostics.push(problem);
     }
     let mut options = FileOptions {
         name: name.to_owned(),
@@ -64,7 +64,7 @@ pub(crate) fn read_options(name: &str, text: &str) -> Checked<FileOptions> {
             "FILE" => options.file = Some(value.into()),
             "VARIABLES_FILE" => options.variables_file = Some(value.into()),
             "VARIABLE" => {
-                // Options of several values are parted by blanks here.
+                // Several values are separated by spaces.
                 let pairs = value.split_whitespace().filter_map(|it| it.split_once('='));
                 let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned(), line));
                 options.variables.extend(pairs);
@@ -77,7 +77,7 @@ pub(crate) fn read_options(name: &str, text: &str) -> Checked<FileOptions> {
             other => {
                 let known = OTHERS.iter().find(|(option, _)| *option == other);
                 let advice = known.map_or("it has no counterpart here", |(_, advice)| advice);
-                let note = format!("{name}:{line}: {other} is not taken from the file: {advice}");
+                let note = format!("{name}:{line}: {other} is ignored: {advice}");
                 options.notes.push(note);
             }
         }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_of_the_pipeline_are_taken_and_others_named() {
+    fn pipeline_options_are_used_and_others_noted() {
         let text =
             "FILE=ci/main.yml\nVARIABLE=\"A=1 B=x=y\"\nINPUT=env=dev\nCONCURRENCY=2\nULIMIT=9\n";
         let (options, _) = read_options(".env", text).into_result().expect("no errors");
@@ -104,8 +104,8 @@ mod tests {
         assert_eq!(
             options.notes,
             [
-                ".env:4: CONCURRENCY is not taken from the file: use --concurrency",
-                ".env:5: ULIMIT is not taken from the file: it has no counterpart here",
+                ".env:4: CONCURRENCY is ignored: use --concurrency",
+                ".env:5: ULIMIT is ignored: it has no counterpart here",
             ]
         );
     }

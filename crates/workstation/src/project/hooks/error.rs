@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why the hook before a push cannot be looked at or changed.
+/// Why the pre-push hook cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HookError {
@@ -10,15 +10,15 @@ pub enum HookError {
     Io {
         /// What was attempted.
         action: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
         /// The cause.
         #[source]
         source: io::Error,
     },
-    /// Two hooks would have to be kept.
-    #[error("{} is in the way: another hook was kept there", path.display())]
-    InTheWay {
+    /// Two original hooks would have to be kept.
+    #[error("{} already has an original hook", path.display())]
+    TwoOriginals {
         /// The kept hook.
         path: PathBuf,
     },
@@ -33,11 +33,11 @@ pub enum HookError {
 }
 
 impl HookError {
-    /// Returns what the user can do, where there is something.
+    /// Returns what the user can do, if anything.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Managed { help, .. } => Some(help),
-            Self::InTheWay { .. } => Some("remove one of both, and ask again"),
+            Self::TwoOriginals { .. } => Some("remove one of the two hooks, and try again"),
             Self::Io { .. } => None,
         }
     }

@@ -3,16 +3,16 @@ use std::path::Path;
 /// A program that writes hooks for a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookManager {
-    /// husky, which keeps a directory of its own and writes it anew.
+    /// husky, which overwrites a directory of its own.
     Husky,
-    /// pre-commit, which writes scripts into the directory of git.
+    /// pre-commit, which writes scripts into git's directory.
     PreCommit,
     /// lefthook, which does the same.
     Lefthook,
 }
 
 impl HookManager {
-    /// Returns who writes the hooks in `directory`, of which `hook` is the one for pushes.
+    /// Detects the manager of the hooks in `directory`; `hook` is the pre-push hook.
     pub(super) fn of(directory: &Path, hook: Option<&[u8]>) -> Option<Self> {
         let mut parts = directory.components();
         if parts.any(|part| part.as_os_str() == ".husky") {
@@ -37,17 +37,15 @@ impl HookManager {
         }
     }
 
-    /// Returns what the user should know.
+    /// Returns advice for the user.
     pub const fn advice(self) -> &'static str {
         match self {
-            Self::Husky => {
-                "write `runwright hook run \"$@\"` into .husky/pre-push: it reads there what is pushed"
-            }
+            Self::Husky => "add `runwright hook run \"$@\"` to .husky/pre-push",
             Self::PreCommit => {
-                "`pre-commit install -t pre-push` writes the hook anew; `runwright hook install` after it"
+                "`pre-commit install -t pre-push` overwrites the hook; run `runwright hook install` after it"
             }
             Self::Lefthook => {
-                "`lefthook install` writes the hook anew; `runwright hook install` after it"
+                "`lefthook install` overwrites the hook; run `runwright hook install` after it"
             }
         }
     }
@@ -58,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_writes_hooks_is_known_by_what_he_leaves() {
+    fn detects_hook_manager() {
         let check = |directory: &str, hook: Option<&str>, expect: Option<HookManager>| {
             let found = HookManager::of(Path::new(directory), hook.map(str::as_bytes));
             assert_eq!(found, expect, "{directory} {hook:?}");

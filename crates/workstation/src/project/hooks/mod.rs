@@ -1,7 +1,7 @@
-//! A hook of git that runs, before a push, what the push touches.
+//! A pre-push hook that runs the jobs that the push touches.
 //!
-//! Of a hook that is there already, everything keeps running: lines are put into a shell script, and
-//! any other program is moved aside and called. Taking ours away gives it back byte for byte.
+//! An existing hook keeps running: a shell script gets additional lines, and any other program is moved aside and
+//! called. Uninstalling restores it byte for byte.
 
 mod error;
 mod manager;

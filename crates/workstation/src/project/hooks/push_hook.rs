@@ -14,33 +14,32 @@ use std::path::{Path, PathBuf};
 /// The mode of a new hook, within the user's umask.
 const MODE: u32 = 0o777;
 
-/// The hook of a repository that git runs before a push.
+/// The pre-push hook of a repository.
 #[derive(Debug)]
 pub struct PushHook {
     path: PathBuf,
     git: BlockingGit,
 }
 
-/// Whether a push runs what it touches.
+/// The state of the pre-push hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookState {
-    /// It does.
+    /// It has our lines and is executable.
     Installed,
-    /// Our lines are there, but git does not run a file that is no program.
+    /// It has our lines but is not executable, so git does not run it.
     NotExecutable,
-    /// There is a hook without our lines.
+    /// It does not have our lines.
     Other,
-    /// There is none.
+    /// It does not exist.
     None,
 }
 
 impl PushHook {
-    /// Finds the hook of the repository that `directory` lies in: where `core.hooksPath` says, and for
-    /// all its worktrees the same.
+    /// Finds the hook of the repository at `directory`: by `core.hooksPath`, or the one of all worktrees.
     ///
     /// # Errors
     ///
-    /// When there is no repository, or git does not answer.
+    /// When there is no repository, or git fails.
     pub fn find(directory: &Path) -> Result<Self, LocalError> {
         let directory = fs::canonicalize(directory).map_err(|source| LocalError::Directory {
             path: directory.to_owned(),
@@ -59,7 +58,7 @@ impl PushHook {
             let common = git.read(&["rev-parse", "--git-common-dir"])?;
             path(common.trim_ascii_end()).join("hooks")
         };
-        // It is told as seen from the root.
+        // Git prints it relative to the root.
         let hooks = root.join(hooks);
         Ok(Self {
             path: hooks.join("pre-push"),
@@ -72,8 +71,7 @@ impl PushHook {
         &self.path
     }
 
-    /// Returns the commit that is meant by a name or an id, also by that of a tag, if the repository
-    /// has it.
+    /// Returns the commit of a name or an id, also of a tag, if the repository has it.
     pub fn commit(&self, name: &str) -> Option<String> {
         let commit = format!("{name}^{{commit}}");
         let found = self.git.read(&[
@@ -87,7 +85,7 @@ impl PushHook {
         Some(String::from_utf8_lossy(&id).trim().to_owned())
     }
 
-    /// Returns whether a push runs what it touches.
+    /// Returns the state of the hook.
     ///
     /// # Errors
     ///
@@ -101,17 +99,17 @@ impl PushHook {
         })
     }
 
-    /// Returns who else writes the hooks of this repository.
+    /// Returns the program that manages the hooks of this repository, if any.
     pub fn manager(&self) -> Option<HookManager> {
         let hook = self.read().ok().flatten();
         HookManager::of(self.directory(), hook.as_deref())
     }
 
-    /// Puts our lines into the hook; does nothing when they are there.
+    /// Adds our lines to the hook, unless it has them.
     ///
     /// # Errors
     ///
-    /// When a program writes all hooks, or the file cannot be written.
+    /// When another program overwrites all hooks, or the file cannot be written.
     pub fn install(&self) -> Result<(), HookError> {
         if let Some(manager @ HookManager::Husky) = self.manager() {
             return Err(HookError::Managed {
@@ -129,16 +127,16 @@ impl PushHook {
             "runwright::hook::make_directory",
             fs::create_dir_all(directory)
         )
-        .map_err(io_error("make", directory))?;
+        .map_err(io_error("create", directory))?;
         let Some(hook) = hook else {
             return self.write(&script::alone(), MODE);
         };
         if is_ours {
             return self.write(&hook, self.mode() | 0o111);
         }
-        // What git does not run may not begin to run, and a link may lead to what others share.
+        // A hook that git did not run must not start to run, and a link may lead to a shared file.
         let may_have_lines = self.is_program() && !self.is_link();
-        if let Some(with) = script::put_in(&hook).filter(|_| may_have_lines) {
+        if let Some(with) = script::insert(&hook).filter(|_| may_have_lines) {
             return self.write(&with, self.mode());
         }
         let kept = self.kept();
@@ -150,8 +148,7 @@ impl PushHook {
         self.write(&script::alone(), MODE)
     }
 
-    /// Takes our lines out of the hook, and leaves everything else as it was; returns whether there was
-    /// anything to do.
+    /// Removes our lines from the hook, and nothing else; returns whether it changed anything.
     ///
     /// # Errors
     ///
@@ -160,15 +157,15 @@ impl PushHook {
         let _ = fs::remove_file(self.new_file());
         let hook = self.read()?;
         let is_ours = hook.as_deref().is_some_and(script::is_in);
-        // Without a hook, one that was kept may be left of an installation that was killed.
-        let rest = hook.as_deref().and_then(script::take_out);
+        // A killed installation may have moved the original hook aside without writing ours.
+        let rest = hook.as_deref().and_then(script::remove);
         let kept = self.kept();
         let has_kept = fs::symlink_metadata(&kept).is_ok();
         match (is_ours, rest) {
             (true, Some(rest)) => self.write(&rest, self.mode())?,
             (_, None) if has_kept => {
                 fail_point!("runwright::hook::give_back", fs::rename(&kept, &self.path))
-                    .map_err(io_error("give back", &kept))?;
+                    .map_err(io_error("restore", &kept))?;
             }
             (true, None) => {
                 fail_point!("runwright::hook::remove", fs::remove_file(&self.path))
@@ -201,7 +198,7 @@ impl PushHook {
         match fs::read(&self.path) {
             Ok(hook) => Ok(Some(hook)),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_link() => Ok(None),
-            // A link that leads nowhere is a hook that git does not run.
+            // A dangling link is a hook that git does not run.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(Vec::new())),
             Err(error) => Err(io_error("read", &self.path)(error)),
         }
@@ -219,7 +216,7 @@ impl PushHook {
         fs::metadata(&self.path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
     }
 
-    /// Writes the hook beside itself and puts it there at once.
+    /// Replaces the hook atomically.
     fn write(&self, hook: &[u8], mode: u32) -> Result<(), HookError> {
         let new = self.new_file();
         let _ = fs::remove_file(&new);
@@ -240,10 +237,9 @@ impl PushHook {
     }
 }
 
-/// Returns the directory that the user's settings name for hooks. What our own commands say counts for
-/// them alone: they run no hooks.
-fn hooks_path(git: &BlockingGit) -> Option<PathBuf> {
-    let ask = [
+/// Returns the hooks directory of the user's git settings, without that of our own git commands.
+fn hooks_path(git: &Git) -> Option<PathBuf> {
+    let args = [
         "config",
         "-z",
         "--show-scope",
@@ -252,9 +248,9 @@ fn hooks_path(git: &BlockingGit) -> Option<PathBuf> {
         "core.hooksPath",
     ];
     // Without such a setting, git fails.
-    let told = git.read(&ask).ok()?;
-    let told: Vec<&[u8]> = told.split(|&byte| byte == 0).collect();
-    let mut values = told.chunks_exact(2).rev();
+    let output = git.read(&args).ok()?;
+    let output: Vec<&[u8]> = output.split(|&byte| byte == 0).collect();
+    let mut values = output.chunks_exact(2).rev();
     let value = values.find(|pair| pair[0] != b"command")?[1];
     (!value.is_empty()).then(|| path(value))
 }

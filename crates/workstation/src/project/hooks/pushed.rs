@@ -1,25 +1,25 @@
-/// One line of what git tells a hook before a push.
+/// One line of the input of a pre-push hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushedRef {
-    /// What is pushed, as the user named it.
+    /// The local ref, as the user named it.
     pub local: String,
-    /// Its commit; absent when the ref is deleted.
+    /// Its commit; `None` if the ref is deleted.
     pub local_id: Option<String>,
-    /// What it becomes on the server.
+    /// The ref on the server.
     pub remote: String,
-    /// The commit that the server has; absent when the ref is new there.
+    /// The commit of that; `None` if the ref is new.
     pub remote_id: Option<String>,
 }
 
-/// What is pushed.
+/// The refs of a push.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pushed {
-    /// The refs that are created or moved; those that are deleted have nothing to run.
+    /// The created and moved refs; deleted ones run nothing.
     pub refs: Vec<PushedRef>,
 }
 
 impl Pushed {
-    /// Reads what git writes to the standard input of the hook; lines that are none are left out.
+    /// Parses the standard input of the hook; invalid lines are left out.
     pub fn read(text: &str) -> Self {
         let refs = text.lines().filter_map(PushedRef::read);
         let moved =
@@ -34,16 +34,15 @@ impl Pushed {
         self.refs.is_empty()
     }
 
-    /// Returns the one commit of the server that everything is compared with, if there is one which
-    /// `is_here`.
+    /// Returns the one commit of the server that all refs are compared with, if there is one and the repository
+    /// has it.
     pub fn base(&self, is_here: impl Fn(&str) -> bool) -> Option<&str> {
         let mut ids = self.refs.iter().map(|it| it.remote_id.as_deref());
         let first = ids.next()??;
         (ids.all(|id| id == Some(first)) && is_here(first)).then_some(first)
     }
 
-    /// Returns whether something else is pushed than the commit `head`; `commit` is that which an id
-    /// means, as a tag has an id of its own.
+    /// Returns whether another commit than `head` is pushed; `commit` resolves an id, which may be that of a tag.
     pub fn has_others_than(&self, head: &str, commit: impl Fn(&str) -> Option<String>) -> bool {
         let mut ids = self.refs.iter().filter_map(|it| it.local_id.as_deref());
         ids.any(|id| id != head && commit(id).as_deref() != Some(head))
@@ -64,7 +63,7 @@ impl PushedRef {
     }
 }
 
-/// Returns the id, but for the one that stands for no commit.
+/// Returns the id, unless it is invalid or all zeros.
 fn commit(id: String) -> Option<String> {
     let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_id && id.bytes().any(|byte| byte != b'0')).then_some(id)
@@ -77,7 +76,7 @@ mod tests {
     const NONE: &str = "0000000000000000000000000000000000000000";
 
     #[test]
-    fn what_is_deleted_or_there_already_is_not_pushed() {
+    fn deleted_and_unchanged_refs_are_left_out() {
         let count = |text: &str| Pushed::read(text).refs.len();
         assert_eq!(count(""), 0);
         assert_eq!(count("\n"), 0);
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_is_what_the_server_has() {
+    fn base_is_the_commit_of_the_server() {
         let base = |text: &str| {
             let pushed = Pushed::read(text);
             pushed.base(|id| id != "ff").map(ToOwned::to_owned)

@@ -1,16 +1,16 @@
-//! The lines of ours in a hook.
+//! Our lines in a hook.
 
 /// The first of our lines.
 const BEGIN: &str = "# >>> runwright: managed lines >>>\n";
-/// The last of them.
+/// The last of our lines.
 const END: &str = "# <<< runwright: managed lines <<<\n";
-/// The first line of a hook that only we wrote.
+/// The first line of a hook with our lines alone.
 const HEAD: &str = "#!/bin/sh\n";
-/// What a hook is called that is no shell script, behind the name it had.
+/// The suffix of an original hook that is not a shell script.
 pub(super) const KEPT: &str = ".before-runwright";
 
-/// What stands between them. Git tells on standard input what is pushed, once: all that comes after
-/// gets it again. What git sets for the hook would lead other commands of git astray.
+/// The lines between them. Git writes the refs to standard input once, so the lines repeat it for the rest of the
+/// hook. Git's variables for the hook are unset, since they would affect our git commands.
 const LINES: &str = r#"# What a push touches is run before it: `runwright hook uninstall` takes these lines away,
 # and `RUNWRIGHT_SKIP_HOOK=1 git push` passes them over.
 runwright_pushed=$(cat)
@@ -43,7 +43,7 @@ unset runwright_pushed
 
 /// Returns whether a hook has our lines.
 pub(super) fn is_in(hook: &[u8]) -> bool {
-    place(hook).is_some()
+    range(hook).is_some()
 }
 
 /// Returns a hook of our lines alone.
@@ -51,8 +51,8 @@ pub(super) fn alone() -> Vec<u8> {
     [HEAD, BEGIN, LINES, END].concat().into_bytes()
 }
 
-/// Returns a hook with our lines; nothing when it is no script of a shell that could have them.
-pub(super) fn put_in(hook: &[u8]) -> Option<Vec<u8>> {
+/// Inserts our lines into a hook; `None` if it is not a shell script.
+pub(super) fn insert(hook: &[u8]) -> Option<Vec<u8>> {
     let end = hook.iter().position(|&byte| byte == b'\n')? + 1;
     let (head, rest) = hook.split_at(end);
     is_shell(head).then(|| {
@@ -61,19 +61,17 @@ pub(super) fn put_in(hook: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Returns a hook without our lines; nothing when only they were in it.
-///
-/// Called for a hook without them, it returns that.
-pub(super) fn take_out(hook: &[u8]) -> Option<Vec<u8>> {
-    let Some((start, end)) = place(hook) else {
+/// Removes our lines from a hook, if it has them; `None` if nothing else is in it.
+pub(super) fn remove(hook: &[u8]) -> Option<Vec<u8>> {
+    let Some((start, end)) = range(hook) else {
         return Some(hook.to_vec());
     };
     let rest = [&hook[..start], &hook[end..]].concat();
     (rest != HEAD.as_bytes()).then_some(rest)
 }
 
-/// Returns where our lines are.
-fn place(hook: &[u8]) -> Option<(usize, usize)> {
+/// Returns the range of our lines.
+fn range(hook: &[u8]) -> Option<(usize, usize)> {
     let start = find(hook, BEGIN.as_bytes())?;
     let end = start + find(&hook[start..], END.as_bytes())? + END.len();
     Some((start, end))
@@ -108,14 +106,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_script_gets_our_lines_and_loses_them_again() {
+    fn lines_are_inserted_and_removed_from_shell_scripts() {
         for hook in [
             "#!/bin/sh\nexit 3\n",
             "#!/usr/bin/env bash\nset -e\n\ttrue",
             "#!/bin/bash -e\n",
             "#! /bin/dash\n\u{e9}\n",
         ] {
-            let with = put_in(hook.as_bytes()).expect("a script");
+            let with = insert(hook.as_bytes()).expect("a script");
             assert!(is_in(&with) && !is_in(hook.as_bytes()));
             assert!(
                 with.starts_with(
@@ -125,15 +123,15 @@ mod tests {
                         .as_bytes()
                 )
             );
-            assert_eq!(take_out(&with).expect("a rest"), hook.as_bytes());
+            assert_eq!(remove(&with).expect("a rest"), hook.as_bytes());
         }
-        // Two lines alone are a rest of their own.
-        let odd = put_in(HEAD.as_bytes()).expect("a script");
-        assert_eq!(take_out(&odd), None);
+        // A hook of the first line alone counts as ours.
+        let odd = insert(HEAD.as_bytes()).expect("a script");
+        assert_eq!(remove(&odd), None);
     }
 
     #[test]
-    fn no_other_program_gets_our_lines() {
+    fn other_programs_are_left_alone() {
         for hook in [
             "",
             "exit 1\n",
@@ -143,11 +141,11 @@ mod tests {
             "#!\n",
             "#!/usr/bin/env\n",
         ] {
-            assert_eq!(put_in(hook.as_bytes()), None, "{hook:?}");
+            assert_eq!(insert(hook.as_bytes()), None, "{hook:?}");
         }
-        assert_eq!(take_out(&alone()), None);
-        assert_eq!(take_out(b"exit 1\n"), Some(b"exit 1\n".to_vec()));
+        assert_eq!(remove(&alone()), None);
+        assert_eq!(remove(b"exit 1\n"), Some(b"exit 1\n".to_vec()));
         let half = [HEAD, BEGIN].concat();
-        assert_eq!(take_out(half.as_bytes()), Some(half.clone().into_bytes()));
+        assert_eq!(remove(half.as_bytes()), Some(half.clone().into_bytes()));
     }
 }

@@ -1,7 +1,7 @@
-//! From a situation and what a repository says of itself to what a pipeline knows.
+//! The context of a pipeline, from its situation and the repository.
 
-use super::remote::{path_of_url, server_of_url};
-use super::source::{EXTERNAL_PULL_REQUEST, PARENT, PUSH, UPSTREAM};
+use super::options::{EXTERNAL_PULL_REQUEST, PARENT, PUSH, UPSTREAM};
+use super::remote_url::{path_of_url, server_of_url};
 use super::{Situation, SituationRef};
 use crate::project::repository::{BlockingGit, BlockingGitError, ChangeBase, Situated, merge_base};
 use crate::remote::{OwnServer, may_be_gitlab};
@@ -14,25 +14,24 @@ use pipeline::context::{
 };
 use std::path::Path;
 
-/// The object name that stands for no commit.
+/// The id for no commit.
 const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 
-/// A situation in a certain repository.
+/// A situation in a repository.
 #[derive(Debug)]
 pub(crate) struct Described {
-    /// What the jobs know.
+    /// The context of the jobs.
     pub(crate) context: PipelineContext,
-    /// What the repository has to know.
+    /// The situation for the repository.
     pub(crate) situated: Situated,
-    /// What the user should know: where the simulation differs from what there is.
+    /// Where the simulation differs from the repository.
     pub(crate) notes: Vec<String>,
 }
 
-/// Describes a situation; `file` is the pipeline file, and `server` the project's GitLab, where more
-/// than the remote tells which one that is.
+/// Describes a situation; `file` is the pipeline file, and `server` the project's GitLab, unless only the remote
+/// names it.
 ///
-/// Git is asked for what a default situation does not need: the message of a tag, and where a merge
-/// request begins.
+/// Starts git only for the message of a tag and for the merge base of a merge request.
 pub(crate) fn describe(
     situation: &Situation,
     facts: &RepositoryFacts,
@@ -105,14 +104,13 @@ impl Describing<'_> {
         })
     }
 
-    /// Returns the address of the project's GitLab: a mirror's remote does not tell it, and its lock
-    /// file does.
+    /// Returns the URL of the project's GitLab. For a mirror, the lock file has it instead of the remote.
     fn server_url(&self, remote: Option<&str>) -> String {
         let is_named = self.server.is_some_and(|server| server.is_named);
         let locked = if is_named || remote.is_some_and(may_be_gitlab) {
             None
         } else {
-            // Whoever reads included files says what is wrong with it.
+            // Its errors are reported when includes are read.
             LockFile::read(self.git.root()).ok().flatten()
         };
         let server = locked.and_then(|file| Some(file.own()?.address().to_owned()));
@@ -160,7 +158,7 @@ impl Describing<'_> {
         Ok(commit)
     }
 
-    /// Returns the branch or tag the pipeline runs for.
+    /// Returns the branch or tag of the pipeline.
     fn reference(&mut self, project: &Project) -> (String, RefType) {
         match &self.situation.reference {
             SituationRef::Branch(branch)
@@ -186,8 +184,8 @@ impl Describing<'_> {
             SituationRef::MergeRequest { branch: None, .. } => match &self.facts.head {
                 Head::Branch(branch) => (branch.clone(), RefType::Branch),
                 Head::Tag(_) | Head::Detached => {
-                    let note = "no branch is checked out; the merge request is said to come from \
-                                `HEAD` (--branch names another)";
+                    let note = "no branch is checked out; the source of the merge request is `HEAD` \
+                                (--branch sets another)";
                     self.notes.push(note.to_owned());
                     ("HEAD".to_owned(), RefType::Branch)
                 }
@@ -195,64 +193,64 @@ impl Describing<'_> {
         }
     }
 
-    /// Notes that nothing says which branch the commit is of.
+    /// Notes that the branch of the commit is unknown.
     fn note_detached(&mut self, branch: &str) {
         if self.facts.commit.is_some() {
             self.notes.push(format!(
-                "no branch or tag is checked out; the pipeline is said to be of `{branch}` \
-                 (--branch and --tag name others)"
+                "no branch or tag is checked out; the pipeline is for `{branch}` (--branch and --tag set \
+                 another)"
             ));
         }
     }
 
-    /// Notes where a branch is, if not where the working tree is.
+    /// Notes where a branch points, if not to the current commit.
     fn note_branch(&mut self, branch: &str) {
         if self.facts.head == Head::Branch(branch.to_owned()) {
             return;
         }
         let refs = self.refs.as_ref();
         let tip = refs.and_then(|refs| refs.branch(branch).or_else(|| refs.remote_branch(branch)));
-        self.note_place("branch", branch, tip.as_deref());
+        self.note_tip("branch", branch, tip.as_deref());
     }
 
     fn note_tag(&mut self, tag: &str) {
         let object = self.refs.as_ref().and_then(|refs| refs.tag(tag));
         if object.is_none() {
-            self.note_place("tag", tag, None);
+            self.note_tip("tag", tag, None);
         }
     }
 
-    fn note_place(&mut self, kind: &str, name: &str, tip: Option<&str>) {
+    fn note_tip(&mut self, kind: &str, name: &str, tip: Option<&str>) {
         let head = self.facts.commit.as_ref().map(|commit| commit.sha.as_str());
         let note = match tip {
             None => {
-                format!("there is no {kind} `{name}` here; it is simulated on what is checked out")
+                format!("there is no {kind} `{name}`; it is simulated with the current commit")
             }
             Some(tip) if Some(tip) == head => return,
             Some(tip) => format!(
-                "the {kind} `{name}` is at {}; it is simulated on what is checked out",
+                "the {kind} `{name}` is at {}; it is simulated with the current commit",
                 tip.get(..8).unwrap_or(tip)
             ),
         };
         self.notes.push(note);
     }
 
-    /// Returns the message of an annotated tag; a light one has none.
-    fn tag_message(&self, tag: &str) -> Result<String, BlockingGitError> {
+    /// Returns the message of an annotated tag; empty for others.
+    fn tag_message(&self, tag: &str) -> Result<String, GitError> {
         if self.facts.commit.is_none() {
             return Ok(String::new());
         }
         let format = "--format=%(objecttype)%00%(refname)%00%(contents)";
         let pattern = format!("refs/tags/{tag}");
-        let told = self.git.read(&["for-each-ref", format, &pattern])?;
-        let told = String::from_utf8_lossy(&told);
-        let mut parts = told.splitn(3, '\0');
+        let output = self.git.read(&["for-each-ref", format, &pattern])?;
+        let output = String::from_utf8_lossy(&output);
+        let mut parts = output.splitn(3, '\0');
         let is_annotated = parts.next() == Some("tag") && parts.next() == Some(&pattern);
         let message = parts.next().filter(|_| is_annotated).unwrap_or_default();
         Ok(message.trim_end_matches('\n').to_owned())
     }
 
-    /// Returns the commit that the branch had on the server, for a push to it.
+    /// Returns the commit of the branch on the server before a push.
     fn previous_tip(&self, commit: &Commit) -> Option<String> {
         let is_push = [PUSH, PARENT].contains(&self.situation.source.as_str());
         if !is_push || commit.ref_type != RefType::Branch {
@@ -275,13 +273,12 @@ impl Describing<'_> {
         };
         if target_sha.is_none() {
             self.notes.push(format!(
-                "there is no branch `{target}` here, so every `changes` holds (--target names \
-                 another)"
+                "there is no branch `{target}`, so every `changes` matches (--target sets another)"
             ));
         }
         if target == commit.ref_name {
             self.notes.push(format!(
-                "the merge request goes from `{target}` to itself (--branch and --target name \
+                "source and target of the merge request are both `{target}` (--branch and --target set \
                  others)"
             ));
         }
@@ -306,7 +303,7 @@ impl Describing<'_> {
         })
     }
 
-    /// The one who runs the pipeline is taken for the author of the newest commit.
+    /// The user of the pipeline is the author of the current commit.
     fn user(&self) -> User {
         let Some(commit) = &self.facts.commit else {
             return User::default();
@@ -321,7 +318,7 @@ impl Describing<'_> {
     }
 }
 
-/// Numbers a pipeline and its jobs.
+/// Sets the ids of a pipeline and its jobs.
 pub(crate) fn stamp(context: &mut PipelineContext, id: u64) {
     context.id = PipelineId(id);
     context.iid = id;
@@ -336,8 +333,7 @@ fn change_base_of(merge_request: &MergeRequest) -> ChangeBase {
     }
 }
 
-/// Adds what only pipelines from one source know. Nothing local stands behind it, so ids are made
-/// up and texts are empty.
+/// Adds the data of some sources. There is no such data here, so ids are invented and texts are empty.
 fn add_origin(context: &mut PipelineContext) {
     match context.source.as_str() {
         "trigger" => context.trigger = Some(Trigger::default()),

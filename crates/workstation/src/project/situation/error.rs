@@ -1,26 +1,26 @@
-/// Why options describe no situation that there is.
+/// Why the options of a situation are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SituationError {
-    /// Two options exclude each other.
-    #[error("{0} and {1} exclude each other")]
+    /// Two options cannot be combined.
+    #[error("{0} and {1} cannot be combined")]
     Contradiction(&'static str, &'static str),
-    /// An option means nothing without another one.
-    #[error("{0} means nothing without {1}")]
+    /// An option needs another one.
+    #[error("{0} needs {1}")]
     Alone(&'static str, &'static str),
-    /// There is no such source.
-    #[error("no pipeline comes from {0:?}")]
+    /// The source is unknown.
+    #[error("unknown --source {0:?}")]
     UnknownSource(String),
-    /// A source does not go with what the pipeline runs for.
-    #[error("--source {given} does not go with {with}")]
+    /// A merge request or tag cannot have this source.
+    #[error("--source {given} cannot be combined with {with}")]
     WrongSource {
         /// The source.
         given: String,
-        /// The option it does not go with.
+        /// The other option.
         with: &'static str,
     },
     /// A branch or tag cannot have this name.
-    #[error("{option} {name:?}: no branch or tag can have this name")]
+    #[error("invalid {option} {name:?}: expected the name of a branch or tag")]
     InvalidName {
         /// The option.
         option: &'static str,
@@ -28,7 +28,7 @@ pub enum SituationError {
         name: String,
     },
     /// A changed file is not in the project.
-    #[error("--changes {0:?}: the path is not in the project")]
+    #[error("invalid --changes {0:?}: expected a path in the project")]
     OutsideChange(String),
 }
 
@@ -40,7 +40,7 @@ impl SituationError {
             Self::Alone(_, other) => format!("add {other}"),
             Self::UnknownSource(_) => format!("use one of: {}", super::SOURCES.join(", ")),
             Self::WrongSource { with: "--mr", .. } => {
-                "leave it out: a merge request's pipeline comes from merge_request_event".to_owned()
+                "leave it out: the source of a merge request is merge_request_event".to_owned()
             }
             Self::WrongSource { .. } => "leave one of them out".to_owned(),
             Self::InvalidName { .. } => return None,

@@ -1,43 +1,76 @@
 use super::error::SituationError;
-use super::source::{EXTERNAL_PULL_REQUEST, MERGE_REQUEST, PARENT, PUSH, SOURCES};
 use std::path::{Component, Path};
 
-/// The options that say what situation a pipeline is simulated in. The default is a push of the
-/// branch or tag that is checked out.
+/// The sources of pipelines, as in `CI_PIPELINE_SOURCE`.
+pub const SOURCES: [&str; 18] = [
+    "push",
+    "web",
+    "trigger",
+    "schedule",
+    "api",
+    "external",
+    "pipeline",
+    "chat",
+    "webide",
+    "merge_request_event",
+    "external_pull_request_event",
+    "parent_pipeline",
+    "ondemand_dast_scan",
+    "ondemand_dast_validation",
+    "security_orchestration_policy",
+    "container_registry_push",
+    "duo_workflow",
+    "pipeline_execution_policy_schedule",
+];
+
+/// The default source of branches and tags.
+pub(super) const PUSH: &str = "push";
+
+/// The source of merge requests.
+pub(super) const MERGE_REQUEST: &str = "merge_request_event";
+
+/// The source of pull requests on another server.
+pub(super) const EXTERNAL_PULL_REQUEST: &str = "external_pull_request_event";
+
+/// The source of child pipelines, which have the situation of their parent.
+pub(crate) const PARENT: &str = "parent_pipeline";
+
+/// The source of pipelines that another project starts.
+pub(crate) const UPSTREAM: &str = "pipeline";
+
+/// The options of the situation. The default is a push of the branch or tag that is checked out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SituationOptions {
-    /// The branch (`--branch`); with a merge request, the one its changes come from.
+    /// The branch (`--branch`); for a merge request, its source branch.
     pub branch: Option<String>,
     /// The tag (`--tag`).
     pub tag: Option<String>,
-    /// Whether the pipeline is one of a merge request (`--mr`).
+    /// Whether it is a merge request pipeline (`--mr`).
     pub merge_request: bool,
-    /// The branch a merge request goes to (`--target`); default: the default branch.
+    /// The target branch of a merge request (`--target`); default: the default branch.
     pub target: Option<String>,
-    /// What started the pipeline (`--source`), one of [`SOURCES`]; default: `push`, or
-    /// `merge_request_event`.
+    /// The source (`--source`), one of [`SOURCES`]; default: `push`, or `merge_request_event`.
     pub source: Option<String>,
-    /// The files that changed (`--changes`), instead of what Git says.
+    /// The changed files (`--changes`), instead of those of Git.
     pub changes: Option<Vec<String>>,
-    /// The default branch (`--default-branch`), instead of what Git says.
+    /// The default branch (`--default-branch`), instead of that of Git.
     pub default_branch: Option<String>,
 }
 
-/// A situation that can be: what [`SituationOptions`] describe when they do not contradict each
-/// other.
+/// A valid situation, from [`SituationOptions`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Situation {
-    /// What the pipeline runs for.
+    /// The branch, tag or merge request.
     pub reference: SituationRef,
-    /// What started it.
+    /// The source of the pipeline.
     pub source: String,
-    /// The files that changed, instead of what Git says.
+    /// The changed files, instead of those of Git.
     pub changes: Option<Vec<String>>,
-    /// The default branch, instead of what Git says.
+    /// The default branch, instead of that of Git.
     pub default_branch: Option<String>,
 }
 
-/// What a pipeline runs for.
+/// The branch, tag or merge request that a pipeline is for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum SituationRef {
     /// The branch or tag that is checked out.
@@ -49,9 +82,9 @@ pub enum SituationRef {
     Tag(String),
     /// A merge request.
     MergeRequest {
-        /// The branch its changes come from; `None` means the one that is checked out.
+        /// The source branch; `None` means the one that is checked out.
         branch: Option<String>,
-        /// The branch they go to; `None` means the default branch.
+        /// The target branch; `None` means the default branch.
         target: Option<String>,
     },
 }
@@ -68,13 +101,11 @@ impl Default for Situation {
 }
 
 impl SituationOptions {
-    /// Returns the situation that the options describe.
-    ///
-    /// `--source merge_request_event` means a merge request also without `--mr`.
+    /// Returns the situation of the options. `--source merge_request_event` implies `--mr`.
     ///
     /// # Errors
     ///
-    /// When they contradict each other, or hold what no repository can have.
+    /// When they contradict each other, or a name or path is invalid.
     pub fn situation(&self) -> Result<Situation, SituationError> {
         self.check_names()?;
         let source = self.source.as_deref();
@@ -85,12 +116,12 @@ impl SituationOptions {
         }
         let is_merge_request = self.merge_request || source == Some(MERGE_REQUEST);
         let reference = self.reference(is_merge_request)?;
-        let usual = if is_merge_request {
+        let default = if is_merge_request {
             MERGE_REQUEST
         } else {
             PUSH
         };
-        let source = source.unwrap_or(usual);
+        let source = source.unwrap_or(default);
         check_source(&reference, source)?;
         let changes = self.changes.as_deref().map(in_project).transpose()?;
         Ok(Situation {
@@ -142,7 +173,7 @@ impl SituationOptions {
     }
 }
 
-/// Refuses sources that what the pipeline runs for cannot have.
+/// Refuses a source that a merge request or tag cannot have.
 fn check_source(reference: &SituationRef, source: &str) -> Result<(), SituationError> {
     let with = match reference {
         SituationRef::MergeRequest { .. } if ![MERGE_REQUEST, PARENT].contains(&source) => "--mr",
@@ -155,13 +186,12 @@ fn check_source(reference: &SituationRef, source: &str) -> Result<(), SituationE
     })
 }
 
-/// Returns whether Git would take `name` for a branch or tag.
+/// Returns whether Git accepts `name` for a branch or tag.
 ///
-/// A name is only ever compared and handed on behind `refs/heads/`, so one that begins with a dash
-/// does no harm; what is refused here could not be pushed to any server.
+/// A name is only compared, or passed on after `refs/heads/`, so a leading dash is harmless.
 fn is_ref_name(name: &str) -> bool {
     let is_odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
-    let part_fits = |part: &str| {
+    let is_part = |part: &str| {
         let is_lock = part.strip_suffix(".lock").is_some();
         !part.is_empty() && !part.starts_with('.') && !is_lock
     };
@@ -170,10 +200,10 @@ fn is_ref_name(name: &str) -> bool {
         && !name.contains("@{")
         && !name.ends_with('.')
         && name != "@"
-        && name.split('/').all(part_fits)
+        && name.split('/').all(is_part)
 }
 
-/// Returns the paths as Git names them.
+/// Returns the paths in Git's form.
 fn in_project(changes: &[String]) -> Result<Vec<String>, SituationError> {
     let plain = |change: &String| {
         let mut parts = Vec::new();
@@ -245,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_refused_with_a_way_out() {
+    fn contradictions_are_refused_with_help() {
         let check = |line: &str, expect: &str| {
             let error = options(line).situation().expect_err(line);
             assert_eq!(error.to_string(), expect, "of {line}");
@@ -253,24 +283,27 @@ mod tests {
         };
         check(
             "--branch a --tag v1",
-            "--branch and --tag exclude each other",
+            "--branch and --tag cannot be combined",
         );
-        check("--tag v1 --mr", "--tag and --mr exclude each other");
-        check("--target main", "--target means nothing without --mr");
-        check("--mr --source web", "--source web does not go with --mr");
-        check("--source cron", "no pipeline comes from \"cron\"");
+        check("--tag v1 --mr", "--tag and --mr cannot be combined");
+        check("--target main", "--target needs --mr");
+        check(
+            "--mr --source web",
+            "--source web cannot be combined with --mr",
+        );
+        check("--source cron", "unknown --source \"cron\"");
         check(
             "--branch a..b",
-            "--branch \"a..b\": no branch or tag can have this name",
+            "invalid --branch \"a..b\": expected the name of a branch or tag",
         );
         check(
             "--changes ../x",
-            "--changes \"../x\": the path is not in the project",
+            "invalid --changes \"../x\": expected a path in the project",
         );
     }
 
     #[test]
-    fn names_that_look_like_options_or_commands_are_names() {
+    fn names_may_look_like_options_or_commands() {
         for name in [
             "-x",
             "--upload-pack=touch",
@@ -286,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_named_as_git_names_them() {
+    fn changes_are_in_gits_form() {
         let situation = options("--changes ./src//main.rs").situation();
         assert_eq!(
             situation.expect("a situation").changes,

@@ -13,7 +13,7 @@ impl UserAccounts {
         named
             .map(|it| self.as_known(it))
             .or_else(|| self.of_remote())
-            .or_else(|| self.surroundings.settings.gitlab.clone())
+            .or_else(|| self.config.settings.gitlab.clone())
             .or_else(|| environment.usual().map(|it| self.as_known(it)))
             .or_else(|| environment.of_job())
     }
@@ -32,7 +32,7 @@ impl UserAccounts {
                 best.or_else(|| Instance::parse(&origin.to_string()).ok())
             }
             Remote::Ssh(server) => {
-                let settings = &self.surroundings.settings;
+                let settings = &self.config.settings;
                 let is_its = |it: &&InstanceSettings| {
                     it.ssh.as_ref().is_some_and(|ssh| {
                         ssh.host == server.host && (ssh.port.is_none() || ssh.port == server.port)
@@ -53,7 +53,7 @@ impl UserAccounts {
 
     /// Returns what the settings, the environment and `glab` know, those that win first.
     pub(super) fn known(&self) -> Vec<Instance> {
-        let settings = &self.surroundings.settings;
+        let settings = &self.config.settings;
         let instances = settings.instances.iter().map(|it| it.instance.clone());
         let mut known: Vec<Instance> = instances.chain(settings.gitlab.clone()).collect();
         known.extend(self.environment().usual());
@@ -84,7 +84,7 @@ impl UserAccounts {
 
     /// Returns the servers that requests may go to wherever they are.
     pub(super) fn servers(&self) -> HashSet<Origin> {
-        let settings = &self.surroundings.settings;
+        let settings = &self.config.settings;
         let mut servers: HashSet<Origin> = self.said().collect();
         servers.extend(self.own().map(|it| it.origin().clone()));
         servers.extend(settings.include.templates.as_ref().and_then(Origin::of));

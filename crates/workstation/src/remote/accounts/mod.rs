@@ -39,5 +39,5 @@ mod ways;
 
 pub(crate) use private_file::is_private;
 pub(crate) use remote::may_be_gitlab;
-pub use user_accounts::{UserAccounts, UserSurroundings};
+pub use user_accounts::{UserAccounts, UserConfig};
 pub use variables::Variables;

@@ -1,4 +1,4 @@
-use crate::project::file::{ReadError, read_text};
+use crate::project::read_file::{ReadError, read_text};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -45,12 +45,12 @@ impl UserAccounts {
     }
 
     fn glab_directories(&self) -> Vec<PathBuf> {
-        let variables = &self.surroundings.variables;
+        let variables = &self.config.variables;
         if let Some(own) = variables.get("GLAB_CONFIG_DIR") {
             return vec![own.into()];
         }
         let xdg = variables.get("XDG_CONFIG_HOME").map(PathBuf::from);
-        let home = self.surroundings.home.as_ref();
+        let home = self.config.home.as_ref();
         let home = home.map(|home| home.join(".config"));
         let directories = xdg.into_iter().chain(home);
         directories.map(|it| it.join("glab-cli")).collect()
@@ -58,8 +58,8 @@ impl UserAccounts {
 
     pub(super) fn netrc(&self) -> &Source<NetrcEntry> {
         self.netrc.get_or_init(|| {
-            let named = self.surroundings.variables.get("NETRC").map(PathBuf::from);
-            let home = self.surroundings.home.as_ref();
+            let named = self.config.variables.get("NETRC").map(PathBuf::from);
+            let home = self.config.home.as_ref();
             match named.or_else(|| home.map(|home| home.join(".netrc"))) {
                 Some(path) => self.source(&path, |text| Ok(netrc::parse(text))),
                 None => Source {
@@ -93,7 +93,7 @@ impl UserAccounts {
 
     /// Returns a path as its user writes it.
     pub(super) fn shown(&self, path: &Path) -> String {
-        let home = self.surroundings.home.as_deref();
+        let home = self.config.home.as_deref();
         match home.and_then(|home| path.strip_prefix(home).ok()) {
             Some(below) => format!("~/{}", below.display()),
             None => path.display().to_string(),

@@ -27,7 +27,7 @@ impl UserAccounts {
     }
 
     fn look_in_settings(&self, instance: &Instance) -> Looked {
-        let settings = &self.surroundings.settings;
+        let settings = &self.config.settings;
         let Some(file) = &settings.file else {
             let place = settings.absent.as_deref().map(|file| self.shown(file));
             return Looked::nothing(place.as_deref().unwrap_or("config.toml"), ABSENT);

@@ -16,7 +16,7 @@ use web::{Proxies, Reach, WebOptions};
 ///
 /// `Debug` does not show the remote, whose address may hold a password.
 #[derive(Clone)]
-pub struct UserSurroundings {
+pub struct UserConfig {
     /// The user's settings.
     pub settings: Arc<Settings>,
     /// The environment.
@@ -29,9 +29,9 @@ pub struct UserSurroundings {
     pub gitlab: Option<String>,
 }
 
-impl fmt::Debug for UserSurroundings {
+impl fmt::Debug for UserConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UserSurroundings")
+        f.debug_struct("UserConfig")
             .field("settings", &self.settings)
             .field("home", &self.home)
             .field("gitlab", &self.gitlab)
@@ -44,7 +44,7 @@ impl fmt::Debug for UserSurroundings {
 /// No file is read before a token is asked for.
 #[derive(Debug)]
 pub struct UserAccounts {
-    pub(super) surroundings: UserSurroundings,
+    pub(super) config: UserConfig,
     /// What the user named.
     pub(super) named: Option<Instance>,
     pub(super) remote: Option<Remote>,
@@ -59,14 +59,14 @@ impl UserAccounts {
     /// # Errors
     ///
     /// When what the user named is no address of a GitLab.
-    pub fn new(mut surroundings: UserSurroundings) -> Result<Self, InstanceError> {
-        let chosen = || Environment::new(&surroundings.variables).chosen_text();
-        let named = surroundings.gitlab.clone().or_else(chosen);
+    pub fn new(mut config: UserConfig) -> Result<Self, InstanceError> {
+        let chosen = || Environment::new(&config.variables).chosen_text();
+        let named = config.gitlab.clone().or_else(chosen);
         let named = named.as_deref().map(Instance::parse).transpose()?;
-        let remote = surroundings.remote.take();
+        let remote = config.remote.take();
         let remote = remote.as_deref().and_then(Remote::parse);
         Ok(Self {
-            surroundings,
+            config,
             named,
             remote,
             own: OnceLock::new(),
@@ -78,21 +78,21 @@ impl UserAccounts {
     /// Returns how requests are sent for this user: to which servers, through which proxies, and
     /// trusting whom.
     pub fn web_options(&self) -> WebOptions {
-        let include = &self.surroundings.settings.include;
+        let include = &self.config.settings.include;
         WebOptions {
             reach: Reach {
                 named: self.servers(),
                 plain: include.allow_http.clone(),
                 private: include.allow_private.clone(),
             },
-            proxies: Proxies::from_variables(|name| self.surroundings.variables.text(name)),
-            authorities: self.surroundings.settings.authorities(),
+            proxies: Proxies::from_variables(|name| self.config.variables.text(name)),
+            authorities: self.config.settings.authorities(),
             ..WebOptions::default()
         }
     }
 
     pub(super) fn environment(&self) -> Environment<'_> {
-        Environment::new(&self.surroundings.variables)
+        Environment::new(&self.config.variables)
     }
 }
 

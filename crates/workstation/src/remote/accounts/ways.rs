@@ -5,9 +5,9 @@ use executor_core::job::SecretString;
 use gitlab_api::{Accounts, Instance, TokenKind};
 use includes::{GitRoute, GitRoutes};
 
-impl GitRoutes for UserAccounts {
-    fn route(&self, instance: &Instance) -> Option<GitRoute> {
-        let entry = self.surroundings.settings.instance(instance);
+impl GitWays for UserAccounts {
+    fn way(&self, instance: &Instance) -> Option<GitWay> {
+        let entry = self.config.settings.instance(instance);
         match self.git_use(instance, entry) {
             GitUse::Never => None,
             GitUse::Ssh => {

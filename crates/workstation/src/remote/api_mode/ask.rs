@@ -1,7 +1,7 @@
 use super::notes::Surrounding;
 use super::{ApiModeError, Merged, notes};
 use crate::PipelineOptions;
-use crate::project::given_files::Given;
+use crate::project::user_input::UserInput;
 use crate::remote::variables::project_of;
 use crate::remote::{Outside, RemoteError};
 use gitlab_api::{Accounts, Client, LintRequest};
@@ -29,7 +29,7 @@ impl ApiMode {
     /// When they ask for what a GitLab cannot be told.
     pub(crate) fn wanted(
         options: &PipelineOptions,
-        given: &Given,
+        input: &UserInput,
     ) -> Result<Option<Self>, ApiModeError> {
         if !options.elsewhere.prefer_api {
             return Ok(None);
@@ -40,11 +40,11 @@ impl ApiMode {
         if options.dialect != Dialect::GitLab {
             return Err(ApiModeError::Dialect);
         }
-        if !given.inputs.is_empty() {
+        if !input.inputs.is_empty() {
             return Err(ApiModeError::Inputs);
         }
         Ok(Some(Self {
-            has_variables: !given.variables.is_empty(),
+            has_variables: !input.variables.is_empty(),
         }))
     }
 

@@ -4,7 +4,7 @@ use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, note, warn};
 use crate::history::state::{PipelineDir, ProjectState};
 use crate::history::{EarlierRun, ParentOfRun};
-use crate::project::run_steps::check_steps;
+use crate::project::check_steps::check_steps;
 use crate::project::situation::stamp;
 use crate::run::artifacts::PipelineArtifacts;
 use crate::run::planning::plan_created;
@@ -111,7 +111,7 @@ impl ParentPipeline {
         if !diagnostics.is_empty() {
             warn(observer, &diagnostics.to_string());
         }
-        let repository = read.surroundings.repository();
+        let repository = read.project_context.repository();
         // Whether the pipeline exists does not depend on its number, and a refused one gets no number.
         let creation = create(&resolved, &context, &**repository);
         if let Some(refusal) = &creation.refusal {

@@ -1,7 +1,7 @@
 use crate::project::includes::LocalIncludes;
 use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
-use crate::project::surroundings::Surroundings;
+use crate::project::project_context::ProjectContext;
 use crate::remote::{Outside, ProjectIncludes};
 use crate::run::artifacts::PipelineArtifacts;
 use pipeline::context::PipelineContext;
@@ -17,7 +17,7 @@ pub(crate) struct ReadPipeline {
     /// Its texts; empty if none of its jobs starts a child pipeline.
     sources: SourceMap,
     project: LocalProject,
-    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) project_context: Arc<ProjectContext>,
     pub(crate) outside: Arc<Outside>,
     /// The options that all pipelines of a run share; those of the first one alone are left out.
     pub(crate) options: PipelineOptions,
@@ -29,7 +29,7 @@ impl ReadPipeline {
         loaded: Pipeline,
         sources: &SourceMap,
         project: &LocalProject,
-        surroundings: Surroundings,
+        project_context: ProjectContext,
         outside: Arc<Outside>,
         options: &PipelineOptions,
     ) -> Self {
@@ -42,7 +42,7 @@ impl ReadPipeline {
             loaded,
             sources,
             project: project.clone(),
-            surroundings: Arc::new(surroundings),
+            project_context: Arc::new(project_context),
             outside,
             options: PipelineOptions {
                 dialect: options.dialect,
@@ -66,10 +66,10 @@ impl ReadPipeline {
         context: &PipelineContext,
         artifacts: PipelineArtifacts,
     ) -> Option<Checked<Self>> {
-        let repository = self.surroundings.repository();
+        let repository = self.project_context.repository();
         let tree = LocalIncludes::new(self.project.root(), Arc::clone(repository));
         let tree = tree.with_artifacts(artifacts);
-        let includes = ProjectIncludes::new(tree, &self.outside, &self.surroundings);
+        let includes = ProjectIncludes::new(tree, &self.outside, &self.project_context);
         let options = LoadOptions {
             dialect: self.options.dialect,
             variables: context.pre_pipeline_variables(),
@@ -88,7 +88,7 @@ impl ReadPipeline {
                 loaded,
                 sources,
                 project: self.project.clone(),
-                surroundings: Arc::clone(&self.surroundings),
+                project_context: Arc::clone(&self.project_context),
                 outside: Arc::clone(&self.outside),
                 options: self.options.clone(),
             })

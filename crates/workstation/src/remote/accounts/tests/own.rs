@@ -1,5 +1,5 @@
 use super::user::User;
-use crate::remote::accounts::{UserAccounts, UserSurroundings, Variables};
+use crate::remote::accounts::{UserAccounts, UserConfig, Variables};
 use gitlab_api::{Accounts, Instance};
 use std::path::Path;
 use std::sync::Arc;
@@ -165,14 +165,14 @@ fn a_component_names_a_known_gitlab_or_one_of_https() {
 
 #[test]
 fn a_named_gitlab_that_is_none_is_an_error() {
-    let surroundings = UserSurroundings {
+    let config = UserConfig {
         settings: Arc::default(),
         variables: Variables::of::<String, String>([]),
         home: None,
         remote: None,
         gitlab: Some("ftp://h".to_owned()),
     };
-    let error = UserAccounts::new(surroundings).expect_err("refused");
+    let error = UserAccounts::new(config).expect_err("refused");
     assert!(error.to_string().contains("ftp://h"), "{error}");
 }
 

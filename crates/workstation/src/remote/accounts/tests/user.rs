@@ -1,4 +1,4 @@
-use crate::remote::accounts::{UserAccounts, UserSurroundings, Variables};
+use crate::remote::accounts::{UserAccounts, UserConfig, Variables};
 use crate::settings::Settings;
 use gitlab_api::{Accounts, Instance, Token};
 use includes::{GitRoute, GitRoutes};
@@ -43,14 +43,14 @@ impl User {
         let home = self.home.path();
         let file = home.join(".runwright/config.toml");
         let settings = Settings::parse(&file, self.settings, Some(home)).expect("settings");
-        let surroundings = UserSurroundings {
+        let config = UserConfig {
             settings: Arc::new(settings),
             variables: Variables::of(variables.iter().copied()),
             home: Some(home.to_owned()),
             remote: self.remote.map(str::to_owned),
             gitlab: self.gitlab.map(str::to_owned),
         };
-        UserAccounts::new(surroundings).expect("a GitLab")
+        UserAccounts::new(config).expect("a GitLab")
     }
 
     pub(super) fn own(&self) -> Option<String> {

@@ -7,20 +7,20 @@ use yaml::source::{FileId, Span};
 pub(crate) struct Assignment {
     pub(crate) name: String,
     pub(crate) value: String,
-    /// The place of the name.
+    /// The location of the name.
     pub(crate) span: Span,
 }
 
-/// Reads lines of `NAME=value`, as far as they are right, and what is wrong with the others.
+/// Parses lines of `NAME=value`. Returns the valid ones and errors for the others.
 ///
-/// Comments begin with `#`; `export` before a name is passed over. A value may stand in single,
-/// double or back quotes and then go over several lines; in double quotes `\n`, `\r` and `\t` stand
-/// for line break, carriage return and tab. Nothing is replaced in values.
+/// Comments start with `#`; `export` before a name is ignored. A value in single, double or back quotes may span
+/// lines. In double quotes, `\n`, `\r` and `\t` are a line break, a carriage return and a tab. Variables are not
+/// expanded.
 pub(crate) fn parse(file: FileId, text: &str) -> (Vec<Assignment>, Vec<Diagnostic>) {
     let mut assignments = Vec::new();
-    let mut findings = Vec::new();
+    let mut errors = Vec::new();
     let mut offset = 0;
-    let mut places = Places {
+    let mut spans = Spans {
         file,
         text,
         counted: 0,
@@ -39,17 +39,17 @@ pub(crate) fn parse(file: FileId, text: &str) -> (Vec<Assignment>, Vec<Diagnosti
         let rest = exported.unwrap_or(line);
         let begin = begin + line.len() - rest.len();
         let Some((name, _)) = rest.split_once('=') else {
-            let message = "this line is no `NAME=value`";
-            findings.push(
+            let message = "expected `NAME=value`";
+            errors.push(
                 Diagnostic::error("invalid-dotenv", message)
-                    .at(places.span(begin..line_end))
+                    .at(spans.span(begin..line_end))
                     .with_help("write `NAME=value`, or `#` before a comment".to_owned()),
             );
             continue;
         };
         let value_at = begin + name.len() + 1;
         let name = name.trim_end();
-        let span = places.span(begin..begin + name.len());
+        let span = spans.span(begin..begin + name.len());
         match value(text, value_at, line_end) {
             Ok((value, end)) => {
                 offset = offset.max(end);
@@ -59,30 +59,30 @@ pub(crate) fn parse(file: FileId, text: &str) -> (Vec<Assignment>, Vec<Diagnosti
             Err(quote) => {
                 let message = format!("the value of {name:?} has no closing quote");
                 let error = Diagnostic::error("invalid-dotenv", message);
-                findings.push(error.at(places.span(quote..quote + 1)));
+                errors.push(error.at(spans.span(quote..quote + 1)));
             }
         }
     }
-    (assignments, findings)
+    (assignments, errors)
 }
 
-/// Finds the places of a text in its order, which counts each line once.
-struct Places<'t> {
+/// Finds the locations in a text, from start to end, so that each line is counted once.
+struct Spans<'t> {
     file: FileId,
     text: &'t str,
-    /// How far lines are counted.
+    /// Up to where lines are counted.
     counted: usize,
     line: usize,
 }
 
-impl Places<'_> {
+impl Spans<'_> {
     fn span(&mut self, range: Range<usize>) -> Span {
         let passed = self.text[self.counted..range.start].bytes();
         self.line += passed.filter(|&byte| byte == b'\n').count();
         self.counted = range.start;
         let before = &self.text[..range.start];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        // Files are far shorter than what the fields can count.
+        // Files are far shorter than the range of the fields.
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         Span {
             file: self.file,
@@ -94,8 +94,8 @@ impl Places<'_> {
     }
 }
 
-/// Reads the value at `start` of a line that ends at `line_end`; returns it and where the next line
-/// begins, or else where a quote begins that has no end.
+/// Parses the value at `start` of a line that ends at `line_end`. Returns it with the start of the next line, or
+/// the position of an unclosed quote.
 fn value(text: &str, start: usize, line_end: usize) -> Result<(String, usize), usize> {
     let line = &text[start..line_end];
     let plain = line.trim_start();
@@ -163,8 +163,8 @@ mod tests {
     }
 
     fn check(text: &str, expect: &[(&str, &str)]) {
-        let (assignments, findings) = read(text);
-        assert!(findings.is_empty(), "{findings:?} in {text:?}");
+        let (assignments, errors) = read(text);
+        assert!(errors.is_empty(), "{errors:?} in {text:?}");
         let pairs: Vec<(&str, &str)> = assignments
             .iter()
             .map(|it| (it.name.as_str(), it.value.as_str()))
@@ -193,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_their_place_and_hide_no_other_line() {
-        let (assignments, findings) = read("A=1\n  nonsense\nB=\"open\nC=3");
-        let places: Vec<_> = findings
+    fn errors_have_locations_and_other_lines_are_read() {
+        let (assignments, errors) = read("A=1\n  nonsense\nB=\"open\nC=3");
+        let locations: Vec<_> = errors
             .iter()
             .map(|it| it.span.map(|span| (span.line, span.column)))
             .collect();
-        assert_eq!(places, [Some((2, 3)), Some((3, 3))]);
+        assert_eq!(locations, [Some((2, 3)), Some((3, 3))]);
         let names: Vec<_> = assignments.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["A", "C"]);
     }

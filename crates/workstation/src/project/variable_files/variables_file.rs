@@ -1,5 +1,5 @@
 use super::dotenv;
-use super::value::ValueReader;
+use super::value_reader::ValueReader;
 use pipeline::Diagnostics;
 use pipeline::context::{GivenVariable, Level};
 use std::path::Path;
@@ -9,17 +9,17 @@ use yaml::load_values;
 /// A file with variables, as YAML or as lines of `NAME=value`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VariablesFile<'a> {
-    /// What messages call it.
+    /// Its name in messages.
     pub(crate) name: &'a str,
     pub(crate) text: &'a str,
-    /// Where its variables belong.
+    /// The level of its variables.
     pub(crate) level: Level,
-    /// What `~` stands for.
+    /// The directory for `~`.
     pub(crate) home: Option<&'a Path>,
 }
 
 impl VariablesFile<'_> {
-    /// Reads the variables.
+    /// Parses the variables.
     pub(crate) fn read(self) -> Checked<Vec<GivenVariable>> {
         if is_dotenv(self.text) {
             return self.read_dotenv();
@@ -33,9 +33,9 @@ impl VariablesFile<'_> {
 
     fn read_dotenv(self) -> Checked<Vec<GivenVariable>> {
         let (mut diagnostics, file) = Diagnostics::of_private_file(self.name, self.text);
-        let (assignments, findings) = dotenv::parse(file, self.text);
-        for finding in findings {
-            diagnostics.push(finding);
+        let (assignments, errors) = dotenv::parse(file, self.text);
+        for error in errors {
+            diagnostics.push(error);
         }
         let mut reader = self.reader(&mut diagnostics);
         for assignment in assignments {
@@ -61,7 +61,7 @@ impl VariablesFile<'_> {
     }
 }
 
-/// Returns whether the first line that says something is a `NAME=value`.
+/// Returns whether the first line, without blanks and comments, is a `NAME=value`.
 fn is_dotenv(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
@@ -71,7 +71,7 @@ fn is_dotenv(text: &str) -> bool {
     let first = first.strip_prefix("export ").unwrap_or(first);
     first.split_once('=').is_some_and(|(name, _)| {
         let name = name.trim();
-        let fits = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        !name.is_empty() && name.chars().all(fits)
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        !name.is_empty() && name.chars().all(is_valid)
     })
 }

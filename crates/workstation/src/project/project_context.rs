@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 /// What is around the text of a pipeline: the repository, the situation and the variables that are
 /// given. Nothing is looked at before somebody asks.
 #[derive(Debug)]
-pub(crate) struct Surroundings {
-    git: Arc<BlockingGit>,
+pub(crate) struct ProjectContext {
+    git: Arc<Git>,
     repository: Arc<GitRepository>,
     situation: Situation,
     /// The pipeline file.
@@ -32,7 +32,7 @@ struct Known {
     notes: Vec<String>,
 }
 
-impl Surroundings {
+impl ProjectContext {
     pub(crate) fn new(
         root: &Path,
         file: &Path,
@@ -91,7 +91,7 @@ impl Surroundings {
     }
 
     /// Returns the variables that are known before there is a pipeline, without starting git, if that
-    /// can be: those that [`tells_of_commit`] asks for are empty then.
+    /// can be: those that [`names_commit_variables`] asks for are empty then.
     pub(crate) fn variables_at_a_glance(&self) -> Result<JobVariables, LocalError> {
         if let Some(known) = self.described.get() {
             return Ok(known.context.pre_pipeline_variables());
@@ -105,7 +105,7 @@ impl Surroundings {
             || self
                 .given
                 .iter()
-                .any(|it| tells_of_commit(&it.variable.value));
+                .any(|it| names_commit_variables(&it.variable.value));
         let Some(facts) = glance(self.git.root()).filter(|_| !needs_git) else {
             return Ok(self.context()?.pre_pipeline_variables());
         };
@@ -211,6 +211,6 @@ const OF_COMMIT: [&str; 7] = [
 ];
 
 /// Returns whether a text names variables that only git knows.
-pub(crate) fn tells_of_commit(text: &str) -> bool {
+pub(crate) fn names_commit_variables(text: &str) -> bool {
     OF_COMMIT.iter().any(|name| text.contains(name))
 }

@@ -1,25 +1,25 @@
-use super::value::ValueReader;
+use super::value_reader::ValueReader;
 use pipeline::context::{GivenVariable, Level};
 use pipeline::{Diagnostic, Diagnostics};
 use std::path::Path;
 use yaml::diagnostic::Checked;
 use yaml::{Mapping, Node, load_values};
 
-/// A user's own variables for many projects: the sections `global`, `group` and `project`, the last
-/// two by address.
+/// The user's variables for many projects, in the sections `global`, `group` and `project`. The last two are by
+/// URL.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HomeFile<'a> {
-    /// What messages call it.
+    /// Its name in messages.
     pub(crate) name: &'a str,
     pub(crate) text: &'a str,
-    /// What `~` stands for.
+    /// The directory for `~`.
     pub(crate) home: Option<&'a Path>,
-    /// The project that is meant, as `host/group/project`; absent when it has no address.
+    /// The current project, as `host/group/project`; `None` without a remote.
     pub(crate) project: Option<&'a str>,
 }
 
 impl HomeFile<'_> {
-    /// Reads the variables that the project gets, lowest precedence first.
+    /// Parses the variables of the project, lowest precedence first.
     pub(crate) fn read(self) -> Checked<Vec<GivenVariable>> {
         load_values(self.name, self.text).and_then(|root, diagnostics| {
             if root.is_null() {
@@ -40,7 +40,7 @@ impl HomeFile<'_> {
                 variables.extend(self.read_hash(global, Level::Instance, diagnostics));
             }
             for (section, level) in [("group", Level::Group), ("project", Level::Project)] {
-                for hash in self.fitting(&root, section, level) {
+                for hash in self.matching(&root, section, level) {
                     variables.extend(self.read_hash(hash, level, diagnostics));
                 }
             }
@@ -48,25 +48,25 @@ impl HomeFile<'_> {
         })
     }
 
-    /// Returns the hashes of a section that are about the project, the more special ones last.
-    fn fitting<'n>(&self, root: &'n Node, section: &str, level: Level) -> Vec<&'n Node> {
+    /// Returns the hashes of a section for the project, the more specific ones last.
+    fn matching<'n>(&self, root: &'n Node, section: &str, level: Level) -> Vec<&'n Node> {
         let entries = root.get(section).and_then(|section| section.as_mapping());
         let (Some(entries), Some(project)) = (entries, self.project) else {
             return Vec::new();
         };
-        let mut fitting: Vec<(usize, &Node)> = Vec::new();
+        let mut matching: Vec<(usize, &Node)> = Vec::new();
         for (key, entry) in entries {
-            let address = address(key);
-            let fits = match level {
-                Level::Project => address.eq_ignore_ascii_case(project),
-                _ => is_below(project, &address),
+            let path = host_path(key);
+            let is_match = match level {
+                Level::Project => path.eq_ignore_ascii_case(project),
+                _ => is_below(project, &path),
             };
-            if fits {
-                fitting.push((address.len(), &entry.value));
+            if is_match {
+                matching.push((path.len(), &entry.value));
             }
         }
-        fitting.sort_by_key(|(length, _)| *length);
-        fitting.into_iter().map(|(_, node)| node).collect()
+        matching.sort_by_key(|(length, _)| *length);
+        matching.into_iter().map(|(_, node)| node).collect()
     }
 
     fn read_hash(
@@ -87,9 +87,8 @@ impl HomeFile<'_> {
     }
 }
 
-/// Returns an address of the file as `host/group/project`: `gitlab.com:group/project.git` is known
-/// too.
-fn address(key: &str) -> String {
+/// Returns a key of the file as `host/group/project`, also from `gitlab.com:group/project.git`.
+fn host_path(key: &str) -> String {
     let rest = key.split_once("://").map_or(key, |(_, rest)| rest);
     let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
     let rest = rest.trim_matches('/');
@@ -103,7 +102,7 @@ fn address(key: &str) -> String {
     }
 }
 
-/// Returns whether a project belongs to a group or a group above that.
+/// Returns whether a project is in a group or a subgroup of it.
 fn is_below(project: &str, group: &str) -> bool {
     let (project, group) = (project.to_ascii_lowercase(), group.to_ascii_lowercase());
     let rest = project.strip_prefix(&group);
@@ -113,8 +112,8 @@ fn is_below(project: &str, group: &str) -> bool {
 fn warn_of_unknown(sections: &Mapping, diagnostics: &mut Diagnostics) {
     for (name, entry) in sections {
         if !["global", "group", "project"].contains(&&**name) {
-            let message = format!("the section {name} is not read");
-            let help = "known are global, group and project".to_owned();
+            let message = format!("unknown section {name}");
+            let help = "expected global, group or project".to_owned();
             let warning = Diagnostic::warning("unknown-section", message).at(entry.key_span);
             diagnostics.push(warning.with_help(help));
         }
@@ -151,7 +150,7 @@ global: {A: global, Z: '0'}
     }
 
     #[test]
-    fn sections_go_from_all_projects_to_one() {
+    fn sections_apply_from_global_to_project() {
         check(
             "gitlab.com/grp/sub/app",
             &[
@@ -184,9 +183,9 @@ global: {A: global, Z: '0'}
     }
 
     #[test]
-    fn addresses_have_several_forms() {
-        assert_eq!(address("git@host:g/p.git"), "host/g/p");
-        assert_eq!(address("https://host:8080/g/p.git"), "host:8080/g/p");
-        assert_eq!(address("host/g/"), "host/g");
+    fn keys_have_several_forms() {
+        assert_eq!(host_path("git@host:g/p.git"), "host/g/p");
+        assert_eq!(host_path("https://host:8080/g/p.git"), "host:8080/g/p");
+        assert_eq!(host_path("host/g/"), "host/g");
     }
 }

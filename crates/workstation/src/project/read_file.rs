@@ -6,15 +6,15 @@ use std::io::{self, Read};
 use std::path::Path;
 use yaml::{DecodeError, Limits, decode};
 
-/// Why a file gave no text.
+/// Why a text file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("the file is no text: {0}")]
+    #[error("the file is not text: {0}")]
     Text(#[from] DecodeError),
     #[error("{0}")]
-    NoFile(&'static str),
+    NotFile(&'static str),
     #[error("the file is longer than {0} bytes")]
     TooLong(usize),
 }
@@ -28,7 +28,7 @@ impl ReadError {
     }
 }
 
-/// Reads a text file, and never more than a pipeline file may hold.
+/// Reads a text file, up to the longest pipeline file.
 pub(crate) fn read_text(path: &Path) -> Result<String, ReadError> {
     let bytes = read_bytes(path)?;
     let limit = Limits::default().bytes;
@@ -38,24 +38,23 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ReadError> {
     Ok(decode(bytes)?)
 }
 
-/// Opens a file to read it. Opening a pipe would wait for somebody to write, so what it is is looked at
-/// before.
+/// Opens a file to read it. Anything else is refused, since opening a pipe would wait for a writer.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("not a file"));
     }
     File::open(path)
 }
 
-/// Reads a file; of one that is too long, a byte more than is allowed.
+/// Reads a file; of one that is too long, one byte more than the limit.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
-    // Opening a pipe would wait for somebody to write, so what it is is looked at before.
+    // Checked first, since opening a pipe would wait for a writer.
     let kind = fs::metadata(path)?.file_type();
     if kind.is_dir() {
-        return Err(ReadError::NoFile("it is a directory"));
+        return Err(ReadError::NotFile("it is a directory"));
     }
     if !kind.is_file() {
-        return Err(ReadError::NoFile("it is no file"));
+        return Err(ReadError::NotFile("it is not a file"));
     }
     let limit = Limits::default().bytes as u64;
     let mut bytes = Vec::new();
@@ -63,7 +62,7 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
-/// Reads a file that need not be there.
+/// Reads a file; `None` if it does not exist.
 pub(crate) fn optional(path: &Path) -> Result<Option<String>, LocalError> {
     match read_text(path) {
         Ok(text) => Ok(Some(text)),

@@ -1,11 +1,11 @@
-//! Which files give variables and options, in which order.
+//! The user's variables and inputs, from files and options in their order.
 
 use crate::error::LocalError;
-use crate::project::file::{optional, read_text, unreadable};
 use crate::project::gitlab_ci_local::{self, FileOptions, read_options};
-use crate::project::given::{HomeFile, VariablesFile};
 use crate::project::pipeline_options::PipelineOptions;
+use crate::project::read_file::{optional, read_text, unreadable};
 use crate::project::situation::{path_of_url, server_of_url};
+use crate::project::variable_files::{HomeFile, VariablesFile};
 use executor_core::variable::JobVariable;
 use git::RepositoryRefs;
 use indexmap::IndexMap;
@@ -15,46 +15,48 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use yaml::diagnostic::Checked;
 
-/// What files and options give to a pipeline.
+/// The variables and inputs of the user's files and options.
 #[derive(Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct UserInput {
     pub(crate) variables: Vec<GivenVariable>,
     pub(crate) inputs: IndexMap<String, Value>,
-    /// What the user should know about the files.
+    /// Notes about the files.
     pub(crate) notes: Vec<String>,
 }
 
-/// Reads them; the errors of the first file that has some are all that is found.
-pub(crate) fn gather(
-    root: &Path,
-    options: &PipelineOptions,
-) -> Result<Result<Given, Box<Diagnostics>>, LocalError> {
-    let home = options.home.clone().or_else(std::env::home_dir);
-    let gathering = Gathering {
-        root,
-        home: home.as_deref(),
-        given: Given::default(),
-    };
-    gathering.gather(options)
+impl UserInput {
+    /// Reads the files and options. Stops at the first file with errors.
+    pub(crate) fn read(
+        root: &Path,
+        options: &PipelineOptions,
+    ) -> Result<Result<Self, Box<Diagnostics>>, LocalError> {
+        let home = options.home.clone().or_else(std::env::home_dir);
+        let reader = InputReader {
+            root,
+            home: home.as_deref(),
+            input: Self::default(),
+        };
+        reader.read(options)
+    }
 }
 
-struct Gathering<'a> {
+struct InputReader<'a> {
     root: &'a Path,
     home: Option<&'a Path>,
-    given: Given,
+    input: UserInput,
 }
 
-impl Gathering<'_> {
-    fn gather(
+impl InputReader<'_> {
+    fn read(
         mut self,
         options: &PipelineOptions,
-    ) -> Result<Result<Given, Box<Diagnostics>>, LocalError> {
+    ) -> Result<Result<UserInput, Box<Diagnostics>>, LocalError> {
         let mut file_options = Vec::new();
         for (path, name) in self.option_files() {
             let Some(text) = optional(&path)? else {
                 continue;
             };
-            match self.keep(read_options(&name, &text)) {
+            match self.note_warnings(read_options(&name, &text)) {
                 Ok(read) => file_options.push(read),
                 Err(found) => return Ok(Err(found)),
             }
@@ -63,9 +65,9 @@ impl Gathering<'_> {
             return Ok(Err(found));
         }
         for read in file_options {
-            self.take_options(read);
+            self.add_options(read);
         }
-        let variables = &mut self.given.variables;
+        let variables = &mut self.input.variables;
         variables.extend(
             options
                 .secrets
@@ -73,12 +75,12 @@ impl Gathering<'_> {
                 .cloned()
                 .map(GivenVariable::of_secret),
         );
-        let given = options.variables.iter().cloned();
-        variables.extend(given.map(GivenVariable::of_pipeline));
+        let pipeline_variables = options.variables.iter().cloned();
+        variables.extend(pipeline_variables.map(GivenVariable::of_pipeline));
         let inputs = options.inputs.iter();
         let inputs = inputs.map(|(name, value)| (name.clone(), value.clone()));
-        self.given.inputs.extend(inputs);
-        Ok(Ok(self.given))
+        self.input.inputs.extend(inputs);
+        Ok(Ok(self.input))
     }
 
     /// Returns the files with options, lowest precedence first.
@@ -106,15 +108,15 @@ impl Gathering<'_> {
             && let Some(text) = optional(&path)?
         {
             let project = RepositoryRefs::of(self.root).and_then(|refs| refs.remote_url());
-            let project = project.as_deref().and_then(address);
+            let project = project.as_deref().and_then(host_path);
             let file = HomeFile {
                 name: &name,
                 text: &text,
                 home: self.home,
                 project: project.as_deref(),
             };
-            match self.keep(file.read()) {
-                Ok(variables) => self.given.variables.extend(variables),
+            match self.note_warnings(file.read()) {
+                Ok(variables) => self.input.variables.extend(variables),
                 Err(found) => return Ok(Err(found)),
             }
         }
@@ -138,32 +140,32 @@ impl Gathering<'_> {
                 level: Level::Project,
                 home: self.home,
             };
-            match self.keep(file.read()) {
-                Ok(variables) => self.given.variables.extend(variables),
+            match self.note_warnings(file.read()) {
+                Ok(variables) => self.input.variables.extend(variables),
                 Err(found) => return Ok(Err(found)),
             }
         }
         Ok(Ok(()))
     }
 
-    /// Returns what was read, with its warnings among the notes.
-    fn keep<T>(&mut self, checked: Checked<T>) -> Result<T, Box<Diagnostics>> {
+    /// Returns the value, and adds its warnings to the notes.
+    fn note_warnings<T>(&mut self, checked: Checked<T>) -> Result<T, Box<Diagnostics>> {
         let (value, warnings) = checked.into_result()?;
         for warning in &warnings {
-            let place = warning.span.map(|span| {
+            let location = warning.span.map(|span| {
                 let name = warnings.sources().file(span.file).name();
                 format!("{name}:{}:{}: ", span.line, span.column)
             });
-            let note = format!("{}{}", place.unwrap_or_default(), warning.message);
-            self.given.notes.push(note);
+            let note = format!("{}{}", location.unwrap_or_default(), warning.message);
+            self.input.notes.push(note);
         }
         Ok(value)
     }
 
-    fn take_options(&mut self, read: FileOptions) {
-        self.given.notes.extend(read.notes);
+    fn add_options(&mut self, read: FileOptions) {
+        self.input.notes.extend(read.notes);
         for (key, value, line) in read.variables {
-            self.given.variables.push(GivenVariable {
+            self.input.variables.push(GivenVariable {
                 source: GivenSource::File {
                     path: read.name.clone(),
                     line,
@@ -173,12 +175,12 @@ impl Gathering<'_> {
         }
         let inputs = read.inputs.into_iter();
         let inputs = inputs.map(|(name, value)| (name, Value::String(value)));
-        self.given.inputs.extend(inputs);
+        self.input.inputs.extend(inputs);
     }
 }
 
-/// Returns `host/group/project` of a repository's address.
-fn address(url: &str) -> Option<String> {
+/// Returns `host/group/project` of a remote URL.
+fn host_path(url: &str) -> Option<String> {
     let server = server_of_url(url)?;
     let host = server.split_once("://")?.1;
     Some(format!("{host}/{}", path_of_url(url)?))

@@ -1,6 +1,6 @@
-//! What the address of a repository tells.
+//! URLs of remotes.
 
-/// Returns `group/project` of a repository's address.
+/// Returns `group/project` of a remote URL.
 pub(crate) fn path_of_url(url: &str) -> Option<String> {
     let rest = match url.split_once("://") {
         Some(("file", _)) => return None,
@@ -20,8 +20,8 @@ pub(crate) fn path_of_url(url: &str) -> Option<String> {
     (plain && !path.is_empty()).then(|| path.to_owned())
 }
 
-/// Returns the address of the GitLab that a repository's address points to; the port of ssh says
-/// nothing about its web server.
+/// Returns the URL of the GitLab of a remote URL. The port of ssh is left out, since it is not that of the web
+/// server.
 pub(crate) fn server_of_url(url: &str) -> Option<String> {
     let Some((scheme, rest)) = url.split_once("://") else {
         let (host, _) = url
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_of_a_project_is_read_from_its_address() {
+    fn path_is_read_from_the_url() {
         let check = |url: &str, expect: Option<&str>| {
             assert_eq!(path_of_url(url).as_deref(), expect, "of {url}");
         };
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_is_read_from_the_address_too() {
+    fn server_is_read_from_the_url() {
         let check = |url: &str, expect: Option<&str>| {
             assert_eq!(server_of_url(url).as_deref(), expect, "of {url}");
         };

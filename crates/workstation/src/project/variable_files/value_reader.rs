@@ -1,5 +1,4 @@
-use super::mask::mask_problem;
-use crate::project::file::read_text;
+use crate::project::read_file::read_text;
 use executor_core::variable::JobVariable;
 use pipeline::config::variable_name_problem;
 use pipeline::context::{GivenSource, GivenVariable, Level};
@@ -8,10 +7,10 @@ use std::path::{Path, PathBuf};
 use yaml::source::Span;
 use yaml::{Entry, Node};
 
-/// The scope of a variable for all jobs.
-const EVERYWHERE: &str = "*";
+/// The scope of variables for all environments.
+const ALL_ENVIRONMENTS: &str = "*";
 
-/// What a hash may say of a variable.
+/// The keys of a variable.
 const KEYS: [&str; 9] = [
     "value",
     "values",
@@ -27,19 +26,19 @@ const KEYS: [&str; 9] = [
 /// Reads variables of one level from one file.
 #[derive(Debug)]
 pub(super) struct ValueReader<'a> {
-    /// What the file is called.
+    /// The name of the file in messages.
     pub(super) file: &'a str,
     pub(super) level: Level,
-    /// What `~` stands for.
+    /// The directory for `~`.
     pub(super) home: Option<&'a Path>,
     pub(super) diagnostics: &'a mut Diagnostics,
     pub(super) variables: Vec<GivenVariable>,
 }
 
-/// What a variable is besides its value.
+/// The attributes of a variable.
 #[derive(Debug, Clone)]
 struct Attributes {
-    /// Whether it is a file; absent when nothing says so.
+    /// Whether it is a file variable, if the file says.
     is_file: Option<bool>,
     is_masked: bool,
     is_protected: bool,
@@ -54,7 +53,7 @@ impl Default for Attributes {
             is_masked: false,
             is_protected: false,
             is_raw: false,
-            scope: EVERYWHERE.to_owned(),
+            scope: ALL_ENVIRONMENTS.to_owned(),
         }
     }
 }
@@ -138,7 +137,6 @@ impl ValueReader<'_> {
             if let Some(scope) = scope {
                 attributes.scope = scope;
             }
-            // What says `values` for environments stands on a line of its own.
             self.add(name, text, field.key_span, field.value.span, &attributes);
         }
     }
@@ -193,10 +191,7 @@ impl ValueReader<'_> {
                 None => (value, false),
                 Some(Ok(content)) => (content, true),
                 Some(Err(error)) => {
-                    self.refuse(
-                        at,
-                        format!("the file that {name} names cannot be read: {error}"),
-                    );
+                    self.refuse(at, format!("cannot read the file in {name}: {error}"));
                     return;
                 }
             },
@@ -208,8 +203,8 @@ impl ValueReader<'_> {
         if attributes.is_masked
             && let Some(problem) = mask_problem(&value, attributes.is_raw)
         {
-            let message = format!("GitLab would not take {name} as masked: {problem}");
-            let help = "it is masked here all the same".to_owned();
+            let message = format!("GitLab does not accept {name} as masked: {problem}");
+            let help = "it is masked here anyway".to_owned();
             let warning = Diagnostic::warning("mask-refused", message);
             self.diagnostics.push(warning.at(at).with_help(help));
         }
@@ -217,7 +212,6 @@ impl ValueReader<'_> {
             variable: JobVariable {
                 key: name.to_owned(),
                 value,
-                // Nobody said that it may be shown.
                 public: false,
                 file: is_file,
                 masked: attributes.is_masked,
@@ -233,7 +227,7 @@ impl ValueReader<'_> {
         });
     }
 
-    /// Returns the file that plain text names, if there is one.
+    /// Returns the file that plain text names, if it exists.
     fn named_file(&self, value: &str) -> Option<PathBuf> {
         let path = match value.strip_prefix("~/") {
             Some(below) => self.home?.join(below),
@@ -246,5 +240,47 @@ impl ValueReader<'_> {
     fn refuse(&mut self, span: Span, message: String) {
         let error = Diagnostic::error("invalid-variable", message);
         self.diagnostics.push(error.at(span));
+    }
+}
+
+/// The shortest value that GitLab masks.
+const MIN_MASKED: usize = 8;
+
+/// Returns why GitLab refuses a value as masked, if it does.
+fn mask_problem(value: &str, is_raw: bool) -> Option<&'static str> {
+    if value.contains(['\n', '\r']) {
+        return Some("it has several lines");
+    }
+    if value.contains(char::is_whitespace) {
+        return Some("it has spaces");
+    }
+    if value.chars().count() < MIN_MASKED {
+        return Some("it is shorter than 8 characters");
+    }
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_+=/@:.~-".contains(c);
+    if !is_raw && !value.chars().all(fits) {
+        return Some(
+            "it has characters besides letters, digits and `_+=/@:.~-`, which needs `expand: false`",
+        );
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_gitlab_masks_are_accepted() {
+        let check = |value: &str, is_raw: bool, fits: bool| {
+            assert_eq!(mask_problem(value, is_raw).is_none(), fits, "of {value:?}");
+        };
+        check("abcdefg8", false, true);
+        check("a_+=/@:.~-", false, true);
+        check("short", false, false);
+        check("two words here", true, false);
+        check("line\nand another", true, false);
+        check("pa$$word!", false, false);
+        check("pa$$word!", true, true);
     }
 }
