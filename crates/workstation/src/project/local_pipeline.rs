@@ -7,7 +7,7 @@ use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
 use crate::project::project_context::{ProjectContext, names_commit_variables};
 use crate::project::read_file::optional;
-use crate::project::repository::{Git, GitRepository};
+use crate::project::repository::{BlockingGit, GitRepository};
 use crate::project::user_input::UserInput;
 use crate::remote::{ApiMode, GitLabVariables, Merged, Outside, ProjectIncludes};
 use crate::run::children::ReadPipeline;

@@ -98,7 +98,7 @@ impl LocalProject {
             return Ok(());
         }
         let directory = self.root.clone();
-        Err(job_runner::RepositoryError::None { directory }.into())
+        Err(git::RepositoryError::None { directory }.into())
     }
 
     /// Returns the text of the pipeline file.

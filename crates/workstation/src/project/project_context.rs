@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 /// given. Nothing is looked at before somebody asks.
 #[derive(Debug)]
 pub(crate) struct ProjectContext {
-    git: Arc<Git>,
+    git: Arc<BlockingGit>,
     repository: Arc<GitRepository>,
     situation: Situation,
     /// The pipeline file.

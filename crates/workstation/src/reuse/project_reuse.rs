@@ -261,7 +261,8 @@ impl ProjectReuse {
             let top = toplevel(&self.project)?;
             let common = common_dir(&top)?;
             let list = ["ls-files", "--stage", "-v", "-z"];
-            let index = ask_git(&top, &self.supervisor.tree(), &list).await;
+            let processes = self.supervisor.tree();
+            let index = Git::local(&processes, &top).output(&list, &NeverStop).await;
             let mut files = vec![index.ok()?];
             for name in REPOSITORY_FILES {
                 files.push(match fs::read(common.join(name)) {

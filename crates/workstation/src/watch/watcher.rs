@@ -6,7 +6,7 @@ use super::fs_watches::{FsEvent, FsWatches};
 use super::messages::{Signal, Signals};
 use super::tree_state::TreeState;
 use super::tree_watch::{TreeNews, WatchMeans};
-use crate::project::repository::Git;
+use crate::project::repository::BlockingGit;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const MAX_NEW: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Watcher {
     root: PathBuf,
-    git: Git,
+    git: BlockingGit,
     /// The file that exists while git changes the tree.
     index_lock: Option<PathBuf>,
     tree: TreeState,

@@ -30,7 +30,7 @@ impl TreeChanges {
     }
 
     /// Returns the changes since `base`, default what the branch will be pushed to.
-    pub(crate) fn since(git: &Git, base: Option<&str>, default_branch: &str) -> Self {
+    pub(crate) fn since(git: &BlockingGit, base: Option<&str>, default_branch: &str) -> Self {
         let found = Self::find(git, base, default_branch);
         found.unwrap_or_else(|unknown| Self {
             unknown: Some(unknown),
@@ -57,7 +57,7 @@ impl TreeChanges {
             }
             None => default_base(git, default_branch)?,
         };
-        let cannot = |error: GitError| format!("git failed: {error}");
+        let cannot = |error: BlockingGitError| format!("git failed: {error}");
         let Some(begin) = merge_base(git, &commit).map_err(cannot)? else {
             return Err(format!(
                 "{name:?} and the current commit have no common ancestor, at least not in what was \
@@ -103,7 +103,7 @@ fn default_base(git: &BlockingGit, default_branch: &str) -> Result<(String, Stri
 }
 
 /// Returns the upstream's name for the user.
-fn upstream_name(git: &Git) -> String {
+fn upstream_name(git: &BlockingGit) -> String {
     let args = ["rev-parse", "--abbrev-ref", "--verify", "@{upstream}"];
     let name = git.read(&args).unwrap_or_default();
     let name = String::from_utf8_lossy(&name).trim().to_owned();
@@ -115,8 +115,8 @@ fn upstream_name(git: &Git) -> String {
 }
 
 /// Returns the paths that commits since `begin` changed, and those with uncommitted changes.
-fn changed(git: &Git, begin: &str) -> Result<Vec<String>, String> {
-    let cannot = |error: GitError| format!("git failed: {error}");
+fn changed(git: &BlockingGit, begin: &str) -> Result<Vec<String>, String> {
+    let cannot = |error: BlockingGitError| format!("git failed: {error}");
     let mut found = BTreeSet::new();
     for sides in [&[begin, "HEAD"][..], &["--cached", "HEAD"], &[]] {
         let mut args = vec![

@@ -141,7 +141,7 @@ impl PushHook {
         }
         let kept = self.kept();
         if fs::symlink_metadata(&kept).is_ok() {
-            return Err(HookError::InTheWay { path: kept });
+            return Err(HookError::TwoOriginals { path: kept });
         }
         fail_point!("runwright::hook::keep", fs::rename(&self.path, &kept))
             .map_err(io_error("move aside", &self.path))?;
@@ -238,7 +238,7 @@ impl PushHook {
 }
 
 /// Returns the hooks directory of the user's git settings, without that of our own git commands.
-fn hooks_path(git: &Git) -> Option<PathBuf> {
+fn hooks_path(git: &BlockingGit) -> Option<PathBuf> {
     let args = [
         "config",
         "-z",

@@ -236,7 +236,7 @@ impl Describing<'_> {
     }
 
     /// Returns the message of an annotated tag; empty for others.
-    fn tag_message(&self, tag: &str) -> Result<String, GitError> {
+    fn tag_message(&self, tag: &str) -> Result<String, BlockingGitError> {
         if self.facts.commit.is_none() {
             return Ok(String::new());
         }

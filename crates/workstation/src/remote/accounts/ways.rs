@@ -5,8 +5,8 @@ use executor_core::job::SecretString;
 use gitlab_api::{Accounts, Instance, TokenKind};
 use includes::{GitRoute, GitRoutes};
 
-impl GitWays for UserAccounts {
-    fn way(&self, instance: &Instance) -> Option<GitWay> {
+impl GitRoutes for UserAccounts {
+    fn route(&self, instance: &Instance) -> Option<GitRoute> {
         let entry = self.config.settings.instance(instance);
         match self.git_use(instance, entry) {
             GitUse::Never => None,
