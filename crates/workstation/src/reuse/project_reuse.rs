@@ -131,8 +131,10 @@ impl ProjectReuse {
     ) -> Result<Arc<TreeContents>, NotReusable> {
         let known = self.store.known_contents();
         let processes = self.supervisor.tree();
-        let known = (self.store.content(), &*known);
-        let contents = snapshot.contents(known, &processes, cancellation).await;
+        let store = self.store.content();
+        let contents = snapshot
+            .contents(store, &known, &processes, cancellation)
+            .await;
         contents.map_err(|error| NotReusable::Unreadable(executor_core::chain(&error)))
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
     /// Each job gets a copy of the working tree as the first job found it, without ignored files.
-    Snapshot(SnapshotMeans),
+    Snapshot(SnapshotMethod),
     /// Each job has a Git worktree of the current commit. It sees no uncommitted changes, and shares branches and
     /// commits with the user's repository.
     Worktree,
@@ -36,8 +36,8 @@ impl Prepared {
     pub(crate) fn new(isolation: Isolation, project: &LocalProject, state: &ProjectState) -> Self {
         let root = project.root();
         match isolation {
-            Isolation::Snapshot(means) => {
-                let snapshot = Snapshot::new(root, state.snapshots()).with_method(means);
+            Isolation::Snapshot(method) => {
+                let snapshot = Snapshot::new(root, state.snapshots()).with_method(method);
                 Self::Snapshot(Box::new(snapshot))
             }
             Isolation::Worktree => Self::Worktree(Worktree::new(root)),

@@ -60,7 +60,7 @@ pub(crate) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
             terminals: options.terminals.clone(),
             watch_changes: options.watch_changes.clone(),
             notes: parts.notes.clone().filter(|_| !parts.is_session),
-            left: parts.resumed.clone(),
+            resumed: parts.resumed.clone(),
             ..BuildRunnerOptions::default()
         },
         parts.run.supervisor.clone(),
