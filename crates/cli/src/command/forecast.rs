@@ -23,11 +23,7 @@ pub(super) struct RunForecast {
 impl RunForecast {
     /// Looks ahead, if somebody wants to know: who watches on a terminal, who asks, and reports for
     /// programs. It says what is expected to who watches.
-    pub(super) fn of(
-        run: &LocalRun,
-        args: &OutputArgs,
-        view: &RunView,
-    ) -> Option<Self> {
+    pub(super) fn of(run: &LocalRun, args: &OutputArgs, view: &RunView) -> Option<Self> {
         let is_json = |format| matches!(format, ReportFormat::Json);
         let is_reported = args.report.iter().any(|file| is_json(file.format));
         let is_shown = view.is_watched() || args.times;

@@ -85,7 +85,7 @@ fn watch_changes(args: &RunArgs, project: &LocalProject) -> Result<Option<WatchC
     let home = std::env::home_dir();
     let settings = Settings::of_project(project.root(), state.path(), home.as_deref())
         .map_err(LocalError::from)?;
-    let declared = DeclaredChanges::new(settings).and_everywhere(&bitrab.whitelist);
+    let declared = DeclaredChanges::new(settings).with_all_jobs(&bitrab.whitelist);
     Ok(Some(WatchChanges::new(Arc::new(declared))))
 }
 

@@ -129,7 +129,7 @@ impl<'a> Watching<'a> {
     }
 
     async fn go_on(mut self) -> Result<Exit, Failure> {
-        if let WatchMeans::Looking { .. } = self.tree.means() {
+        if let WatchMeans::Polling { .. } = self.tree.means() {
             print_notes([&self.tree.means().to_string()]);
         }
         if run_options(&self.args.run, &self.project)?.isolation == Isolation::Worktree {
@@ -330,7 +330,7 @@ impl<'a> Watching<'a> {
 
     /// Leaves out what jobs wrote that ran in the working tree itself.
     async fn leave_out_what_jobs_wrote(&mut self, done: &FinishedRun) {
-        let now = self.tree.look().await;
+        let now = self.tree.compare_now().await;
         self.take(now);
         let during = self.changed.take().unwrap_or_default();
         self.changed = Some(self.own.leave_out(during, &done.plan));

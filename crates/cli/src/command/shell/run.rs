@@ -62,14 +62,7 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
             .context("listen to signals")
             .map_err(Failure::environment)?;
         let cancellation = Cancellation::new();
-        let enter = enter(
-            args,
-            &pipeline,
-            options,
-            &visitor,
-            &progress,
-            &cancellation,
-        );
+        let enter = enter(args, &pipeline, options, &visitor, &progress, &cancellation);
         tokio::select! {
             done = enter => done,
             () = signals.drive(&cancellation, |_| {}) => {
