@@ -2,6 +2,7 @@ use crate::docker_config::{DockerConfig, Found, MAX_CONFIG};
 use crate::helper::{self, Helpers};
 use crate::registry_key::RegistryKey;
 use crate::{CredentialSources, ImageRepository, LoginSecret, RegistryLogin, SourcedLogin};
+use executor_core::job::SecretString;
 use process::ProcessTree;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read};
@@ -99,7 +100,7 @@ impl Credentials {
             ("$DOCKER_AUTH_CONFIG", &sources.job),
             ("$DOCKER_AUTH_CONFIG of the runner", &sources.runner),
         ] {
-            let text = text.as_ref().map(|text| text.expose());
+            let text = text.as_ref().map(SecretString::expose);
             if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
                 configs.push((name.to_owned(), DockerConfig::parse(text)));
             }
