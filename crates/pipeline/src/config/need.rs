@@ -26,3 +26,31 @@ pub struct Matrix {
     /// The combinations.
     pub combinations: Vec<Vec<(String, String)>>,
 }
+
+/// The owner of `needs`, which decides what they may refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NeedPlace {
+    Job,
+    Trigger,
+    Rule,
+}
+
+impl NeedEntry {
+    /// Returns GitLab's name of the kind.
+    pub(super) fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Job(_) => "job",
+            Self::Cross(_) => "cross_dependency",
+            Self::Mirror(_) => "bridge",
+        }
+    }
+
+    /// Returns whether this owner may have it.
+    pub(super) fn is_allowed_in(&self, place: NeedPlace) -> bool {
+        match self {
+            Self::Job(_) => true,
+            Self::Cross(_) => place == NeedPlace::Job,
+            Self::Mirror(_) => place == NeedPlace::Trigger,
+        }
+    }
+}

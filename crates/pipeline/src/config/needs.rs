@@ -1,6 +1,6 @@
 use super::Spanned;
 use super::matrix;
-use super::need::{JobNeed, Matrix, NeedEntry};
+use super::need::{JobNeed, Matrix, NeedEntry, NeedPlace};
 use super::reader::{Field, Reader, list_help};
 use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
@@ -10,33 +10,6 @@ use yaml::Node;
 const MOST_CROSS_NEEDS: usize = 5;
 /// The maximum length of a needed job's name, in characters.
 const LONGEST_NAME: usize = 255;
-
-/// The owner of `needs`, which decides what they may refer to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NeedPlace {
-    Job,
-    Trigger,
-    Rule,
-}
-
-impl NeedEntry {
-    /// Returns GitLab's name of the kind.
-    fn kind_name(&self) -> &'static str {
-        match self {
-            Self::Job(_) => "job",
-            Self::Cross(_) => "cross_dependency",
-            Self::Mirror(_) => "bridge",
-        }
-    }
-
-    fn fits(&self, place: NeedPlace) -> bool {
-        match self {
-            Self::Job(_) => true,
-            Self::Cross(_) => place == NeedPlace::Job,
-            Self::Mirror(_) => place == NeedPlace::Trigger,
-        }
-    }
-}
 
 /// Reads `needs`.
 pub(super) fn read(
@@ -61,7 +34,7 @@ pub(super) fn read(
         let Some(value) = read_entry(reader, item) else {
             continue;
         };
-        if !value.fits(place) {
+        if !value.is_allowed_in(place) {
             let kind = value.kind_name();
             let wrong = Field { node, ..field };
             reader.refuse(wrong, format_args!("uses invalid types: {kind}"));
@@ -84,7 +57,7 @@ pub(super) fn read_in_rule(
 
 fn check_counts(reader: &mut Reader<'_>, field: Field<'_>, needs: &[Spanned<NeedEntry>]) {
     let count =
-        |fits: fn(&NeedEntry) -> bool| needs.iter().filter(|need| fits(&need.value)).count();
+        |is_kind: fn(&NeedEntry) -> bool| needs.iter().filter(|need| is_kind(&need.value)).count();
     let pipelines =
         count(|need| matches!(need, NeedEntry::Cross(cross) if cross.project.is_none()));
     if pipelines > MOST_CROSS_NEEDS {

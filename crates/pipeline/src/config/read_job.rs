@@ -1,11 +1,12 @@
 //! Reads a job: its keywords, and how they may be combined.
 
 use super::Spanned;
-use super::needs::{self, NeedPlace};
+use super::need::NeedPlace;
+use super::needs;
 use super::path::Path;
 use super::reader::{Field, Reader, quotes_help};
+use super::rule::read_rules;
 use super::rule_list::{RulePlace, RulesKeyword};
-use super::rules::read_rules;
 use super::script::read_script;
 use super::variables::{self, Place};
 use super::{AllowFailure, Job, JobKind, keywords};

@@ -1,12 +1,13 @@
 use super::Spanned;
 use super::reader::{Field, Reader};
-use super::rule_list::RulePlace;
+use super::rule_list::{RulePlace, RulesKeyword};
 use super::variables::{self, Place};
 use super::{clause, delay, needs};
 use crate::expression::Expression;
 use crate::rules::{AutoCancel, OnJobFailure, OnNewCommit, Rule};
 use executor_core::job::When;
 use std::sync::Arc;
+use yaml::Kind;
 use yaml::diagnostic::Diagnostic;
 
 const JOB_WHEN: [(&str, When); 6] = [
@@ -63,8 +64,43 @@ impl RulePlace {
     }
 }
 
+/// Reads `rules`; invalid entries are reported and left out.
+pub(crate) fn read_rules(
+    reader: &mut Reader<'_>,
+    field: Field<'_>,
+    place: RulePlace,
+) -> RulesKeyword {
+    match &field.node.kind {
+        Kind::Null => return RulesKeyword::Null,
+        Kind::Sequence(items) if !items.is_empty() => {}
+        Kind::Sequence(_) => {
+            reader.refuse(field, "can't be blank");
+            return RulesKeyword::Null;
+        }
+        _ => {
+            let help = field.node.as_mapping().is_some();
+            let help = help.then(|| "put `- ` before its first key, to make it a list".to_owned());
+            reader.refuse_with_help(field, "should be an array of hashes", help);
+            return RulesKeyword::Null;
+        }
+    }
+    let known = (std::ptr::from_ref(field.node), place);
+    if let Some(rules) = reader.rules.get(&known) {
+        return rules.clone();
+    }
+    let path = field.path.child("rule");
+    let items = reader.flattened(field).unwrap_or_default();
+    let mut rules = Vec::with_capacity(items.len());
+    for node in items {
+        rules.extend(read(reader, Field { node, path: &path }, place));
+    }
+    let rules = RulesKeyword::Given(rules.into());
+    reader.rules.insert(known, rules.clone());
+    rules
+}
+
 /// Reads one entry of `rules`.
-pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>, place: RulePlace) -> Option<Rule> {
+fn read(reader: &mut Reader<'_>, field: Field<'_>, place: RulePlace) -> Option<Rule> {
     if reader.mapping(field)?.is_empty() {
         reader.refuse(field, "can't be blank");
         return None;

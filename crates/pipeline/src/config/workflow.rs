@@ -1,8 +1,7 @@
 use super::Spanned;
 use super::reader::{Field, Reader};
-use super::rule::read_auto_cancel;
+use super::rule::{read_auto_cancel, read_rules};
 use super::rule_list::{RulePlace, RulesKeyword};
-use super::rules::read_rules;
 use crate::rules::AutoCancel;
 
 /// The maximum length of a pipeline's name, in characters.

@@ -1,9 +1,29 @@
-use super::expand::names_secret;
+use super::file_conditions::{FileConditions, names_secret};
 use super::verdict::{ClauseKind, ClauseVerdict, RuleOutcome, UsedVariable};
-use super::{Changes, Exists, FileVerdict, Rule, RuleContext, RuleError};
+use super::{Changes, Exists, FileVerdict, Rule, RuleError};
 use crate::context::referenced;
 use crate::expression::{Expression, MASKED, Variables};
 use std::collections::BTreeSet;
+use std::fmt;
+
+/// The context in which rules are evaluated.
+#[derive(Clone, Copy)]
+pub struct RuleContext<'c> {
+    /// The variables for conditions, not expanded.
+    pub variables: &'c dyn Variables,
+    /// The variables for globs and refs, expanded.
+    pub expanded: &'c dyn Variables,
+    /// The conditions on files, with cached results.
+    pub files: &'c FileConditions<'c>,
+}
+
+impl fmt::Debug for RuleContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuleContext")
+            .field("files", &self.files)
+            .finish_non_exhaustive()
+    }
+}
 
 /// Returns the index of the first rule that matches; `None` when none does.
 ///

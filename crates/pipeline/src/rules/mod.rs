@@ -5,10 +5,8 @@
 //! files once ([`FileConditions`]). [`examine`] evaluates every condition and keeps the details, to
 //! explain the result.
 
-mod context;
 mod error;
 mod evaluation;
-mod expand;
 mod file_conditions;
 mod file_list;
 mod file_verdict;
@@ -18,9 +16,8 @@ mod refs;
 mod rule;
 mod verdict;
 
-pub use context::RuleContext;
 pub use error::RuleError;
-pub use evaluation::{RuleVerdict, examine, first_match};
+pub use evaluation::{RuleContext, RuleVerdict, examine, first_match};
 pub use file_conditions::FileConditions;
 pub use file_verdict::FileVerdict;
 pub use policy::{Policy, RefPattern};
