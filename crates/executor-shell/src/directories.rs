@@ -64,11 +64,11 @@ fn usable(what: &'static str, path: &Path) -> Result<(), ShellError> {
 }
 
 fn make(what: &'static str, path: &Path) -> Result<(), ShellError> {
-    let made = fail_point!(
+    let created = fail_point!(
         "executor_shell::directories::make",
         std::fs::create_dir_all(path)
     );
-    made.map_err(|source| error(what, path, source))
+    created.map_err(|source| error(what, path, source))
 }
 
 fn error(what: &'static str, path: &Path, source: io::Error) -> ShellError {

@@ -20,12 +20,12 @@ pub(crate) struct SessionFiles {
 impl SessionFiles {
     /// Creates the directory.
     pub(crate) fn make(directory: PathBuf) -> Result<Self, ShellError> {
-        let made = fail_point!(
+        let created = fail_point!(
             "executor_shell::session_files::make_dir",
             process::make_private_dir(&directory)
         );
         let files = Self { directory };
-        made.map_err(|source| error("make", &files.directory, source))?;
+        created.map_err(|source| error("make", &files.directory, source))?;
         Ok(files)
     }
 

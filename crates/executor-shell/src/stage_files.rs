@@ -29,7 +29,7 @@ pub(crate) struct StageFiles {
     directory: PathBuf,
     /// Has the journal, so that the directory is also removed when the runner dies.
     supervisor: Supervisor,
-    made: bool,
+    created: bool,
     written: BTreeSet<PathBuf>,
 }
 
@@ -39,7 +39,7 @@ impl StageFiles {
         Self {
             directory,
             supervisor,
-            made: false,
+            created: false,
             written: BTreeSet::new(),
         }
     }
@@ -55,14 +55,14 @@ impl StageFiles {
         if missing && let Some(journal) = self.supervisor.journal() {
             journal.record_dir(&self.directory)?;
         }
-        let made = fail_point!(
+        let created = fail_point!(
             "executor_shell::stage_files::make_dir",
             process::make_private_dir(&self.directory)
         );
-        match made {
+        match created {
             Ok(()) => {
                 // A directory that existed before is not removed.
-                self.made |= missing;
+                self.created |= missing;
                 Ok(())
             }
             Err(source) => {
@@ -166,10 +166,10 @@ impl StageFiles {
 
     /// Removes all remaining files created here.
     pub(crate) async fn remove(&mut self) -> Result<(), ShellError> {
-        if self.made {
+        if self.created {
             remove_tree(&self.directory).await?;
             self.forget()?;
-            self.made = false;
+            self.created = false;
             self.written.clear();
         }
         while let Some(path) = self.written.pop_first() {

@@ -20,7 +20,7 @@ const DIRECTORY: &str = ".steps";
 pub(crate) struct StepService {
     service: Arc<LocalService>,
     client: StepsClient,
-    begun: u32,
+    runs: u32,
 }
 
 impl StepService {
@@ -41,7 +41,7 @@ impl StepService {
         Ok(Self {
             service,
             client,
-            begun: 0,
+            runs: 0,
         })
     }
 
@@ -53,9 +53,9 @@ impl StepService {
         timing: Timing,
         io: StageIo<'_>,
     ) -> Result<StageResult, BuildError> {
-        self.begun += 1;
+        self.runs += 1;
         let run = RunSpec {
-            id: RunId::new(format!("{}-{}", command.stage, self.begun)),
+            id: RunId::new(format!("{}-{}", command.stage, self.runs)),
             steps: RunSteps::Language(command.script.clone()),
             shell: Vec::new(),
             variables: Arc::clone(&command.variables),

@@ -66,15 +66,15 @@ impl EarlySources {
     pub(crate) fn fit(&self, environment: &PreparedEnvironment, build: &Build<'_>) -> bool {
         let (planned, found) = (&self.workspace, &environment.workspace);
         // Sources never use the private directory.
-        let places = |workspace: &Workspace| {
-            let mut places = workspace.host_dirs().cloned();
-            if let Some(host) = &mut places {
+        let host_dirs_without_temp = |workspace: &Workspace| {
+            let mut dirs = workspace.host_dirs().cloned();
+            if let Some(host) = &mut dirs {
                 host.temp_dir.clear();
             }
-            places
+            dirs
         };
         planned.dirs() == found.dirs()
-            && places(planned) == places(found)
+            && host_dirs_without_temp(planned) == host_dirs_without_temp(found)
             && planned.is_local() == found.is_local()
             && environment.variables.is_empty()
             && !build.has_script_before(&environment.shell)
@@ -228,14 +228,14 @@ impl Build<'_> {
 
 async fn make_project(project: PathBuf) -> Result<(), BuildError> {
     let message = format!("make directory {}", project.display());
-    let made = off_thread(move || {
+    let created = off_thread(move || {
         fail_point!(
             "job_runner::early::make_project",
             fs::create_dir_all(&project)
         )
     });
-    let made = made.await.flatten();
-    made.map_err(|source| BuildError::system("runner", message, source))
+    let created = created.await.flatten();
+    created.map_err(|source| BuildError::system("runner", message, source))
 }
 
 /// Waits for the work and returns its result.

@@ -177,11 +177,11 @@ fn make_parent(path: &Path) -> Result<(), BuildError> {
     let Some(directory) = path.parent() else {
         return Ok(());
     };
-    let made = fail_point!(
+    let created = fail_point!(
         "job_runner::log::make_dir",
         std::fs::create_dir_all(directory)
     );
-    made.map_err(|source| not_kept(path, source.into()))
+    created.map_err(|source| not_kept(path, source.into()))
 }
 
 fn not_kept(path: &Path, source: executor_core::BoxError) -> BuildError {

@@ -54,13 +54,13 @@ impl Stages<'_, '_> {
 
     async fn steps(&mut self) -> Result<(), BuildError> {
         let scripts = self.build.cancellation.child();
-        let begun = Instant::now();
+        let started = Instant::now();
         let attempts = self.attempts("EXECUTOR_JOB_SECTION_ATTEMPTS");
         let mut failure = None;
         let job = Arc::clone(&self.build.job);
         if !job.run.is_empty() {
             let own = scripts.child();
-            let limits = self.script_limits(0, begun, &scripts, &own);
+            let limits = self.script_limits(0, started, &scripts, &own);
             let ran = within(
                 self.step_with_reattempts(&BuildStage::StepRun, attempts, &own),
                 limits,
@@ -87,7 +87,7 @@ impl Stages<'_, '_> {
                 break;
             }
             let own = scripts.child();
-            let limits = self.script_limits(step.timeout, begun, &scripts, &own);
+            let limits = self.script_limits(step.timeout, started, &scripts, &own);
             let stage = BuildStage::Step(step.name.clone());
             let ran = within(self.step_with_reattempts(&stage, attempts, &own), limits).await;
             let Err(error) = ran else {
@@ -135,7 +135,7 @@ impl Stages<'_, '_> {
     fn script_limits(
         &self,
         seconds: u64,
-        begun: Instant,
+        started: Instant,
         scripts: &Cancellation,
         own: &Cancellation,
     ) -> Vec<Limit> {
@@ -155,7 +155,7 @@ impl Stages<'_, '_> {
         });
         let script = timeouts
             .script
-            .map(|limit| cancel(begun + limit, scripts, "script", limit));
+            .map(|limit| cancel(started + limit, scripts, "script", limit));
         let step = (seconds > 0).then(|| {
             let limit = Duration::from_secs(seconds).min(timeouts.job);
             cancel(Instant::now() + limit, own, "step", limit)

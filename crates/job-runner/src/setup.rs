@@ -30,9 +30,9 @@ impl Stages<'_, '_> {
                 return Ok(());
             }
             let open = self.open(BuildStage::PrepareScript, None);
-            let made = self.make_directories().await;
-            self.close(open, None, made.is_ok());
-            made
+            let created = self.make_directories().await;
+            self.close(open, None, created.is_ok());
+            created
         };
         within(abort_when_canceled(work, &job, &setup), limits).await
     }
@@ -83,7 +83,7 @@ impl Stages<'_, '_> {
             check_in_place(tree)?;
         }
         let makes_project = in_place.is_none() && !comes_early;
-        let made = off_thread(move || {
+        let created = off_thread(move || {
             if makes_project {
                 fail_point!(
                     "job_runner::setup::make_project",
@@ -100,8 +100,8 @@ impl Stages<'_, '_> {
                 process::remove_tree(&temp.join(shells::ENV_FILE_NAME))
             )
         });
-        let made = made.await.flatten();
-        made.map_err(|source| BuildError::system("runner", message, source))
+        let created = created.await.flatten();
+        created.map_err(|source| BuildError::system("runner", message, source))
     }
 
     async fn download_artifacts(&mut self, setup: &Cancellation) -> Result<(), BuildError> {

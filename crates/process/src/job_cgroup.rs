@@ -25,7 +25,7 @@ pub(crate) struct JobCgroup {
     /// The number of leaves in use.
     lent: usize,
     /// The number of leaves created so far, which becomes their name.
-    made: u64,
+    count: u64,
 }
 
 impl JobCgroup {
@@ -41,7 +41,7 @@ impl JobCgroup {
             memory_events,
             spare: Vec::new(),
             lent: 0,
-            made: 0,
+            count: 0,
         })
     }
 
@@ -55,8 +55,8 @@ impl JobCgroup {
         let leaf = if let Some(leaf) = self.spare.pop() {
             leaf
         } else {
-            self.made += 1;
-            Leaf::create(self.group.path().join(self.made.to_string()))?
+            self.count += 1;
+            Leaf::create(self.group.path().join(self.count.to_string()))?
         };
         self.lent += 1;
         Ok(leaf)

@@ -107,7 +107,7 @@ impl Journal {
     /// # Errors
     ///
     /// As [`record`](Self::record).
-    pub fn record_left(&self, path: &Path) -> Result<(), ProcessError> {
+    pub fn record_kept(&self, path: &Path) -> Result<(), ProcessError> {
         self.record(LEFT, path)
     }
 
@@ -116,7 +116,7 @@ impl Journal {
     /// # Errors
     ///
     /// As [`record`](Self::record).
-    pub fn forget_left(&self, path: &Path) -> Result<(), ProcessError> {
+    pub fn forget_kept(&self, path: &Path) -> Result<(), ProcessError> {
         self.forget(LEFT, path)
     }
 

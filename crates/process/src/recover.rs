@@ -34,7 +34,7 @@ pub struct Recovered {
     /// The errors of removals; the next [`recover`] tries again.
     pub failures: Vec<String>,
     /// The directories that must survive, for a process that resumes jobs of the run.
-    pub left: Vec<PathBuf>,
+    pub kept: Vec<PathBuf>,
     /// The records of other kinds, oldest first, as kind and value.
     pub others: Vec<(String, Vec<u8>)>,
     journal: PathBuf,
@@ -43,14 +43,14 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// Removes the directories in [`left`](Self::left), when no job is resumed. Blocks.
-    pub fn remove_left(&mut self) {
-        for path in std::mem::take(&mut self.left) {
+    /// Removes the directories in [`kept`](Self::kept), when no job is resumed. Blocks.
+    pub fn remove_kept(&mut self) {
+        for path in std::mem::take(&mut self.kept) {
             self.remove_dir(&path);
         }
     }
 
-    /// Removes the journal, after the caller has handled [`left`](Self::left) and [`others`](Self::others).
+    /// Removes the journal, after the caller has handled [`kept`](Self::kept) and [`others`](Self::others).
     ///
     /// Until then every [`recover`] reports them again.
     ///
@@ -125,14 +125,14 @@ fn lock_dead(path: &Path) -> io::Result<Option<File>> {
 /// A child that a killed runner was starting has the file open, and so the lock, until its `execve`. That is a short
 /// time, but a killed runner may be restarted at once.
 fn lock(file: &File, path: &Path) -> io::Result<bool> {
-    let patience = Instant::now() + LOCK_TIMEOUT;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(true),
             Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) if runner_lives(path) => return Ok(false),
             // It may be alive in another PID namespace.
-            Err(TryLockError::WouldBlock) if Instant::now() > patience => return Ok(false),
+            Err(TryLockError::WouldBlock) if Instant::now() > deadline => return Ok(false),
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
         }
     }
@@ -170,7 +170,7 @@ fn sweep(journal: PathBuf, lock: File) -> Recovered {
         mounts: Vec::new(),
         directories: Vec::new(),
         failures: Vec::new(),
-        left: Vec::new(),
+        kept: Vec::new(),
         others: Vec::new(),
         journal,
         _lock: lock,
@@ -184,7 +184,7 @@ fn sweep(journal: PathBuf, lock: File) -> Recovered {
     }
     if recovered.failures.is_empty()
         && recovered.others.is_empty()
-        && recovered.left.is_empty()
+        && recovered.kept.is_empty()
         && let Err(error) = remove_file(&recovered.journal)
     {
         let failure = format!("remove the journal: {error}");
@@ -217,10 +217,10 @@ impl Recovered {
             Record::Left(path) if fs::symlink_metadata(path).is_ok() => Some(path.clone()),
             _ => None,
         });
-        self.left = left.collect();
+        self.kept = left.collect();
         for record in records {
             match record {
-                Record::Dir(path) if self.left.iter().any(|left| path.starts_with(left)) => {}
+                Record::Dir(path) if self.kept.iter().any(|left| path.starts_with(left)) => {}
                 Record::Dir(path) => self.remove_dir(path),
                 Record::Other { kind, value } => self.others.push((kind.clone(), value.clone())),
                 Record::Runner(_)

@@ -15,9 +15,9 @@ use rustix::io::Errno;
 use crate::private_dir::open_to_owner_only;
 
 /// The largest number of open directories; deeper ones are moved up first.
-const DEEPEST: usize = 64;
+const MAX_OPEN_DEPTH: usize = 64;
 /// Enough for any depth, and a bound when another process keeps writing.
-const MOST_ROUNDS: u32 = 100_000;
+const MAX_ROUNDS: u32 = 100_000;
 
 /// Removes a file, a link, or a directory with all its content.
 ///
@@ -104,7 +104,7 @@ fn remove_entry(
         Err(Errno::NOTDIR | Errno::LOOP) => return unlinkat(parent, name, AtFlags::empty()),
         Err(error) => return Err(error),
     };
-    if let Some(top) = top.filter(|_| depth >= DEEPEST) {
+    if let Some(top) = top.filter(|_| depth >= MAX_OPEN_DEPTH) {
         let inode = fstat(&directory)?.st_ino;
         let moved = CString::new(format!(".removed-{inode}")).map_err(|_| Errno::INVAL)?;
         if renameat(parent, name, top, &moved).is_ok() {
@@ -113,7 +113,7 @@ fn remove_entry(
     }
     let mut removed = empty(directory.as_fd(), top.unwrap_or(directory.as_fd()), depth);
     // Each round removes the directories that the previous one moved to the top.
-    let mut rounds = if depth == 0 { MOST_ROUNDS } else { 1 };
+    let mut rounds = if depth == 0 { MAX_ROUNDS } else { 1 };
     loop {
         rounds -= 1;
         match unlinkat(parent, name, AtFlags::REMOVEDIR) {

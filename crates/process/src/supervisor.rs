@@ -253,14 +253,14 @@ impl Shared {
         let parent = self.group.as_ref().filter(|_| self.uses_cgroups())?;
         let spare = self.spare_group();
         let make = || {
-            let made = JobCgroup::create(parent.path().join(format!("job-{number}")));
+            let created = JobCgroup::create(parent.path().join(format!("job-{number}")));
             // After the end of the run there is no cgroup, and nothing can be started.
-            let made = made.inspect_err(|error| {
+            let created = created.inspect_err(|error| {
                 if !self.is_closed() {
                     self.give_up_cgroups(error);
                 }
             });
-            made.ok()
+            created.ok()
         };
         let group = spare.or_else(make)?;
         if let Some(limit) = self.settings.pids_max

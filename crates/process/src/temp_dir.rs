@@ -33,13 +33,13 @@ impl TempDir {
         }
         let mut builder = DirBuilder::new();
         builder.mode(0o700);
-        let made = fail_point!("process::temp_dir::make", builder.create(&path));
+        let created = fail_point!("process::temp_dir::make", builder.create(&path));
         let directory = Self {
             path,
             run: Arc::downgrade(run),
-            removed: made.is_err(),
+            removed: created.is_err(),
         };
-        match made {
+        match created {
             Ok(()) => Ok(directory),
             Err(source) => {
                 directory.forget()?;

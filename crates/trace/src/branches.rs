@@ -22,7 +22,7 @@ const VACANT: Branch = Branch {
 /// or the second.
 pub(crate) struct Branches {
     /// The number of slots is a power of two.
-    places: Vec<Branch>,
+    slots: Vec<Branch>,
 }
 
 impl Branches {
@@ -30,11 +30,11 @@ impl Branches {
     pub(crate) fn new(branches: &[Branch]) -> Self {
         let count = (2 * branches.len()).next_power_of_two();
         let mut table = Self {
-            places: vec![VACANT; count],
+            slots: vec![VACANT; count],
         };
         for branch in branches {
-            let place = table.place(branch.parent, branch.label);
-            table.places[place] = *branch;
+            let slot = table.slot(branch.parent, branch.label);
+            table.slots[slot] = *branch;
         }
         table
     }
@@ -42,31 +42,31 @@ impl Branches {
     /// Returns the child of `parent` by `label`.
     #[inline]
     pub(crate) fn child(&self, parent: u32, label: u8) -> Option<u32> {
-        let branch = self.places[self.place(parent, label)];
+        let branch = self.slots[self.slot(parent, label)];
         (branch.child != VACANT.child).then_some(branch.child)
     }
 
     /// Returns the slot of a branch, or the empty one where it would be.
     #[inline]
-    fn place(&self, parent: u32, label: u8) -> usize {
-        let last = self.places.len() - 1;
+    fn slot(&self, parent: u32, label: u8) -> usize {
+        let last = self.slots.len() - 1;
         let key = u64::from(parent) << 8 | u64::from(label);
         let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        let mut place = usize::try_from(hash).unwrap_or(0) & last;
+        let mut slot = usize::try_from(hash).unwrap_or(0) & last;
         loop {
-            let branch = &self.places[place];
+            let branch = &self.slots[slot];
             let same = branch.parent == parent && branch.label == label;
             if same || branch.child == VACANT.child {
-                return place;
+                return slot;
             }
-            place = (place + 1) & last;
+            slot = (slot + 1) & last;
         }
     }
 
     /// Returns the memory use of the table in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        self.places.capacity() * size_of::<Branch>()
+        self.slots.capacity() * size_of::<Branch>()
     }
 }
 

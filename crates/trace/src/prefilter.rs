@@ -30,7 +30,7 @@ pub(crate) struct Prefilter {
     /// Spreads the bytes of a block over the table and drops the bytes after it.
     multiplier: u32,
     /// Bit `n` means that the block occurs `n` bytes after the start of a pattern.
-    places: Box<[u8; SLOTS]>,
+    positions: Box<[u8; SLOTS]>,
 }
 
 impl Prefilter {
@@ -41,7 +41,7 @@ impl Prefilter {
         let mut prefilter = Self {
             stride: (shortest - block + 1).min(MAX_STRIDE),
             multiplier: 0x9E37_79B1 << (32 - 8 * block),
-            places: vec![0; SLOTS].try_into().expect("the length is SLOTS"),
+            positions: vec![0; SLOTS].try_into().expect("the length is SLOTS"),
         };
         for (bytes, case) in patterns {
             let blocks = bytes.windows(block).take(prefilter.stride);
@@ -67,7 +67,7 @@ impl Prefilter {
                 };
             }
             let slot = self.slot(load);
-            self.places[slot] |= 1 << place;
+            self.positions[slot] |= 1 << place;
         }
     }
 
@@ -78,10 +78,10 @@ impl Prefilter {
 
     /// Returns the positions in a pattern that the block at `at` can have, as bits.
     #[inline]
-    fn places(&self, text: &[u8], at: usize) -> u8 {
+    fn positions(&self, text: &[u8], at: usize) -> u8 {
         // One load of four bytes instead of four loads.
         let load = text[at..].first_chunk().expect("the caller looked");
-        self.places[self.slot(*load)]
+        self.positions[self.slot(*load)]
     }
 
     /// Returns the distance from a candidate to the next possible one.
@@ -92,7 +92,7 @@ impl Prefilter {
     /// Returns the memory use of the sieve in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.places)
+        size_of_val(&*self.positions)
     }
 
     /// Returns a position at or after `from` before which no pattern starts.
@@ -117,11 +117,11 @@ impl Prefilter {
         while let Some(window) = text.get(at..at + (LOOKS - 1) * STRIDE + LOAD) {
             let mut hits = 0;
             for look in 0..LOOKS {
-                hits |= self.places(window, look * STRIDE);
+                hits |= self.positions(window, look * STRIDE);
             }
             if hits != 0 {
                 for look in 0..LOOKS {
-                    if self.places(window, look * STRIDE) != 0
+                    if self.positions(window, look * STRIDE) != 0
                         && let Some(start) = self.confirm(text, at + look * STRIDE, from)
                     {
                         return start;
@@ -142,10 +142,10 @@ impl Prefilter {
     /// Returns the first position from `from` on at which a pattern with its block at `at` can start.
     #[inline(never)]
     fn confirm(&self, text: &[u8], at: usize, from: usize) -> Option<usize> {
-        let places = self.places(text, at);
+        let positions = self.positions(text, at);
         let possible = (0..self.stride)
             .rev()
-            .filter(|place| places & (1 << place) != 0);
+            .filter(|place| positions & (1 << place) != 0);
         let mut starts = possible.map(|place| at - place);
         starts.find(|start| *start >= from && self.is_possible(text, *start))
     }
@@ -155,7 +155,7 @@ impl Prefilter {
         (0..self.stride).all(|place| {
             let at = start + place;
             // Blocks beyond the end of the text do not count.
-            at + LOAD > text.len() || self.places(text, at) & (1 << place) != 0
+            at + LOAD > text.len() || self.positions(text, at) & (1 << place) != 0
         })
     }
 }

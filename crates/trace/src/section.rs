@@ -125,8 +125,8 @@ impl SectionTracker {
     ///
     /// Closing it again returns nothing.
     pub fn end(&mut self, now: SystemTime, section: SectionId) -> String {
-        let place = self.open.iter().position(|(id, _)| *id == section.0);
-        place.map_or_else(String::new, |place| self.close_from(now, place))
+        let position = self.open.iter().position(|(id, _)| *id == section.0);
+        position.map_or_else(String::new, |position| self.close_from(now, position))
     }
 
     /// Closes all open sections, the innermost first, and returns their text.
@@ -134,9 +134,9 @@ impl SectionTracker {
         self.close_from(now, 0)
     }
 
-    fn close_from(&mut self, now: SystemTime, place: usize) -> String {
+    fn close_from(&mut self, now: SystemTime, position: usize) -> String {
         let second = unix(now);
-        let closed = self.open.drain(place..).rev();
+        let closed = self.open.drain(position..).rev();
         let markers = closed.map(|(_, name)| match self.marks {
             SectionMarks::Write => format!("section_end:{second}:{}{HIDE_LINE}", name.as_str()),
             SectionMarks::Omit => String::new(),

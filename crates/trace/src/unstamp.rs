@@ -15,7 +15,7 @@ const PIECE: usize = 64 * 1024;
 /// [`finish`](Self::finish).
 ///
 /// Lines of the writer itself ([`TraceStream::SYSTEM`]) stand between those of others: each ends the line before it, and
-/// is ended by the next line, since both may be shown in one place.
+/// is ended by the next line, since both may be shown in one position.
 ///
 /// Lines without a stamp are passed on as standard output.
 ///
@@ -36,7 +36,7 @@ const PIECE: usize = 64 * 1024;
 /// ```
 #[derive(Debug)]
 pub struct Unstamper {
-    place: Place,
+    position: Position,
     /// The start of a stamp that arrived in pieces.
     header: [u8; HEADER],
     header_len: usize,
@@ -52,7 +52,7 @@ pub struct Unstamper {
 
 /// The next part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     Header,
     Body,
     /// The rest of a line without a stamp.
@@ -63,7 +63,7 @@ impl Unstamper {
     /// Returns a reader at the start of a line.
     pub fn new() -> Self {
         Self {
-            place: Place::Header,
+            position: Position::Header,
             header: [0; HEADER],
             header_len: 0,
             stream: TraceStream::STDOUT,
@@ -76,10 +76,10 @@ impl Unstamper {
     /// Reads the next bytes, split anywhere, and emits text, some of which may be held back.
     pub fn feed(&mut self, mut bytes: &[u8], emit: &mut impl FnMut(TraceStream, &[u8])) {
         while !bytes.is_empty() {
-            bytes = match self.place {
-                Place::Header => self.take_header(bytes, emit),
-                Place::Body => self.take_line(bytes, emit),
-                Place::Unstamped => self.take_unstamped(bytes, emit),
+            bytes = match self.position {
+                Position::Header => self.take_header(bytes, emit),
+                Position::Body => self.take_line(bytes, emit),
+                Position::Unstamped => self.take_unstamped(bytes, emit),
             };
         }
     }
@@ -108,7 +108,7 @@ impl Unstamper {
 
     /// Returns whether no text is held back.
     pub fn is_settled(&self) -> bool {
-        self.place == Place::Header
+        self.position == Position::Header
             && self.header_len == 0
             && self.held.is_empty()
             && self.piece.is_empty()
@@ -124,7 +124,7 @@ impl Unstamper {
         if self.header_len > 0 {
             self.give_up_header(emit);
         }
-        self.place = Place::Header;
+        self.position = Position::Header;
         self.settle(&[], emit);
     }
 
@@ -160,7 +160,7 @@ impl Unstamper {
 
     fn begin_line(&mut self, header: &[u8; HEADER], emit: &mut impl FnMut(TraceStream, &[u8])) {
         let stream = stream_of(header);
-        self.place = Place::Body;
+        self.position = Position::Body;
         self.is_stamped = true;
         self.part(stream, emit);
         self.switch(stream, emit);
@@ -196,7 +196,7 @@ impl Unstamper {
         };
         self.push(self.stream, &bytes[..end], emit);
         self.held.push(self.stream);
-        self.place = Place::Header;
+        self.position = Position::Header;
         &bytes[end + 1..]
     }
 
@@ -210,7 +210,7 @@ impl Unstamper {
             None => (bytes, &[][..]),
         };
         if line.ends_with(b"\n") {
-            self.place = Place::Header;
+            self.position = Position::Header;
         }
         self.push(TraceStream::STDOUT, line, emit);
         rest
@@ -221,7 +221,7 @@ impl Unstamper {
         let (header, length) = (self.header, self.header_len);
         self.header_len = 0;
         self.is_stamped = false;
-        self.place = Place::Unstamped;
+        self.position = Position::Unstamped;
         let stdout = TraceStream::STDOUT;
         if let Some(index) = self.held.iter().position(|held| *held == stdout) {
             self.held.swap_remove(index);

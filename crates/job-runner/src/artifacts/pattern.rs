@@ -55,8 +55,8 @@ impl Pattern {
     /// Adds all matches below `project`.
     pub(super) fn find(&self, project: &Path, found: &mut Found) -> Result<(), CollectError> {
         // A link on the path would lead out of the project, or to files with other names.
-        let mut way = self.base.ancestors().skip(1);
-        if way.any(|parent| project.join(parent).is_symlink() && parent != Path::new("")) {
+        let mut parents = self.base.ancestors().skip(1);
+        if parents.any(|parent| project.join(parent).is_symlink() && parent != Path::new("")) {
             return Ok(());
         }
         // All entries of a directory include the directory, but not a link to one.

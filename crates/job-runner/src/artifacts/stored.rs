@@ -333,11 +333,11 @@ impl StoredArtifacts {
     fn make_directory(&self) -> Result<(), ArtifactError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
-        let made = fail_point!(
+        let created = fail_point!(
             "job_runner::artifacts::make_dir",
             builder.create(&self.directory)
         );
-        made.map_err(|source| ArtifactError::File {
+        created.map_err(|source| ArtifactError::File {
             action: "make",
             path: self.directory.clone(),
             source,

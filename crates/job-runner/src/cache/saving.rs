@@ -69,8 +69,8 @@ impl Stages<'_, '_> {
                 ArtifactWhen::Always => true,
             });
         let now = Instant::now();
-        let left = self.settings.deadlines.end().saturating_duration_since(now);
-        now + share(left, timeout, follow)
+        let remaining = self.settings.deadlines.end().saturating_duration_since(now);
+        now + share(remaining, timeout, follow)
     }
 
     async fn archive_cache(
@@ -128,9 +128,13 @@ impl Stages<'_, '_> {
 }
 
 /// Returns the part of the job's remaining time that a cache may take; artifacts may follow and need some of it.
-fn share(left: Duration, timeout: Duration, artifacts_follow: bool) -> Duration {
-    let left = if artifacts_follow { left / 4 * 3 } else { left };
-    left.min(timeout)
+fn share(remaining: Duration, timeout: Duration, artifacts_follow: bool) -> Duration {
+    let remaining = if artifacts_follow {
+        remaining / 4 * 3
+    } else {
+        remaining
+    };
+    remaining.min(timeout)
 }
 
 #[cfg(test)]
@@ -139,9 +143,9 @@ mod tests {
 
     #[test]
     fn cache_leaves_time_for_artifacts() {
-        let check = |left, timeout, follow, expect| {
+        let check = |remaining, timeout, follow, expect| {
             let share = share(
-                Duration::from_secs(left),
+                Duration::from_secs(remaining),
                 Duration::from_secs(timeout),
                 follow,
             );

@@ -2,7 +2,7 @@ use executor_core::TestTotals;
 use std::borrow::Cow;
 
 /// The number of failed tests of a job that are listed; all are counted.
-const MOST_FAILURES: usize = 50;
+const MAX_FAILURES: usize = 50;
 
 /// Returns the text of a file, with invalid characters replaced.
 ///
@@ -41,13 +41,13 @@ pub(crate) fn merge(totals: &mut TestTotals, more: TestTotals) {
     totals.errors += more.errors;
     totals.skipped += more.skipped;
     totals.seconds += more.seconds;
-    let room = MOST_FAILURES.saturating_sub(totals.failures.len());
+    let room = MAX_FAILURES.saturating_sub(totals.failures.len());
     totals.failures.extend(more.failures.into_iter().take(room));
 }
 
 /// Returns whether another failed test can be listed.
 pub(super) fn has_room(totals: &TestTotals) -> bool {
-    totals.failures.len() < MOST_FAILURES
+    totals.failures.len() < MAX_FAILURES
 }
 
 #[cfg(test)]

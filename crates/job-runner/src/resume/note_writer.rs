@@ -178,7 +178,7 @@ impl NoteWriter {
         let (Some(builds), Some(journal)) = (&self.0.builds, self.0.supervisor.journal()) else {
             return Ok(());
         };
-        let noted = self.0.notes.need(builds, || journal.record_left(builds));
+        let noted = self.0.notes.need(builds, || journal.record_kept(builds));
         noted.map_err(io::Error::other)
     }
 
@@ -186,7 +186,7 @@ impl NoteWriter {
         let (Some(builds), Some(journal)) = (&self.0.builds, self.0.supervisor.journal()) else {
             return;
         };
-        let released = self.0.notes.release(builds, || journal.forget_left(builds));
+        let released = self.0.notes.release(builds, || journal.forget_kept(builds));
         if let Err(error) = released {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, builds = %builds.display(), "The directory will not be removed after a crash.");

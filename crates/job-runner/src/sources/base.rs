@@ -173,10 +173,10 @@ impl Base {
             let number = base.next_layer.fetch_add(1, Ordering::Relaxed);
             let directory = base.path.join(format!("layer-{number}"));
             let [upper, work] = ["upper", "work"].map(|name| directory.join(name));
-            let made = make_empty(&project)
+            let created = make_empty(&project)
                 .and_then(|()| fail_point!("job_runner::layer::make", fs::create_dir_all(&upper)))
                 .and_then(|()| fs::create_dir(&work));
-            made.map_err(|source| target_error(&project, source))?;
+            created.map_err(|source| target_error(&project, source))?;
             let tree = Self::tree_in(&base.path);
             let (lower, count) = lower_layers(&inputs, &tree, &upper, &work);
             let layers = Layers {

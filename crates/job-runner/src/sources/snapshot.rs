@@ -202,8 +202,8 @@ impl Snapshot {
         destination: &Destination<'_>,
         inputs: &Inputs,
     ) -> Result<SnapshotCopy, SnapshotError> {
-        let copies = matches!(self.method, SnapshotMethod::Auto | SnapshotMethod::Copy);
-        if self.users == SnapshotUsers::One && copies {
+        let may_copy = matches!(self.method, SnapshotMethod::Auto | SnapshotMethod::Copy);
+        if self.users == SnapshotUsers::One && may_copy {
             let copied = self
                 .take(destination, destination.project.to_owned())
                 .await?;

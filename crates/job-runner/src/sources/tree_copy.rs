@@ -128,11 +128,11 @@ impl TreeCopy {
         let Some(git_dir) = GitDir::at(&from) else {
             return Ok(None);
         };
-        let made = fail_point!(
+        let created = fail_point!(
             "job_runner::take::make_repository",
             job_repository::create(&git_dir, &to)
         );
-        match made {
+        match created {
             Ok(Repository::Created | Repository::WithoutCommits) => Ok(None),
             Ok(Repository::UnknownRefs) => Ok(Some(format!(
                 "the copy of {} is not a git repository: its refs are in a format other than files",
@@ -160,19 +160,19 @@ impl TreeCopy {
                 .take_while(|directory| wanted.insert(directory))
                 .for_each(drop);
         }
-        let mut made: BTreeSet<&Path> = BTreeSet::new();
+        let mut created: BTreeSet<&Path> = BTreeSet::new();
         for directory in wanted {
             let from = self.root.join(directory);
             let there = directory.parent().is_none_or(|parent| {
                 let is_directory = fs::symlink_metadata(from).is_ok_and(|it| it.is_dir());
-                made.contains(parent) && is_directory
+                created.contains(parent) && is_directory
             });
             if there {
                 make_directory(&self.target, directory)?;
-                made.insert(directory);
+                created.insert(directory);
             }
         }
-        Ok(made)
+        Ok(created)
     }
 
     fn vanished(&self) -> SnapshotError {

@@ -145,8 +145,8 @@ impl Worktree {
             let noted = journal.record_dir(&checkout.entry);
             noted.map_err(WorktreeError::Journal)?;
         }
-        let made = self.check_out(state, staging.path(), destination).await;
-        match made {
+        let created = self.check_out(state, staging.path(), destination).await;
+        match created {
             Ok(()) => Ok(checkout),
             Err(error) => {
                 if let Err(left) = checkout.remove().await {

@@ -48,8 +48,8 @@ impl Packer<'_> {
         let metadata = fs::symlink_metadata(path)?;
         if name.ends_with(ALTERNATES) {
             let root = path.parent().and_then(Path::parent).unwrap_or(path);
-            let place = name.parent().and_then(Path::parent).unwrap_or(name);
-            return self.borrowed(root, &fs::read_to_string(path)?, place);
+            let repository = name.parent().and_then(Path::parent).unwrap_or(name);
+            return self.borrowed(root, &fs::read_to_string(path)?, repository);
         }
         let mut header = Header::new_gnu();
         header.set_mode(metadata.mode() & 0o777);

@@ -48,9 +48,10 @@ pub(crate) fn indexes(files: &[Tracked], listing: &[u8]) -> Vec<usize> {
     if listing.is_empty() {
         return Vec::new();
     }
-    let places = files.iter().enumerate();
-    let places: HashMap<&Path, usize> = places.map(|(at, it)| (&*it.path, at)).collect();
-    let named = paths_in(listing).filter_map(|path| places.get(path).copied());
+    let indexes_by_path = files.iter().enumerate();
+    let indexes_by_path: HashMap<&Path, usize> =
+        indexes_by_path.map(|(at, it)| (&*it.path, at)).collect();
+    let named = paths_in(listing).filter_map(|path| indexes_by_path.get(path).copied());
     let mut named: Vec<usize> = named.collect();
     named.sort_unstable();
     named.dedup();

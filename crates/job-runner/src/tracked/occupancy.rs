@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Counts the jobs in one directory, so that each knows whether it was alone there.
 #[derive(Debug, Default)]
 pub(crate) struct Occupancy {
-    begun: AtomicU64,
+    started: AtomicU64,
     ended: AtomicU64,
 }
 
@@ -20,7 +20,7 @@ impl Occupancy {
     /// Counts a job that starts.
     pub(crate) fn enter(&self) -> Occupant<'_> {
         let ended = self.ended.load(Ordering::SeqCst);
-        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let number = self.started.fetch_add(1, Ordering::SeqCst) + 1;
         Occupant {
             occupancy: self,
             number,
@@ -32,7 +32,7 @@ impl Occupancy {
 impl Occupant<'_> {
     /// Returns whether no other job was in the directory since this one started.
     pub(crate) fn was_alone(&self) -> bool {
-        self.came_alone && self.occupancy.begun.load(Ordering::SeqCst) == self.number
+        self.came_alone && self.occupancy.started.load(Ordering::SeqCst) == self.number
     }
 }
 

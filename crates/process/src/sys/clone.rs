@@ -51,7 +51,7 @@ struct ChildContext {
     current_dir: *const c_char,
     stdio: [c_int; 3],
     /// Set by the child's first instructions.
-    begun: bool,
+    has_started: bool,
     /// The `errno` of the failed step, written by the child; 0 if none failed.
     error: c_int,
 }
@@ -82,7 +82,7 @@ pub(crate) fn spawn(
             stdio.stdout.as_raw_fd(),
             stdio.stderr.as_raw_fd(),
         ],
-        begun: false,
+        has_started: false,
         error: 0,
     };
     let mut stack = Box::<[MaybeUninit<u8>]>::new_uninit_slice(STACK_SIZE);
@@ -115,9 +115,9 @@ pub(crate) fn spawn(
     // SAFETY: the kernel has just opened this descriptor for us alone.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
     // SAFETY: the child wrote through a raw pointer, so the values are read afresh.
-    let (begun, error) = unsafe {
+    let (has_started, error) = unsafe {
         (
-            ptr::read_volatile(&raw const context.begun),
+            ptr::read_volatile(&raw const context.has_started),
             ptr::read_volatile(&raw const context.error),
         )
     };
@@ -125,7 +125,11 @@ pub(crate) fn spawn(
         super::reap::wait_for(pid)?;
         return Ok(Err(io::Error::from_raw_os_error(error)));
     }
-    Ok(Ok(Started { pid, pidfd, begun }))
+    Ok(Ok(Started {
+        pid,
+        pidfd,
+        has_started,
+    }))
 }
 
 /// Returns the null-terminated array of pointers that `execve` takes.
@@ -236,7 +240,7 @@ unsafe extern "C" fn child(context: *mut ChildContext) -> ! {
     // SAFETY: the caller hands over a valid context whose pointers all live in
     // the sleeping parent; the functions called are async-signal-safe.
     unsafe {
-        ptr::write_volatile(&raw mut (*context).begun, true);
+        ptr::write_volatile(&raw mut (*context).has_started, true);
         if prepare(&*context) {
             libc::execve((*context).program, (*context).args, (*context).env);
         }

@@ -52,7 +52,7 @@ pub(crate) fn spawn(command: &Prepared, stdio: ChildStdio) -> io::Result<Started
         Ok(pidfd) => Ok(Started {
             pid,
             pidfd,
-            begun: true,
+            has_started: true,
         }),
         Err(errno) => {
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);

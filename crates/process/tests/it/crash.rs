@@ -255,9 +255,9 @@ async fn surviving_directories_are_reported_to_the_next_start() {
         fs::create_dir(directory).unwrap();
         journal.record_dir(directory).unwrap();
     }
-    journal.record_left(&left).unwrap();
-    journal.record_left(&gone).unwrap();
-    journal.forget_left(&gone).unwrap();
+    journal.record_kept(&left).unwrap();
+    journal.record_kept(&gone).unwrap();
+    journal.forget_kept(&gone).unwrap();
     until("the guardian", || guardian(work.path()).is_some()).await;
     drop(supervisor);
     until("the guardian's end", || {
@@ -268,14 +268,14 @@ async fn surviving_directories_are_reported_to_the_next_start() {
     // A job is resumed: the directory is reported and kept.
     let run = recovered(work.path()).await;
     assert_eq!(
-        (run.left.as_slice(), run.directories.len()),
+        (run.kept.as_slice(), run.directories.len()),
         ([left.clone()].as_slice(), 0)
     );
     drop(run);
     assert!(below.exists());
     // No job is resumed.
     let mut run = recovered(work.path()).await;
-    run.remove_left();
+    run.remove_kept();
     assert_eq!(run.failures, Vec::<String>::new());
     run.forget().unwrap();
     assert!(!left.exists());

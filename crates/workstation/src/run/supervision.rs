@@ -25,7 +25,7 @@ pub(crate) async fn recover(
         for run in &mut recovered {
             // A spared run is forgotten later, and what could not be removed must not be forgotten.
             if !is_of(run, resumed.as_deref()) || !run.failures.is_empty() {
-                run.remove_left();
+                run.remove_kept();
             }
         }
         Ok(recovered)
@@ -41,7 +41,7 @@ pub(crate) async fn recover(
                 "A leftover of an earlier run cannot be removed now."
             );
         }
-        if !run.left.is_empty() {
+        if !run.kept.is_empty() {
             spared.push(run);
         } else if run.failures.is_empty() && run.others.is_empty() {
             run.forget()?;
@@ -52,7 +52,7 @@ pub(crate) async fn recover(
 
 /// Returns whether the leftovers of a dead run are those of the run in this directory.
 fn is_of(run: &Recovered, directory: Option<&Path>) -> bool {
-    let mut left = run.left.iter();
+    let mut left = run.kept.iter();
     left.any(|path| directory.is_some() && path.parent() == directory)
 }
 
@@ -63,9 +63,9 @@ pub(super) fn adopt_leftovers(
 ) -> Result<Vec<PathBuf>, LocalError> {
     let mut adopted = Vec::new();
     for run in spared {
-        for path in &run.left {
+        for path in &run.kept {
             if let Some(journal) = supervisor.journal() {
-                journal.record_left(path)?;
+                journal.record_kept(path)?;
             }
             adopted.push(path.clone());
         }
@@ -82,7 +82,7 @@ pub(super) async fn remove_leftovers(leftovers: &[PathBuf], supervisor: &Supervi
         match (removed, supervisor.journal()) {
             (Ok(()), Some(journal)) => {
                 // If this fails, a later run looks for a directory that is gone, without harm.
-                let _ = journal.forget_left(path);
+                let _ = journal.forget_kept(path);
             }
             (Ok(()), None) => {}
             (Err(error), _) => {

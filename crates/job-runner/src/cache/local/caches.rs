@@ -11,7 +11,7 @@ pub struct LocalCaches {
     layout: Layout,
     scope: String,
     budget: u64,
-    patience: Duration,
+    max_wait: Duration,
 }
 
 impl LocalCaches {
@@ -24,7 +24,7 @@ impl LocalCaches {
             layout: Layout::new(directory.into()),
             scope: String::new(),
             budget: Self::DEFAULT_BUDGET,
-            patience: Duration::from_mins(1),
+            max_wait: Duration::from_mins(1),
         }
     }
 
@@ -46,8 +46,8 @@ impl LocalCaches {
 
     /// Sets how long a job waits for others that use the same cache. Default: a minute.
     #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn max_wait(mut self, max_wait: Duration) -> Self {
+        self.max_wait = max_wait;
         self
     }
 
@@ -66,6 +66,6 @@ impl LocalCaches {
     }
 
     pub(super) fn longest_wait(&self) -> Duration {
-        self.patience
+        self.max_wait
     }
 }

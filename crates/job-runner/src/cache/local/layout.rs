@@ -91,11 +91,11 @@ impl KeyDir {
 
 /// Creates a directory that only its owner may enter.
 pub(super) fn make_private(path: &Path) -> Result<(), CacheError> {
-    let made = fail_point!(
+    let created = fail_point!(
         "job_runner::cache::make_dir",
         process::make_private_dir(path)
     );
-    made.map_err(file_error("make", path))
+    created.map_err(file_error("make", path))
 }
 
 /// Returns a conversion into the error of an action on a file.

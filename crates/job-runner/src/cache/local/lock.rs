@@ -139,8 +139,8 @@ mod tests {
         let _copy = lock.file.try_clone().expect("copied");
         let alone = lock.alone(root.path()).expect("asked");
         assert!(matches!(alone, Locked::Held(_)));
-        let anew = PathLock::of_directory(root.path(), Hold::Shared).expect("asked");
-        assert!(matches!(anew, Locked::Busy));
+        let again = PathLock::of_directory(root.path(), Hold::Shared).expect("asked");
+        assert!(matches!(again, Locked::Busy));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 /// The deepest nesting of elements.
-const DEEPEST: usize = 200;
+const MAX_DEPTH: usize = 200;
 /// The longest name; longer ones are cut.
 const LONGEST_NAME: usize = 1 << 10;
 
@@ -90,8 +90,8 @@ impl Report {
     }
 
     fn begin(&mut self, start: &BytesStart<'_>) -> Result<(), String> {
-        if self.open.len() == DEEPEST {
-            return Err(format!("elements stand more than {DEEPEST} deep"));
+        if self.open.len() == MAX_DEPTH {
+            return Err(format!("elements stand more than {MAX_DEPTH} deep"));
         }
         let name = start.local_name();
         let name: &str = name.as_ref();

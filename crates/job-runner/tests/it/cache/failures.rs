@@ -160,7 +160,7 @@ async fn job_runs_without_a_busy_cache() {
     let key = key.flatten().next().expect("one").path();
     let lock = fs::File::open(key.join("lock")).expect("opened");
     lock.lock().expect("locked");
-    let hasty = scene.caches.clone().patience(Duration::from_millis(50));
+    let hasty = scene.caches.clone().max_wait(Duration::from_millis(50));
     let log = scene
         .run_with(&hasty, job("test $(cat a) = 1; echo 2 > a", &caches), true)
         .await;
