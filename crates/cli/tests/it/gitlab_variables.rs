@@ -149,7 +149,7 @@ fn variables_come_from_all_levels_and_the_nearest_wins() {
     assert_eq!(left_out[0]["reason"], "scope");
     // What a token that is no administrator's is not told is no news.
     assert!(!done.stderr.contains("instance"), "{}", done.stderr);
-    done.expect_text("hidden variables: HIDDEN (--secret gives them)");
+    done.expect_text("hidden variables: HIDDEN (--secret sets them)");
     let api = gitlab.project(PATH);
     for path in ["", "/variables", "/repository/branches/main"] {
         assert_eq!(gitlab.count("GET", &api.api(path)), 1, "{path}");
@@ -282,7 +282,7 @@ fn protected_variables_are_for_what_the_server_protects() {
             of_pipeline.as_deref(),
             Some(if expect { "true" } else { "false" })
         );
-        let is_noted = done.stderr.contains("of none: SAFE");
+        let is_noted = done.stderr.contains("for none: SAFE");
         assert_eq!(is_noted, !expect, "{options}: {}", done.stderr);
         value("CI_MERGE_REQUEST_SOURCE_BRANCH_PROTECTED")
     };
@@ -313,7 +313,7 @@ fn what_cannot_be_known_of_a_branch_leaves_protected_variables_out() {
         "{}",
         done.stdout
     );
-    let done = done.expect_text("it is not known whether this pipeline is of a protected branch");
+    let done = done.expect_text("it is unknown whether this pipeline is for a protected branch");
     done.expect_text("): SAFE");
 }
 
@@ -416,7 +416,7 @@ fn without_a_server_there_are_none() {
     done.expect_text("no GitLab is known for this project")
         .expect_text("help: name it with --gitlab URL");
     let done = run(&project, &["list", "--gitlab", &gitlab.url()]).expect_code(2);
-    done.expect_text("it is not known which project of");
+    done.expect_text("so its project there is unknown");
     assert_eq!(gitlab.total(), 0);
 }
 

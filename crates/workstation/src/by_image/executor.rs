@@ -6,13 +6,13 @@ use executor_core::{
     PreparedEnvironment, ShellInfo, StageCell, StageCommand, StageResult,
 };
 
-/// An executor that is one of two once it is prepared.
+/// An executor that becomes one of two in `prepare`.
 #[derive(Debug)]
 pub struct ByImageExecutor {
-    /// That of this host, until the job is known.
+    /// That of this host, until `prepare`.
     inner: Box<dyn Executor>,
     containers: Option<Box<dyn Executor>>,
-    /// Follows the one that is taken, for whoever took it before.
+    /// Follows the chosen executor's stage, also for clones from before.
     stage: StageCell,
 }
 

@@ -1,4 +1,4 @@
-//! Jobs that name an image in containers, and all others on this host.
+//! Runs jobs with an image in containers, and all others on this host.
 
 mod executor;
 mod provider;

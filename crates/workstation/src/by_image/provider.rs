@@ -7,10 +7,9 @@ use executor_core::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Gives jobs that name an image to one provider, and all others to another one.
+/// Runs jobs with an image with one provider, and all others with another one.
 ///
-/// Which it is, each job tells when it is prepared; until then both have capacity for it. The features are
-/// those that either has: a job that wants an image gets one.
+/// The provider is chosen when a job is prepared, so both reserve capacity for it. The features are those of both.
 ///
 /// # Examples
 ///
@@ -33,7 +32,7 @@ pub struct ByImage {
     host: Arc<dyn ExecutorProvider>,
 }
 
-/// What both have for a job.
+/// The data of both for a job.
 #[derive(Debug)]
 struct Both {
     containers: ExecutorData,

@@ -3,20 +3,20 @@ use gitlab_api::InstanceError;
 use thiserror::Error;
 use web::WebError;
 
-/// Why nothing can be asked elsewhere.
+/// Why no server can be requested.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// The user's settings are wrong.
+    /// The user's settings are invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The GitLab that was named is none.
+    /// The URL of the GitLab is invalid.
     #[error(transparent)]
     Instance(#[from] InstanceError),
     /// No requests can be sent.
     #[error(transparent)]
     Web(#[from] WebError),
-    /// Nothing can wait for an answer: the words say why.
+    /// The thread that waits for responses cannot start, with its error.
     #[error("wait for servers: {0}")]
     Waiting(String),
 }
@@ -26,11 +26,11 @@ impl RemoteError {
         Self::Waiting(error.to_string())
     }
 
-    /// Returns what the user can do, where there is something.
+    /// Returns what the user can do, if anything.
     pub fn help(&self) -> Option<&str> {
         match self {
             Self::Settings(error) => error.help.as_deref(),
-            Self::Instance(_) => Some("a GitLab is named as in `https://gitlab.example.com`"),
+            Self::Instance(_) => Some("expected a URL such as `https://gitlab.example.com`"),
             Self::Web(error) => error.help(),
             Self::Waiting(_) => None,
         }

@@ -1,5 +1,5 @@
-//! What a local run takes from elsewhere: where its GitLab is and who asks it, included files,
-//! variables, and the server's own reading of the file.
+//! What a local run gets from servers: its GitLab and the user's accounts, included files, variables, and the
+//! GitLab's own reading of the pipeline file.
 
 pub(crate) mod user_library;
 pub(crate) mod vendor;

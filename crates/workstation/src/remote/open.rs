@@ -14,10 +14,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use web::{Waiter, Web};
 
-/// The way to everything that is elsewhere, for one reading of a pipeline.
+/// Access to servers, for one reading of a pipeline.
 ///
-/// Nothing is made before somebody asks: no client is made, and no token is looked for, for a pipeline
-/// that needs none.
+/// Everything is created when it is first needed: a pipeline without remote files needs no client and no token.
 #[derive(Debug)]
 pub(crate) struct Outside {
     options: RemoteOptions,
@@ -29,38 +28,36 @@ pub(crate) struct Outside {
     notes: Notes,
 }
 
-/// What is known without asking anybody.
+/// What is known without a request.
 #[derive(Debug)]
 struct Known {
     settings: Arc<Settings>,
     accounts: Arc<UserAccounts>,
 }
 
-/// The GitLab of a project, as its jobs know it.
+/// The GitLab of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OwnServer {
-    /// Its address.
+    /// Its URL.
     pub(crate) url: String,
-    /// The project's path there, if its remote tells.
+    /// The project's path there, if its remote has it.
     pub(crate) path: Option<String>,
-    /// Whether the user named it for this very run.
+    /// Whether the user named it for this run.
     pub(crate) is_named: bool,
 }
 
-/// What is made when somebody asks first.
+/// What the first request creates.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// What the user wants to be so.
     pub(crate) settings: Arc<Settings>,
-    /// Who he is where.
     pub(crate) accounts: Arc<UserAccounts>,
-    /// Through which all requests go.
+    /// Sends all requests.
     pub(crate) web: Web,
-    /// Who waits for them. As connections belong to a runtime, whoever uses `web` waits with this.
+    /// Waits for the responses. All users of `web` wait with it, since connections belong to a runtime.
     pub(crate) waiter: Arc<Waiter>,
 }
 
-/// What finds files, and what it asked.
+/// The library of files, and its record of requests.
 #[derive(Debug)]
 struct Found {
     elsewhere: Elsewhere,
@@ -68,7 +65,7 @@ struct Found {
 }
 
 impl Outside {
-    /// Returns the way for a working tree; `home` is the home directory, if not the user's.
+    /// Returns the access for a working tree; `home` is the home directory, if not the user's.
     pub(crate) fn new(
         options: &RemoteOptions,
         home: Option<PathBuf>,
@@ -85,13 +82,13 @@ impl Outside {
         }
     }
 
-    /// Returns what the user wants of it.
+    /// Returns the options.
     pub(crate) fn options(&self) -> &RemoteOptions {
         &self.options
     }
 
-    /// Returns the GitLab of the project that was cloned from `remote`, if one is known. What is wrong
-    /// with the settings is said when something is asked for.
+    /// Returns the GitLab of the project that was cloned from `remote`, if known. Invalid settings are reported by the
+    /// first request.
     pub(crate) fn own_server(&self, remote: Option<&str>) -> Option<OwnServer> {
         let instance = self.known().ok()?.accounts.own()?;
         Some(OwnServer {
@@ -101,7 +98,7 @@ impl Outside {
         })
     }
 
-    /// Returns who the user is where, and what requests go through.
+    /// Returns the user's accounts and the client.
     pub(crate) fn opened(&self) -> Result<&Opened, RemoteError> {
         let opened = self.opened.get_or_init(|| self.open());
         opened.as_ref().map_err(Clone::clone)
@@ -112,7 +109,7 @@ impl Outside {
         Ok(Arc::clone(&self.known()?.settings))
     }
 
-    /// Returns the files that are elsewhere.
+    /// Returns the remote files.
     pub(crate) fn elsewhere(&self) -> Result<&Elsewhere, IncludeError> {
         let found = self.found.get_or_init(|| {
             let opened = self.opened().map_err(|error| cannot_ask(&error))?;
@@ -141,19 +138,19 @@ impl Outside {
         })
     }
 
-    /// Returns what was asked until now, and what was answered.
+    /// Returns all requests until now with their responses.
     pub(crate) fn records(&self) -> Vec<Record> {
         let found = self.found.get().and_then(|found| found.as_ref().ok());
         found.map_or_else(Vec::new, |found| found.recorded.records())
     }
 
-    /// Returns the project's own GitLab, if somebody wanted to know it.
+    /// Returns the project's own GitLab, if it was needed.
     pub(crate) fn own(&self) -> Option<Instance> {
         let opened = self.opened.get()?.as_ref().ok()?;
         opened.accounts.own()
     }
 
-    /// Returns what the user should know of the answers, each time what is new.
+    /// Returns new notes about responses.
     pub(crate) fn take_notes(&self) -> Vec<String> {
         self.notes.take().iter().map(ToString::to_string).collect()
     }
@@ -215,7 +212,7 @@ impl Outside {
         })
     }
 
-    /// Returns a library that asks by Git where the servers do not answer whoever asks.
+    /// Returns a library that uses Git if the server refuses the API.
     fn with_git(&self, servers: Servers, opened: &Opened) -> Arc<dyn Library> {
         let Some(directory) = self.directory() else {
             return Arc::new(servers);
@@ -225,11 +222,11 @@ impl Outside {
         Arc::new(LibraryChain::new(servers, git))
     }
 
-    /// Returns a library that keeps the answers of another one, if only until the end.
+    /// Returns a library that caches the responses of another one.
     fn kept(&self, library: Arc<dyn Library>, settings: &Settings) -> Arc<dyn Library> {
         let store = match self.directory() {
             Some(directory) => {
-                // The store says itself what is wrong with the directory.
+                // The store reports problems with the directory.
                 let _ = StateDir::at(&directory).create_ignored_in(self.git.root());
                 Store::at(directory.join("cache"))
             }
@@ -243,7 +240,7 @@ impl Outside {
         Arc::new(cached)
     }
 
-    /// Returns the project's lock file, if it has one that counts.
+    /// Returns the project's lock file, unless it is ignored.
     fn lock_file(&self) -> Result<Option<LockFile>, IncludeError> {
         if self.options.unlocked {
             return Ok(None);
@@ -255,7 +252,7 @@ impl Outside {
         })
     }
 
-    /// Returns a library that answers from a lock file; `own` is the project's own GitLab.
+    /// Returns a library that reads from a lock file; `own` is the project's own GitLab.
     fn locked(
         &self,
         library: Arc<dyn Library>,
@@ -273,7 +270,7 @@ impl Outside {
         named.or_else(|| Some(StateDir::of_user().ok()?.path().to_owned()))
     }
 
-    /// Returns where the project was cloned from.
+    /// Returns the remote URL of the project.
     pub(crate) fn remote(&self) -> Option<String> {
         let facts = git::glance(self.git.root());
         let facts = facts.or_else(|| self.git.describe().ok());
@@ -281,11 +278,11 @@ impl Outside {
     }
 }
 
-/// Returns what is said of each included file when nothing can be asked.
+/// Returns the error of each included file if no server can be requested.
 fn cannot_ask(error: &RemoteError) -> IncludeError {
     IncludeError::Failed {
         kind: IncludeFailure::Unreadable,
-        reason: format!("nothing can be asked elsewhere: {error}"),
+        reason: format!("servers cannot be requested: {error}"),
         help: error.help().map(str::to_owned),
     }
 }

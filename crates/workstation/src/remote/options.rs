@@ -1,20 +1,19 @@
 use includes::Fetching;
 use std::path::PathBuf;
 
-/// What is taken from elsewhere, and how. The default is what the pipeline file needs: its includes.
+/// What is fetched from servers, and how. The default is what the pipeline file needs: its includes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemoteOptions {
-    /// When servers are asked (`--offline`, `--refresh`).
+    /// When servers are requested (`--offline`, `--refresh`).
     pub fetching: Fetching,
-    /// Whether the project's lock file counts for nothing, as it is written anew (`vendor`).
+    /// Whether the project's lock file is ignored, since it is written again (`vendor`).
     pub unlocked: bool,
-    /// The GitLab of the project (`--gitlab`), instead of the one its remote names.
+    /// The GitLab of the project (`--gitlab`), instead of that of its remote.
     pub gitlab: Option<String>,
-    /// The directory of the user's settings, `config.toml`, and of what is kept of elsewhere; `None`
-    /// means that of the user who runs this program.
+    /// The directory of the user's settings, `config.toml`, and of cached responses; default the user's.
     pub directory: Option<PathBuf>,
-    /// Whether the variables of the project and its groups are asked for (`--gitlab-variables`).
+    /// Whether to use the variables of the project and its groups (`--gitlab-variables`).
     pub variables: bool,
-    /// Whether GitLab reads the file, instead of this program (`--prefer-api`).
+    /// Whether GitLab reads the pipeline file instead of this program (`--prefer-api`).
     pub prefer_api: bool,
 }

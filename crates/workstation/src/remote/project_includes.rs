@@ -9,18 +9,18 @@ use pipeline::repository::Paths;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Finds all included files of a project: those of the working tree there, and all others elsewhere.
+/// Finds all included files of a project: those of the working tree, and remote ones.
 #[derive(Debug)]
 pub(crate) struct ProjectIncludes<'s> {
     tree: Arc<LocalIncludes>,
     outside: &'s Outside,
     project_context: &'s ProjectContext,
-    /// Whether a file was fetched that names variables of the commit.
+    /// Whether a fetched file names variables of the commit.
     has_commit_variables: AtomicBool,
 }
 
 impl<'s> ProjectIncludes<'s> {
-    /// Returns the files of the working tree and of the outside.
+    /// Returns the files of the working tree and of servers.
     pub(crate) fn new(
         tree: LocalIncludes,
         outside: &'s Outside,
@@ -39,16 +39,13 @@ impl<'s> ProjectIncludes<'s> {
         &self.tree
     }
 
-    /// Returns whether a file was found that names variables which only git knows.
+    /// Returns whether a file names variables that only git knows.
     pub(crate) fn has_commit_variables(&self) -> bool {
         self.has_commit_variables.load(Ordering::Relaxed) || self.tree.has_commit_variables()
     }
 
     /// Fetches files that are not in the working tree.
-    fn fetch_elsewhere(
-        &self,
-        requests: &[IncludeRequest],
-    ) -> Vec<Result<IncludedFile, IncludeError>> {
+    fn fetch_remote(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>> {
         let elsewhere = match self.outside.elsewhere() {
             Ok(elsewhere) => elsewhere,
             Err(error) => return requests.iter().map(|_| Err(error.clone())).collect(),
@@ -57,7 +54,7 @@ impl<'s> ProjectIncludes<'s> {
             matches!(request.location, IncludeLocation::Component { .. })
         };
         if requests.iter().any(is_component) {
-            self.tell_own(elsewhere);
+            self.set_own_project(elsewhere);
         }
         let found = elsewhere.fetch(requests);
         let mut files = found.iter().flatten();
@@ -67,8 +64,8 @@ impl<'s> ProjectIncludes<'s> {
         found
     }
 
-    /// Says which components are those of the working tree.
-    fn tell_own(&self, elsewhere: &Elsewhere) {
+    /// Makes the components of the working tree available.
+    fn set_own_project(&self, elsewhere: &Elsewhere) {
         // Without a repository there is no commit that a component could name.
         let Ok(variables) = self.project_context.variables_at_a_glance() else {
             return;
@@ -92,19 +89,18 @@ impl IncludeSource for ProjectIncludes<'_> {
     }
 
     fn fetch(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>> {
-        let (here, elsewhere): (Vec<_>, Vec<_>) =
-            requests.iter().cloned().partition(is_in_the_tree);
-        let mut here = self.tree.fetch(&here).into_iter();
-        let mut elsewhere = match elsewhere.as_slice() {
+        let (local, remote): (Vec<_>, Vec<_>) = requests.iter().cloned().partition(is_in_the_tree);
+        let mut local = self.tree.fetch(&local).into_iter();
+        let mut remote = match remote.as_slice() {
             [] => Vec::new(),
-            requests => self.fetch_elsewhere(requests),
+            requests => self.fetch_remote(requests),
         }
         .into_iter();
         let found = requests.iter().map(|request| {
             let next = if is_in_the_tree(request) {
-                here.next()
+                local.next()
             } else {
-                elsewhere.next()
+                remote.next()
             };
             next.unwrap_or(Err(IncludeError::Missing))
         });
@@ -112,7 +108,7 @@ impl IncludeSource for ProjectIncludes<'_> {
     }
 }
 
-/// Returns whether a request means a file of the working tree, or one that a job left.
+/// Returns whether a request is for a file of the working tree or an artifact.
 fn is_in_the_tree(request: &IncludeRequest) -> bool {
     match &request.location {
         IncludeLocation::Local { .. } => request.from == FileHome::Own,

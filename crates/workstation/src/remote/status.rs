@@ -7,37 +7,36 @@ use gitlab_api::{Accounts, ApiError, Client, Instance, TokenInfo, TokenKind};
 use includes::Fetching;
 use std::sync::Arc;
 
-/// Which GitLab a project has, who asks there, and whether that works.
+/// The GitLab of a project, the user's account there, and whether it works.
 #[derive(Debug, Clone)]
 pub struct GitLabStatus {
     /// The GitLab.
     pub instance: Instance,
-    /// The project's path there, if its remote tells.
+    /// The project's path there, if its remote has it.
     pub path: Option<String>,
     /// Where the token was found.
     pub token: Option<String>,
-    /// Where a token was looked for, in words, in order; what was found is last.
+    /// Where a token was looked for, in order; the last has it, if any.
     pub places: Vec<String>,
-    /// What GitLab answered, in the order in which it was asked; nothing when it was not.
+    /// The responses of the GitLab in order; none offline.
     pub answers: Vec<StatusAnswer>,
 }
 
-/// What a GitLab answered to one question.
+/// The response of a GitLab to one request.
 #[derive(Debug, Clone)]
 pub struct StatusAnswer {
-    /// What was asked for: `version`, `user`, `scopes`, `project`.
+    /// What was requested: `version`, `user`, `scopes`, `project`.
     pub what: &'static str,
-    /// The answer in words, or why there is none.
+    /// The response as text, or the error.
     pub answer: Result<String, ApiError>,
 }
 
 impl GitLabStatus {
-    /// Finds the GitLab of a project and asks it who the user is there, unless no server is to be
-    /// asked; nothing when no GitLab is known.
+    /// Finds the GitLab of a project and, unless offline, requests the user's account; `None` if no GitLab is known.
     ///
     /// # Errors
     ///
-    /// When the user's settings are wrong, or no requests can be sent.
+    /// When the user's settings are invalid, or no requests can be sent.
     pub fn of(
         project: &LocalProject,
         options: &PipelineOptions,
@@ -55,11 +54,11 @@ impl GitLabStatus {
         let answers = if options.elsewhere.fetching == Fetching::Offline {
             Vec::new()
         } else {
-            // Where a token was looked for is said once, and not by each answer.
+            // Without the places of tokens, which are shown once and not with each error.
             let (web, token) = (opened.web.clone(), token.clone());
             let client = Client::new(web, instance.clone(), token, Vec::new());
-            let asking = ask(&client, path.as_deref());
-            let answers = opened.waiter.wait(asking);
+            let requests = request(&client, path.as_deref());
+            let answers = opened.waiter.wait(requests);
             answers.map_err(|error| RemoteError::waiting(&error))?
         };
         Ok(Some(Self {
@@ -71,26 +70,26 @@ impl GitLabStatus {
         }))
     }
 
-    /// Returns whether all that was asked was answered.
+    /// Returns whether all requests succeeded.
     pub fn works(&self) -> bool {
         self.answers.iter().all(|it| it.answer.is_ok())
     }
 }
 
-async fn ask(client: &Client, path: Option<&str>) -> Vec<StatusAnswer> {
+async fn request(client: &Client, path: Option<&str>) -> Vec<StatusAnswer> {
     let mut answers = Vec::new();
     let mut answered = |what, answer| answers.push(StatusAnswer { what, answer });
-    // A token of a job may not ask who it is, and a stranger not even for the version.
+    // A job token may not read its user, and without a token not even the version can be read.
     if let Some(token) = client.token().filter(|token| token.kind != TokenKind::Job) {
         let kind = token.kind;
         let version = client.version().await;
-        let is_in_vain = version.as_ref().is_err_and(|error| {
+        let is_useless = version.as_ref().is_err_and(|error| {
             // A token that lacks a scope may have another one.
             !matches!(error, ApiError::Forbidden { .. })
         });
         answered("version", version.map(|it| it.version));
-        if is_in_vain {
-            // What does not answer, or not to this token, would say the same to each question.
+        if is_useless {
+            // All other requests would fail in the same way.
             return answers;
         }
         let user = client.user().await;
@@ -99,7 +98,10 @@ async fn ask(client: &Client, path: Option<&str>) -> Vec<StatusAnswer> {
             user.map(|it| format!("{} ({})", it.username, it.name)),
         );
         if kind == TokenKind::Access {
-            answered("scopes", client.token_info().await.map(|it| words(&it)));
+            answered(
+                "scopes",
+                client.token_info().await.map(|it| token_text(&it)),
+            );
         }
     }
     match path {
@@ -107,7 +109,7 @@ async fn ask(client: &Client, path: Option<&str>) -> Vec<StatusAnswer> {
             let project = client.project(path).await;
             answered("project", project.map(|it| it.path_with_namespace));
         }
-        // There is nothing that a stranger could ask, and that is what GitLab says.
+        // Without a token and a project, the error of GitLab is the result.
         None if client.token().is_none() => {
             let version = client.version().await;
             answered("version", version.map(|it| it.version));
@@ -117,7 +119,7 @@ async fn ask(client: &Client, path: Option<&str>) -> Vec<StatusAnswer> {
     answers
 }
 
-fn words(token: &TokenInfo) -> String {
+fn token_text(token: &TokenInfo) -> String {
     let TokenInfo {
         name,
         scopes,

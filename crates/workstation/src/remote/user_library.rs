@@ -1,4 +1,4 @@
-//! Functions from elsewhere, for the user of this machine.
+//! Functions of git repositories and registries, with the user's accounts.
 
 use crate::history::state::StateDir;
 use crate::remote::{UserAccounts, UserConfig, Variables};
@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use step_library::{FunctionCache, LibraryOptions, StepLibrary};
 use steps::{Asker, Fetched, Library, LibraryError, Published, Source};
 
-/// Where functions are kept, below the state directory.
+/// The directory of functions in the state directory.
 const DIRECTORY: &str = "functions";
 
 /// The variable that has docker's credentials in it.
@@ -41,13 +41,13 @@ impl UserLibrary {
         }
     }
 
-    /// Says when servers are asked. Tags and branches are always looked up, unless nobody may be asked.
+    /// Sets when servers are requested. Tags and branches are always looked up, except offline.
     pub fn with_fetching(mut self, fetching: Fetching) -> Self {
         self.fetching = fetching;
         self
     }
 
-    /// Returns what was brought into a state directory.
+    /// Returns the functions in a state directory.
     pub(crate) fn cache(state: &StateDir) -> FunctionCache {
         FunctionCache::new(state.path().join(DIRECTORY))
     }

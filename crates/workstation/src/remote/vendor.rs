@@ -1,4 +1,4 @@
-//! The lock file of a project: what its pipeline takes from elsewhere, as it is now.
+//! Creating and checking the lock file of a project.
 
 use crate::error::LocalError;
 use crate::project::local_pipeline::LocalPipeline;
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use yaml::diagnostic::{Checked, DiagnosticRecord, Diagnostics};
 
-/// What a project's pipeline asked elsewhere, in the situation of the options and, as far as the rules
-/// of includes go, in all others.
+/// The remote files of a project's pipeline, in the situation of the options and, by the rules of includes, in all
+/// others.
 #[derive(Debug)]
 pub struct Vendor {
     root: PathBuf,
@@ -26,26 +26,26 @@ pub struct Vendor {
     notes: Vec<String>,
 }
 
-/// Why there is nothing to lock, or no lock.
+/// Why the lock file cannot be created or checked.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum VendorError {
-    /// The pipeline could not be looked at.
+    /// The pipeline could not be read.
     #[error(transparent)]
     Local(#[from] LocalError),
-    /// The lock file, or what stands beside it.
+    /// The lock file or a vendored file has an error.
     #[error("{0}")]
     LockFile(#[from] LockFileError),
 }
 
 impl Vendor {
-    /// Asks for all that the pipeline takes from elsewhere, passing over the lock file there is. The file
-    /// is read here, whatever the options prefer: of what a GitLab put together nothing can be locked.
+    /// Requests all remote files of the pipeline, ignoring an existing lock file. The pipeline file is read by this
+    /// program, since nothing of a GitLab's own reading can be locked.
     ///
     /// # Errors
     ///
-    /// When the options contradict each other, or a file cannot be read. What is wrong with the
-    /// pipeline is in the [`Checked`] value: nothing is locked of an invalid one.
+    /// When the options contradict each other, or a file cannot be read. Errors of the
+    /// pipeline are in the [`Checked`] value: an invalid one is not locked.
     pub fn ask(
         project: &LocalProject,
         options: &PipelineOptions,
@@ -66,7 +66,7 @@ impl Vendor {
                 });
             }
         };
-        // Rules of jobs may ask for the files of other projects, which takes the jobs.
+        // Created, since rules of jobs may need files of other projects.
         pipeline.create()?;
         let mut records = pipeline.asked_elsewhere();
         records.extend(asked_by_rules(&pipeline)?);
@@ -96,18 +96,17 @@ impl Vendor {
         })
     }
 
-    /// Compares the lock file with the texts beside it and with what the pipeline asks. No server is
-    /// asked.
+    /// Compares the lock file with the vendored files and with the needs of the pipeline, without a server.
     ///
     /// # Errors
     ///
-    /// As for [`Self::ask`], and when there is no lock file or it cannot be read. What is wrong with the
-    /// pipeline is in the [`Checked`] value: what an invalid one would ask is not known.
+    /// As for [`Self::ask`], and when there is no lock file or it cannot be read. Errors of the
+    /// pipeline are in the [`Checked`] value: the needs of an invalid one are unknown.
     pub fn check(
         project: &LocalProject,
         options: &PipelineOptions,
     ) -> Result<Checked<VendorReport>, VendorError> {
-        // Texts that are damaged would keep the pipeline from being read.
+        // First, since the pipeline cannot be read with damaged files.
         let texts = Vendored::check(project.root(), None, None)?;
         if !texts.is_clean() {
             return Ok(Checked {
@@ -128,14 +127,14 @@ impl Vendor {
             records.extend(asked_by_rules(pipeline)?);
         }
         let (_, others) = LocalPipeline::read_by(project, &options, IncludeRules::Ignore)?;
-        // What only other situations need and could not be had was not locked either.
+        // Only answered ones: unavailable files of other situations were not locked either.
         records.extend(others.records().into_iter().filter(Record::is_answered));
         let questions: Vec<Question> = records.into_iter().map(|it| it.question).collect();
         let own = outside.own();
         let mut report = Vendored::check(project.root(), Some(&questions), own.as_ref())?;
         let diagnostics = match read {
             Ok((_, diagnostics)) => diagnostics,
-            // That something is not locked is a mistake of the pipeline as well, and is reported.
+            // Unlocked files cause errors of the pipeline too, and are reported.
             Err(_) if !report.unlocked.is_empty() => Diagnostics::default(),
             Err(diagnostics) => {
                 return Ok(Checked {
@@ -145,7 +144,7 @@ impl Vendor {
             }
         };
         if !report.unlocked.is_empty() {
-            // What would be included by a file that is not there is not known.
+            // The includes of a missing file are unknown.
             report.unasked.clear();
         }
         Ok(Checked {
@@ -204,14 +203,14 @@ fn asked_by_rules(pipeline: &LocalPipeline) -> Result<Vec<Record>, LocalError> {
         .filter(|(project, reference)| is_plain(project) && reference.is_none_or(is_plain))
         .collect();
     for (project, reference) in looks {
-        // What cannot be had is told in the situation that asks for it.
+        // Errors are reported in the situation that needs it.
         let _ = repository.files_of(project, reference);
     }
     let asked = pipeline.asked_elsewhere().into_iter();
     Ok(asked.filter(Record::is_answered).collect())
 }
 
-/// Returns each question once, as it was answered first.
+/// Returns each request once, with its first response.
 fn distinct(records: Vec<Record>) -> Vec<Record> {
     let mut asked = HashSet::new();
     let records = records.into_iter();

@@ -2,7 +2,7 @@ use executor_core::job::Need;
 use gitlab_api::{LintAnswer, LintJob, LintNeed};
 use pipeline::merged::{MergedJob, ServerReading};
 
-/// What a GitLab made of a pipeline file.
+/// A pipeline file as a GitLab merged it.
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     server: String,
@@ -10,16 +10,16 @@ pub(crate) struct Merged {
     jobs: Vec<MergedJob>,
     errors: Vec<String>,
     warnings: Vec<String>,
-    /// What the user should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 
 impl Merged {
-    /// Returns what an answer of the lint says; `server` is what messages call it.
+    /// Returns the result of the lint; messages call the GitLab `server`.
     pub(super) fn new(server: &str, answer: LintAnswer, notes: Vec<String>) -> Self {
         let mut errors = answer.errors;
         if !answer.valid && errors.is_empty() {
-            errors.push("the file is not valid, and nothing says why".to_owned());
+            errors.push("the file is invalid, and the server gives no reason".to_owned());
         }
         Self {
             server: server.to_owned(),
@@ -31,7 +31,7 @@ impl Merged {
         }
     }
 
-    /// Returns it as it is read.
+    /// Returns it in the form that the reader takes.
     pub(crate) fn reading(&self) -> ServerReading<'_> {
         ServerReading {
             server: &self.server,

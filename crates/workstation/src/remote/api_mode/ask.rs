@@ -1,4 +1,4 @@
-use super::notes::Surrounding;
+use super::notes::LintContext;
 use super::{ApiModeError, Merged, notes};
 use crate::PipelineOptions;
 use crate::project::user_input::UserInput;
@@ -11,22 +11,22 @@ use std::time::Duration;
 use web::{Limits, Web, WebOptions};
 use yaml::Limits as YamlLimits;
 
-/// How long GitLab may take to put a file together: it gives itself 30 s to fetch what is included.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long GitLab may take to merge a file: it allows itself 30 s to fetch includes.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// That the GitLab of the project reads its pipeline file.
+/// The mode in which the project's GitLab reads its pipeline file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ApiMode {
-    /// Whether the user gives variables himself.
+    /// Whether the user sets variables.
     has_variables: bool,
 }
 
 impl ApiMode {
-    /// Returns it if the options want it.
+    /// Returns the mode if the options select it.
     ///
     /// # Errors
     ///
-    /// When they ask for what a GitLab cannot be told.
+    /// When other options cannot be passed to a GitLab.
     pub(crate) fn wanted(
         options: &PipelineOptions,
         input: &UserInput,
@@ -48,11 +48,11 @@ impl ApiMode {
         }))
     }
 
-    /// Asks what a text means; `has_overlay` says whether a file is merged over it afterwards.
+    /// Sends a text to the lint; `has_overlay` is whether a file is merged over it afterwards.
     ///
     /// # Errors
     ///
-    /// When there is no answer; that the text is wrong is one.
+    /// When there is no response. An invalid text has one.
     pub(crate) fn merge(
         self,
         outside: &Outside,
@@ -60,7 +60,7 @@ impl ApiMode {
         has_overlay: bool,
     ) -> Result<Merged, ApiModeError> {
         if text.len() > YamlLimits::default().bytes {
-            // Nobody reads it: it is refused for its length.
+            // The reader refuses it for its length.
             return Ok(Merged::default());
         }
         let opened = outside.opened()?;
@@ -75,7 +75,7 @@ impl ApiMode {
                 server: instance,
             });
         };
-        let web = Web::new(patient(accounts.web_options())).map_err(RemoteError::from)?;
+        let web = Web::new(with_timeout(accounts.web_options())).map_err(RemoteError::from)?;
         let client = Client::new(
             web,
             instance.clone(),
@@ -83,28 +83,25 @@ impl ApiMode {
             accounts.places(&instance),
         );
         let request = LintRequest::new(text);
-        let asking = client.ci_lint(&project, &request);
-        let answer = opened
-            .waiter
-            .wait(asking)
-            .map_err(ApiModeError::Waiting)??;
-        let surrounding = Surrounding {
+        let lint = client.ci_lint(&project, &request);
+        let answer = opened.waiter.wait(lint).map_err(ApiModeError::Waiting)??;
+        let context = LintContext {
             server: instance.name(),
             project: &project,
             has_variables: self.has_variables,
             has_overlay,
         };
-        let notes = notes(text, &answer, &surrounding);
+        let notes = notes(text, &answer, &context);
         Ok(Merged::new(instance.name(), answer, notes))
     }
 }
 
-/// Returns how a request is sent that may take its time.
-fn patient(options: WebOptions) -> WebOptions {
+/// Sets the timeout for a slow request.
+fn with_timeout(options: WebOptions) -> WebOptions {
     WebOptions {
         limits: Limits {
-            deadline: PATIENCE,
-            overall: PATIENCE,
+            deadline: TIMEOUT,
+            overall: TIMEOUT,
             ..options.limits
         },
         ..options

@@ -3,55 +3,52 @@ use crate::remote::RemoteError;
 use gitlab_api::{ApiError, Instance};
 use std::io;
 
-/// Why no GitLab read the pipeline file.
+/// Why a GitLab did not read the pipeline file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApiModeError {
-    /// No server is to be asked.
-    #[error("no server is to be asked, and only GitLab can read the file in its way")]
+    /// The options forbid requests.
+    #[error("only GitLab can read the file in its own way, and no server may be requested")]
     Offline,
-    /// Inputs are given, which the lint does not take.
-    #[error("GitLab's lint takes no inputs, so those that are given would count for nothing")]
+    /// There are inputs, which the lint does not accept.
+    #[error("GitLab's lint accepts no inputs")]
     Inputs,
-    /// Another dialect is meant, which GitLab does not know.
-    #[error("GitLab reads its own dialect alone")]
+    /// The pipeline has another dialect.
+    #[error("GitLab reads only its own dialect")]
     Dialect,
-    /// Nothing says where the project's GitLab is.
+    /// The project's GitLab is unknown.
     #[error("no GitLab is known for this project")]
     NoGitLab,
-    /// Nothing says which project of the GitLab it is.
-    #[error("it is not known which project of {0} this is, as the repository has no remote there")]
+    /// The project's path on the GitLab is unknown.
+    #[error("this repository has no remote on {0}, so its project there is unknown")]
     NoProject(Instance),
     /// There is no token.
-    #[error("there is no token for {server}, which lints files for members of the project alone")]
+    #[error("there is no token for {server}, which lints files only for members of the project")]
     NoToken {
-        /// For which GitLab.
+        /// The GitLab.
         server: Instance,
-        /// Where one was looked for, in words for the user.
+        /// Where a token was looked for.
         places: Vec<String>,
     },
-    /// Nothing can be asked.
+    /// No request can be sent.
     #[error(transparent)]
     Elsewhere(#[from] RemoteError),
-    /// The GitLab does not answer.
+    /// The GitLab refuses or does not respond.
     #[error(transparent)]
     Refused(#[from] ApiError),
-    /// There is nobody who could wait for an answer.
+    /// The response cannot be awaited.
     #[error("wait for GitLab")]
     Waiting(#[source] io::Error),
 }
 
 impl ApiModeError {
-    /// Returns what the user can do, where there is something.
+    /// Returns what the user can do, if anything.
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::Offline => {
                 "leave out one of --offline and --prefer-api (also GLCI_PREFER_API)".to_owned()
             }
-            Self::Inputs => {
-                "leave out --prefer-api (also GLCI_PREFER_API), and inputs are put in here"
-                    .to_owned()
-            }
+            Self::Inputs => "leave out --prefer-api (also GLCI_PREFER_API)".to_owned(),
             Self::Dialect => {
                 "leave out one of --dialect and --prefer-api (also GLCI_PREFER_API)".to_owned()
             }

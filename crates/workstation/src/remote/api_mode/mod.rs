@@ -1,8 +1,7 @@
-//! The server's own reading of the pipeline file: GitLab's CI lint puts it together, and what is left
-//! is done here, as for any other file.
+//! The server's own reading of the pipeline file: GitLab's CI lint merges it, and this program does the rest.
 //!
-//! The lint knows the project's default branch, its variables and what it may include, and nothing
-//! of the working tree but the one text it is sent. What that changes is in notes.
+//! The lint uses the project's default branch, its variables and its includes, and of the working tree only the
+//! pipeline file itself. Notes report the differences.
 
 mod answer;
 mod ask;

@@ -1,30 +1,30 @@
 use crate::project::gitlab_ci_local::OVERLAY;
 use gitlab_api::{LintAnswer, LintInclude};
 
-/// How many files a note names.
-const MOST_NAMED: usize = 5;
+/// How many files a note lists.
+const MAX_NAMES: usize = 5;
 
-/// What is around a file that a GitLab reads.
+/// The context of a file that a GitLab reads.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Surrounding<'s> {
-    /// What messages call the GitLab.
+pub(super) struct LintContext<'s> {
+    /// The name of the GitLab in messages.
     pub(super) server: &'s str,
     /// The project's path there.
     pub(super) project: &'s str,
-    /// Whether the user gives variables himself.
+    /// Whether the user sets variables.
     pub(super) has_variables: bool,
-    /// Whether a file is merged over what the GitLab put together.
+    /// Whether a file is merged over the result.
     pub(super) has_overlay: bool,
 }
 
-/// Returns where the GitLab's reading of `text` is not that of the working tree.
-pub(super) fn notes(text: &str, answer: &LintAnswer, around: &Surrounding<'_>) -> Vec<String> {
-    let Surrounding {
+/// Returns how the GitLab's reading of `text` may differ from the working tree.
+pub(super) fn notes(text: &str, answer: &LintAnswer, context: &LintContext<'_>) -> Vec<String> {
+    let LintContext {
         server,
         project,
         has_variables,
         has_overlay,
-    } = around;
+    } = context;
     let mut notes = Vec::new();
     if answer.includes.is_empty() && !text.contains("include") {
         return notes;
@@ -47,8 +47,8 @@ pub(super) fn notes(text: &str, answer: &LintAnswer, around: &Surrounding<'_>) -
     files.sort_unstable();
     files.dedup();
     if !files.is_empty() {
-        let more = files.len().saturating_sub(MOST_NAMED);
-        files.truncate(MOST_NAMED);
+        let more = files.len().saturating_sub(MAX_NAMES);
+        files.truncate(MAX_NAMES);
         let files = files.join(", ");
         let more = if more > 0 {
             format!(" and {more} more")
@@ -88,22 +88,22 @@ mod tests {
             merged_yaml: Some("a:\n  extends: b\n".to_owned()),
             ..LintAnswer::default()
         };
-        let around = Surrounding {
+        let context = LintContext {
             server: "gitlab.example.com",
             project: "g/app",
             has_variables: given,
             has_overlay: overlay,
         };
-        notes(text, &answer, &around).join("\n")
+        notes(text, &answer, &context).join("\n")
     }
 
     #[test]
-    fn nothing_is_said_of_a_file_that_stands_alone() {
+    fn files_without_includes_have_no_notes() {
         assert_eq!(shown("a: {script: b}", Vec::new(), true, false), "");
     }
 
     #[test]
-    fn what_the_server_cannot_know_is_said() {
+    fn differences_from_the_working_tree_are_noted() {
         let includes = vec![
             include("local", "ci/b.yml", "G/app"),
             include("local", "ci/a.yml", "g/app"),

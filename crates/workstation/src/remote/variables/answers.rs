@@ -2,38 +2,38 @@ use super::{Protection, Reference};
 use gitlab_api::{Instance, Variable};
 use pipeline::context::{Level, PipelineContext};
 
-/// Whose variables are asked for, and for what.
+/// What is requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// The project, by its full path.
     pub(super) project: String,
-    /// What the pipeline is for: a branch or a tag, or the two branches of a merge request.
+    /// The branch or tag of the pipeline, or the two branches of a merge request.
     pub(super) references: Vec<Reference>,
 }
 
-/// What a GitLab answered.
+/// The responses of a GitLab.
 #[derive(Debug)]
 pub(super) struct Answers {
     pub(super) server: Instance,
-    /// The strongest last.
+    /// The highest precedence last.
     pub(super) keepers: Vec<Keeper>,
     /// Whether each of the references is protected.
     pub(super) protection: Protection,
-    /// Whose variables are not told, and why.
+    /// Notes about variables that cannot be read.
     pub(super) notes: Vec<String>,
 }
 
-/// A project, a group or the server, with the variables it keeps.
+/// A project, a group or the server, with its variables.
 #[derive(Debug)]
 pub(super) struct Keeper {
     pub(super) level: Level,
-    /// The project or group; absent for the server.
+    /// The project or group; `None` for the server.
     pub(super) path: Option<String>,
     pub(super) variables: Vec<Variable>,
 }
 
 impl Wanted {
-    /// Returns what is to be asked for a pipeline of a project.
+    /// Returns what to request for a pipeline of a project.
     pub(super) fn of(project: String, context: &PipelineContext) -> Self {
         let references = match &context.merge_request {
             Some(request) => vec![

@@ -7,19 +7,19 @@ use pipeline::context::Level;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// The longest that all variables may take.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// The longest time for all requests.
+const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Asks a GitLab for everything at once.
+/// Sends all requests at once.
 ///
-/// Who may read the variables of a project need not be allowed to read those of its groups, and
-/// seldom those of the server: what is not told is in a note, or for the server in none.
+/// A user who may read the variables of a project may be refused those of its groups, which is noted, and usually
+/// those of the server, which is not.
 pub(super) async fn ask(client: &Client, wanted: &Wanted) -> Result<Answers, VariablesError> {
-    match tokio::time::timeout(PATIENCE, all(client, wanted)).await {
+    match tokio::time::timeout(TIMEOUT, all(client, wanted)).await {
         Ok(answers) => Ok(answers?),
         Err(_) => Err(VariablesError::Late {
             server: client.instance().clone(),
-            seconds: PATIENCE.as_secs(),
+            seconds: TIMEOUT.as_secs(),
         }),
     }
 }
@@ -32,7 +32,7 @@ async fn all(client: &Client, wanted: &Wanted) -> Result<Answers, ApiError> {
         client.instance_variables(),
         protection(client, wanted),
     );
-    // That there is no such project is better said than that it has no variables.
+    // First, since its error is clearer than that of its variables.
     let known = known?;
     let own = own?;
     let mut notes = Vec::new();
@@ -46,7 +46,7 @@ async fn all(client: &Client, wanted: &Wanted) -> Result<Answers, ApiError> {
     for (path, variables) in groups {
         let variables = match variables {
             Ok(variables) => variables,
-            // What stands before the project in its path is a user.
+            // The namespace in the project's path is a user.
             Err(ApiError::NotFound { .. }) if is_user => continue,
             Err(error) => left_out(error, &mut notes)?,
         };
@@ -69,19 +69,19 @@ async fn all(client: &Client, wanted: &Wanted) -> Result<Answers, ApiError> {
     })
 }
 
-/// Returns the variables of the whole server, which only its administrators are told.
+/// Returns the variables of the server, which only administrators may read.
 fn of_instance(
-    told: Result<Vec<Variable>, ApiError>,
+    response: Result<Vec<Variable>, ApiError>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Variable>, ApiError> {
-    match told {
+    match response {
         Ok(variables) => Ok(variables),
         Err(ApiError::Forbidden { .. } | ApiError::NotFound { .. }) => Ok(Vec::new()),
         Err(error) => left_out(error, notes),
     }
 }
 
-/// Notes what is not told and goes on without it, unless it may be told another time.
+/// Notes variables that cannot be read and leaves them out, unless the error is temporary.
 fn left_out(error: ApiError, notes: &mut Vec<String>) -> Result<Vec<Variable>, ApiError> {
     if error.is_temporary() {
         return Err(error);
@@ -91,13 +91,13 @@ fn left_out(error: ApiError, notes: &mut Vec<String>) -> Result<Vec<Variable>, A
     Ok(Vec::new())
 }
 
-/// Returns the variables of each group around the project, the outermost first.
+/// Returns the variables of the project's groups, the outermost first.
 async fn of_groups(
     client: &Client,
     project: &str,
 ) -> Vec<(String, Result<Vec<Variable>, ApiError>)> {
     let groups = groups_of(project).into_iter().map(str::to_owned);
-    side_by_side(groups.map(|group| {
+    join_in_order(groups.map(|group| {
         let client = client.clone();
         async move {
             let variables = client.group_variables(&group).await;
@@ -107,8 +107,8 @@ async fn of_groups(
     .await
 }
 
-/// Waits for all at once; returns what they give, in their order.
-async fn side_by_side<F>(all: impl Iterator<Item = F>) -> Vec<F::Output>
+/// Runs all futures concurrently; returns their outputs in order.
+async fn join_in_order<F>(all: impl Iterator<Item = F>) -> Vec<F::Output>
 where
     F: Future<Output: Send> + Send + 'static,
 {
@@ -127,7 +127,7 @@ async fn protection(client: &Client, wanted: &Wanted) -> Protection {
         let (client, project) = (client.clone(), wanted.project.clone());
         async move { is_protected(&client, &project, &reference).await }
     });
-    let told: Result<Vec<bool>, ApiError> = side_by_side(asked).await.into_iter().collect();
+    let told: Result<Vec<bool>, ApiError> = join_in_order(asked).await.into_iter().collect();
     match told {
         Ok(all) => Protection::Known(all),
         Err(error) => Protection::Unknown {
@@ -136,7 +136,7 @@ async fn protection(client: &Client, wanted: &Wanted) -> Protection {
     }
 }
 
-/// Asks for the branch or tag; one that the server does not have would be protected if its name is.
+/// Returns whether a branch or tag is protected; for one that the server does not have, whether its name would be.
 async fn is_protected(
     client: &Client,
     project: &str,

@@ -3,40 +3,40 @@ use crate::remote::RemoteError;
 use gitlab_api::{ApiError, Instance};
 use std::io;
 
-/// Why there are no variables from GitLab.
+/// Why the variables of a GitLab cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VariablesError {
-    /// No server is to be asked.
-    #[error("no server is to be asked, and variables are kept nowhere else")]
+    /// The options forbid requests.
+    #[error("variables are only on GitLab, and no server may be requested")]
     Offline,
-    /// Nothing says where the project's GitLab is.
+    /// The project's GitLab is unknown.
     #[error("no GitLab is known for this project")]
     NoGitLab,
-    /// Nothing says which project of the GitLab it is.
-    #[error("it is not known which project of {0} this is, as the repository has no remote there")]
+    /// The project's path on the GitLab is unknown.
+    #[error("this repository has no remote on {0}, so its project there is unknown")]
     NoProject(Instance),
-    /// Nothing can be asked.
+    /// No request can be sent.
     #[error(transparent)]
     Elsewhere(#[from] RemoteError),
-    /// The GitLab does not tell them.
+    /// The GitLab refuses.
     #[error(transparent)]
     Refused(#[from] ApiError),
     /// The GitLab is too slow.
-    #[error("{server} did not tell all variables within {seconds} s")]
+    #[error("{server} did not send all variables within {seconds} s")]
     Late {
-        /// Who.
+        /// The GitLab.
         server: Instance,
-        /// What time there was.
+        /// The time limit.
         seconds: u64,
     },
-    /// There is nobody who could wait for an answer.
+    /// The response cannot be awaited.
     #[error("wait for GitLab")]
     Waiting(#[source] io::Error),
 }
 
 impl VariablesError {
-    /// Returns what the user can do, where there is something.
+    /// Returns what the user can do, if anything.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Offline => Some("leave out one of --offline and --gitlab-variables".to_owned()),

@@ -6,24 +6,24 @@ use pipeline::config::variable_name_problem;
 use pipeline::context::{GivenSource, GivenVariable};
 use std::collections::HashSet;
 
-/// How much is shown of a name, which GitLab keeps below 256 characters.
-const LONGEST_NAME: usize = 300;
+/// How many characters of a name are shown; GitLab allows 255.
+const MAX_NAME: usize = 300;
 
-/// The scope of a variable for all jobs.
-const EVERYWHERE: &str = "*";
+/// The scope of variables for all environments.
+const ALL_ENVIRONMENTS: &str = "*";
 
-/// What is taken from a GitLab.
+/// The variables of a GitLab.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
-    /// The variables, the strongest last.
+    /// The variables, the highest precedence last.
     pub(crate) variables: Vec<GivenVariable>,
-    /// Whether what the pipeline is for is protected.
+    /// Whether the pipeline's branch or tag is protected.
     pub(crate) protection: Protection,
-    /// What the user should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 
-/// Returns the variables as a pipeline is given them; `own` are those that the user gives himself.
+/// Returns the variables for a pipeline; `own` are the user's own.
 pub(super) fn given(answers: Answers, own: &[GivenVariable]) -> Taken {
     let mut reading = Reading {
         server: &answers.server,
@@ -46,8 +46,8 @@ pub(super) fn given(answers: Answers, own: &[GivenVariable]) -> Taken {
     };
     note(
         reading.hidden,
-        "GitLab tells nobody the values of hidden variables",
-        " (--secret gives them)",
+        "GitLab does not show the values of hidden variables",
+        " (--secret sets them)",
     );
     note(reading.nameless, "no process can have such a variable", "");
     note(reading.unfit, "their values have a NUL character", "");
@@ -60,7 +60,7 @@ pub(super) fn given(answers: Answers, own: &[GivenVariable]) -> Taken {
 
 struct Reading<'a> {
     server: &'a Instance,
-    /// What the user gives himself.
+    /// The names of the user's own variables.
     own: HashSet<&'a str>,
     variables: Vec<GivenVariable>,
     hidden: Vec<String>,
@@ -71,7 +71,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn read(&mut self, keeper: &Keeper, variable: &Variable) {
         let name = &variable.key;
-        let shown: String = name.escape_debug().take(LONGEST_NAME).collect();
+        let shown: String = name.escape_debug().take(MAX_NAME).collect();
         if variable_name_problem(name).is_some() {
             add(&mut self.nameless, shown);
             return;
@@ -92,7 +92,6 @@ impl Reading<'_> {
             variable: JobVariable {
                 key: name.clone(),
                 value: value.expose().to_owned(),
-                // As GitLab has it: what is not masked is in logs, and nowhere else.
                 public: false,
                 file: is_file,
                 masked: variable.masked || variable.hidden,
@@ -101,7 +100,7 @@ impl Reading<'_> {
             level: keeper.level,
             scope: scope
                 .filter(|scope| !scope.is_empty())
-                .unwrap_or(EVERYWHERE)
+                .unwrap_or(ALL_ENVIRONMENTS)
                 .to_owned(),
             is_protected: variable.protected,
             source: GivenSource::Server {
@@ -112,7 +111,7 @@ impl Reading<'_> {
     }
 }
 
-/// Returns names in one line; a server may have thousands.
+/// Returns names in one line, up to a limit.
 pub(super) fn list<T: AsRef<str>>(names: &[T]) -> String {
     const MOST: usize = 50;
     let shown: Vec<&str> = names.iter().take(MOST).map(AsRef::as_ref).collect();
@@ -145,7 +144,7 @@ mod tests {
                 path: Some("g/p".to_owned()),
                 variables,
             }],
-            protection: Protection::Unasked,
+            protection: Protection::NotRequested,
             notes: Vec::new(),
         };
         let own = own.iter().map(|name| {
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_given_as_gitlab_gives_them() {
+    fn variables_have_gitlabs_attributes() {
         let check = |variable: Value, expect: &str| {
             let taken = taken(json!([variable]), &[]);
             assert_eq!(taken.notes, [""; 0]);
@@ -207,15 +206,15 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_given_is_named() {
+    fn unusable_variables_are_noted() {
         let check = |variables: Value, own: &[&str], note: Option<&str>| {
             let taken = taken(variables, own);
             assert!(taken.variables.is_empty(), "{taken:?}");
             assert_eq!(taken.notes.first().map(String::as_str), note);
             assert!(taken.notes.len() <= 1, "{taken:?}");
         };
-        let hidden = "left out, as GitLab tells nobody the values of hidden variables: A, B \
-                      (--secret gives them)";
+        let hidden = "left out, as GitLab does not show the values of hidden variables: A, B \
+                      (--secret sets them)";
         let nulls =
             json!([{"key": "A", "value": null}, {"key": "A"}, {"key": "B", "hidden": true}]);
         check(nulls.clone(), &[], Some(hidden));

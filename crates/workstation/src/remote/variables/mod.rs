@@ -1,9 +1,7 @@
-//! The variables that a GitLab keeps for a project: its own, those of the groups around it, and those of
-//! the whole server.
+//! The variables of a project on its GitLab: its own, those of its groups, and those of the server.
 //!
-//! They are asked for on request alone, all at once, and for each run anew: values are written to
-//! no disk, in whichever form. What stands in a cache, encrypted or not, can be read by whoever can
-//! run this program as the same user, so there is none; and without a server there are no variables.
+//! They are read only if an option asks for them, all at once, and again for each run. Values are never written to
+//! disk: any program of the same user could read a cache, even an encrypted one. So there are no variables offline.
 
 mod answers;
 mod ask;

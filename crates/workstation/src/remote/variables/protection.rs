@@ -2,24 +2,24 @@ use super::given::list;
 use executor_core::job::RefType;
 use pipeline::context::matches_scope;
 
-/// A branch or tag that a pipeline is for.
+/// A branch or tag of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reference {
-    /// Which of the two.
+    /// Branch or tag.
     pub(super) kind: RefType,
     /// Its name.
     pub(super) name: String,
 }
 
-/// Whether what a pipeline is for is protected.
+/// Whether the branches or tags of a pipeline are protected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Protection {
-    /// Nobody was asked.
+    /// It was not requested.
     #[default]
-    Unasked,
-    /// The server says it of each reference.
+    NotRequested,
+    /// For each reference, from the server.
     Known(Vec<bool>),
-    /// The server does not say it.
+    /// The server did not tell.
     Unknown {
         /// Why.
         reason: String,
@@ -37,40 +37,40 @@ impl Reference {
 }
 
 impl Protection {
-    /// Returns whether the pipeline may use what is protected: all that it is for must be, of a merge
+    /// Returns whether the pipeline may use protected variables: all its references must be protected, for a merge
     /// request both branches.
     pub(crate) fn is_protected(&self) -> bool {
         matches!(self, Self::Known(all) if !all.is_empty() && all.iter().all(|it| *it))
     }
 
-    /// Returns whether the reference at a place is protected.
+    /// Returns whether the reference at an index is protected.
     pub(crate) fn of(&self, at: usize) -> bool {
         matches!(self, Self::Known(all) if all.get(at).copied().unwrap_or(false))
     }
 
-    /// Says in a note which of the variables are left out, if some are.
+    /// Returns a note about the protected variables that are left out, if any.
     pub(crate) fn note(&self, protected: &[&str]) -> Option<String> {
         if protected.is_empty() || self.is_protected() {
             return None;
         }
         let names = list(protected);
         Some(match self {
-            Self::Unasked => {
+            Self::NotRequested => {
                 format!("left out, as nothing is protected here: {names} (`protected: true`)")
             }
             Self::Known(_) => format!(
-                "left out, as they are for protected branches and tags, and this pipeline is of \
+                "left out, as they are for protected branches and tags, and this pipeline is for \
                  none: {names}"
             ),
             Self::Unknown { reason } => format!(
-                "left out, as it is not known whether this pipeline is of a protected branch or \
+                "left out, as it is unknown whether this pipeline is for a protected branch or \
                  tag ({reason}): {names}"
             ),
         })
     }
 }
 
-/// Returns whether a name is one of those that a project protects: `release/*` stands for many.
+/// Returns whether a name matches a protected pattern such as `release/*`.
 pub(super) fn is_covered(name: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| matches_scope(pattern, name))
 }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipeline_may_use_what_is_protected_when_all_it_is_for_is() {
+    fn pipelines_use_protected_variables_if_all_references_are_protected() {
         let check = |protection: Protection, expect: bool, word: &str| {
             assert_eq!(protection.is_protected(), expect, "{protection:?}");
             let note = protection.note(&["A", "B"]);
@@ -111,14 +111,18 @@ mod tests {
             assert_eq!(protection.note(&[]), None);
         };
         check(
-            Protection::Unasked,
+            Protection::NotRequested,
             false,
             "nothing is protected here: A, B",
         );
         check(Protection::Known(vec![true]), true, "");
         check(Protection::Known(vec![true, true]), true, "");
-        check(Protection::Known(vec![true, false]), false, "of none: A, B");
-        check(Protection::Known(Vec::new()), false, "of none");
+        check(
+            Protection::Known(vec![true, false]),
+            false,
+            "for none: A, B",
+        );
+        check(Protection::Known(Vec::new()), false, "for none");
         let reason = "it is silent".to_owned();
         check(
             Protection::Unknown { reason },

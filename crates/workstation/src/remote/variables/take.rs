@@ -6,18 +6,18 @@ use includes::Fetching;
 use pipeline::context::{GivenVariable, PipelineContext};
 use std::sync::Arc;
 
-/// The variables that a GitLab keeps, for whoever asks first.
+/// Reads the variables of a GitLab.
 #[derive(Debug)]
 pub(crate) struct GitLabVariables {
     outside: Arc<Outside>,
 }
 
 impl GitLabVariables {
-    /// Returns those of the GitLab that `outside` leads to.
+    /// Returns a reader with this access to servers.
     ///
     /// # Errors
     ///
-    /// When no server is to be asked.
+    /// When requests are forbidden.
     pub(crate) fn new(outside: Arc<Outside>) -> Result<Self, VariablesError> {
         if outside.options().fetching == Fetching::Offline {
             return Err(VariablesError::Offline);
@@ -25,8 +25,8 @@ impl GitLabVariables {
         Ok(Self { outside })
     }
 
-    /// Asks for those of the project that was cloned from `remote`, and whether what its pipeline is
-    /// for is protected; `own` are the variables that the user gives himself.
+    /// Reads the variables of the project that was cloned from `remote`, and whether the pipeline's branch or tag is
+    /// protected; `own` are the user's own variables.
     pub(crate) fn take(
         &self,
         remote: Option<&str>,
@@ -45,14 +45,14 @@ impl GitLabVariables {
             return Err(client.needs_token_for_variables(&project).into());
         }
         let wanted = Wanted::of(project, context);
-        let asking = ask(&client, &wanted);
-        let answers = opened.waiter.wait(asking);
+        let requests = ask(&client, &wanted);
+        let answers = opened.waiter.wait(requests);
         let answers = answers.map_err(VariablesError::Waiting)??;
         Ok(given(answers, own))
     }
 }
 
-/// Returns the path of the project on its GitLab, which may be below a path of its server.
+/// Returns the project's path on its GitLab, without the path of the GitLab on its server.
 pub(in crate::remote) fn project_of(remote: &str, instance: &Instance) -> Option<String> {
     let path = path_of_url(remote)?;
     let root = instance.address().split_once("://")?.1.split_once('/');
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_project_is_found_below_the_path_of_its_gitlab() {
+    fn project_path_leaves_out_the_path_of_the_gitlab() {
         let check = |remote: &str, instance: &str, expect: Option<&str>| {
             let instance = Instance::parse(instance).expect("an address");
             let found = project_of(remote, &instance);
