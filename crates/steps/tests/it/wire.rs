@@ -51,7 +51,7 @@ fn without_allow(code: &str) -> String {
 }
 
 #[test]
-fn generated_code_is_that_of_the_protos() {
+fn generated_code_matches_the_protos() {
     let out = tempfile::tempdir().unwrap();
     let descriptors = protox::compile(PROTOS, [here("proto")]).unwrap();
     tonic_prost_build::configure()

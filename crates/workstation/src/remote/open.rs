@@ -5,8 +5,8 @@ use crate::project::repository::BlockingGit;
 use crate::settings::Settings;
 use gitlab_api::{Accounts, Instance};
 use includes::{
-    Cached, Elsewhere, ElsewhereSettings, GitRoutes, GitServers, Library, LibraryChain, LockFile,
-    Locked, Notes, Record, Recorded, Servers, Store,
+    Cached, GitRoutes, GitServers, Library, LibraryChain, LockFile, Locked, Notes, Record,
+    Recorder, RemoteIncludes, RemoteSettings, Servers, Store,
 };
 use pipeline::include::{IncludeError, IncludeFailure};
 use pipeline::repository::{Paths, RepositoryError};
@@ -63,8 +63,8 @@ pub(crate) struct Opened {
 /// What finds files, and what it asked.
 #[derive(Debug)]
 struct Found {
-    elsewhere: Elsewhere,
-    recorded: Arc<Recorded<Arc<dyn Library>>>,
+    elsewhere: RemoteIncludes,
+    recorded: Arc<Recorder<Arc<dyn Library>>>,
 }
 
 impl Outside {
@@ -113,7 +113,7 @@ impl Outside {
     }
 
     /// Returns the files that are elsewhere.
-    pub(crate) fn elsewhere(&self) -> Result<&Elsewhere, IncludeError> {
+    pub(crate) fn elsewhere(&self) -> Result<&RemoteIncludes, IncludeError> {
         let found = self.found.get_or_init(|| {
             let opened = self.opened().map_err(|error| cannot_ask(&error))?;
             self.found_by(opened)
@@ -198,19 +198,19 @@ impl Outside {
         let servers = Servers::new(opened.web.clone(), Arc::clone(&accounts));
         let kept = self.kept(self.with_git(servers, opened), &opened.settings);
         let file = self.lock_file()?;
-        let mut settings = ElsewhereSettings::new(Arc::clone(&accounts));
+        let mut settings = RemoteSettings::new(Arc::clone(&accounts));
         settings.own = file.as_ref().and_then(LockFile::own).cloned();
         let locked = match file {
             Some(file) => self.locked(kept, file, accounts.own()),
             None => kept,
         };
-        let recorded = Arc::new(Recorded::new(locked));
+        let recorded = Arc::new(Recorder::new(locked));
         settings.waiter = Arc::clone(&opened.waiter);
         if let Some(templates) = &opened.settings.include.templates {
             settings.templates = templates.clone();
         }
         Ok(Found {
-            elsewhere: Elsewhere::new(Arc::clone(&recorded) as Arc<dyn Library>, settings),
+            elsewhere: RemoteIncludes::new(Arc::clone(&recorded) as Arc<dyn Library>, settings),
             recorded,
         })
     }

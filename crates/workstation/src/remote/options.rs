@@ -1,11 +1,11 @@
-use includes::Fetching;
+use includes::FetchPolicy;
 use std::path::PathBuf;
 
 /// What is taken from elsewhere, and how. The default is what the pipeline file needs: its includes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemoteOptions {
     /// When servers are asked (`--offline`, `--refresh`).
-    pub fetching: Fetching,
+    pub fetching: FetchPolicy,
     /// Whether the project's lock file counts for nothing, as it is written anew (`vendor`).
     pub unlocked: bool,
     /// The GitLab of the project (`--gitlab`), instead of the one its remote names.

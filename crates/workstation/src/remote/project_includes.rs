@@ -1,7 +1,7 @@
 use super::open::Outside;
 use crate::project::includes::LocalIncludes;
 use crate::project::project_context::{ProjectContext, names_commit_variables};
-use includes::{Elsewhere, OwnProject};
+use includes::{OwnProject, RemoteIncludes};
 use pipeline::include::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
 };
@@ -68,13 +68,13 @@ impl<'s> ProjectIncludes<'s> {
     }
 
     /// Says which components are those of the working tree.
-    fn tell_own(&self, elsewhere: &Elsewhere) {
+    fn tell_own(&self, elsewhere: &RemoteIncludes) {
         // Without a repository there is no commit that a component could name.
         let Ok(variables) = self.project_context.variables_at_a_glance() else {
             return;
         };
         let known = |name| variables.get(name).unwrap_or_default().to_owned();
-        elsewhere.know_own(OwnProject {
+        elsewhere.set_own(OwnProject {
             path: known("CI_PROJECT_PATH"),
             sha: known("CI_COMMIT_SHA"),
             reference: known("CI_COMMIT_REF_NAME"),

@@ -4,7 +4,7 @@ use crate::project::local_project::LocalProject;
 use crate::project::repository::BlockingGit;
 use crate::remote::variables::project_of;
 use gitlab_api::{Accounts, ApiError, Client, Instance, TokenInfo, TokenKind};
-use includes::Fetching;
+use includes::FetchPolicy;
 use std::sync::Arc;
 
 /// Which GitLab a project has, who asks there, and whether that works.
@@ -52,7 +52,7 @@ impl GitLabStatus {
         let path = remote.and_then(|remote| project_of(&remote, &instance));
         let token = opened.accounts.token(&instance);
         let places = opened.accounts.places(&instance);
-        let answers = if options.elsewhere.fetching == Fetching::Offline {
+        let answers = if options.elsewhere.fetching == FetchPolicy::Offline {
             Vec::new()
         } else {
             // Where a token was looked for is said once, and not by each answer.

@@ -10,7 +10,7 @@ use steps::agent::PROGRAM;
 use super::support::{agent, errors, run};
 
 #[test]
-fn it_copies_itself_once_and_the_copy_works() {
+fn bootstrap_copies_the_program_once() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().to_str().unwrap();
     let copy = root.path().join(PROGRAM);
@@ -28,7 +28,7 @@ fn it_copies_itself_once_and_the_copy_works() {
 }
 
 #[test]
-fn another_file_is_replaced_in_one_step_by_many_at_once() {
+fn concurrent_replacement_is_atomic() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().to_str().unwrap();
     let copy = root.path().join(PROGRAM);
@@ -62,7 +62,7 @@ fn another_file_is_replaced_in_one_step_by_many_at_once() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_named() {
+fn missing_directory_is_named() {
     let refused = run(&["bootstrap", "/no/such/directory"]);
     assert_eq!(refused.status.code(), Some(1));
     let said = errors(&refused);

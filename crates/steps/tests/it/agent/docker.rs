@@ -49,7 +49,7 @@ async fn run(client: &StepsClient, id: &str, script: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_image_from_scratch_that_nobody_can_write_to_is_enough() {
+async fn read_only_image_from_scratch_suffices() {
     // R-STEP-44, R-STEP-45, R-STEP-50
     let options = [TMPFS.as_slice(), &["--read-only"]].concat();
     let (container, _, info) = hello(&options, "runwright-test/scratch:1").await;
@@ -64,7 +64,7 @@ async fn an_image_from_scratch_that_nobody_can_write_to_is_enough() {
 }
 
 #[tokio::test]
-async fn an_image_with_a_user_of_its_own_runs_steps() {
+async fn image_with_its_own_user_runs_steps() {
     // The directory is somebody else's, as that of a mount is.
     let options = [
         "--tmpfs",
@@ -83,7 +83,7 @@ async fn an_image_with_a_user_of_its_own_runs_steps() {
 }
 
 #[tokio::test]
-async fn a_log_without_room_is_told_and_the_rest_goes_on() {
+async fn full_spool_is_reported_and_the_script_continues() {
     let options = ["--tmpfs", "/run/agent:size=256k"];
     let (_container, client, _) = hello(&options, "runwright-test/busybox:1").await;
     let script = "yes 0123456789 | head -c 1000000; exit 3";
@@ -106,7 +106,7 @@ async fn a_log_without_room_is_told_and_the_rest_goes_on() {
 }
 
 #[tokio::test]
-async fn an_entry_point_and_what_it_starts_are_left_alone() {
+async fn entry_point_and_its_children_are_not_killed() {
     let root = tempfile::tempdir().unwrap();
     let script = root.path().join("entry");
     // A daemon that has left its parent and its environment before the agent takes the place of the script.
@@ -146,7 +146,7 @@ async fn an_entry_point_and_what_it_starts_are_left_alone() {
 }
 
 #[tokio::test]
-async fn an_entry_point_that_is_a_shell_drops_the_arguments_and_they_are_found() {
+async fn arguments_dropped_by_a_shell_entry_point_are_found() {
     let serve = serve_command(PROGRAM, DIRECTORY, None);
     let variable = serde_json::to_string(&serve[1..]).unwrap();
     let variable = format!("--env={ARGV_VARIABLE}={variable}");

@@ -7,7 +7,7 @@ mod docker;
 mod expansion;
 mod proxy;
 mod python;
+mod remote_functions;
 mod serve;
 mod stop;
 pub(crate) mod support;
-mod wishes;

@@ -40,7 +40,7 @@ fn with_peer<T: Send>(
 }
 
 #[test]
-fn all_bytes_come_back_from_an_echo() {
+fn echo_returns_all_bytes() {
     // R-STEP-43
     let sent: Vec<u8> = (0..20_000_000_u32)
         .map(|number| (number % 251) as u8)
@@ -67,7 +67,7 @@ fn all_bytes_come_back_from_an_echo() {
 }
 
 #[test]
-fn what_the_other_side_says_after_our_end_still_comes() {
+fn output_after_end_of_input_arrives() {
     // R-STEP-43
     with_peer(
         |mut stream| {
@@ -86,7 +86,7 @@ fn what_the_other_side_says_after_our_end_still_comes() {
 }
 
 #[test]
-fn a_socket_that_closes_ends_it_though_the_input_is_open() {
+fn closed_socket_ends_the_proxy() {
     with_peer(
         |mut stream| stream.write_all(b"last words").unwrap(),
         |mut child| {
@@ -98,7 +98,7 @@ fn a_socket_that_closes_ends_it_though_the_input_is_open() {
 }
 
 #[test]
-fn without_a_socket_it_fails_and_writes_nothing_to_standard_output() {
+fn proxy_without_a_socket_writes_nothing_to_stdout() {
     // R-STEP-46, R-STEP-49
     let root = tempfile::tempdir().unwrap();
     let missing = root.path().join("missing");

@@ -42,7 +42,7 @@ fn generate(folder: &Path) {
 }
 
 #[test]
-fn a_client_made_from_the_proto_runs_follows_asks_and_finishes() {
+fn client_generated_from_the_proto_can_use_the_service() {
     // R-STEP-02, R-STEP-37
     let root = tempfile::tempdir().unwrap();
     let (code, work) = (root.path().join("code"), root.path().join("work"));

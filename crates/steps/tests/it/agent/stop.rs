@@ -73,7 +73,7 @@ fn until_gone(pids: &[Pid]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_signal_ends_what_runs_and_whoever_follows_sees_it() {
+async fn signal_ends_running_requests_and_followers_see_it() {
     let root = tempfile::tempdir().unwrap();
     let agent = root.path().join("agent");
     let serving = Serving::in_directory(&agent);
@@ -99,7 +99,7 @@ async fn a_signal_ends_what_runs_and_whoever_follows_sees_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_runs_is_ended_when_nobody_comes_back() {
+async fn running_requests_end_when_no_client_returns() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("agent");
     let directory = directory.to_str().unwrap();
@@ -119,7 +119,7 @@ async fn what_runs_is_ended_when_nobody_comes_back() {
     // The connection is gone with the client, and the agent waits for another one.
     assert!(serving.child.try_wait().unwrap().is_none());
     let (status, said) = serving.wait();
-    assert!(said.contains("nobody was here"), "{said}");
+    assert!(said.contains("no client was connected"), "{said}");
     assert_eq!(status.code(), Some(0));
     until_gone(&pids);
 }
@@ -138,7 +138,7 @@ impl AsyncRead for Stalled {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn transfers_that_stall_hold_up_no_other() {
+async fn stalled_transfers_do_not_block_others() {
     let root = tempfile::tempdir().unwrap();
     let serving = Serving::in_directory(&root.path().join("agent"));
     let files = client(&serving).files();

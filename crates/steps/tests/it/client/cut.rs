@@ -28,7 +28,7 @@ fn expected() -> (String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_cuts_leave_no_gap_and_start_nothing_twice() {
+async fn thousand_cuts_lose_no_output_and_repeat_nothing() {
     // R-STEP-24
     let served = Served::start();
     let (stdout, stderr) = expected();

@@ -13,7 +13,7 @@ use super::support::{Output, Served, trusting};
 use crate::together::until_all_there;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_runs_and_its_bytes_and_its_result_come_back() {
+async fn script_output_and_result_are_returned() {
     let served = Served::start();
     let client = served.client();
     let mut run = served.run(
@@ -157,7 +157,7 @@ async fn two_clients_see_one_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_client_goes_on_where_the_one_that_is_gone_was() {
+async fn new_client_resumes_where_the_lost_one_was() {
     // R-STEP-42
     let served = Served::start();
     let offset = Arc::new(Mutex::new(0));
@@ -216,7 +216,7 @@ impl OutputSink for Idle {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_line_comes_whole_and_at_once_and_silence_is_told_once() {
+async fn line_is_flushed_complete_and_silence_is_reported_once() {
     let served = Served::start();
     // Silent for long enough to be told of it again.
     let script = "echo one; until [ -e go ]; do sleep 0.01; done; sleep 0.5; echo two";
@@ -234,7 +234,7 @@ async fn a_line_comes_whole_and_at_once_and_silence_is_told_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_cannot_be_is_refused_with_the_reason() {
+async fn invalid_request_is_refused_with_a_reason() {
     let served = Served::start();
     let client = served.client();
     let mut run = served.run("1", "echo");
@@ -249,7 +249,7 @@ async fn a_request_that_cannot_be_is_refused_with_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn masked_variables_of_a_job_are_hidden_and_go_to_any_input() {
+async fn masked_variables_are_masked_and_accepted_by_any_input() {
     const FUNCTION: &str = r#"
 spec:
   inputs:

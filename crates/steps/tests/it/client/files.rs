@@ -62,7 +62,7 @@ fn names(archive: &[u8]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tree_goes_in_and_comes_back_as_it_was() {
+async fn tree_round_trips_unchanged() {
     let served = Served::start();
     let (from, to) = (served.path("from"), served.path("a/b/to"));
     fs::create_dir_all(from.join("dir/empty")).unwrap();
@@ -102,7 +102,7 @@ async fn a_tree_goes_in_and_comes_back_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_replace_what_was_there_and_leave_the_rest() {
+async fn unpacked_files_replace_existing_ones_only() {
     let served = Served::start();
     let to = served.path("to");
     fs::create_dir_all(to.join("keep")).unwrap();
@@ -131,7 +131,7 @@ async fn files_replace_what_was_there_and_leave_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_that_would_do_harm_is_refused() {
+async fn unsafe_archive_is_refused() {
     use EntryType::{Block, Char, Fifo, Link, Regular, Symlink};
     let served = Served::start();
     let outside = served.path("outside");
@@ -168,7 +168,7 @@ async fn an_archive_that_would_do_harm_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_archive_or_was_cut_is_an_error() {
+async fn invalid_or_truncated_archive_is_an_error() {
     let served = Served::start();
     let to = served.path("to");
     let mut builder = Builder::new(Vec::new());
@@ -225,7 +225,7 @@ impl tokio::io::AsyncRead for Broken {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_that_cannot_be_read_says_so_and_one_that_waits_can_be_stopped() {
+async fn unreadable_archive_is_reported_and_a_stalled_one_can_be_stopped() {
     let served = Served::start();
     let files = served.client().files();
     let to = served.path("to").display().to_string();
@@ -246,7 +246,7 @@ async fn an_archive_that_cannot_be_read_says_so_and_one_that_waits_can_be_stoppe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_packed_that_lies_elsewhere() {
+async fn files_outside_the_directory_are_not_packed() {
     let served = Served::start();
     let from = served.path("from");
     fs::create_dir_all(from.join("real")).unwrap();
@@ -273,7 +273,7 @@ async fn nothing_is_packed_that_lies_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tree_is_given_away_and_no_link_is_followed() {
+async fn chown_of_a_tree_follows_no_link() {
     let served = Served::start();
     let (tree, other) = (served.path("tree"), served.path("other"));
     fs::create_dir_all(tree.join("a/b")).unwrap();
@@ -305,7 +305,7 @@ async fn a_tree_is_given_away_and_no_link_is_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_nobody_reads_any_more_ends() {
+async fn unread_stream_ends() {
     let served = Served::start();
     let from = served.path("from");
     fs::create_dir(&from).unwrap();

@@ -14,7 +14,7 @@ fn resident() -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_of_200_mb_takes_no_memory() {
+async fn log_of_200_mb_takes_no_memory() {
     let served = Served::start();
     let client = served.client();
     let run = served.run(

@@ -127,7 +127,7 @@ impl StepsConnector for Host {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scripts_run_over_ssh_and_go_on_after_a_cut() {
+async fn scripts_over_ssh_survive_a_cut() {
     // R-STEP-45
     let folder = tempfile::tempdir().unwrap();
     let agent = Serving::in_directory(folder.path());
@@ -165,7 +165,7 @@ async fn scripts_run_over_ssh_and_go_on_after_a_cut() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_without_the_service_is_a_clear_error() {
+async fn host_without_the_service_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let host = Host::new(&folder.path().join("nothing"));
     let mut options = quick();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use steps::wire::v1;
 use steps::{
-    Asker, Fetched, Library, LibraryError, Published, RunId, RunResult, RunSpec, Source,
+    Fetched, JobCredentials, Library, LibraryError, Published, RunId, RunResult, RunSpec, Source,
     StepsClient, StepsError,
 };
 use tokio::net::UnixStream;
@@ -57,10 +57,10 @@ impl FakeLibrary {
         asked.iter().map(|asked| asked.what.clone()).collect()
     }
 
-    async fn note(&self, what: String, asker: &Asker) {
+    async fn note(&self, what: String, credentials: &JobCredentials) {
         self.asked.lock().push(Asked {
             what,
-            docker_auth_configs: asker.docker_auth_configs.clone(),
+            docker_auth_configs: credentials.docker_auth_configs.clone(),
         });
         if let Some(gate) = &self.gate {
             self.held.send_modify(|held| *held += 1);
@@ -81,9 +81,13 @@ impl Drop for Counted<'_> {
 
 #[async_trait]
 impl Library for FakeLibrary {
-    async fn fetch(&self, source: &Source, asker: &Asker) -> Result<Fetched, LibraryError> {
+    async fn fetch(
+        &self,
+        source: &Source,
+        credentials: &JobCredentials,
+    ) -> Result<Fetched, LibraryError> {
         let name = source.to_string();
-        self.note(name.clone(), asker).await;
+        self.note(name.clone(), credentials).await;
         let Some(directory) = self.trees.get(&name) else {
             return Err(LibraryError::new("this fake library does not know it"));
         };
@@ -98,9 +102,9 @@ impl Library for FakeLibrary {
         &self,
         archive: &Path,
         repository: &str,
-        asker: &Asker,
+        credentials: &JobCredentials,
     ) -> Result<Published, LibraryError> {
-        self.note(format!("to {repository}"), asker).await;
+        self.note(format!("to {repository}"), credentials).await;
         let bytes = fs::read(archive).map_err(|error| LibraryError::new(error.to_string()))?;
         self.sent.lock().insert(repository.to_owned(), bytes);
         Ok(Published {
@@ -151,10 +155,10 @@ pub(crate) fn client(served: &Served, library: &Arc<FakeLibrary>) -> StepsClient
 /// Returns a client that the library belongs to, with its own way to the service.
 pub(crate) fn client_by(way: Arc<dyn StepsConnector>, library: &Arc<FakeLibrary>) -> StepsClient {
     let library: Arc<dyn Library> = Arc::clone(library) as _;
-    let asker = Asker {
+    let credentials = JobCredentials {
         docker_auth_configs: vec!["of the job".to_owned()],
     };
-    StepsClient::new(way, quick()).with_library(library, asker)
+    StepsClient::new(way, quick()).with_library(library, credentials)
 }
 
 /// Starts a request and follows it to its end, with a client that the library belongs to.

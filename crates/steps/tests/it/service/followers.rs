@@ -34,7 +34,7 @@ fn whole() -> String {
 }
 
 #[tokio::test]
-async fn a_follower_that_cannot_be_written_to_ends_alone() {
+async fn stalled_follower_ends_alone() {
     let mut served = Served::start().await;
     let script = script(&served);
     let request = served.request("1", &script);
@@ -58,7 +58,7 @@ async fn a_follower_that_cannot_be_written_to_ends_alone() {
 }
 
 #[tokio::test]
-async fn a_follower_that_gives_up_while_nothing_comes_harms_nothing() {
+async fn follower_may_leave_during_silence() {
     let mut served = Served::start().await;
     let script = script(&served);
     let request = served.request("1", &script);
@@ -79,7 +79,7 @@ async fn a_follower_that_gives_up_while_nothing_comes_harms_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_stopped_before_anybody_followed_is_read_to_its_end_until_it_is_finished() {
+async fn request_stopped_before_following_is_readable_until_finished() {
     let mut served = Served::start().await;
     let script = script(&served);
     let request = served.request("1", &script);
@@ -105,8 +105,7 @@ async fn what_was_stopped_before_anybody_followed_is_read_to_its_end_until_it_is
 }
 
 #[tokio::test]
-async fn whoever_follows_the_steps_of_what_is_finished_while_it_sleeps_is_told_that_it_was_cancelled()
- {
+async fn finish_while_sleeping_reports_cancelled_to_step_followers() {
     let mut served = Served::start().await;
     let ready = served.path("ready");
     let script = format!("touch '{}'; exec sleep 600", ready.display());

@@ -45,7 +45,7 @@ impl Drop for Agent {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn output_is_in_no_memory_whoever_follows() {
+async fn output_is_not_held_in_memory() {
     // R-STEP-20
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("socket");

@@ -78,7 +78,7 @@ exec:
 "#;
 
 #[tokio::test]
-async fn a_secret_that_is_given_away_is_in_no_text_of_any_result() {
+async fn leaked_secret_is_masked_in_all_results() {
     let mut served = Served::start().await;
     write(&served.path("work/leaks/func.yml"), LEAKS);
     write(
@@ -108,7 +108,7 @@ async fn a_secret_that_is_given_away_is_in_no_text_of_any_result() {
 }
 
 #[tokio::test]
-async fn secret_numbers_and_structs_are_hidden_as_texts_are() {
+async fn secret_numbers_and_structs_are_masked() {
     let mut served = Served::start().await;
     let keeper = r#"
 spec:
@@ -131,7 +131,7 @@ exec: {command: [echo, "${{ inputs.pin }}", "${{ inputs.login }}", "${{ inputs.l
 }
 
 #[tokio::test]
-async fn a_block_of_yaml_keeps_the_type_of_its_only_expression_where_one_is_declared() {
+async fn block_scalar_with_one_expression_keeps_its_type() {
     let mut served = Served::start().await;
     let takes = r#"
 spec:

@@ -7,7 +7,7 @@ use steps::wire::v1::{self, step_result};
 use super::support::{Served, follow, steps_of};
 
 #[tokio::test]
-async fn a_script_runs_and_all_is_known_of_it() {
+async fn script_runs_and_its_state_is_reported() {
     // R-STEP-08
     // R-STEP-10
     let mut served = Served::start().await;
@@ -35,7 +35,7 @@ async fn a_script_runs_and_all_is_known_of_it() {
 }
 
 #[tokio::test]
-async fn steps_run_one_after_the_other_until_one_fails() {
+async fn steps_run_sequentially_until_one_fails() {
     // R-STEP-09
     let mut served = Served::start().await;
     let mut request = served.request("1", "");
@@ -82,7 +82,7 @@ async fn events(served: &mut Served, id: &str) -> Vec<(String, step_result::Stat
 }
 
 #[tokio::test]
-async fn the_log_has_the_agreed_format() {
+async fn log_has_the_documented_format() {
     // R-STEP-38
     // R-STEP-39
     let mut served = Served::start().await;
@@ -129,7 +129,7 @@ async fn the_log_has_the_agreed_format() {
 }
 
 #[tokio::test]
-async fn following_goes_on_at_any_byte() {
+async fn follow_resumes_at_any_byte() {
     // R-STEP-42
     // R-STEP-15
     let mut served = Served::start().await;
@@ -148,7 +148,7 @@ async fn following_goes_on_at_any_byte() {
 }
 
 #[tokio::test]
-async fn a_request_that_takes_too_long_is_stopped() {
+async fn request_is_stopped_at_its_time_limit() {
     let mut served = Served::start().await;
     let mut request = served.request("1", "echo begin; sleep 600");
     request.timing = Some(v1::Timing {
@@ -167,7 +167,7 @@ async fn a_request_that_takes_too_long_is_stopped() {
 }
 
 #[tokio::test]
-async fn steps_are_told_while_they_run() {
+async fn steps_are_reported_while_they_run() {
     // R-STEP-09
     let mut served = Served::start().await;
     let mut request = served.request("1", "");
@@ -195,7 +195,7 @@ async fn steps_are_told_while_they_run() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_log_says_whose_newline_it_is() {
+async fn end_of_log_tells_whether_the_newline_was_written() {
     let check = async |script: &str, open: u32| {
         let mut served = Served::start().await;
         served

@@ -11,7 +11,7 @@ use steps::wire::v1;
 use tonic::Code;
 
 #[tokio::test]
-async fn a_job_of_gitlab_runner_runs() {
+async fn job_of_gitlab_runner_runs() {
     let served = Served::start().await;
     let mut client = served.upstream().await;
     let id = "1234".to_owned();
@@ -80,7 +80,7 @@ fn request(served: &Served, id: &str, script: &str) -> RunRequest {
 }
 
 #[tokio::test]
-async fn success_cancellation_and_close_are_told_in_its_words() {
+async fn upstream_statuses_are_mapped() {
     let mut served = Served::start().await;
     let mut client = served.upstream().await;
     let told = |jobs: upstream::StatusResponse| -> Vec<(Status, String)> {
@@ -134,7 +134,7 @@ async fn success_cancellation_and_close_are_told_in_its_words() {
 }
 
 #[tokio::test]
-async fn nothing_is_known_of_a_request_before_it_runs() {
+async fn unknown_request_is_not_found() {
     let mut served = Served::start().await;
     let mut client = served.upstream().await;
     let status = || StatusRequest { id: "1".to_owned() };
@@ -165,7 +165,7 @@ async fn nothing_is_known_of_a_request_before_it_runs() {
 }
 
 #[tokio::test]
-async fn what_it_cannot_ask_for_is_refused() {
+async fn invalid_options_are_refused() {
     let mut served = Served::start().await;
     let mut client = served.upstream().await;
     client.run(request(&served, "known", "true")).await.unwrap();

@@ -16,7 +16,7 @@ fn variable(key: &str, value: &str) -> v1::Variable {
 }
 
 #[tokio::test]
-async fn a_job_becomes_directory_environment_and_files() {
+async fn job_sets_directory_environment_and_files() {
     // R-STEP-28
     // R-STEP-29
     // R-STEP-32
@@ -57,7 +57,7 @@ async fn a_job_becomes_directory_environment_and_files() {
 }
 
 #[tokio::test]
-async fn a_client_without_a_job_fills_the_rest_itself() {
+async fn client_without_a_job_sends_defaults() {
     // R-STEP-27
     // R-STEP-30
     // R-STEP-37
@@ -78,7 +78,7 @@ async fn a_client_without_a_job_fills_the_rest_itself() {
 }
 
 #[tokio::test]
-async fn secrets_are_in_no_byte_of_the_log() {
+async fn log_contains_no_secret() {
     // R-STEP-16
     // R-STEP-36
     // R-STEP-35
@@ -107,7 +107,7 @@ async fn secrets_are_in_no_byte_of_the_log() {
 }
 
 #[tokio::test]
-async fn the_environment_of_the_service_is_passed_on_as_asked() {
+async fn service_environment_is_inherited_as_configured() {
     let names = async |inherit| {
         let mut served = Served::with(|options| options.inherit = inherit).await;
         let (log, _) = served
@@ -129,7 +129,7 @@ async fn the_environment_of_the_service_is_passed_on_as_asked() {
 }
 
 #[tokio::test]
-async fn the_log_is_what_the_runners_own_pipeline_makes_of_the_output() {
+async fn log_equals_the_trace_pipelines_output() {
     // R-STEP-39
     // R-STEP-41
     let output = "a hunter2 b\nglpat-abc?private_token=xyz\rprogress\r\nHUNTER2 aHVudGVyMg== end";
