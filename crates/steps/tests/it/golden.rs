@@ -1,10 +1,10 @@
-//! The bytes on the wire, written out by hand after the numbers of the design.
+//! The bytes on the wire, written by hand from the field numbers of the design.
 
 use prost::Message;
 use prost_types::Timestamp;
 use steps::wire::{upstream, v1};
 
-/// Checks that a message has these bytes, and that they are read as the same message.
+/// Checks that a message has these bytes, and that they decode to the same message.
 fn check<M: Message + Default + PartialEq + std::fmt::Debug>(message: &M, expect: &[u8]) {
     assert_eq!(message.encode_to_vec(), expect);
     assert_eq!(M::decode(expect).unwrap(), *message);
@@ -69,7 +69,7 @@ fn call_field_numbers_are_fixed() {
         ..v1::StepResult::default()
     });
     check(&v1::FollowStepsResponse { result }, b"\x0a\x02\x20\x02");
-    // 300 is the same as a 32-bit number and as a 64-bit one.
+    // 300 has the same encoding with 32 and 64 bits.
     check(
         &v1::FollowLogsRequest {
             id: text("i"),

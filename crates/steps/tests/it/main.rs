@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::unwrap_used,
-    reason = "what the tests share may panic as the tests do"
+    reason = "shared test code may panic like a test"
 )]
 
 mod agent;

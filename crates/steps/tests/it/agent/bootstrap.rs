@@ -21,7 +21,7 @@ fn bootstrap_copies_the_program_once() {
         fs::read(&copy).unwrap(),
         fs::read(env!("CARGO_BIN_EXE_runwright-agent")).unwrap()
     );
-    // The same again changes nothing.
+    // A second copy changes nothing.
     assert!(run(&["bootstrap", directory]).status.success());
     assert_eq!(fs::metadata(&copy).unwrap().ino(), first.ino());
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
@@ -44,7 +44,7 @@ fn concurrent_replacement_is_atomic() {
     let whole = fs::metadata(env!("CARGO_BIN_EXE_runwright-agent"))
         .unwrap()
         .len();
-    // Whoever looks sees the old one or the whole new one.
+    // A reader sees the old file or the complete new one.
     while children
         .iter_mut()
         .any(|child| child.try_wait().unwrap().is_none())

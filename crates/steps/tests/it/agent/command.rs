@@ -1,4 +1,4 @@
-//! The program that runs beside the agent, and orphans that come to it.
+//! The command of the agent, and orphans.
 
 use std::fs;
 use std::io::Write;
@@ -75,7 +75,7 @@ fn signal_ends_a_sleeping_command_gracefully() {
 fn orphans_are_reaped_and_the_command_keeps_its_exit_code() {
     let root = tempfile::tempdir().unwrap();
     let (begun, go) = (root.path().join("begun"), root.path().join("go"));
-    // Children of children whose parents have gone; they end at once, one in a session of its own.
+    // Grandchildren whose parents are gone; they end at once, one in its own session.
     let script = format!(
         "i=0; while [ $i -lt 100 ]; do (sh -c 'exit 3' & setsid sh -c : &); i=$((i+1)); done; \
          : > {}; while [ ! -e {} ]; do sleep 0.05; done; exit 7",

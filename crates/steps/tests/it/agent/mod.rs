@@ -1,4 +1,4 @@
-//! The real program, as a process.
+//! The real program as a process.
 
 mod bootstrap;
 mod command;

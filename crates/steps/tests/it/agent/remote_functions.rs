@@ -1,4 +1,4 @@
-//! Functions from elsewhere in a container that has nothing to fetch them with.
+//! Remote functions in a container that cannot fetch them.
 
 use super::container::{Container, DIRECTORY, PROGRAM};
 use super::expansion::Dial;

@@ -1,4 +1,4 @@
-//! `serve`: the directory, the socket, the end.
+//! `serve`: the directory, the socket, the shutdown.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -119,7 +119,7 @@ fn signals_end_the_agent_in_order() {
         let root = tempfile::tempdir().unwrap();
         let serving = Serving::in_directory(root.path());
         let socket = serving.socket.clone();
-        // Somebody who is connected and says nothing holds up nobody.
+        // A silent client blocks nothing.
         let _connected = UnixStream::connect(&socket).unwrap();
         serving.signal(signal);
         let (status, said) = serving.wait();
@@ -131,9 +131,9 @@ fn signals_end_the_agent_in_order() {
 #[test]
 fn agent_ends_itself_without_clients() {
     let root = tempfile::tempdir().unwrap();
-    // On a busy machine the grace of one may be over before anybody can be there.
+    // On a busy machine the grace may be over before a client can connect.
     let visited = (0..10).find_map(|_| visited(root.path()));
-    let (serving, connected) = visited.expect("it stays while somebody is there");
+    let (serving, connected) = visited.expect("it stays while a client is connected");
     drop(connected);
     let socket = serving.socket.clone();
     let (status, said) = serving.wait();
@@ -145,7 +145,7 @@ fn agent_ends_itself_without_clients() {
     eventually("the socket is gone", || !socket.exists());
 }
 
-/// Starts an agent and is connected for longer than its grace; returns both if it still lives then.
+/// Starts an agent and stays connected longer than its grace; returns both if it still runs.
 fn visited(directory: &Path) -> Option<(Serving, UnixStream)> {
     let directory = directory.to_str().unwrap();
     let words = ["--directory", directory, "--orphan-grace", "300ms"];

@@ -38,7 +38,7 @@ async fn script_output_and_result_are_returned() {
     assert_eq!(result.status, StageStatus::Exited(ExitCode(3)));
     let stage = StageResult::from(result);
     assert_eq!((stage.stdout_bytes, stage.stderr_bytes), (24, 6));
-    // It was finished: the service knows it no more.
+    // It was finished, so the service does not know it.
     assert!(client.status(None).await.unwrap().is_empty());
 }
 
@@ -78,7 +78,7 @@ async fn many_requests_share_one_connection() {
     let mut running = tokio::task::JoinSet::new();
     for number in 0..20 {
         let (client, id) = (client.clone(), format!("run-{number}"));
-        // Each one waits for all others: one after the other they would fail.
+        // Each one waits for all others, so sequential runs would fail.
         let wait = until_all_there(&there, number, 20);
         let run = served.run(
             &id,
@@ -146,7 +146,7 @@ async fn two_clients_see_one_request() {
                 assert_eq!(seen, "begin\nend\n");
                 whole += 1;
             }
-            // Who is first at the end finishes the request, so that the other may find nothing.
+            // The first client at the end finishes the request, so the other may find nothing.
             Err(error) => {
                 assert!(matches!(error, StepsError::Forgotten { .. }), "{error}");
                 assert!("begin\nend\n".starts_with(&seen), "{seen:?}");
@@ -179,7 +179,7 @@ async fn new_client_resumes_where_the_lost_one_was() {
             }
         };
         tokio::select! {
-            ended = execute => panic!("it waits for a file: {ended:?}"),
+            ended = execute => panic!("ended early: {ended:?}"),
             () = prompt => {}
         }
     }
@@ -198,7 +198,7 @@ async fn new_client_resumes_where_the_lost_one_was() {
     assert_eq!(after.text(), "x\nend\n");
 }
 
-/// Notes when it was told that nothing comes, and lets the script go on then.
+/// Records idle notifications, and then lets the script continue.
 struct Idle {
     told: Vec<String>,
     go: PathBuf,
@@ -218,7 +218,7 @@ impl OutputSink for Idle {
 #[tokio::test(flavor = "multi_thread")]
 async fn line_is_flushed_complete_and_silence_is_reported_once() {
     let served = Served::start();
-    // Silent for long enough to be told of it again.
+    // Idle long enough for another notification.
     let script = "echo one; until [ -e go ]; do sleep 0.01; done; sleep 0.5; echo two";
     let run = served.run("1", script);
     let mut output = Idle {

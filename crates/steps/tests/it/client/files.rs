@@ -23,7 +23,7 @@ fn header(kind: EntryType, size: usize) -> Header {
     header
 }
 
-/// Adds an entry of any name, which the library would refuse.
+/// Adds an entry with any name, which the tar crate would refuse.
 fn add(builder: &mut Builder<Vec<u8>>, kind: EntryType, name: &str, link: &str, text: &[u8]) {
     let mut header = header(kind, text.len());
     let bytes = header.as_mut_bytes();
@@ -194,12 +194,12 @@ async fn invalid_or_truncated_archive_is_an_error() {
         .unwrap_err();
     let config = FailureReason::RunnerConfigurationError;
     assert_eq!(error.failure_reason(), config, "{error}");
-    // Nothing is nothing.
+    // An empty archive has no entries.
     put(&served, &served.path("new"), Vec::new()).await.unwrap();
     assert!(served.path("new").is_dir());
 }
 
-/// Gives some bytes, and then fails or gives none for ever.
+/// Returns some bytes, and then fails or stalls.
 struct Broken {
     left: usize,
     fails: bool,
@@ -282,7 +282,7 @@ async fn chown_of_a_tree_follows_no_link() {
     symlink(&other, tree.join("link")).unwrap();
     let is_root = fs::metadata(&other).unwrap().uid() == 0;
     let before = fs::metadata(&other).unwrap();
-    // Who is not root may give it to himself only.
+    // Without root, only the own user is permitted.
     let (uid, gid) = if is_root {
         (4321, 1234)
     } else {
@@ -297,7 +297,7 @@ async fn chown_of_a_tree_follows_no_link() {
     }
     let after = fs::metadata(&other).unwrap();
     assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
-    // A link alone is given away itself.
+    // The owner of a link itself is changed.
     client.own(&format!("{path}/link"), uid, gid).await.unwrap();
     assert_eq!(fs::metadata(&other).unwrap().uid(), before.uid());
     let error = client.own(&format!("{path}/gone"), uid, gid).await;
@@ -321,7 +321,7 @@ async fn unread_stream_ends() {
     let mut some = [0; 4096];
     stream.read_exact(&mut some).await.unwrap();
     drop(stream);
-    // The connection is free for others.
+    // The connection can be used by other calls.
     assert!(client.hello(&never).await.is_ok());
     assert!(some.windows(5).any(|name| name == b"large"));
 }

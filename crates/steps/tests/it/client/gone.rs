@@ -80,7 +80,7 @@ async fn service_gone_too_long_is_lost() {
         std::fs::remove_file(served.socket()).unwrap();
     });
     let error = ended.unwrap_err();
-    // The service may have told how it ended the script before it was gone.
+    // The service may have reported the end of the script before it was gone.
     if let StepsError::Lost { .. } = &error {
         let error = BuildError::from(error);
         assert!(matches!(
@@ -140,11 +140,11 @@ async fn script_with_unknown_start_is_not_sent_to_another_service() {
             }
             served.replace().await;
             way.is_replaced.cancel();
-            // Another call of the same client gets to know the new service first.
+            // Another call of the same client learns the new instance first.
             let _ = client.hello(&never).await;
             std::fs::write(served.path("work/go"), "").unwrap();
         });
-        let error = ended.expect_err("nobody knows how it ended");
+        let error = ended.expect_err("the outcome is unknown");
         assert!(
             executor_core::chain(&error).contains("was restarted"),
             "{error:?}"
@@ -168,7 +168,7 @@ async fn restarted_service_takes_the_next_request() {
         let ended = client.execute(&run, &mut output.sink(), &never).await;
         assert!(ended.unwrap().status.is_success());
         served.replace().await;
-        // It is known before the next one is run that the old one is gone.
+        // The client knows that the old service is gone before the next run.
         client.status(None).await.unwrap();
     }
     assert_eq!(
@@ -195,11 +195,11 @@ async fn hanging_connection_is_noticed_during_silence() {
     let never = Cancellation::new();
     let mut sink = output.sink();
     let ended = timeout(2 * PATIENCE, client.execute(&run, &mut sink, &never)).await;
-    let ended = ended.expect("it is noticed");
+    let ended = ended.expect("the hang is noticed");
     drop(sink);
     assert!(ended.unwrap().status.is_success());
     assert_eq!(output.stdout.len(), 5_004);
-    // A busy machine may let others count as hanging too.
+    // On a busy machine other connections may count as hanging too.
     assert!(way.connections.load(std::sync::atomic::Ordering::Relaxed) >= 2);
 }
 
@@ -217,7 +217,7 @@ async fn dropped_client_harms_nothing() {
         let mut sink = |_, _: &[u8]| begun.notify_one();
         let never = Cancellation::new();
         tokio::select! {
-            ended = client.execute(&run, &mut sink, &never) => panic!("it waits: {ended:?}"),
+            ended = client.execute(&run, &mut sink, &never) => panic!("ended early: {ended:?}"),
             () = begun.notified() => {}
         }
     }

@@ -26,7 +26,7 @@ fn proxied(socket: &Path) -> Proxied {
     }
 }
 
-/// A socket whose first connection is given to `serve`.
+/// A socket that passes its first connection to `serve`.
 fn served<T: Send + 'static>(
     folder: &Path,
     serve: impl FnOnce(UnixStream) -> T + Send + 'static,

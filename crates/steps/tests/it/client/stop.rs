@@ -6,14 +6,14 @@ use steps::{RunTiming, StepsClient, StepsError};
 
 use super::support::{Output, Plan, Served, Way, quick};
 
-/// Cancels or aborts a script once it has begun; returns what it wrote.
+/// Cancels or aborts a script after its start; returns its output.
 async fn stopped(served: &Served, client: &StepsClient, script: &str, aborts: bool) -> String {
     let mut run = served.run("1", script);
     run.timing.terminate_grace = Duration::from_mins(10);
     let stop = Cancellation::new();
     let mut output = Output::default();
     let mut stopping = |stream, bytes: &[u8]| {
-        // The shell says on the other stream that its `sleep` was ended.
+        // The shell reports on the other stream that its `sleep` was killed.
         if stream == process::Stream::Stdout {
             output.stdout.extend_from_slice(bytes);
         }
@@ -96,7 +96,7 @@ async fn request_has_its_own_time_limit() {
         matches!(error, StepsError::TimedOut { limit: told } if told == limit),
         "{error:?}"
     );
-    // The time may be over before the shell is there.
+    // The time limit may be reached before the shell has started.
     assert!("begin\n".starts_with(&output.text()), "{output:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Functions that come with the service.
+//! Builtin functions.
 
 use super::fake_library::{FakeLibrary, run};
 use super::support::Served;
@@ -25,7 +25,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Returns what is in a tar archive, by name.
+/// Returns the content of a tar archive by name.
 fn unpacked(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut archive = tar::Archive::new(archive);
     let entries = archive.entries().unwrap().map(|entry| {
@@ -41,7 +41,7 @@ fn unpacked(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     entries.collect()
 }
 
-/// Returns the blob that a descriptor names, and checks that it is it.
+/// Returns the blob of a descriptor, and checks its digest.
 fn blob(layout: &BTreeMap<String, Vec<u8>>, descriptor: &serde_json::Value) -> Vec<u8> {
     let digest = descriptor["digest"].as_str().unwrap();
     let bytes = &layout[&format!("blobs/{}", digest.replace(':', "/"))];
@@ -134,7 +134,7 @@ async fn image_archive_is_readable_by_other_tools() {
     assert_eq!(names, ["func.yml", "lib/", "lib/a", "lib/b"]);
     assert_eq!(amd64["bin/tool"], b"for amd64");
     assert_eq!(arm64["bin/tool"].len(), 1_000_000);
-    // The same again makes the same bytes.
+    // A second build gives the same bytes.
     served.finish("1").await;
     served.run(request(&served, BUILD)).await;
     assert!(fs::read(&path).unwrap() == archive);
@@ -142,8 +142,8 @@ async fn image_archive_is_readable_by_other_tools() {
     served.stop().await;
 }
 
-/// Lets skopeo read the archive, if it is there.
-#[expect(clippy::disallowed_methods, reason = "a test asks another program")]
+/// Reads the archive with skopeo, if it is installed.
+#[expect(clippy::disallowed_methods, reason = "the test runs another program")]
 fn inspected(path: &Path) {
     let image = format!("oci-archive:{}:1.2.3", path.display());
     let platform = ["--override-os", "linux", "--override-arch", "arm64"];

@@ -1,4 +1,4 @@
-//! Stopping, in two strengths, and what is stopped by itself.
+//! Cancel, abort, and stops by the service.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ async fn cancel(served: &mut Served, id: &str, level: Level) {
     served.client.cancel(message).await.unwrap();
 }
 
-/// Starts a script that says it is ready through a file.
+/// Starts a script that signals readiness by a file.
 async fn start(served: &mut Served, id: &str, script: &str) {
     let ready = served.path(&format!("ready-{id}"));
     let script = format!("touch '{}'\n{script}", ready.display());
@@ -51,7 +51,7 @@ async fn cancelled_script_can_clean_up() {
         (State::Cancelled, ErrorKind::Cancelled)
     );
     assert_eq!((status.exit_code, result.killed), (7, false));
-    // The shell may have words of its own for what was terminated.
+    // The shell may print its own message about the terminated process.
     let log = served.log("1").await;
     assert_eq!(log.lines().next(), Some("tidied"));
     served.stop().await;
@@ -93,7 +93,7 @@ async fn abort_kills_at_once_and_skips_later_steps() {
     until_there(&ready).await;
     let begin = Instant::now();
     cancel(&mut served, "1", Level::Abort).await;
-    // Again, which changes nothing.
+    // A second stop changes nothing.
     cancel(&mut served, "1", Level::Abort).await;
     let status = served.until("1", |status| status.finished).await;
     assert!(begin.elapsed() < super::support::PATIENCE);

@@ -1,14 +1,14 @@
-//! Which of several variables of one name a process gets.
+//! Which of several variables with one name a process gets.
 
 use super::support::Served;
 use std::fs;
 use steps::wire::v1;
 
-/// Cargo sets it for tests, so it is in the environment of the service; the name of this crate.
+/// Cargo sets it for tests, so it is in the environment of the service: the name of this crate.
 const NAME: &str = "CARGO_PKG_NAME";
 const OF_SERVICE: &str = env!("CARGO_PKG_NAME");
 
-/// Runs steps with a variable of the runner's, if any, and returns the log.
+/// Runs steps, optionally with a variable of the runner, and returns the log.
 async fn log_of(served: &mut Served, steps: &str, of_runner: Option<&str>) -> String {
     let mut request = v1::RunRequest {
         steps: steps.to_owned(),

@@ -7,7 +7,7 @@ use std::path::Path;
 use steps::wire::v1::result::{ErrorKind, State};
 use steps::wire::v1::{self, StepResult, step_result};
 
-/// Returns a request of these steps, which are YAML.
+/// Returns a request with these steps in YAML.
 fn request(served: &Served, steps: &str) -> v1::RunRequest {
     v1::RunRequest {
         steps: steps.to_owned(),
@@ -15,7 +15,7 @@ fn request(served: &Served, steps: &str) -> v1::RunRequest {
     }
 }
 
-/// Writes a file, and makes the directories around it.
+/// Writes a file, and creates its directories.
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
@@ -30,7 +30,7 @@ fn variable(key: &str, value: &str, masked: bool) -> v1::Variable {
     }
 }
 
-/// Returns the results of all steps at their ends.
+/// Returns the final results of all steps.
 async fn ends(served: &mut Served) -> Vec<StepResult> {
     let id = "1".to_owned();
     let answer = served
@@ -96,7 +96,7 @@ async fn function_in_a_directory_has_inputs_and_outputs() {
         .map(|it| it.step.clone().unwrap().name)
         .collect();
     assert_eq!(names, ["first", "second", "third"]);
-    // As it was run, and as it was written.
+    // As run, and as written.
     let second = &results[1];
     let given = second.step.as_ref().unwrap().inputs["message"].kind.clone();
     assert_eq!(given, Some(Kind::StringValue("hello Sally! 8".to_owned())));
@@ -144,7 +144,7 @@ outputs:
         .map(|it| it.step.clone().unwrap().name)
         .collect();
     assert_eq!(names, ["one", "two"]);
-    // What its own steps give is nobody else's.
+    // Outputs of inner steps are not visible outside.
     served.finish("1").await;
     let steps = "[{name: a, func: ./lib/delegates.yml}, {name: b, script: 'echo ${{ steps.one.outputs.said }}'}]";
     let (log, status) = served.run(request(&served, steps)).await;

@@ -1,4 +1,4 @@
-//! Functions that are not in the environment: whoever follows the request brings them.
+//! Functions outside of the environment, fetched by the follower.
 
 use super::fake_library::{FakeLibrary, begun, client, client_by, run};
 use super::support::{PATIENCE, Served};
@@ -23,7 +23,7 @@ use tonic::{Code, Streaming};
 const GIT: &str = "https://example.com/group/lib@v1";
 const IMAGE: &str = "registry.example.com/org/lib:1.2";
 
-/// Returns a request of these steps, which are YAML.
+/// Returns a request with these steps in YAML.
 fn request(served: &Served, steps: &str) -> v1::RunRequest {
     v1::RunRequest {
         steps: steps.to_owned(),
@@ -36,7 +36,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A function that says a word, by a program beside it.
+/// A function that prints a word by a program beside it.
 fn say(word: &str) -> String {
     format!(
         "spec: {{outputs: {{said: {{type: string}}}}}}\n---\nexec:\n  command: [sh, '${{{{ func_dir }}}}/say.sh', {word}, \
@@ -47,7 +47,7 @@ fn say(word: &str) -> String {
 const SAY: &str =
     "echo \"$1\"; echo \"{\\\"name\\\":\\\"said\\\",\\\"value\\\":\\\"$1\\\"}\" >>\"$2\"\n";
 
-/// Writes a repository with a function that runs others beside it.
+/// Writes a repository with a function that runs sibling functions.
 fn repository(root: &Path) {
     write(&root.join("steps/say/func.yml"), &say("hello"));
     write(&root.join("steps/say/say.sh"), SAY);
@@ -81,7 +81,7 @@ async fn functions_come_from_git_and_registries_with_siblings() {
     .await;
     assert!(ended.succeeds(), "{}", ended.log);
     assert_eq!(ended.log, "hello\nhello\nhello\nworld\nhello hello world\n");
-    // The same source once, whatever is in it.
+    // Each source is fetched once.
     assert_eq!(library.whats(), [GIT, IMAGE]);
     let names: Vec<_> = ended
         .steps
@@ -94,7 +94,7 @@ async fn functions_come_from_git_and_registries_with_siblings() {
         (&*reference.url, &*reference.version),
         ("https://example.com/group/lib", "v1")
     );
-    // What was brought goes with the request.
+    // Fetched files are removed with the request.
     let left = fs::read_dir(served.path("state/requests")).unwrap().count();
     assert_eq!(left, 0);
     served.stop().await;
@@ -186,7 +186,7 @@ async fn step_without_a_library_fails_with_a_reason() {
     served.stop().await;
 }
 
-/// Follows the wishes of request 1.
+/// Follows the host requests of request 1.
 async fn follow(client: &mut StepRunnerClient<Channel>) -> Streaming<v1::FollowWishesResponse> {
     let id = "1".to_owned();
     let answer = client.follow_wishes(v1::FollowWishesRequest { id }).await;
@@ -216,7 +216,7 @@ fn fetched(directory: &str) -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_host_request_is_sent_again() {
-    // Short enough that only who follows keeps it alive.
+    // So short that only a follower keeps it alive.
     let within = Duration::from_millis(300);
     let mut served = Served::with(|options| options.host_timeout = within).await;
     let steps = "[{name: wait, script: 'until [ -e go ]; do sleep 0.02; done'},
@@ -226,7 +226,7 @@ async fn open_host_request_is_sent_again() {
     served.client.run(request).await.unwrap();
     let mut first = served.other_client().await;
     let mut told = follow(&mut first).await;
-    // Nothing is wished for before somebody follows.
+    // No host request is opened before there is a follower.
     write(&served.path("work/go"), "");
     let wish = next(&mut told).await;
     let mut second = served.other_client().await;
@@ -243,7 +243,7 @@ async fn open_host_request_is_sent_again() {
     tokio::time::sleep(within * 3).await;
     repository(&Path::new(&wish.directory).join("x"));
     for _ in 0..2 {
-        // The second one changes nothing.
+        // The second answer changes nothing.
         second
             .grant(grant(wish.number, Some(fetched("x"))))
             .await
@@ -251,7 +251,7 @@ async fn open_host_request_is_sent_again() {
     }
     let log = format!("Running step \"wait\"\nRunning step \"a\"\nFetching {GIT}\nhello\n");
     assert_eq!(served.log("1").await, log);
-    // With the request the wishes end.
+    // The stream ends with the request.
     assert_eq!(told_again.message().await.unwrap(), None);
     served.finish("1").await;
     served.stop().await;
@@ -288,7 +288,7 @@ async fn answers_without_a_host_request_are_refused() {
     client.grant(grant(wish.number, words)).await.unwrap();
     assert_eq!(served.log("1").await, "ERROR: step \"a\": no such thing\n");
     assert!(!Path::new(&wish.directory).exists());
-    // Nothing is put where nobody would remove it.
+    // Nothing is written that would not be removed.
     served.finish("1").await;
     let late = v1::PutFilesRequest {
         directory: format!("{}/x", wish.directory),
@@ -301,7 +301,7 @@ async fn answers_without_a_host_request_are_refused() {
     served.stop().await;
 }
 
-/// Waits until so many are held up in the library.
+/// Waits until this many calls are blocked in the library.
 async fn until_held(library: &FakeLibrary, count: usize) {
     let mut held = library.held.subscribe();
     let waiting = held.wait_for(|held| *held == count);
@@ -395,7 +395,7 @@ async fn credentials_from_steps_precede_those_of_the_job() {
         .iter()
         .map(|it| it.docker_auth_configs.as_slice())
         .collect();
-    // That of a step is asked first, and that of the job for what it says nothing of.
+    // The credentials of a step come first, those of the job second.
     assert_eq!(configs[0], ["of the job"]);
     assert_eq!(configs[1], ["of a step", "of the job"]);
     served.stop().await;
@@ -403,7 +403,7 @@ async fn credentials_from_steps_precede_those_of_the_job() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn host_requests_survive_broken_connections() {
-    // Only who follows keeps a wish alive, and cuts do not make it nobody.
+    // Only a follower keeps a host request alive; short disconnects do not count.
     let mut served = Served::start().await;
     let root = served.path("repository");
     repository(&root);
@@ -438,7 +438,7 @@ async fn host_requests_survive_broken_connections() {
         assert!(sent == Some(archive), "seed {seed:#x}");
         cuts += way.cuts.load(Ordering::Relaxed);
     }
-    // However often it is told, the library is asked once for each.
+    // The library is called once for each, however often it is sent.
     let asked = library.whats().len();
     assert_eq!(asked, usize::try_from(number).unwrap() * 2);
     served.stop().await;

@@ -1,4 +1,4 @@
-//! Calls that are made again, at the same time, or of what is not known.
+//! Repeated, concurrent and unknown calls.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -138,13 +138,13 @@ async fn finish_ends_the_request_and_leaves_nothing() {
     assert_eq!(fs::read_to_string(served.path("read")).unwrap(), "content");
     assert!(served.path("work.tmp/CERT").exists());
     let pid = fs::read_to_string(&ready).unwrap();
-    // It is there before it has become what it is told to be.
+    // The file exists before its name is changed.
     while !lives(&pid, "sleep 611") {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let begin = Instant::now();
     served.finish("1").await;
-    // It was not asked to end first.
+    // It was killed without a signal before.
     assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
     assert!(!lives(&pid, "sleep 611"));
     assert!(!served.path("work.tmp").exists());
@@ -156,7 +156,7 @@ async fn finish_ends_the_request_and_leaves_nothing() {
         served.finish(id).await;
     }
     assert_eq!(served.service.requests(), 0);
-    // The id is free again.
+    // The id can be used again.
     let (log, _) = served.run(served.request("1", "echo again")).await;
     assert_eq!(log, "again\n");
     served.stop().await;
@@ -190,7 +190,7 @@ async fn service_removes_only_its_own_file_variables() {
     served.finish("kept").await;
     let cert = served.path("given/CERT");
     assert_eq!(fs::read_to_string(cert).unwrap(), "kept");
-    // It has ended, and nobody has finished it.
+    // It has ended, and is not finished.
     assert!(served.path("work.tmp/CERT").exists());
     let folder = served.stop().await;
     assert!(!folder.path().join("work.tmp").exists());
@@ -265,7 +265,7 @@ async fn concurrent_requests_do_not_mix() {
     let mut runs = JoinSet::new();
     for number in 0..20 {
         let mut client = served.client.clone();
-        // Each one waits for all others: one after the other they would say nothing.
+        // Each one waits for all others, so sequential runs would hang.
         let wait = until_all_there(&there, number, 20);
         let request = served.request(
             &number.to_string(),

@@ -1,4 +1,4 @@
-//! The service, over a real socket and through nothing but the generated client.
+//! The service, over a real socket and with the generated client only.
 
 mod builtin;
 mod cancel;

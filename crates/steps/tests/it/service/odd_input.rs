@@ -1,4 +1,4 @@
-//! What no good client sends.
+//! Invalid requests.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ async fn invalid_request_leaves_nothing() {
             fs::read_dir(served.path("state/requests")).unwrap().count(),
             0
         );
-        // No content of a file variable is left either.
+        // No content of a file variable is left.
         assert!(!served.path("work.tmp").exists());
     };
     let with_id = |id: &str| v1::RunRequest {

@@ -1,4 +1,4 @@
-//! What steps refer to, and whose outputs they give.
+//! References and delegated outputs.
 
 use super::fake_library::{FakeLibrary, run};
 use super::support::Served;
@@ -22,7 +22,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A function that says a word.
+/// A function that prints a word.
 fn says(word: &str) -> String {
     format!("spec:\n---\nexec: {{command: [echo, {word}]}}\n")
 }

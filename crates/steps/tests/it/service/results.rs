@@ -1,4 +1,4 @@
-//! What results say: no secret, and what expressions stood for.
+//! Step results contain evaluated expressions and no secrets.
 
 use super::support::Served;
 use prost::Message;
@@ -14,7 +14,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Returns a request of these steps, which are YAML, with a variable TOKEN that is masked nowhere.
+/// Returns a request with these steps in YAML, and an unmasked variable TOKEN.
 fn request(served: &Served, steps: &str) -> v1::RunRequest {
     let token = v1::Variable {
         key: "TOKEN".to_owned(),
@@ -45,7 +45,7 @@ async fn results(served: &mut Served) -> Vec<StepResult> {
     results
 }
 
-/// Returns whether some text of the results holds this one.
+/// Returns whether a text of the results contains another.
 fn have(results: &[StepResult], text: &str) -> bool {
     let has = |result: &StepResult| {
         let bytes = result.encode_to_vec();
@@ -56,7 +56,7 @@ fn have(results: &[StepResult], text: &str) -> bool {
     results.iter().any(has)
 }
 
-/// Takes a secret, and gives it away wherever it can.
+/// A function that leaks a secret wherever possible.
 const LEAKS: &str = r#"
 spec:
   inputs: {tok: {type: string, sensitive: true}}

@@ -50,7 +50,7 @@ async fn steps_run_sequentially_until_one_fails() {
         (State::Failure, ErrorKind::StepFailure)
     );
     assert_eq!(result.message, "exit status 42");
-    // A late follower learns of everything.
+    // A late follower sees everything.
     let events = events(&mut served, "1").await;
     let expect = [
         ("a", Running),
@@ -65,7 +65,7 @@ async fn steps_run_sequentially_until_one_fails() {
     served.stop().await;
 }
 
-/// Returns all that `FollowSteps` tells.
+/// Returns all results of `FollowSteps`.
 async fn events(served: &mut Served, id: &str) -> Vec<(String, step_result::Status)> {
     let id = id.to_owned();
     let answer = served
@@ -106,7 +106,7 @@ async fn log_has_the_documented_format() {
     let mut log = Vec::new();
     while let Some(piece) = pieces.message().await.unwrap() {
         log.extend_from_slice(&piece.data);
-        // What has no end yet is shown when the script pauses.
+        // A partial line is shown when the script pauses.
         if log.ends_with(b"part\n") {
             std::fs::write(served.path("work/go"), "").unwrap();
         }
@@ -121,7 +121,7 @@ async fn log_has_the_documented_format() {
         assert_eq!(shape, "0000-00-00T00:00:00.000000Z");
     }
     let rest: Vec<_> = heads.iter().map(|(_, rest)| *rest).collect();
-    // Each stream keeps its order; between them there is none.
+    // Each stream keeps its order; the streams are not ordered among each other.
     let (out, err): (Vec<_>, Vec<_>) = rest.into_iter().partition(|line| line.contains('O'));
     assert_eq!(out, [" 01O a", " 01O part", " 01O+whole"]);
     assert_eq!(err, [" 01E e"]);
@@ -156,7 +156,7 @@ async fn request_is_stopped_at_its_time_limit() {
         ..v1::Timing::default()
     });
     let (log, status) = served.run(request).await;
-    // The time may be over before the shell is there.
+    // The time limit may be reached before the shell has started.
     assert!("begin\n".starts_with(&log), "{log:?}");
     let result = status.result.unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The shape that GitLab Runner's own client speaks.
+//! GitLab Runner's own protocol.
 
 use steps::wire::upstream::step_result::Status;
 use steps::wire::upstream::{
@@ -69,7 +69,7 @@ async fn job_of_gitlab_runner_runs() {
     served.stop().await;
 }
 
-/// Returns a request of one script.
+/// Returns a request with one script.
 fn request(served: &Served, id: &str, script: &str) -> RunRequest {
     RunRequest {
         id: id.to_owned(),
@@ -126,7 +126,7 @@ async fn upstream_statuses_are_mapped() {
     };
     client.close(close).await.unwrap();
     assert!(!lives(&pid, "sleep 612"));
-    // Whoever follows is told of the end.
+    // Followers see the end.
     while pieces.message().await.unwrap().is_some() {}
     let shut = client.status(status("shut")).await;
     assert_eq!(shut.unwrap_err().code(), Code::NotFound);
@@ -139,9 +139,8 @@ async fn unknown_request_is_not_found() {
     let mut client = served.upstream().await;
     let status = || StatusRequest { id: "1".to_owned() };
     let close = CloseRequest { id: "1".to_owned() };
-    // Upstream makes a job before it runs it, whose status is unspecified then, and which is cancelled with "context
-    // canceled" when it is closed. Here there is no such moment: a request is known once it runs, and what is closed
-    // before is a name that nobody has.
+    // Upstream creates a job before it runs; its status is unspecified then, and closing it cancels it with "context
+    // canceled". Here no such state exists: a request is known once it runs, and before that its id is unknown.
     let unknown = client.status(status()).await.unwrap_err();
     assert_eq!(unknown.code(), Code::NotFound);
     client.close(close).await.unwrap();

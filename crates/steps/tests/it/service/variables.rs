@@ -1,4 +1,4 @@
-//! What a job's data becomes: files, environment, masks.
+//! The data of a job as files, environment and masks.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -46,7 +46,7 @@ async fn job_sets_directory_environment_and_files() {
     let (log, _) = served.run(request).await;
     let build = build_dir.display();
     let home = std::env::var("HOME").unwrap_or_default();
-    // The file lies where a job of GitLab Runner has it.
+    // The path of the file is that of GitLab Runner.
     let path = format!("{build}.tmp/CERT");
     assert_eq!(
         log,
@@ -116,7 +116,7 @@ async fn service_environment_is_inherited_as_configured() {
         served.stop().await;
         log
     };
-    // Cargo sets it for tests, and it is on no list.
+    // Cargo sets it for tests, and it is not in the list.
     let path = std::env::var("PATH").unwrap();
     assert_eq!(
         names(steps::Inherit::All).await,
@@ -151,7 +151,7 @@ async fn log_equals_the_trace_pipelines_output() {
     runner.write(executor_core::TraceStream::STDOUT, output.as_bytes());
     runner.finish();
     let expect = fs::read(served.path("runner")).unwrap();
-    // The times differ, and nothing else does.
+    // Only the times differ.
     let behind_time = |log: &[u8]| -> Vec<String> {
         let text = String::from_utf8_lossy(log).into_owned();
         let lines = text.split_terminator('\n');

@@ -1,4 +1,4 @@
-//! Wishes of a service that breaks the rules.
+//! Host requests of a service that violates the protocol.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -36,8 +36,8 @@ fn git() -> What {
     })
 }
 
-/// Follows a request that does not end until as many answers to wishes came as are expected, and no wish is listened to
-/// any more if that is `over`. Returns what was asked for.
+/// Follows an endless request until the expected number of answers to host requests came, and, with `over`, until host
+/// requests are not read any more. Returns the recorded calls.
 async fn grants(mut liar: Liar, expect: usize, over: Option<Arc<Notify>>) -> Vec<String> {
     liar.logs = Arc::new(pending);
     let granted = Arc::clone(&liar.granted);
@@ -55,7 +55,7 @@ async fn grants(mut liar: Liar, expect: usize, over: Option<Arc<Notify>>) -> Vec
         }
     };
     tokio::select! {
-        ended = client.execute(&run, &mut sink, &never) => panic!("it goes on: {ended:?}"),
+        ended = client.execute(&run, &mut sink, &never) => panic!("ended early: {ended:?}"),
         () = all => {}
     }
     assert_eq!(*granted.borrow(), expect);
@@ -79,7 +79,7 @@ async fn host_requests_are_limited_to_a_thousand() {
     assert_eq!(asked.len(), 1_000);
 }
 
-/// Tells that a stream is not read any more.
+/// Reports that a stream is not read any more.
 struct Over(Arc<Notify>);
 
 impl Drop for Over {
@@ -128,11 +128,11 @@ async fn unread_answers_to_host_requests_block_nothing() {
     }
 }
 
-/// A script may have put itself in the place of the service.
+/// A script may have replaced the service.
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_have_no_functions() {
     let run = RunSpec::script(RunId::new("1"), "true");
-    // Long enough for who listens to wishes, and then it ends.
+    // Long enough for the reader of host requests; then it ends.
     let after = || ended_by(tokio::time::sleep(Duration::from_millis(300)));
     assert_eq!(heard(&run, |_| Arc::new(after)).await, (0, 0));
 
@@ -140,8 +140,8 @@ async fn scripts_have_no_functions() {
     assert_eq!(heard(&run, ended_by_an_answer).await, (1, 1));
 }
 
-/// Follows a request whose log ends as `logs` has it. Returns how often its wishes were listened to, and how many of them
-/// the library heard.
+/// Follows a request whose log is `logs`. Returns how often its host requests were followed, and how many reached the
+/// library.
 async fn heard(run: &RunSpec, logs: impl FnOnce(&Liar) -> Logs) -> (usize, usize) {
     let mut liar = Liar::new();
     let asked = Arc::clone(&liar.asked);
@@ -160,7 +160,7 @@ async fn heard(run: &RunSpec, logs: impl FnOnce(&Liar) -> Logs) -> (usize, usize
     (asked.load(Ordering::Relaxed), library.whats().len())
 }
 
-/// Logs that end as soon as an answer to a wish came.
+/// Logs that end after an answer to a host request.
 fn ended_by_an_answer(liar: &Liar) -> Logs {
     let granted = Arc::clone(&liar.granted);
     Arc::new(move || {
@@ -171,7 +171,7 @@ fn ended_by_an_answer(liar: &Liar) -> Logs {
     })
 }
 
-/// A log without a word that ends with what is waited for.
+/// An empty log that ends after an event.
 fn ended_by(wait: impl Future<Output = ()> + Send + 'static) -> Answers<v1::FollowLogsResponse> {
     Box::pin(stream::once(wait).filter_map(async |()| None))
 }

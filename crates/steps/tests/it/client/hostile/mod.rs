@@ -1,4 +1,4 @@
-//! A service that breaks the rules: a script could have put it in the place of the agent.
+//! A service that violates the protocol: a script could have replaced the agent.
 
 mod host_requests;
 mod liar;
@@ -16,9 +16,9 @@ use prost_types::{Timestamp, Value};
 use steps::wire::v1::{self, step_result::Status};
 use steps::{ClientOptions, RunId, RunResult, RunSpec, StepReport, StepsClient, StepsError};
 
-/// Options of a client that gives up soon, for tests that have paused the time.
+/// Options of a client with short timeouts, for tests with paused time.
 fn impatient() -> ClientOptions {
-    // Of a clock that stands still while anything is done.
+    // The paused clock does not advance during work.
     let soon = Duration::from_secs(1);
     ClientOptions {
         ready_within: soon,
@@ -29,7 +29,7 @@ fn impatient() -> ClientOptions {
     }
 }
 
-/// Options of a client that waits for all but the end of what was stopped.
+/// Options of a client with long timeouts, except after an abort.
 fn unhurried() -> ClientOptions {
     ClientOptions {
         abort_within: Duration::from_millis(100),
@@ -37,7 +37,7 @@ fn unhurried() -> ClientOptions {
     }
 }
 
-/// Runs a script by this service and returns how it ended, and what it wrote.
+/// Runs a script by this service, and returns its outcome and output.
 async fn run(liar: Liar, cancellation: &Cancellation) -> (Result<RunResult, StepsError>, Output) {
     let client = StepsClient::new(Arc::new(liar), unhurried());
     let run = RunSpec::script(RunId::new("1"), "true");
@@ -68,7 +68,7 @@ async fn log_that_always_ends_early_is_retried_until_stopped() {
         let mut liar = Liar::new();
         let status = v1::Status {
             finished: false,
-            // It has a result, and has not ended.
+            // It has a result, but has not ended.
             result: is_told_of_end.then(v1::Result::default),
             ..ended()
         };
@@ -157,7 +157,7 @@ async fn log_is_passed_on_unchanged() {
         let pieces = sent.chunks(100_000).map(piece);
         these(pieces.chain([odd, piece("")]).collect::<Vec<_>>())
     });
-    // It says that it has written less than it has.
+    // It reports a shorter log than it sends.
     liar.status = Arc::new(|| v1::Status {
         result: Some(v1::Result {
             log_bytes: 7,
@@ -174,7 +174,7 @@ async fn log_is_passed_on_unchanged() {
 async fn endless_log_takes_no_memory_and_can_be_stopped() {
     const ENOUGH: usize = 64 << 20;
     let mut liar = Liar::new();
-    // One line, without an end.
+    // One endless line.
     liar.logs = Arc::new(|| endless(|_| piece(vec![b'a'; 1 << 20])));
     let client = StepsClient::new(Arc::new(liar), unhurried());
     let script = RunSpec::script(RunId::new("1"), "true");
@@ -189,7 +189,7 @@ async fn endless_log_takes_no_memory_and_can_be_stopped() {
     };
     let ended = client.execute(&script, &mut output, &stop).await;
     assert!(matches!(ended, Err(StepsError::Canceled(_))), "{ended:?}");
-    // No line is kept until it ends.
+    // Lines are not held until they are complete.
     assert!(count > ENOUGH && longest <= 64 * 1024, "{longest}");
 }
 
@@ -209,7 +209,7 @@ async fn too_large_messages_are_refused() {
     }
 }
 
-/// A result of a step with steps in steps.
+/// A step result with nested steps.
 fn nested(depth: usize) -> v1::StepResult {
     let mut result = v1::StepResult::default();
     for _ in 0..depth {
@@ -258,7 +258,7 @@ async fn invalid_step_results_are_reported_or_skipped() {
     };
     check(odd, 1).await;
     check(nested(40), 1).await;
-    // Deeper than anybody calls functions, and than the reader goes.
+    // Deeper than functions can be nested, and than the reader goes.
     check(nested(400), 0).await;
 }
 
@@ -275,7 +275,7 @@ async fn result_of_an_unfinished_step_is_not_awaited() {
             result: Some(result.clone()),
         })
     });
-    // The time of a runtime that is never idle does not pass by itself. What is not answered in time is asked again.
+    // The time of a busy runtime does not advance by itself. An unanswered call is repeated.
     let options = ClientOptions {
         call_timeout: Duration::from_secs(1),
         ..quick()
