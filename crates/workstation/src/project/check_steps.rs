@@ -215,7 +215,7 @@ c: {script: 'echo ${{ }'}
         let found = found(text);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(
-            found[0].starts_with("3:7: jobs:a:run step 1: `nowhere` is no reference"),
+            found[0].starts_with("3:7: jobs:a:run step 1: `nowhere` is not a reference"),
             "{found:?}"
         );
         let dir = "4:7: jobs:a:run step 2: git: `dir` must be below the root, and `file` a file name in it";

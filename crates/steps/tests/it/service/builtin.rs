@@ -250,7 +250,7 @@ async fn failed_publication_is_reported() {
         (
             "link.tar",
             "r.example.com/a",
-            "something else came instead of the file",
+            "the archive has another entry than the file",
         ),
     ];
     for (archive, repository, expect) in check {

@@ -47,7 +47,7 @@ async fn invalid_request_leaves_nothing() {
     check(
         &mut served,
         with_steps("[{\"name\":\"a\",\"func\":\"x\"}]"),
-        "no reference",
+        "is not a reference",
     )
     .await;
     check(

@@ -49,7 +49,7 @@ async fn reference_is_evaluated_when_the_step_starts() {
     let steps = "[{name: a, func: '${{ \"echo\" }}'}]";
     let (log, _) = served.run(request(&served, steps)).await;
     assert!(
-        log.starts_with("ERROR: step \"a\": `echo` is no reference"),
+        log.starts_with("ERROR: step \"a\": `echo` is not a reference"),
         "{log}"
     );
     served.stop().await;
