@@ -33,7 +33,10 @@ pub(crate) fn static_agent() -> Agent {
 pub(crate) fn docker<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let address = std::env::var_os("RUNWRIGHT_TEST_DOCKER")
         .expect("RUNWRIGHT_TEST_DOCKER must name Docker: run the tests by `cargo xtask test`");
-    #[expect(clippy::disallowed_methods, reason = "the tests use Docker from outside")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the tests use Docker from outside"
+    )]
     let mut command = Command::new("docker");
     command
         .env("DOCKER_HOST", address)

@@ -164,7 +164,11 @@ async fn unsafe_archive_is_refused() {
     check(&[(Char, "null", "")], "is a device").await;
     check(&[(Block, "sda", "")], "is a device").await;
     check(&[(Fifo, "pipe", "")], "is a pipe").await;
-    check(&[(Symlink, "nowhere", "")], "is a link without a valid target").await;
+    check(
+        &[(Symlink, "nowhere", "")],
+        "is a link without a valid target",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
