@@ -8,8 +8,8 @@ use process::{Supervisor, Timing, TraceOutput};
 use std::path::Path;
 use std::sync::Arc;
 use steps::{
-    Asker, ClientOptions, LocalService, RunId, RunSpec, RunSteps, RunTiming, ServiceOptions,
-    StepsClient,
+    ClientOptions, JobCredentials, LocalService, RunId, RunSpec, RunSteps, RunTiming,
+    ServiceOptions, StepsClient,
 };
 
 /// The service's directory in the job's private one.
@@ -36,7 +36,7 @@ impl StepService {
         let connector = Arc::clone(&service);
         let mut client = StepsClient::new(connector, ClientOptions::default());
         if let Some(library) = &host.config.library {
-            client = client.with_library(Arc::clone(library), Asker::default());
+            client = client.with_library(Arc::clone(library), JobCredentials::default());
         }
         Ok(Self {
             service,

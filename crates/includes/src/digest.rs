@@ -2,7 +2,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
-/// The SHA-256 of something.
+/// A SHA-256 digest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
@@ -12,7 +12,7 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Reads 64 hexadecimal digits, in lower case.
+    /// Reads 64 hexadecimal digits in lower case.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         if digits.len() != 64 {
@@ -55,7 +55,8 @@ impl Serialize for Digest {
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let refuse = || serde::de::Error::custom("a digest is 64 hexadecimal digits in lower case");
+        let refuse =
+            || serde::de::Error::custom("expected a digest of 64 hexadecimal digits in lower case");
         Self::parse(&text).ok_or_else(refuse)
     }
 }
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_is_read_as_it_is_written() {
+    fn digest_is_read_as_written() {
         let digest = Digest::of(b"");
         let text = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(digest.to_string(), text);

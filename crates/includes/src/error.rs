@@ -1,13 +1,13 @@
 use thiserror::Error;
 
-/// Why there is no answer.
+/// Why a library has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// The project is not there, or whoever asks may not see it; the words say who asked.
+    /// The project does not exist, or the account may not see it; the reason names the account.
     #[error("{reason}")]
     NoProject {
-        /// What is known of it.
+        /// The details.
         reason: String,
         /// What the user can do.
         help: Option<String>,
@@ -15,49 +15,49 @@ pub enum LibraryError {
     /// The project has no such branch, tag or commit.
     #[error("the project has no branch, tag or commit `{0}`")]
     NoReference(String),
-    /// The server refuses whoever asks.
+    /// The server refuses the account.
     #[error("{reason}")]
     Denied {
-        /// Who was refused, and what is missing.
+        /// Which account was refused, and which right is missing.
         reason: String,
         /// What the user can do.
         help: Option<String>,
     },
-    /// The rules refuse the address.
+    /// The rules for addresses refuse the address.
     #[error("{reason}")]
     Refused {
         /// Why.
         reason: String,
-        /// What lets it in, if it is wanted.
+        /// Which setting would permit it.
         help: Option<String>,
     },
-    /// Whoever was asked has nothing to do with it: somebody else is to be asked.
+    /// This library does not answer such questions; another one may.
     #[error("there is no other way to ask for it")]
     NoWay,
-    /// Nothing is asked while offline, and this was not kept.
+    /// Nothing may be fetched while offline, and no answer is stored.
     #[error("it was not fetched before, and nothing is fetched while offline")]
     Offline,
-    /// The lock file does not have it.
+    /// The lock file has no entry for the question.
     #[error("{0}")]
     NotLocked(String),
-    /// What stands beside the lock file is not what was locked.
+    /// A text beside the lock file differs from what was locked.
     #[error("{reason}")]
     Damaged {
-        /// Which file, and what is wrong with it.
+        /// The file, and how it differs.
         reason: String,
         /// What the user can do.
         help: Option<String>,
     },
-    /// It is longer than files are read.
+    /// The answer is longer than the limit.
     #[error("{0}")]
     TooLarge(String),
-    /// The server cannot be reached, or does not do what it should; it may be different next time.
+    /// The server cannot be reached or misbehaves. Another attempt may succeed.
     #[error("{0}")]
     Unavailable(String),
 }
 
 impl LibraryError {
-    /// Returns what the user can do, where there is something.
+    /// Returns what the user can do, if anything.
     pub fn help(&self) -> Option<&str> {
         match self {
             Self::NoProject { help, .. }

@@ -1,4 +1,4 @@
-//! A directory of the project, whose content a stranger may have written: no link is followed.
+//! A directory of the project. Its content is not trusted, so no link is followed.
 
 use fail_point::fail_point;
 use rustix::fd::OwnedFd;
@@ -12,27 +12,27 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct Folder(OwnedFd);
 
-/// What is found under a name.
+/// What a name refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// A file with this in it.
+    /// A file with this content.
     Bytes(Vec<u8>),
     /// Nothing.
     Nothing,
     /// A link, a directory, a pipe.
     NoFile,
-    /// A file of more bytes than are read.
+    /// A file longer than the limit.
     TooLong,
 }
 
 impl Folder {
-    /// Opens a directory wherever it is; the links to it are the user's.
+    /// Opens a directory. Links in the path are followed, since the user named it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self(rustix::fs::open(path, flags, Mode::empty())?))
     }
 
-    /// Opens a directory in it; nothing when there is none.
+    /// Opens a directory below this one, if it exists.
     pub(crate) fn below(&self, name: &str) -> io::Result<Option<Self>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
@@ -40,26 +40,26 @@ impl Folder {
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::LOOP | Errno::NOTDIR) => Err(io::Error::new(
                 io::ErrorKind::NotADirectory,
-                format!("`{name}` is no directory of the project's own"),
+                format!("`{name}` is not a directory of the project itself"),
             )),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Opens a directory in it, which is made if it is not there.
-    pub(crate) fn make_below(&self, name: &str) -> io::Result<Self> {
+    /// Opens a directory below this one, and creates it if necessary.
+    pub(crate) fn create_below(&self, name: &str) -> io::Result<Self> {
         let create = || match rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(io::Error::from(error)),
         };
         fail_point!("includes::vendored::make_dir", create())?;
-        let made = self.below(name)?;
-        made.ok_or_else(|| io::ErrorKind::NotFound.into())
+        let created = self.below(name)?;
+        created.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Reads a file in it of at most so many bytes.
+    /// Reads a file of at most `limit` bytes.
     pub(crate) fn read(&self, name: &str, limit: u64) -> io::Result<Found> {
-        // Without waiting for somebody who writes to a pipe.
+        // `NONBLOCK`: opening a pipe does not wait for its writer.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let file: File = match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
             Ok(file) => file.into(),
@@ -84,7 +84,7 @@ impl Folder {
         })
     }
 
-    /// Writes a file in it, under the name `temp` until it is whole; then it is `target`'s `name`.
+    /// Writes a file as `temp`, and renames it to `name` in `target` when it is complete.
     pub(crate) fn write(
         &self,
         temp: &str,
@@ -100,7 +100,7 @@ impl Folder {
             )
         });
         if written.is_err() {
-            // The first error is the one to tell; the next writer removes what stays now.
+            // The first error is returned; the next writer removes the temporary file.
             let _ = rustix::fs::unlinkat(&self.0, temp, AtFlags::empty());
         }
         written
@@ -113,13 +113,13 @@ impl Folder {
         let mut file = File::from(fail_point!("includes::vendored::create_temp", create())?);
         let mut write = || {
             file.write_all(bytes)?;
-            // A lock file that outlives a power cut is nothing without its texts.
+            // A lock file that survives a power failure is useless without its texts.
             file.sync_all()
         };
         fail_point!("includes::vendored::write_temp", write())
     }
 
-    /// Removes a file in it, if it is there.
+    /// Removes a file, if it exists.
     pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         let remove = || match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -128,7 +128,7 @@ impl Folder {
         fail_point!("includes::vendored::remove", remove())
     }
 
-    /// Returns the names in it that are text, in order.
+    /// Returns the names of the entries that are UTF-8, sorted.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.0)? {
@@ -143,7 +143,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// Keeps all others from doing the same until the guard is dropped; nothing when another does it.
+    /// Locks the directory until the guard is dropped; `None` if another process holds the lock.
     pub(crate) fn try_lock(&self) -> io::Result<Option<FolderLock<'_>>> {
         match rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(FolderLock(self))),
@@ -153,14 +153,14 @@ impl Folder {
     }
 }
 
-/// The right to write in a folder.
+/// A lock on a directory.
 #[derive(Debug)]
 pub(crate) struct FolderLock<'a>(&'a Folder);
 
 impl Drop for FolderLock<'_> {
     fn drop(&mut self) {
-        // Closing would not do: a process that is being started has the directory open too, until
-        // it becomes another program.
+        // Closing is not enough: a child process that has been forked, but not yet replaced by its program,
+        // has the directory open too.
         let _ = rustix::fs::flock(&self.0.0, FlockOperation::Unlock);
     }
 }

@@ -2,9 +2,9 @@ use crate::subject::{Project, Subject};
 use crate::{Digest, Question};
 use std::fmt;
 
-/// The name of a question: the same for questions that mean the same, and for no others.
+/// The hash of a question: equal for questions with the same meaning, and for no others.
 ///
-/// It is a hash, so no secret can be read in it.
+/// No secret can be read in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key(Digest);
 
@@ -43,7 +43,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Returns the hash of a list. Each text's length stands before it, so that no two lists are one.
+/// Returns the hash of a list. The length before each text keeps different lists apart.
 fn hash(texts: &[&str]) -> Digest {
     let mut bytes = Vec::new();
     for text in texts {

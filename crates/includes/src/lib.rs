@@ -1,20 +1,16 @@
-//! Included files from elsewhere: other projects, components, templates and addresses.
+//! Included files from other servers: other projects, components, templates and addresses.
 //!
-//! Whatever an `include` names becomes a few [`Question`]s, and a [`Library`] answers them. So the
-//! parts do not know one another: what finds versions and files asks a library; the servers are a
-//! library; and the cache, the lock file and being offline are libraries around another one.
+//! Each `include` becomes a few [`Question`]s, and a [`Library`] answers them. [`RemoteIncludes`] finds
+//! versions and files by asking a library. [`Servers`] is a library that asks servers. [`Cached`] and
+//! [`Locked`] are libraries around another one. So the parts do not depend on each other.
 //!
 //! ```text
-//! includes -> Elsewhere -> [Locked] -> Cached -> Servers (GitLab's API, Git, any address)
+//! includes -> RemoteIncludes -> [Locked] -> Cached -> Servers (GitLab's API, Git, any address)
 //! ```
 
-mod answer;
 mod cached;
-mod clock;
 mod digest;
-mod elsewhere;
 mod error;
-mod fetching;
 mod folder;
 mod git;
 mod key;
@@ -24,26 +20,24 @@ mod locked;
 mod note;
 mod question;
 mod record;
+mod remote;
 mod servers;
 mod shown;
 mod store;
 mod subject;
 mod vendored;
 
-pub use answer::Answer;
-pub use cached::Cached;
-pub use clock::{Clock, SystemClock};
+pub use cached::{Cached, Clock, SystemClock};
 pub use digest::Digest;
-pub use elsewhere::{Elsewhere, ElsewhereSettings, OwnProject, TEMPLATES};
 pub use error::LibraryError;
-pub use fetching::Fetching;
 pub use git::{GitRoute, GitRoutes, GitServers, LibraryChain};
-pub use library::Library;
+pub use library::{Answer, FetchPolicy, Library};
 pub use lock_file::{LockFile, LockFileError};
 pub use locked::Locked;
 pub use note::{Note, Notes};
 pub use question::{ProjectAddress, Question};
-pub use record::{Record, Recorded};
+pub use record::{Record, Recorder};
+pub use remote::{OwnProject, RemoteIncludes, RemoteSettings, TEMPLATES};
 pub use servers::Servers;
-pub use store::{Kept, Store, StoreError, StoreSize};
+pub use store::{Store, StoreError, StoreSize, StoredAnswer};
 pub use vendored::{ChangedText, VendorReport, Vendored, Written};

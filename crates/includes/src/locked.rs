@@ -1,32 +1,32 @@
 use crate::lock_file::{LockedAnswer, LockedText, RENEW, TextState, open_texts};
 use crate::subject::Subject;
-use crate::{Answer, Fetching, Library, LibraryError, LockFile, Note, Notes, Question};
+use crate::{Answer, FetchPolicy, Library, LibraryError, LockFile, Note, Notes, Question};
 use async_trait::async_trait;
 use gitlab_api::Instance;
 use std::path::PathBuf;
 
-/// A library that answers from a lock file what that knows.
+/// A library that answers from a lock file first.
 ///
-/// So a pipeline is the same on every machine until `runwright vendor` runs again, whatever servers
-/// say meanwhile: [`Fetching::Refresh`] does not go past the lock file either. What it
-/// does not know is asked of the library below, and a [`Note`] says so; offline it is refused.
+/// So a pipeline is the same on every machine until the next `runwright vendor`, even with
+/// [`FetchPolicy::Refresh`]. Other questions go to the library below, with a [`Note`]; offline they are
+/// refused.
 #[derive(Debug)]
 pub struct Locked<L> {
     library: L,
     top: PathBuf,
     file: LockFile,
     own: Option<Instance>,
-    fetching: Fetching,
+    fetching: FetchPolicy,
     notes: Notes,
 }
 
 impl<L: Library> Locked<L> {
-    /// Returns a library that answers from `file`, whose texts are below `top`, before it asks `library`.
+    /// Returns a library that answers from `file`, with its texts below `top`, before it asks `library`.
     pub fn new(
         library: L,
         top: impl Into<PathBuf>,
         file: LockFile,
-        fetching: Fetching,
+        fetching: FetchPolicy,
         notes: Notes,
     ) -> Self {
         Self {
@@ -39,15 +39,15 @@ impl<L: Library> Locked<L> {
         }
     }
 
-    /// Says which GitLab is the project's for this user: questions to it are those to the project's
-    /// own in the lock file.
+    /// Sets the project's own GitLab for this user. Questions to it match entries of the project's own
+    /// GitLab in the lock file.
     pub fn with_own(mut self, own: Option<Instance>) -> Self {
         self.own = own;
         self
     }
 
     fn answer(&self, question: &Question, answer: &LockedAnswer) -> Result<Answer, LibraryError> {
-        if self.fetching == Fetching::Refresh {
+        if self.fetching == FetchPolicy::Refresh {
             self.notes.add(Note::Pinned);
         }
         match answer {
@@ -72,15 +72,15 @@ impl<L: Library> Locked<L> {
         match state? {
             TextState::Same(bytes) => Ok(body(&bytes)),
             TextState::Missing => Err(damaged(format!(
-                "`{path}` is not there, and {} wants it",
+                "`{path}` is missing, and {} requires it",
                 LockFile::NAME
             ))),
             TextState::Changed(Some(found)) => Err(damaged(format!(
-                "`{path}` was changed: its digest is {found}, and {} says {locked}",
+                "`{path}` was changed: its digest is {found}, and {} has {locked}",
                 LockFile::NAME
             ))),
             TextState::Changed(None) => Err(damaged(format!(
-                "`{path}` is no file of the digest {locked}, which {} wants",
+                "`{path}` is not a file with the digest {locked}, which {} requires",
                 LockFile::NAME
             ))),
         }
@@ -111,7 +111,7 @@ impl<L: Library> Library for Locked<L> {
             return self.answer(question, answer);
         }
         let what = Subject::of(question).to_string();
-        if self.fetching == Fetching::Offline {
+        if self.fetching == FetchPolicy::Offline {
             return Err(LibraryError::NotLocked(format!(
                 "{} does not have {what}, and nothing is fetched while offline",
                 LockFile::NAME

@@ -3,30 +3,30 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a user should know of an answer that was given nevertheless.
+/// Something that the user should know about an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Note {
-    /// The server could not be asked, so what it answered before was used.
+    /// The server could not be asked, so its previous answer was used.
     Old {
-        /// What was asked for.
+        /// The subject of the question.
         what: String,
-        /// How old the answer is, unless the clock was put back since.
+        /// The age of the answer, unless the clock was set back since.
         age: Option<Duration>,
         /// Why the server could not be asked.
         reason: String,
     },
-    /// Answers cannot be kept for the next time, or what was kept cannot be read.
+    /// Answers cannot be stored, or stored answers cannot be read.
     NotKept {
         /// Why.
         reason: String,
     },
-    /// The lock file does not have it, so the server was asked.
+    /// The lock file has no entry for the question, so the server was asked.
     NotLocked {
-        /// What was asked for.
+        /// The subject of the question.
         what: String,
     },
-    /// Fresh answers were wanted, but the lock file says what they are.
+    /// Fresh answers were requested, but the lock file decides.
     Pinned,
 }
 
@@ -34,10 +34,10 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Old { what, age, reason } => {
-                let age = age.map_or_else(|| "an unknown time".to_owned(), words);
+                let age = age.map_or_else(|| "an unknown time".to_owned(), rounded);
                 write!(f, "{what}: used as it was {age} ago, because {reason}")
             }
-            Self::NotKept { reason } => write!(f, "what is fetched is not kept: {reason}"),
+            Self::NotKept { reason } => write!(f, "fetched files are not kept: {reason}"),
             Self::NotLocked { what } => write!(
                 f,
                 "{} does not have {what}; `runwright vendor` adds it",
@@ -45,15 +45,15 @@ impl fmt::Display for Note {
             ),
             Self::Pinned => write!(
                 f,
-                "{} decides, also when fresh answers are wanted; `runwright vendor` renews it",
+                "{} decides, even when fresh answers are requested; `runwright vendor` renews it",
                 crate::LockFile::NAME
             ),
         }
     }
 }
 
-/// Returns a duration as people say it.
-fn words(age: Duration) -> String {
+/// Returns a duration in its greatest unit.
+fn rounded(age: Duration) -> String {
     let seconds = age.as_secs();
     let (number, unit) = match seconds {
         0..60 => (seconds, "second"),
@@ -65,14 +65,14 @@ fn words(age: Duration) -> String {
     format!("{number} {unit}{plural}")
 }
 
-/// The notes of a run: whoever has something to say adds to them, and whoever shows them takes them.
+/// The notes of a run.
 ///
 /// Clones are the same notes.
 #[derive(Debug, Clone, Default)]
 pub struct Notes(Arc<Mutex<Vec<Note>>>);
 
 impl Notes {
-    /// Adds a note, unless there is an equal one.
+    /// Adds a note, unless an equal one is there.
     pub fn add(&self, note: Note) {
         let mut notes = self.0.lock();
         if !notes.contains(&note) {
@@ -80,7 +80,7 @@ impl Notes {
         }
     }
 
-    /// Returns the notes in the order they came, and keeps none.
+    /// Removes and returns the notes, in order.
     pub fn take(&self) -> Vec<Note> {
         std::mem::take(&mut self.0.lock())
     }
@@ -91,9 +91,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_said_as_people_say_it() {
+    fn age_has_its_greatest_unit() {
         let check = |seconds, expect: &str| {
-            assert_eq!(words(Duration::from_secs(seconds)), expect);
+            assert_eq!(rounded(Duration::from_secs(seconds)), expect);
         };
         check(0, "0 seconds");
         check(1, "1 second");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_notes_are_told_once() {
+    fn equal_notes_are_kept_once() {
         let notes = Notes::default();
         notes.add(Note::Pinned);
         notes.clone().add(Note::Pinned);

@@ -3,21 +3,21 @@ use async_trait::async_trait;
 use indexmap::IndexMap;
 use parking_lot::Mutex;
 
-/// A library that remembers what another one was asked, and what it answered.
+/// A library that records the questions to another one, and its answers.
 ///
-/// Whoever wants to know keeps an [`Arc`](std::sync::Arc) of it, which is a library too.
+/// The caller keeps an [`Arc`](std::sync::Arc) of it to read the records.
 #[derive(Debug)]
-pub struct Recorded<L> {
+pub struct Recorder<L> {
     library: L,
     records: Mutex<IndexMap<Question, Record>>,
 }
 
-/// A question, and what came of it.
+/// A question and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// The question, as it was asked first.
+    /// The question, as it was first asked.
     pub question: Question,
-    /// The answer that was given last; nothing while it is waited for.
+    /// The latest answer; `None` while it is awaited.
     pub answer: Option<Result<Answer, LibraryError>>,
 }
 
@@ -28,8 +28,8 @@ impl Record {
     }
 }
 
-impl<L: Library> Recorded<L> {
-    /// Returns a library that remembers what `library` is asked from now on.
+impl<L: Library> Recorder<L> {
+    /// Returns a library that records the questions to `library`.
     pub fn new(library: L) -> Self {
         Self {
             library,
@@ -37,7 +37,7 @@ impl<L: Library> Recorded<L> {
         }
     }
 
-    /// Returns the questions in the order in which they were asked first, each once.
+    /// Returns each question once, in the order in which they were first asked.
     pub fn records(&self) -> Vec<Record> {
         self.lock().values().cloned().collect()
     }
@@ -48,14 +48,14 @@ impl<L: Library> Recorded<L> {
 }
 
 #[async_trait]
-impl<L: Library> Library for Recorded<L> {
+impl<L: Library> Library for Recorder<L> {
     async fn ask(&self, question: &Question, _etag: Option<&str>) -> Result<Answer, LibraryError> {
         let asked = || Record {
             question: question.clone(),
             answer: None,
         };
         self.lock().entry(question.clone()).or_insert_with(asked);
-        // Without the name of what the asker has: what is unchanged would not be known here.
+        // Without the `etag`: the content of an unchanged answer would not be known here.
         let answer = self.library.ask(question, None).await;
         if let Some(record) = self.lock().get_mut(question) {
             record.answer = Some(answer.clone());

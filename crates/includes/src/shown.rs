@@ -1,10 +1,9 @@
 use std::fmt::{self, Write};
 
-/// How many characters of a text are shown.
+/// The greatest number of characters that are shown.
 const LONGEST: usize = 300;
 
-/// A text that a stranger may have written, as it can be shown: not endless, and without characters
-/// that a terminal obeys.
+/// An untrusted text, safe for terminals: limited in length, with control characters escaped.
 pub(crate) struct Shown<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Shown<'_> {
@@ -23,7 +22,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// A number of bytes as people read it.
+/// A readable number of bytes.
 pub(crate) struct Bytes(pub(crate) usize);
 
 impl fmt::Display for Bytes {
@@ -42,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_mebibytes_where_they_are_whole() {
+    fn whole_mebibytes_are_shown_as_such() {
         let check = |bytes, expect: &str| assert_eq!(Bytes(bytes).to_string(), expect);
         check(16 << 20, "16 MiB");
         check((16 << 20) + 1, "16777217 bytes");
@@ -51,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_has_nothing_to_obey() {
+    fn control_characters_are_escaped() {
         assert_eq!(
             Shown("a\u{e4} \u{1b}[2J\n").to_string(),
             "a\u{e4} \\u{1b}[2J\\n"

@@ -2,10 +2,10 @@ use crate::shown::Shown;
 use crate::{Digest, ProjectAddress, Question};
 use std::fmt;
 
-/// What a question asks for, as it may be shown and written down: without secrets.
+/// The subject of a question, which may be shown and written: it has no secrets.
 ///
-/// Questions that mean the same have equal subjects, however a project's path is spelled and
-/// however old an answer may be.
+/// Questions with the same meaning have equal subjects, however a project's path is spelled and whatever
+/// the age limit is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Subject {
     Commit {
@@ -30,16 +30,16 @@ pub(crate) enum Subject {
         /// The digest of the whole address, if a user or a query was left out.
         whole: Option<Digest>,
     },
-    /// A template, wherever it is: so it stands in a lock file. In a store it is a page.
+    /// A template by name, in a lock file. In a store it is a page.
     Template {
         name: String,
     },
 }
 
-/// A project, its path in lower case: GitLab does not tell them apart otherwise.
+/// A project; its path is in lower case, since GitLab ignores case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Project {
-    /// The GitLab's address; in a lock file its name, and nothing for the project's own.
+    /// The address of the GitLab; in a lock file its name, empty for the project's own.
     pub(crate) instance: String,
     pub(crate) path: String,
 }
@@ -81,7 +81,7 @@ impl Subject {
         whole.set_fragment(None);
         let mut shown = whole.clone();
         shown.set_query(None);
-        // Only an address without a host refuses, and has no user either.
+        // Only an address without a host is rejected, and that has no user.
         let _ = shown.set_username("");
         let _ = shown.set_password(None);
         Self::Page {
@@ -90,7 +90,7 @@ impl Subject {
         }
     }
 
-    /// Returns the project that is asked for, if it is one's.
+    /// Returns the project, if the subject has one.
     pub(crate) fn project_mut(&mut self) -> Option<&mut Project> {
         match self {
             Self::Commit { project, .. }
@@ -112,7 +112,7 @@ impl Subject {
         }
     }
 
-    /// Returns the server that knows the answer.
+    /// Returns the server that can answer.
     pub(crate) fn server(&self) -> &str {
         match self {
             Self::Commit { project, .. }
@@ -166,7 +166,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Returns the beginning of a commit's id, and anything else whole.
+/// Returns the start of a commit id, and any other text unchanged.
 fn short(sha: &str) -> &str {
     let is_id = sha.len() >= 40 && sha.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_id { &sha[..12] } else { sha }
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_secret_is_not_shown() {
+    fn secrets_are_not_shown() {
         let check = |url: &str, expect: &str| {
             let url = web::Url::parse(url).expect("an address");
             let subject = Subject::of(&Question::Page { url, age: None });

@@ -4,7 +4,7 @@
 //!
 //! ```no_run
 //! use step_library::{LibraryOptions, StepLibrary};
-//! use steps::{Asker, Library, Source};
+//! use steps::{JobCredentials, Library, Source};
 //!
 //! # async fn fetch() -> Result<(), Box<dyn std::error::Error>> {
 //! let library = StepLibrary::new(LibraryOptions::new("/var/cache/runner/functions"))?;
@@ -12,7 +12,7 @@
 //!     url: "https://gitlab.com/group/functions".to_owned(),
 //!     rev: "v1.2.0".to_owned(),
 //! };
-//! let fetched = library.fetch(&source, &Asker::default()).await?;
+//! let fetched = library.fetch(&source, &JobCredentials::default()).await?;
 //! println!("{} is in {}", fetched.identity, fetched.directory.display());
 //! # Ok(())
 //! # }

@@ -8,7 +8,7 @@ use process::make_private_dir;
 use registry::{ImageRepository, RegistryClient, RegistryOptions, host_of};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use steps::{Asker, Fetched, Library, LibraryError, Published, Source};
+use steps::{Fetched, JobCredentials, Library, LibraryError, Published, Source};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use web::Web;
@@ -111,13 +111,21 @@ impl StepLibrary {
     }
 
     /// Fetches a function, and tidies the cache also after a failure, which may have filled it.
-    async fn fetch_and_tidy(&self, source: &Source, asker: &Asker) -> Result<Fetched, Error> {
+    async fn fetch_and_tidy(
+        &self,
+        source: &Source,
+        asker: &JobCredentials,
+    ) -> Result<Fetched, Error> {
         let fetched = self.fetch_source(source, asker).await;
         self.tidy().await;
         fetched
     }
 
-    async fn fetch_source(&self, source: &Source, asker: &Asker) -> Result<Fetched, Error> {
+    async fn fetch_source(
+        &self,
+        source: &Source,
+        asker: &JobCredentials,
+    ) -> Result<Fetched, Error> {
         self.swept.get_or_try_init(|| self.sweep()).await?;
         let (lease, identity, directory) = match source {
             Source::Git { url, rev } => {
@@ -149,7 +157,7 @@ impl StepLibrary {
         &self,
         archive: &Path,
         repository: &str,
-        asker: &Asker,
+        asker: &JobCredentials,
     ) -> Result<Published, Error> {
         let image = repository_of(repository)?;
         if self.offline {
@@ -190,7 +198,11 @@ const THIS_MACHINE: [&str; 3] = ["localhost", "127.0.0.0/8", "::1"];
 
 #[async_trait]
 impl Library for StepLibrary {
-    async fn fetch(&self, source: &Source, asker: &Asker) -> Result<Fetched, LibraryError> {
+    async fn fetch(
+        &self,
+        source: &Source,
+        asker: &JobCredentials,
+    ) -> Result<Fetched, LibraryError> {
         let late = |_| Error::Late {
             what: source.to_string(),
             allowed: self.deadline,
@@ -203,7 +215,7 @@ impl Library for StepLibrary {
         &self,
         archive: &Path,
         repository: &str,
-        asker: &Asker,
+        asker: &JobCredentials,
     ) -> Result<Published, LibraryError> {
         let late = |_| Error::Late {
             what: repository.to_owned(),

@@ -1,6 +1,6 @@
-//! The step-runner service: runs steps inside an environment, and the client that reaches it from outside.
+//! The step-runner: a service that runs steps inside an environment, and the client that reaches it from outside.
 //!
-//! `docs/design/steps.md` tells the shapes and why.
+//! `docs/design/steps.md` describes the design and its reasons.
 
 pub mod agent;
 pub mod client;
@@ -17,5 +17,5 @@ pub use client::{
     RunTiming, ScriptStep, StepInvocation, StepProcess, StepReport, StepReports, StepState,
     StepsClient, StepsError, StepsErrorClass,
 };
-pub use library::{Asker, Fetched, Keep, Library, LibraryError, Published, Source};
+pub use library::{Fetched, JobCredentials, Keep, Library, LibraryError, Published, Source};
 pub use service::{Inherit, LocalService, Service, ServiceError, ServiceOptions};

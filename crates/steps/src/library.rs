@@ -1,111 +1,115 @@
-//! Where functions come from that are not in the environment, and where images of them go.
+//! The port to functions outside of the environment, and to registries for their images.
 //!
-//! The environment of a job may have neither git nor a network, and no credentials: so whoever follows a request
-//! brings what its steps refer to. How is this port's business; the service asks it through the client.
+//! The environment of a job may have no git, no network and no credentials. So the client that follows a request fetches
+//! what its steps refer to, through this port.
 
 use async_trait::async_trait;
 use executor_core::StageVariables;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Brings repositories and images with functions, and sends images there.
+/// Fetches repositories and images with functions, and publishes images.
 #[async_trait]
 pub trait Library: fmt::Debug + Send + Sync {
-    /// Brings all files of a repository or an image.
+    /// Fetches all files of a repository or an image.
     ///
-    /// It has deadlines of its own. Dropping the future gives up, and leaves nothing half done behind.
+    /// It has its own timeouts. Dropping the future stops it, and leaves nothing incomplete behind.
     ///
     /// # Errors
     ///
-    /// Says what could not be brought, and why.
-    async fn fetch(&self, source: &Source, asker: &Asker) -> Result<Fetched, LibraryError>;
+    /// When the source cannot be fetched.
+    async fn fetch(
+        &self,
+        source: &Source,
+        credentials: &JobCredentials,
+    ) -> Result<Fetched, LibraryError>;
 
-    /// Sends an archive that `builtin://function/oci/build` made to a repository, `REGISTRY/REPOSITORY`.
+    /// Publishes an archive of `builtin://function/oci/build` to a repository, `REGISTRY/REPOSITORY`.
     ///
-    /// The tag is the version in the archive; the tags of its major and minor version and `latest` move to
-    /// it, unless they are at a later version or it is a pre-release.
+    /// The tag is the version in the archive. The tags of its major and minor version and `latest` move to it, unless they
+    /// are at a later version or it is a pre-release.
     ///
     /// # Errors
     ///
-    /// Says what could not be sent, and why.
+    /// When the image cannot be published.
     async fn publish(
         &self,
         archive: &Path,
         repository: &str,
-        asker: &Asker,
+        credentials: &JobCredentials,
     ) -> Result<Published, LibraryError>;
 }
 
-/// What has functions in it.
+/// A source of functions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A git repository.
     Git {
-        /// Where it is.
+        /// The address.
         url: String,
-        /// A tag, a branch or a commit, looked for in this order.
+        /// A tag, a branch or a commit, searched in this order.
         rev: String,
     },
     /// An image in a registry.
     Oci {
-        /// The registry's host, and its port where that is named.
+        /// The host of the registry, with its port if any.
         registry: String,
-        /// The image's name there.
+        /// The name of the image.
         repository: String,
-        /// Its tag, or its digest.
+        /// The tag or digest.
         tag: String,
-        /// The environment's operating system and architecture: `linux/amd64`.
+        /// The platform of the environment, for example `linux/amd64`.
         platform: String,
     },
 }
 
-/// For whom something is fetched or published. `Debug` shows no credentials.
+/// The credentials of a job. `Debug` does not show them.
 #[derive(Clone, Default)]
-pub struct Asker {
-    /// What variables `DOCKER_AUTH_CONFIG` say, credentials of registries: that of a step before that of the job. What
-    /// one says nothing of is looked for in the next.
+pub struct JobCredentials {
+    /// The values of `DOCKER_AUTH_CONFIG`, with credentials for registries: that of a step before that of the job. A
+    /// registry that is missing in one is searched in the next.
     pub docker_auth_configs: Vec<String>,
 }
 
-/// Files that were brought. They are for reading, and stay until this is dropped.
+/// Fetched files. They are read-only, and kept until this is dropped.
 #[derive(Debug)]
 pub struct Fetched {
     /// The root of the repository, or of the image.
     pub directory: PathBuf,
-    /// The commit, or the image's digest.
+    /// The commit, or the digest of the image.
     pub identity: String,
-    /// What keeps the directory from being removed.
+    /// Keeps the directory from being removed.
     pub lease: Option<Box<dyn Keep>>,
 }
 
-/// Something that is kept for what its drop does.
+/// A guard that is held for the effect of its drop.
 pub trait Keep: fmt::Debug + Send + Sync {}
 
 impl<T: fmt::Debug + Send + Sync> Keep for T {}
 
-/// An image that was sent.
+/// A published image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// Its digest.
+    /// The digest.
     pub digest: String,
-    /// The tags that name it now.
+    /// The tags that refer to it.
     pub tags: Vec<String>,
 }
 
-/// Why something was not fetched or published.
+/// Why a source could not be fetched or an image not be published.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct LibraryError {
-    /// What was wrong, for the job's log: a secret is never in it.
+    /// The message for the job's log, without secrets.
     pub message: String,
-    /// Whether the same may succeed later.
+    /// Whether another attempt may succeed.
     pub is_temporary: bool,
-    /// What was behind it.
+    /// The cause.
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl LibraryError {
-    /// Returns an error that stays.
+    /// Returns a permanent error.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -115,8 +119,8 @@ impl LibraryError {
     }
 }
 
-impl Asker {
-    /// Returns who asks for a job with these variables.
+impl JobCredentials {
+    /// Returns the credentials of a job with these variables.
     pub fn of(variables: &StageVariables) -> Self {
         const NAME: &str = "DOCKER_AUTH_CONFIG";
         let file = variables.files.iter().find(|file| file.key == NAME);
@@ -133,7 +137,7 @@ impl Asker {
         .with_first(docker_auth_config.unwrap_or_default())
     }
 
-    /// Returns it with credentials that count more than what it has.
+    /// Adds credentials that take precedence.
     pub(crate) fn with_first(mut self, docker_auth_config: String) -> Self {
         if !docker_auth_config.trim().is_empty() {
             self.docker_auth_configs.insert(0, docker_auth_config);
@@ -142,9 +146,9 @@ impl Asker {
     }
 }
 
-impl fmt::Debug for Asker {
+impl fmt::Debug for JobCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asker")
+        f.debug_struct("JobCredentials")
             .field("docker_auth_configs", &self.docker_auth_configs.len())
             .finish()
     }

@@ -22,7 +22,7 @@
 //! # }
 //! ```
 //!
-//! Why the rules are as they are is said in `docs/design/elsewhere.md`.
+//! Why the rules are as they are is said in `docs/design/remote.md`.
 
 mod addresses;
 mod attempt;

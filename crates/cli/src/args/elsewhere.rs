@@ -1,5 +1,5 @@
 use clap::Args;
-use includes::Fetching;
+use includes::FetchPolicy;
 use workstation::RemoteOptions;
 
 /// The variable that says the same as `--prefer-api`.
@@ -36,9 +36,9 @@ impl ElsewhereArgs {
     pub(crate) fn options(&self) -> RemoteOptions {
         RemoteOptions {
             fetching: match (self.offline, self.refresh) {
-                (true, _) => Fetching::Offline,
-                (false, true) => Fetching::Refresh,
-                (false, false) => Fetching::Usual,
+                (true, _) => FetchPolicy::Offline,
+                (false, true) => FetchPolicy::Refresh,
+                (false, false) => FetchPolicy::Usual,
             },
             unlocked: false,
             gitlab: self.gitlab.clone(),

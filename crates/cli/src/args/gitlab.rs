@@ -1,5 +1,5 @@
 use clap::Args;
-use includes::Fetching;
+use includes::FetchPolicy;
 use std::path::PathBuf;
 use workstation::RemoteOptions;
 
@@ -32,9 +32,9 @@ impl GitLabArgs {
     pub(crate) fn elsewhere(&self) -> RemoteOptions {
         RemoteOptions {
             fetching: if self.offline {
-                Fetching::Offline
+                FetchPolicy::Offline
             } else {
-                Fetching::Usual
+                FetchPolicy::Usual
             },
             gitlab: self.gitlab.clone(),
             ..RemoteOptions::default()

@@ -15,7 +15,7 @@ use executor_docker::engine::{DockerHost, Engine, HostSettings};
 use executor_docker::garbage::{Belongs, Swept, sweep};
 use executor_docker::{DockerError, DockerOptions};
 use executor_shell::ShellConfig;
-use includes::Fetching;
+use includes::FetchPolicy;
 use pipeline::{Plan, PlannedJob};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(super) struct ExecutorChoice<'a> {
     pub(super) docker: &'a DockerArgs,
     pub(super) login: bool,
     /// When servers are asked for functions.
-    pub(super) fetching: Fetching,
+    pub(super) fetching: FetchPolicy,
     /// The top of the project.
     pub(super) root: &'a Path,
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use console::terminal::Signals;
 use console::{error_line, strip_controls};
 use executor_core::Cancellation;
-use includes::Fetching;
+use includes::FetchPolicy;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -35,7 +35,7 @@ fn run(args: &StepsRunArgs) -> Result<Exit, Failure> {
     }
     let state = StateDir::of_user().map_err(LocalError::from)?;
     if args.offline {
-        let library = UserLibrary::new(&state).with_fetching(Fetching::Offline);
+        let library = UserLibrary::new(&state).with_fetching(FetchPolicy::Offline);
         run.library = Some(Arc::new(library));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()

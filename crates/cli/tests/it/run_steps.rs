@@ -87,7 +87,7 @@ run:
         files: &[("greet/func.yml", GREET)],
         job: "run:\n  - {name: a, func: ./greet, inputs: {whom: x}}\n",
         code: 1,
-        log: "Running step \"a\"\nERROR: step \"a\": it does not accept input with name \"whom\"; there are times, who\n",
+        log: "Running step \"a\"\nERROR: step \"a\": it has no input \"whom\"; declared are times, who\n",
     },
     Case {
         name: "what a step declares and does not give",
@@ -97,7 +97,7 @@ run:
         )],
         job: "run:\n  - {name: a, func: ./mute}\n",
         code: 1,
-        log: "Running step \"a\"\nERROR: step \"a\": its output file: it gives no output \"text\", and declares no default for it\n",
+        log: "Running step \"a\"\nERROR: step \"a\": its output file: it did not set output \"text\", which has no default\n",
     },
     Case {
         name: "secrets of a function are hidden",

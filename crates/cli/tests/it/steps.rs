@@ -96,15 +96,15 @@ fn what_is_wrong_is_told() {
     };
     check(&["./greet"], 1, "input \"who\"");
     check(&["./greet", "-i", "who=a", "-i", "times=2"], 1, "times");
-    check(&["./greet", "-i", "whom=a"], 1, "there are times, who");
+    check(&["./greet", "-i", "whom=a"], 1, "declared are times, who");
     check(&["./nowhere"], 1, "nowhere");
-    check(&["greet"], 2, "a directory begins with `.` or `/`");
+    check(&["greet"], 2, "a directory starts with `.` or `/`");
     check(&["./greet", "-i", "who"], 2, "NAME=TEXT");
     check(&["./greet", "-i", "who:=x"], 2, "no JSON");
     check(
         &["./greet", "--inputs", "list.yml"],
         2,
-        "there are no names",
+        "expected a name and a value for each input",
     );
     check(&["./greet", "--inputs", "none.yml"], 2, "read none.yml");
     check(&["./greet", "-C", "none"], 2, "open directory none");

@@ -62,7 +62,7 @@ fn the_check_says_what_differs() {
     let project = including(&gitlab);
     run(&project, &["vendor", "--check"])
         .expect_code(2)
-        .expect_text("there is none");
+        .expect_text("it does not exist");
     run(&project, &["vendor"]).expect_code(0);
 
     let file = project.dir().join(".gitlab-ci.yml");

@@ -1,18 +1,18 @@
 use super::freshness::Times;
-use crate::Kept;
+use crate::StoredAnswer;
 use crate::key::Key;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::SystemTime;
 
-/// What this process knows already, whether or not it could be kept.
+/// The answers that this process has seen, whether or not they could be stored.
 #[derive(Debug, Default)]
 pub(super) struct Memory(Mutex<HashMap<Key, Known>>);
 
 /// An answer, and when this process asked for it.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
-    pub(super) kept: Kept,
+    pub(super) kept: StoredAnswer,
     pub(super) asked: Option<SystemTime>,
 }
 

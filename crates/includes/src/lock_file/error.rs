@@ -3,21 +3,21 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// What the user can do about what cannot be read.
+/// The help for a lock file that cannot be read.
 pub(crate) const RENEW: &str = "`runwright vendor` writes it anew";
 
-/// What is wrong with a lock file, or with what stands beside it.
+/// An error in the lock file, or in a text beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockFileError {
     /// The file.
     pub path: PathBuf,
-    /// Its line and column, from 1, where there is such a place.
-    pub place: Option<(usize, usize)>,
+    /// The line and column, from 1, if the error has a location.
+    pub location: Option<(usize, usize)>,
     /// What is wrong.
     pub reason: String,
     /// What the user can do.
     pub help: Option<String>,
-    /// Whether the machine refuses, on a full disk for example, whatever is in the file.
+    /// Whether the machine is at fault, for example by a full disk, and not the file.
     pub is_of_machine: bool,
 }
 
@@ -25,14 +25,14 @@ impl LockFileError {
     pub(crate) fn new(path: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
         Self {
             path: path.into(),
-            place: None,
+            location: None,
             reason: Shown(&reason.into()).to_string(),
             help: None,
             is_of_machine: false,
         }
     }
 
-    /// Says what the machine said of a file.
+    /// Returns the error of a file operation.
     pub(crate) fn io(path: impl Into<PathBuf>, error: &io::Error) -> Self {
         let failed = Self::new(path, error.to_string());
         match error.kind() {
@@ -53,15 +53,15 @@ impl LockFileError {
         self
     }
 
-    /// Says where in the text of the file it is.
+    /// Adds the location in the text of the file.
     pub(super) fn at(mut self, text: &str, offset: usize) -> Self {
-        self.place = Some(place(text, offset));
+        self.location = Some(location(text, offset));
         self
     }
 }
 
-/// Returns line and column of a byte, in characters from 1.
-fn place(text: &str, offset: usize) -> (usize, usize) {
+/// Returns the line and column of a byte, in characters from 1.
+fn location(text: &str, offset: usize) -> (usize, usize) {
     let before = &text.as_bytes()[..offset.min(text.len())];
     let line_start = before
         .iter()
@@ -78,7 +78,7 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
 impl fmt::Display for LockFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
-        if let Some((line, column)) = self.place {
+        if let Some((line, column)) = self.location {
             write!(f, ":{line}:{column}")?;
         }
         write!(f, ": {}", self.reason)

@@ -1,14 +1,14 @@
 use crate::question::is_commit;
 use crate::{Answer, Digest, LibraryError, Record};
 
-/// What a lock file knows of the answer to a question.
+/// An answer in a lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LockedAnswer {
     /// A commit's id.
     Commit(String),
-    /// A text, which stands in a file of its own.
+    /// A text, in a file of its own.
     Text(LockedText),
-    /// There is no such thing.
+    /// It does not exist.
     Absent,
     /// The project has no such branch, tag or commit.
     NoReference,
@@ -24,7 +24,7 @@ pub(crate) struct LockedText {
 }
 
 impl LockedAnswer {
-    /// Returns what can be locked of an answer. What may be different next time cannot.
+    /// Returns the locked form of an answer; `None` if the answer may differ next time.
     pub(super) fn of(record: &Record) -> Option<Self> {
         match record.answer.as_ref()? {
             Ok(Answer::Absent) => Some(Self::Absent),

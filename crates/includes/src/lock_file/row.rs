@@ -7,7 +7,7 @@ use gitlab_api::Instance;
 use serde::{Deserialize, Serialize};
 use web::Url;
 
-/// What a row of the file is about.
+/// The kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Commit,
@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Template,
 }
 
-/// A row of the file: a question, and its answer.
+/// A row of the file: a question and its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Row {
@@ -106,11 +106,11 @@ impl Row {
         self.project = Some(project.path.clone());
     }
 
-    /// Returns what a row says, or what is wrong with it.
+    /// Returns the content of a row, or what is wrong with it.
     pub(super) fn read(&self, kind: Kind) -> Result<(Subject, LockedAnswer), String> {
         let subject = self.subject(kind)?;
         let answer = self.answer(kind)?;
-        // What was not looked at above does not belong here.
+        // A field that was not read above does not belong to this kind of row.
         let (_, expected) = Self::of(&subject, &answer);
         if expected != *self {
             return Err("it has fields that do not belong together".to_owned());
@@ -129,16 +129,16 @@ impl Row {
             },
             Kind::File => Subject::File {
                 project: self.project()?,
-                sha: wanted(self.sha.as_ref(), "sha")?,
-                path: wanted(self.path.as_ref(), "path")?,
+                sha: required(self.sha.as_ref(), "sha")?,
+                path: required(self.path.as_ref(), "path")?,
             },
             Kind::Tree => Subject::Tree {
                 project: self.project()?,
-                sha: wanted(self.sha.as_ref(), "sha")?,
+                sha: required(self.sha.as_ref(), "sha")?,
             },
             Kind::Page => self.page()?,
             Kind::Template => Subject::Template {
-                name: wanted(self.name.as_ref(), "name")?,
+                name: required(self.name.as_ref(), "name")?,
             },
         })
     }
@@ -147,12 +147,13 @@ impl Row {
         let instance = self.instance.clone();
         if instance.as_deref().is_some_and(|name| !is_name(name)) {
             return Err(
-                "`instance` is to be the host of a GitLab, as components name it".to_owned(),
+                "`instance` must be the host of a GitLab, as in the address of a component"
+                    .to_owned(),
             );
         }
-        let path = wanted(self.project.as_ref(), "project")?;
+        let path = required(self.project.as_ref(), "project")?;
         if path.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            return Err("`project` is to be written in lower case".to_owned());
+            return Err("`project` must be in lower case".to_owned());
         }
         Ok(Project {
             instance: instance.unwrap_or_default(),
@@ -161,7 +162,7 @@ impl Row {
     }
 
     fn page(&self) -> Result<Subject, String> {
-        let address = wanted(self.address.as_ref(), "address")?;
+        let address = required(self.address.as_ref(), "address")?;
         let url = Url::parse(&address).map_err(|_| "`address` cannot be read".to_owned())?;
         let read = Subject::of(&crate::Question::Page { url, age: None });
         let plain = Subject::Page {
@@ -170,7 +171,7 @@ impl Row {
         };
         if read != plain {
             return Err(
-                "`address` is written without user, query and fragment, as browsers do".to_owned(),
+                "`address` must be normalized, without user, query and fragment".to_owned(),
             );
         }
         Ok(Subject::Page {
@@ -191,27 +192,27 @@ impl Row {
         {
             let is_id = is_commit(sha);
             let id = is_id.then(|| LockedAnswer::Commit(sha.clone()));
-            return id.ok_or_else(|| "`sha` is no id of a commit".to_owned());
+            return id.ok_or_else(|| "`sha` is not the id of a commit".to_owned());
         }
-        let name = wanted(self.text.as_ref(), "text")?;
+        let name = required(self.text.as_ref(), "text")?;
         if !is_text_name(&name) {
-            return Err("`text` is no name of a file that `runwright vendor` writes".to_owned());
+            return Err("`text` is not a file name that `runwright vendor` writes".to_owned());
         }
         Ok(LockedAnswer::Text(LockedText {
-            digest: wanted(self.digest.as_ref(), "digest")?,
-            size: wanted(self.size.as_ref(), "size")?,
+            digest: required(self.digest.as_ref(), "digest")?,
+            size: required(self.size.as_ref(), "size")?,
             name,
         }))
     }
 }
 
-/// Returns whether a GitLab can have this name. Which port needs no word depends on the scheme.
+/// Returns whether a GitLab can have this name. The scheme decides which port is left out.
 fn is_name(name: &str) -> bool {
     let schemes = ["https", "http"].iter();
     let mut read = schemes.filter_map(|it| Instance::parse(&format!("{it}://{name}")).ok());
     read.any(|instance| instance.name() == name)
 }
 
-fn wanted<T: Clone>(value: Option<&T>, name: &str) -> Result<T, String> {
+fn required<T: Clone>(value: Option<&T>, name: &str) -> Result<T, String> {
     value.cloned().ok_or_else(|| format!("it has no `{name}`"))
 }

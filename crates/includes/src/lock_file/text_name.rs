@@ -1,14 +1,14 @@
-//! The names of the files that hold texts.
+//! The names of the files with texts.
 
 use crate::{Digest, Question};
 
-/// How many characters of a digest begin a name.
+/// How many digits of the digest start a name.
 const DIGITS: usize = 16;
 
-/// What of a file's own name is kept.
+/// How many characters of the original name follow.
 const READABLE: usize = 60;
 
-/// Returns the name of the file for a text: the beginning of its digest, and what people call it.
+/// Returns the file name of a text: the start of its digest, and a readable part.
 pub(super) fn text_name(question: &Question, digest: Digest) -> String {
     let called = match question {
         Question::Commit { .. } => "commit",
@@ -35,7 +35,7 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// Returns whether a file of texts may have this name. Nothing outside of their directory does.
+/// Returns whether a file of texts may have this name. No such name leads out of their directory.
 pub(crate) fn is_text_name(name: &str) -> bool {
     let length = DIGITS..=DIGITS + 1 + READABLE;
     let digits = name.bytes().take(DIGITS);
@@ -54,7 +54,7 @@ mod tests {
     use web::Url;
 
     #[test]
-    fn a_name_says_what_it_is() {
+    fn name_has_digest_and_readable_part() {
         let check = |url: &str, expect: &str| {
             let url = Url::parse(url).expect("an address");
             let name = text_name(&Question::Page { url, age: None }, Digest::of(b""));
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_nowhere_else() {
+    fn unsafe_names_are_rejected() {
         for name in [
             "",
             ".",

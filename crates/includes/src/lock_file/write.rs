@@ -1,16 +1,16 @@
-use super::file::LockFile;
+use super::LockFile;
 use super::row::{Kind, Row};
 use serde::Serialize;
 use std::fmt;
 
-/// What stands at the top of the file.
+/// The comment at the top of the file.
 const HEAD: &str = "\
 # What this project's includes were when `runwright vendor` was run last.
 # The texts are in .runwright/vendor; both belong into the repository. Do not edit.
 
 ";
 
-/// The file's rows, in the order in which they are written.
+/// The rows of the file, in the order in which they are written.
 #[derive(Debug, Serialize)]
 struct Document {
     version: i64,
@@ -30,7 +30,7 @@ struct Document {
     template: Vec<Row>,
 }
 
-/// The text of the file: the same for the same answers.
+/// The text of the file: equal for equal answers.
 impl fmt::Display for LockFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut document = Document {

@@ -1,10 +1,10 @@
-//! What is at an address. GitLab fetches it as a stranger does, so no token is ever sent.
+//! Files at any address. GitLab fetches them without credentials, so no token is sent.
 
-use super::refusal::refuse_web;
+use super::errors::refuse_web;
 use crate::{Answer, LibraryError};
 use web::{Origin, Request, Response, Url, Web};
 
-/// Asks for what is at an address.
+/// Requests the file at an address.
 pub(super) async fn read(web: &Web, url: &Url, etag: Option<&str>) -> Result<Answer, LibraryError> {
     let request = Request {
         etag: etag.map(str::to_owned),
@@ -36,7 +36,7 @@ fn text(response: Response) -> Answer {
     }
 }
 
-/// What an answer is.
+/// The meaning of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -44,7 +44,7 @@ enum Kind {
     Absent,
 }
 
-/// Decides what an answer is, by what came from where in the end.
+/// Decides what a response means, after redirects.
 fn judge(
     status: u16,
     url: &Url,
@@ -62,26 +62,26 @@ fn judge(
         ),
     };
     if url.path().contains("/users/sign_in") {
-        return Err(denied(format!("{server} answers with its page to sign in")));
+        return Err(denied(format!("{server} responds with its sign-in page")));
     }
     match status {
-        200..=299 if is_for_people(content_type, body) => Err(denied(format!(
-            "{server} answers with a page for people (HTML), not with a file"
+        200..=299 if is_html(content_type, body) => Err(denied(format!(
+            "{server} responds with an HTML page, not with a file"
         ))),
         200..=299 => Ok(Kind::Text),
         304 if is_conditional => Ok(Kind::Unchanged),
         404 | 410 => Ok(Kind::Absent),
         401 | 403 | 407 => Err(denied(format!(
-            "{server} does not give it to everybody (status {status})"
+            "{server} does not permit public access (status {status})"
         ))),
         _ => Err(LibraryError::Unavailable(format!(
-            "{server} answers with the status {status}"
+            "{server} responds with status {status}"
         ))),
     }
 }
 
-/// Returns whether a text is HTML; a file of YAML that somebody's server calls so is none.
-fn is_for_people(content_type: &str, body: &[u8]) -> bool {
+/// Returns whether a text is HTML. A server may call a YAML file `text/html`.
+fn is_html(content_type: &str, body: &[u8]) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     let body = body
         .strip_prefix(b"\xef\xbb\xbf")
@@ -91,7 +91,7 @@ fn is_for_people(content_type: &str, body: &[u8]) -> bool {
         let start = body.get(..with.len());
         start.is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
     };
-    // `<<` begins a merge in YAML, and nothing in HTML.
+    // `<<` starts a merge key in YAML, and nothing in HTML.
     let is_marked = begins("<") && !begins("<<");
     begins("<!doctype html") || begins("<html") || (essence == "text/html" && is_marked)
 }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_told_by_status_place_and_content() {
+    fn response_is_judged_by_status_url_and_content() {
         let check = |status, path: &str, content_type, body: &str, expect: Result<Kind, &str>| {
             let url = Url::parse(&format!("https://h{path}?token=s3cret")).expect("an address");
             let judged = judge(status, &url, content_type, body.as_bytes(), true);
@@ -113,7 +113,7 @@ mod tests {
                 "{status} {path} {content_type} {body}"
             );
         };
-        let page = "https://h answers with a page for people (HTML), not with a file";
+        let page = "https://h responds with an HTML page, not with a file";
         check(200, "/a.yml", "text/plain", "a: b", Ok(Kind::Text));
         check(200, "/a.yml", "", "", Ok(Kind::Text));
         check(200, "/a.yml", "text/html", "a: b", Ok(Kind::Text));
@@ -139,26 +139,26 @@ mod tests {
             "<HTML lang=en>",
             Err(page),
         );
-        let sign_in = "https://h answers with its page to sign in";
+        let sign_in = "https://h responds with its sign-in page";
         check(200, "/git/users/sign_in", "text/html", "<p>", Err(sign_in));
         check(304, "/a.yml", "", "", Ok(Kind::Unchanged));
         check(404, "/a.yml", "text/html", "<p>", Ok(Kind::Absent));
         check(410, "/a.yml", "", "", Ok(Kind::Absent));
-        let denied = "https://h does not give it to everybody (status 403)";
+        let denied = "https://h does not permit public access (status 403)";
         check(403, "/a.yml", "", "", Err(denied));
         check(
             502,
             "/a.yml",
             "",
             "",
-            Err("https://h answers with the status 502"),
+            Err("https://h responds with status 502"),
         );
     }
 
     #[test]
-    fn nothing_is_unchanged_for_who_has_nothing() {
+    fn unchanged_without_a_condition_is_an_error() {
         let url = Url::parse("https://h/a.yml").expect("an address");
         let judged = judge(304, &url, "", b"", false).expect_err("refused");
-        assert_eq!(judged.to_string(), "https://h answers with the status 304");
+        assert_eq!(judged.to_string(), "https://h responds with status 304");
     }
 }

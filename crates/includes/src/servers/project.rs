@@ -1,10 +1,10 @@
-//! What is in a project, by GitLab's API.
+//! Reads projects by GitLab's API.
 
 use crate::Answer;
 use gitlab_api::{ApiError, Client, Fresh, Tag, Thing, TreeEntry};
 use std::sync::Arc;
 
-/// Asks for the commit of a branch or tag, or of the default branch.
+/// Requests the commit of a branch or tag, or of the default branch.
 pub(super) async fn commit(
     client: &Client,
     project: &str,
@@ -15,7 +15,7 @@ pub(super) async fn commit(
     Ok(answer(commit, |commit| commit.id.into_bytes().into()))
 }
 
-/// Asks for all tags.
+/// Requests all tags.
 pub(super) async fn tags(
     client: &Client,
     project: &str,
@@ -25,7 +25,7 @@ pub(super) async fn tags(
     Ok(answer(tags, |tags| tag_lines(&tags).into_bytes().into()))
 }
 
-/// Asks for what is in a file.
+/// Requests a file.
 pub(super) async fn file(
     client: &Client,
     project: &str,
@@ -43,7 +43,7 @@ pub(super) async fn file(
     }
 }
 
-/// Asks which files there are.
+/// Requests the paths of all files.
 pub(super) async fn tree(client: &Client, project: &str, sha: &str) -> Result<Answer, ApiError> {
     let entries = client.tree(project, sha).await?;
     Ok(Answer::Body {
@@ -62,7 +62,7 @@ fn answer<T>(fresh: Fresh<T>, bytes: impl FnOnce(T) -> Arc<[u8]>) -> Answer {
     }
 }
 
-/// Returns a line for each tag of a commit. Git allows no blanks in names, so what has some is none.
+/// Returns a line for each tag of a commit. Git permits no spaces in names, so such tags are skipped.
 fn tag_lines(tags: &[Tag]) -> String {
     let is_name = |name: &str| !name.contains(|it: char| it.is_whitespace() || it.is_control());
     let tags = tags.iter().filter(|tag| is_name(&tag.name));
@@ -70,7 +70,7 @@ fn tag_lines(tags: &[Tag]) -> String {
         .collect()
 }
 
-/// Returns a line for each file; one whose name breaks lines can be named by nobody.
+/// Returns a line for each file, without those with a line break in their name.
 fn tree_lines(entries: &[TreeEntry]) -> String {
     let files = entries.iter().filter(|entry| entry.kind == "blob");
     let files = files.filter(|entry| !entry.path.contains(['\n', '\r']));
@@ -83,7 +83,7 @@ mod tests {
     use gitlab_api::Commit;
 
     #[test]
-    fn a_tag_is_a_line_if_it_can_be_one() {
+    fn invalid_tags_are_skipped() {
         let tag = |name: &str, id: Option<&str>| Tag {
             name: name.to_owned(),
             commit: id.map(|id| Commit { id: id.to_owned() }),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_a_line_and_a_folder_is_none() {
+    fn only_files_are_listed() {
         let entry = |path: &str, kind: &str| TreeEntry {
             path: path.to_owned(),
             kind: kind.to_owned(),

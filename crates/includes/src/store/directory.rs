@@ -1,4 +1,4 @@
-//! The directory: whose it is, and what dead writers left in it.
+//! The directory of the store: ownership, creation, and removal of temporary files.
 
 use super::StoreError;
 use super::files;
@@ -8,12 +8,12 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// The folders below the store's own.
+/// The folders of the store.
 pub(super) const FOLDERS: [&str; 3] = ["bodies", "entries", "temp"];
 
-/// Returns whether the directory is there and the user's own.
+/// Returns whether the directory exists and belongs to the user.
 ///
-/// Others could read what is kept in a directory of theirs, or put something into it.
+/// In another user's directory, others could read the answers or replace them.
 pub(super) fn is_there(path: &Path) -> Result<bool, StoreError> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
@@ -28,7 +28,7 @@ pub(super) fn is_there(path: &Path) -> Result<bool, StoreError> {
         return Err(refuse("it is a symbolic link"));
     }
     if !metadata.is_dir() {
-        return Err(refuse("it is no directory"));
+        return Err(refuse("it is not a directory"));
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(refuse("it belongs to another user"));
@@ -42,16 +42,16 @@ pub(super) fn is_there(path: &Path) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Makes the directory and its folders, and removes what dead writers left.
-pub(super) fn make(path: &Path) -> Result<(), StoreError> {
-    let make = |path: &Path| {
+/// Creates the directory and its folders, and removes the temporary files of dead writers.
+pub(super) fn create(path: &Path) -> Result<(), StoreError> {
+    let create = |path: &Path| {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
-        let made = fail_point!("includes::store::make_dir", builder.create(path));
-        made.map_err(StoreError::io("create", path))
+        let created = fail_point!("includes::store::make_dir", builder.create(path));
+        created.map_err(StoreError::io("create", path))
     };
     for folder in FOLDERS {
-        make(&path.join(folder))?;
+        create(&path.join(folder))?;
     }
     files::sweep(&path.join("temp"));
     Ok(())

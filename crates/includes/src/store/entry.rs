@@ -1,19 +1,19 @@
-use crate::Digest;
+use crate::{Answer, Digest};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The longest file of an entry that is read.
+/// The longest entry that is read.
 pub(super) const MAX_ENTRY: u64 = 64 << 10;
 
-/// What is written of an answer beside its body.
+/// The metadata of an answer, written beside its body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
-    /// The question's key, which is the file's name too.
+    /// The key of the question; also the name of the file.
     pub(super) key: Digest,
-    /// What was asked, for people; without secrets.
+    /// The question for people, without secrets.
     pub(super) what: String,
-    /// The body; `None` when there is no such thing.
+    /// The body; `None` if the answer is that it does not exist.
     pub(super) body: Option<Digest>,
     pub(super) size: u64,
     pub(super) etag: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Reads an entry; nothing when it is none, or one of another question.
+    /// Reads an entry; `None` if it is damaged or belongs to another question.
     pub(super) fn read(bytes: &[u8], key: Digest) -> Option<Self> {
         let entry: Self = serde_json::from_slice(bytes).ok()?;
         (entry.key == key).then_some(entry)
@@ -39,10 +39,31 @@ pub(super) fn millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns the time; 1970 when the number means none that this machine knows.
+/// Returns the time; 1970 if this machine cannot represent it.
 pub(super) fn time(millis: u64) -> SystemTime {
     let time = UNIX_EPOCH.checked_add(Duration::from_millis(millis));
     time.unwrap_or(UNIX_EPOCH)
+}
+
+/// An answer from the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAnswer {
+    /// The answer: a body, or that it does not exist.
+    pub answer: Answer,
+    /// When it was fetched.
+    pub fetched: SystemTime,
+    /// When the server last confirmed it.
+    pub checked: SystemTime,
+}
+
+impl StoredAnswer {
+    /// Returns the server's name for the body, if it sent one.
+    pub fn etag(&self) -> Option<&str> {
+        match &self.answer {
+            Answer::Body { etag, .. } => etag.as_deref(),
+            Answer::Unchanged | Answer::Absent => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -50,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_number_is_too_large_for_a_time() {
+    fn any_number_is_read_as_a_time() {
         for number in [0, 1_000, u64::MAX] {
             let read = time(number);
             assert!(read >= UNIX_EPOCH, "{number}");

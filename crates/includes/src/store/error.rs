@@ -2,14 +2,14 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why answers cannot be kept, or those that were cannot be read.
+/// Why answers cannot be stored or read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The directory may be somebody else's.
+    /// The directory may belong to another user.
     #[error("{} is refused: {reason}", path.display())]
     Refused {
-        /// Which.
+        /// The directory.
         path: PathBuf,
         /// What is wrong with it.
         reason: &'static str,
@@ -17,9 +17,9 @@ pub enum StoreError {
     /// The file system refused.
     #[error("{action} {}: {source}", path.display())]
     Io {
-        /// What was attempted.
+        /// The attempted action.
         action: &'static str,
-        /// With which file or directory.
+        /// The file or directory.
         path: PathBuf,
         /// The cause.
         source: io::Error,

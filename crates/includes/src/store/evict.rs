@@ -1,4 +1,4 @@
-//! Room: what was not used for longest goes when there is too much.
+//! Removes the least recently used files when the store grows too large.
 
 use super::{StoreError, files};
 use fail_point::fail_point;
@@ -8,10 +8,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What a file takes at least.
+/// The smallest size of a file on disk.
 pub(super) const BLOCK: u64 = 4096;
 
-/// A file that may go.
+/// A file that may be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) path: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct Candidate {
     pub(super) used: SystemTime,
 }
 
-/// Returns what must go so that no more than `blocks` stay: what was not used for longest.
+/// Returns the least recently used files, whose removal leaves at most `blocks`.
 pub(super) fn surplus(mut all: Vec<Candidate>, blocks: u64) -> Vec<Candidate> {
     let mut total: u64 = all.iter().map(|it| it.blocks).sum();
     all.sort_by(|a, b| (a.used, &a.path).cmp(&(b.used, &b.path)));
@@ -35,10 +35,10 @@ pub(super) fn surplus(mut all: Vec<Candidate>, blocks: u64) -> Vec<Candidate> {
     all
 }
 
-/// Notes that a file was written, and removes others when an eighth of the budget was.
+/// Records that a file was written, and removes others after each eighth of the budget.
 ///
-/// How much was written is the length of a file to which all processes append: that is cheap, and
-/// right whoever is killed in between. Looking at all files happens once in a while only.
+/// The amount is the length of a file to which all processes append. That is cheap, and a killed process
+/// leaves it correct. All files are listed only at a removal.
 pub(super) fn grow(root: &Path, written: u64, budget: u64) -> Result<(), StoreError> {
     let path = root.join("growth");
     let grown = note(&path, written.div_ceil(BLOCK));
@@ -47,7 +47,7 @@ pub(super) fn grow(root: &Path, written: u64, budget: u64) -> Result<(), StoreEr
         return Ok(());
     }
     if file.try_lock().is_err() {
-        // Another process is at it.
+        // Another process removes files now.
         return Ok(());
     }
     evict(root, budget - budget / 8)?;
@@ -88,7 +88,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_was_not_used_for_longest_goes() {
+    fn least_recently_used_files_are_removed() {
         let check = |sizes: &[(u64, u64)], room, expect: &[&str]| {
             let all = sizes
                 .iter()

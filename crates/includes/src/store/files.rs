@@ -1,4 +1,4 @@
-//! Single files: written whole or not at all, read only when they are ours.
+//! Single files: written completely or not at all, read only if they are regular.
 
 use fail_point::fail_point;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// After this time no writer is alive, where files cannot be locked.
+/// A temporary file of this age has no writer, where files cannot be locked.
 const DEAD: Duration = Duration::from_hours(24);
 
-/// After this time nobody is between making a file and locking it.
+/// How long a new temporary file may be without its lock.
 const UNLOCKED: Duration = Duration::from_mins(1);
 
-/// A use is written down when the last one is longer ago: the order of removal need not be exact.
+/// The time of use is updated only after this time: the order of removal need not be exact.
 const USED_AGAIN: Duration = Duration::from_hours(1);
 
-/// Writes a file under another name first, so that nobody ever sees a part of it.
+/// Writes a file under a temporary name first, so that no reader sees a part of it.
 pub(super) fn write(temp: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = temp.join(temp_name());
     let mut options = OpenOptions::new();
@@ -26,21 +26,21 @@ pub(super) fn write(temp: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> 
     let written = fill(&mut file, bytes)
         .and_then(|()| fail_point!("includes::store::publish", fs::rename(&path, target)));
     if written.is_err() {
-        // The first error is the one to tell; a later start removes what stays now.
+        // The first error is returned; a later start removes the temporary file.
         let _ = fs::remove_file(&path);
     }
     written
 }
 
 fn fill(file: &mut File, bytes: &[u8]) -> io::Result<()> {
-    // The lock ends with the writer, whatever ends him. Where there are no locks, or when somebody just
-    // looks whether there is one, his file is left alone for its age: see `sweep`.
+    // The lock ends with its process. Without locks, or while another process probes for one, the age
+    // protects the file: see `sweep`.
     let _ = file.try_lock();
     fail_point!("includes::store::write_temp", file.write_all(bytes))
 }
 
-/// Returns a name that no other writer has: neither here, nor in another process, nor on another
-/// machine with the same files at the same time.
+/// Returns a name that no other writer uses: not in this process, not in another one, and not on
+/// another machine with the same files.
 fn temp_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -49,10 +49,9 @@ fn temp_name() -> String {
     format!("{}-{number}-{time:x}", std::process::id())
 }
 
-/// Removes the files of writers that are dead.
+/// Removes the temporary files of dead writers.
 ///
-/// They hold no lock any more. Whoever has just made a file does not hold it yet, so new files
-/// of a living process stay.
+/// They are not locked. A living writer may not have locked its new file yet, so such files stay.
 pub(super) fn sweep(temp: &Path) {
     for entry in fs::read_dir(temp).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -83,15 +82,15 @@ fn is_older(file: &File, limit: Duration) -> bool {
     age.is_ok_and(|age| age > limit)
 }
 
-/// Reads a file of at most so many bytes; nothing when it is not there or is longer.
+/// Reads a file of at most `limit` bytes; `None` if it does not exist or is longer.
 pub(super) fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut options = OpenOptions::new();
-    // Neither another's file through a link, nor a pipe that nobody writes to.
+    // Follow no link to a file elsewhere, and do not wait for the writer of a pipe.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     options.read(true).custom_flags(flags.bits().cast_signed());
     let file = match options.open(path) {
         Ok(file) => file,
-        Err(error) if is_none_of_ours(&error) => return Ok(None),
+        Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
     let metadata = file.metadata()?;
@@ -101,28 +100,28 @@ pub(super) fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     (&file).take(limit + 1).read_to_end(&mut bytes)?;
     if is_older(&file, USED_AGAIN) {
-        // In a read-only directory nothing is removed either.
+        // This may fail in a read-only directory, where nothing is removed either.
         let _ = file.set_modified(SystemTime::now());
     }
     Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 
-fn is_none_of_ours(error: &io::Error) -> bool {
+fn is_absent(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
         || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
-/// Removes a file if it can be; whoever reads it later finds out himself what is wrong with it.
+/// Removes a file if possible; its next reader checks it anyway.
 pub(super) fn remove(path: &Path) {
     let removed = fail_point!("includes::store::remove", fs::remove_file(path));
     if let Err(error) = removed
         && error.kind() != io::ErrorKind::NotFound
     {
-        tracing::debug!(path = %path.display(), %error, "File stays.");
+        tracing::debug!(path = %path.display(), %error, "Could not remove file.");
     }
 }
 
-/// Returns the files of a folder; none when there is no such folder.
+/// Returns the files of a folder; empty if the folder does not exist.
 pub(super) fn list(folder: &Path) -> io::Result<Vec<(PathBuf, fs::Metadata)>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -132,7 +131,7 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<(PathBuf, fs::Metadata)>> {
     let mut files = Vec::new();
     for entry in entries {
         let entry = entry?;
-        // One that is gone since is none.
+        // Skip files that were removed meanwhile.
         if let Ok(metadata) = entry.metadata() {
             files.push((entry.path(), metadata));
         }

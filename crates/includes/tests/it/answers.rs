@@ -1,4 +1,4 @@
-//! What the servers answer, and who is told who asks.
+//! Answers of servers, and where credentials are sent.
 
 use gitlab_api::{Accounts, Instance, Token, TokenKind};
 use gitlab_testkit::{Fault, GitLab, Page};
@@ -10,7 +10,7 @@ use web::{Origin, Url, Web, WebOptions};
 
 const TOKEN: &str = "glpat-s3cret";
 
-/// A user with one token for all GitLabs, or none.
+/// A user with one token for all GitLabs, or without one.
 #[derive(Debug)]
 struct User {
     has_token: bool,
@@ -49,7 +49,7 @@ impl Accounts for User {
     }
 }
 
-/// Returns a GitLab that knows the token.
+/// Returns a GitLab that accepts the token.
 fn gitlab() -> GitLab {
     let gitlab = GitLab::start();
     gitlab.token(TOKEN, &["read_api"]);
@@ -58,12 +58,12 @@ fn gitlab() -> GitLab {
 
 fn servers(gitlab: &GitLab, user: &Arc<User>) -> Servers {
     let mut options = WebOptions::default();
-    // Requests are counted, so none is to be late.
+    // Requests are counted, so none may time out.
     options.limits.deadline = Duration::from_mins(1);
     options.limits.overall = Duration::from_mins(4);
     let url = Url::parse(&gitlab.url()).expect("an address");
     options.reach.named.extend(Origin::of(&url));
-    let web = Web::new(options).expect("the options are right");
+    let web = Web::new(options).expect("the options are valid");
     Servers::new(web, Arc::clone(user) as Arc<dyn Accounts>)
 }
 
@@ -114,7 +114,7 @@ async fn refusal(servers: &Servers, question: &Question) -> LibraryError {
 }
 
 #[tokio::test]
-async fn a_private_project_is_read_with_the_token_of_its_gitlab() {
+async fn private_project_is_read_with_its_gitlabs_token() {
     // R-GLCI-150
     let gitlab = gitlab();
     let project = gitlab.project("group/sub/ci").private();
@@ -150,7 +150,7 @@ async fn a_private_project_is_read_with_the_token_of_its_gitlab() {
 }
 
 #[tokio::test]
-async fn all_tags_are_told_whatever_their_number() {
+async fn all_pages_of_tags_are_read() {
     // R-GLCI-152
     let gitlab = gitlab();
     let project = gitlab.project("g/p");
@@ -170,7 +170,7 @@ async fn all_tags_are_told_whatever_their_number() {
 }
 
 #[tokio::test]
-async fn what_did_not_change_is_unchanged() {
+async fn unchanged_answers_are_recognized() {
     let gitlab = gitlab();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a: 1")]);
     gitlab.project("g/p").tag("1.0");
@@ -202,11 +202,11 @@ async fn what_did_not_change_is_unchanged() {
 }
 
 #[tokio::test]
-async fn a_page_is_never_told_who_asks() {
+async fn page_is_requested_without_credentials() {
     let gitlab = gitlab();
     gitlab.project("g/p").commit(&[("a.yml", "a: 1")]);
     let servers = servers(&gitlab, &User::new(true));
-    // The GitLab's own address, for which there is a token, and which was asked with it before.
+    // An address of the GitLab itself, which was requested with its token before.
     text(&servers, &commit(&address(&gitlab, "g/p"), None)).await;
     gitlab.reset_count();
     let url = format!("{}/g/p/-/raw/main/a.yml", gitlab.url());
@@ -215,7 +215,7 @@ async fn a_page_is_never_told_who_asks() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_told_apart() {
+async fn missing_items_are_distinguished() {
     let gitlab = gitlab();
     let sha = gitlab.project("g/p").commit(&[("a.yml", "a: 1")]);
     let servers = servers(&gitlab, &User::new(true));
@@ -238,19 +238,19 @@ async fn what_is_missing_is_told_apart() {
 }
 
 #[tokio::test]
-async fn who_asks_without_a_token_is_told_where_it_was_looked_for() {
+async fn missing_token_error_lists_searched_sources() {
     let gitlab = gitlab();
     gitlab.project("g/p").private().commit(&[("a.yml", "a: 1")]);
     let servers = servers(&gitlab, &User::new(false));
     let error = refusal(&servers, &commit(&address(&gitlab, "g/p"), None)).await;
     assert!(matches!(error, LibraryError::NoProject { .. }), "{error:?}");
     assert!(error.to_string().contains("there is no token"), "{error}");
-    let help = error.help().expect("something helps");
+    let help = error.help().expect("there is help");
     assert!(help.ends_with("looked at were: `GITLAB_TOKEN`"), "{help}");
 }
 
 #[tokio::test]
-async fn a_refused_token_is_named_by_where_it_was_found() {
+async fn refused_token_is_named_by_its_source() {
     let gitlab = GitLab::start();
     gitlab.token(TOKEN, &["read_api"]).expire();
     gitlab.project("g/p").commit(&[("a.yml", "a: 1")]);
@@ -262,7 +262,7 @@ async fn a_refused_token_is_named_by_where_it_was_found() {
 }
 
 #[tokio::test]
-async fn a_page_to_sign_in_is_no_file() {
+async fn sign_in_page_is_not_a_file() {
     let gitlab = gitlab();
     gitlab.project("g/p").private().commit(&[("a.yml", "a: 1")]);
     let servers = servers(&gitlab, &User::new(true));
@@ -279,7 +279,7 @@ async fn a_page_to_sign_in_is_no_file() {
 }
 
 #[tokio::test]
-async fn a_broken_server_may_be_whole_the_next_time() {
+async fn server_failure_is_temporary() {
     let gitlab = gitlab();
     let project = gitlab.project("g/p");
     project.commit(&[("a.yml", "a: 1")]);

@@ -1,20 +1,20 @@
-//! What is asked again, and when.
+//! When a cached question is asked again.
 
 use crate::questions::{body, commit, file, page, tagged};
 use crate::scripted::{Scripted, Still};
-use includes::{Answer, Cached, Fetching, Library, LibraryError, Note, Notes, Question, Store};
+use includes::{Answer, Cached, FetchPolicy, Library, LibraryError, Note, Notes, Question, Store};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A cache around a library, as one process has it.
+/// The cache of one process.
 #[derive(Debug)]
 struct Process {
     cached: Cached<Arc<Scripted>>,
     notes: Notes,
 }
 
-/// What outlives a process.
+/// The state that outlives a process.
 #[derive(Debug)]
 struct Machine {
     home: tempfile::TempDir,
@@ -31,11 +31,11 @@ impl Machine {
         }
     }
 
-    fn process(&self, fetching: Fetching) -> Process {
+    fn process(&self, fetching: FetchPolicy) -> Process {
         self.process_at(&self.home.path().join("cache"), fetching)
     }
 
-    fn process_at(&self, path: &Path, fetching: Fetching) -> Process {
+    fn process_at(&self, path: &Path, fetching: FetchPolicy) -> Process {
         let notes = Notes::default();
         let servers = Arc::clone(&self.servers);
         let cached = Cached::new(servers, Store::at(path), fetching, notes.clone());
@@ -44,7 +44,11 @@ impl Machine {
     }
 
     /// Asks in a new process.
-    async fn ask(&self, fetching: Fetching, question: &Question) -> Result<Answer, LibraryError> {
+    async fn ask(
+        &self,
+        fetching: FetchPolicy,
+        question: &Question,
+    ) -> Result<Answer, LibraryError> {
         self.process(fetching).cached.ask(question, None).await
     }
 }
@@ -54,16 +58,16 @@ fn unavailable() -> LibraryError {
 }
 
 #[tokio::test]
-async fn what_never_changes_is_asked_for_once() {
+async fn constant_answers_are_asked_once() {
     // R-GLCI-153
     let machine = Machine::new();
     let there = file("a.yml");
     machine.servers.say(&there, body("a"));
     for fetching in [
-        Fetching::Usual,
-        Fetching::Usual,
-        Fetching::Refresh,
-        Fetching::Offline,
+        FetchPolicy::Usual,
+        FetchPolicy::Usual,
+        FetchPolicy::Refresh,
+        FetchPolicy::Offline,
     ] {
         assert_eq!(machine.ask(fetching, &there).await, Ok(body("a")));
         machine.clock.advance(10_000_000);
@@ -72,18 +76,18 @@ async fn what_never_changes_is_asked_for_once() {
 }
 
 #[tokio::test]
-async fn that_a_commit_does_not_have_a_file_is_asked_again() {
+async fn absent_file_at_a_commit_is_asked_again() {
     let machine = Machine::new();
     let missing = file("b.yml");
     machine.servers.say(&missing, Answer::Absent);
-    for fetching in [Fetching::Usual, Fetching::Usual, Fetching::Offline] {
+    for fetching in [FetchPolicy::Usual, FetchPolicy::Usual, FetchPolicy::Offline] {
         assert_eq!(machine.ask(fetching, &missing).await, Ok(Answer::Absent));
     }
     assert_eq!(machine.servers.count(), 1);
-    // A server that was behind another one has the commit now.
-    for fetching in [Fetching::Refresh, Fetching::Usual] {
+    // A lagging server has the commit now.
+    for fetching in [FetchPolicy::Refresh, FetchPolicy::Usual] {
         machine.servers.say(&missing, Answer::Absent);
-        machine.ask(Fetching::Refresh, &missing).await.unwrap();
+        machine.ask(FetchPolicy::Refresh, &missing).await.unwrap();
         machine.servers.say(&missing, body("b"));
         machine.clock.advance(600);
         assert_eq!(machine.ask(fetching, &missing).await, Ok(body("b")));
@@ -94,7 +98,7 @@ async fn that_a_commit_does_not_have_a_file_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_hangs_is_not_waited_for_when_there_is_an_old_answer() {
+async fn hanging_server_times_out_soon_with_an_old_answer() {
     #[derive(Debug)]
     struct Hanging;
     #[async_trait::async_trait]
@@ -107,11 +111,11 @@ async fn a_server_that_hangs_is_not_waited_for_when_there_is_an_old_answer() {
     let questions = [commit("main"), commit("other")];
     for question in &questions {
         machine.servers.say(question, body("one"));
-        machine.ask(Fetching::Usual, question).await.unwrap();
+        machine.ask(FetchPolicy::Usual, question).await.unwrap();
     }
     let notes = Notes::default();
     let store = Store::at(machine.home.path().join("cache"));
-    let cached = Cached::new(Hanging, store, Fetching::Refresh, notes.clone());
+    let cached = Cached::new(Hanging, store, FetchPolicy::Refresh, notes.clone());
     let cached = cached.with_clock(machine.clock.clone());
     let start = tokio::time::Instant::now();
     for question in &questions {
@@ -126,7 +130,7 @@ async fn a_server_that_hangs_is_not_waited_for_when_there_is_an_old_answer() {
 }
 
 #[tokio::test]
-async fn what_is_at_no_whole_commit_may_change() {
+async fn partial_commit_ids_are_not_constant() {
     let machine = Machine::new();
     let Question::File { project, path, .. } = file("a.yml") else {
         panic!("a file is one");
@@ -134,56 +138,59 @@ async fn what_is_at_no_whole_commit_may_change() {
     let sha = "main".to_owned();
     let question = Question::File { project, sha, path };
     machine.servers.say(&question, body("a"));
-    machine.ask(Fetching::Usual, &question).await.unwrap();
+    machine.ask(FetchPolicy::Usual, &question).await.unwrap();
     machine.clock.advance(600);
     machine.servers.say(&question, body("b"));
-    assert_eq!(machine.ask(Fetching::Usual, &question).await, Ok(body("b")));
+    assert_eq!(
+        machine.ask(FetchPolicy::Usual, &question).await,
+        Ok(body("b"))
+    );
 }
 
 #[tokio::test]
-async fn what_may_change_is_asked_for_when_it_is_old() {
+async fn old_answers_are_asked_again() {
     // R-GLCI-153
     let machine = Machine::new();
     let question = commit("main");
     machine.servers.say(&question, tagged("one", "1"));
     assert_eq!(
-        machine.ask(Fetching::Usual, &question).await,
+        machine.ask(FetchPolicy::Usual, &question).await,
         Ok(tagged("one", "1"))
     );
     assert_eq!(machine.servers.etags(), [None]);
     machine.clock.advance(599);
     assert_eq!(
-        machine.ask(Fetching::Usual, &question).await,
+        machine.ask(FetchPolicy::Usual, &question).await,
         Ok(tagged("one", "1"))
     );
     assert_eq!(machine.servers.count(), 0);
     machine.clock.advance(1);
     assert_eq!(
-        machine.ask(Fetching::Usual, &question).await,
+        machine.ask(FetchPolicy::Usual, &question).await,
         Ok(tagged("one", "1"))
     );
     assert_eq!(machine.servers.etags(), [Some("1".to_owned())]);
-    // That it is unchanged makes it young again.
+    // An unchanged answer is young again.
     machine.clock.advance(599);
     assert_eq!(
-        machine.ask(Fetching::Usual, &question).await,
+        machine.ask(FetchPolicy::Usual, &question).await,
         Ok(tagged("one", "1"))
     );
     assert_eq!(machine.servers.count(), 0);
     machine.servers.say(&question, tagged("two", "2"));
     assert_eq!(
-        machine.ask(Fetching::Refresh, &question).await,
+        machine.ask(FetchPolicy::Refresh, &question).await,
         Ok(tagged("two", "2"))
     );
     assert_eq!(
-        machine.ask(Fetching::Offline, &question).await,
+        machine.ask(FetchPolicy::Offline, &question).await,
         Ok(tagged("two", "2"))
     );
     assert_eq!(machine.servers.etags(), [Some("1".to_owned())]);
 }
 
 #[tokio::test]
-async fn a_page_says_how_old_it_may_be() {
+async fn question_sets_the_greatest_age_of_a_page() {
     let machine = Machine::new();
     let Question::Page { url, .. } = page("https://example.com/a.yml") else {
         panic!("a page is one");
@@ -193,36 +200,36 @@ async fn a_page_says_how_old_it_may_be() {
         age: Some(3600),
     };
     machine.servers.say(&question, body("a"));
-    machine.ask(Fetching::Usual, &question).await.unwrap();
+    machine.ask(FetchPolicy::Usual, &question).await.unwrap();
     machine.clock.advance(3599);
-    machine.ask(Fetching::Usual, &question).await.unwrap();
+    machine.ask(FetchPolicy::Usual, &question).await.unwrap();
     assert_eq!(machine.servers.count(), 1);
     machine.clock.advance(1);
-    machine.ask(Fetching::Usual, &question).await.unwrap();
+    machine.ask(FetchPolicy::Usual, &question).await.unwrap();
     assert_eq!(machine.servers.count(), 1);
 }
 
 #[tokio::test]
-async fn the_age_can_be_set() {
+async fn max_age_can_be_set() {
     let machine = Machine::new();
     let question = commit("main");
     machine.servers.say(&question, body("one"));
-    machine.ask(Fetching::Usual, &question).await.unwrap();
+    machine.ask(FetchPolicy::Usual, &question).await.unwrap();
     machine.clock.advance(10);
-    let Process { cached, .. } = machine.process(Fetching::Usual);
+    let Process { cached, .. } = machine.process(FetchPolicy::Usual);
     let cached = cached.with_max_age(Duration::from_secs(10));
     cached.ask(&question, None).await.unwrap();
     assert_eq!(machine.servers.count(), 2);
 }
 
 #[tokio::test]
-async fn one_process_refreshes_once() {
+async fn refresh_asks_once_per_process() {
     // R-GLCI-153
     let machine = Machine::new();
     let question = commit("main");
     machine.servers.say(&question, body("one"));
-    machine.ask(Fetching::Usual, &question).await.unwrap();
-    let process = machine.process(Fetching::Refresh);
+    machine.ask(FetchPolicy::Usual, &question).await.unwrap();
+    let process = machine.process(FetchPolicy::Refresh);
     for _ in 0..3 {
         process.cached.ask(&question, None).await.unwrap();
     }
@@ -234,7 +241,7 @@ async fn equal_questions_at_the_same_time_are_asked_once() {
     let machine = Machine::new();
     let question = commit("main");
     machine.servers.say(&question, body("one"));
-    let Process { cached, .. } = machine.process(Fetching::Usual);
+    let Process { cached, .. } = machine.process(FetchPolicy::Usual);
     let ask = || cached.ask(&question, None);
     let (one, two, three) = tokio::join!(ask(), ask(), ask());
     assert_eq!(
@@ -242,7 +249,7 @@ async fn equal_questions_at_the_same_time_are_asked_once() {
         [Ok(body("one")), Ok(body("one")), Ok(body("one"))]
     );
     assert_eq!(machine.servers.count(), 1);
-    // Failures too; but whoever asks later asks anew.
+    // Failures are shared too, but a later caller asks again.
     let question = commit("other");
     machine.servers.fail(&question, unavailable());
     let ask = || cached.ask(&question, None);
@@ -254,11 +261,11 @@ async fn equal_questions_at_the_same_time_are_asked_once() {
 }
 
 #[tokio::test]
-async fn a_question_that_was_given_up_is_asked_again() {
+async fn cancelled_question_is_asked_again() {
     let machine = Machine::new();
     let question = commit("main");
     machine.servers.say(&question, body("one"));
-    let Process { cached, .. } = machine.process(Fetching::Usual);
+    let Process { cached, .. } = machine.process(FetchPolicy::Usual);
     let given_up = async {
         tokio::select! {
             biased;
@@ -271,17 +278,17 @@ async fn a_question_that_was_given_up_is_asked_again() {
 }
 
 #[tokio::test]
-async fn an_old_answer_is_used_when_the_server_is_silent() {
+async fn old_answer_is_used_when_the_server_is_unreachable() {
     let machine = Machine::new();
     let (question, other) = (commit("main"), commit("other"));
     for question in [&question, &other] {
         machine.servers.say(question, body("one"));
-        machine.ask(Fetching::Usual, question).await.unwrap();
+        machine.ask(FetchPolicy::Usual, question).await.unwrap();
         machine.servers.fail(question, unavailable());
     }
     assert_eq!(machine.servers.count(), 2);
     machine.clock.advance(7_200);
-    let process = machine.process(Fetching::Usual);
+    let process = machine.process(FetchPolicy::Usual);
     for _ in 0..2 {
         assert_eq!(process.cached.ask(&question, None).await, Ok(body("one")));
     }
@@ -294,7 +301,7 @@ async fn an_old_answer_is_used_when_the_server_is_silent() {
           used as it was 2 hours ago, because the server is asleep"
         ]
     );
-    // The silent server is not asked for the next thing either, as long as there is an old answer.
+    // Other questions to the unreachable server use their old answers too.
     assert_eq!(process.cached.ask(&other, None).await, Ok(body("one")));
     assert_eq!(process.notes.take().len(), 1);
     assert_eq!(machine.servers.count(), 1);
@@ -305,7 +312,7 @@ async fn an_old_answer_is_used_when_the_server_is_silent() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_is_taken_at_its_word() {
+async fn refusal_by_the_server_is_final() {
     let refusals = [
         LibraryError::Denied {
             reason: "no".to_owned(),
@@ -325,56 +332,56 @@ async fn a_server_that_refuses_is_taken_at_its_word() {
         let machine = Machine::new();
         let question = commit("main");
         machine.servers.say(&question, body("one"));
-        machine.ask(Fetching::Usual, &question).await.unwrap();
+        machine.ask(FetchPolicy::Usual, &question).await.unwrap();
         machine.servers.fail(&question, refusal.clone());
-        let process = machine.process(Fetching::Refresh);
+        let process = machine.process(FetchPolicy::Refresh);
         assert_eq!(process.cached.ask(&question, None).await, Err(refusal));
         assert_eq!(process.notes.take(), []);
     }
 }
 
 #[tokio::test]
-async fn what_is_gone_is_not_kept() {
+async fn absent_answers_are_not_stored() {
     let machine = Machine::new();
     let question = page("https://example.com/a.yml");
     machine.servers.say(&question, body("a"));
-    machine.ask(Fetching::Usual, &question).await.unwrap();
+    machine.ask(FetchPolicy::Usual, &question).await.unwrap();
     machine.servers.say(&question, Answer::Absent);
     assert_eq!(
-        machine.ask(Fetching::Refresh, &question).await,
+        machine.ask(FetchPolicy::Refresh, &question).await,
         Ok(Answer::Absent)
     );
     assert_eq!(
-        machine.ask(Fetching::Offline, &question).await,
+        machine.ask(FetchPolicy::Offline, &question).await,
         Err(LibraryError::Offline)
     );
     machine.servers.say(&question, body("again"));
     assert_eq!(
-        machine.ask(Fetching::Usual, &question).await,
+        machine.ask(FetchPolicy::Usual, &question).await,
         Ok(body("again"))
     );
 }
 
 #[tokio::test]
-async fn nothing_is_asked_while_offline() {
+async fn offline_asks_nothing() {
     let machine = Machine::new();
     for question in [file("a.yml"), commit("main")] {
-        let refused = machine.ask(Fetching::Offline, &question).await;
+        let refused = machine.ask(FetchPolicy::Offline, &question).await;
         assert_eq!(refused, Err(LibraryError::Offline));
     }
     assert_eq!(machine.servers.count(), 0);
     assert!(
         !machine.home.path().join("cache").exists(),
-        "nothing is made to be read"
+        "reading creates no directory"
     );
 }
 
 #[tokio::test]
-async fn who_has_the_answer_is_told_that_nothing_changed() {
+async fn caller_with_the_etag_gets_unchanged() {
     let machine = Machine::new();
     let question = commit("main");
     machine.servers.say(&question, tagged("one", "1"));
-    let Process { cached, .. } = machine.process(Fetching::Usual);
+    let Process { cached, .. } = machine.process(FetchPolicy::Usual);
     cached.ask(&question, None).await.unwrap();
     assert_eq!(
         cached.ask(&question, Some("1")).await,
@@ -387,11 +394,11 @@ async fn who_has_the_answer_is_told_that_nothing_changed() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_unchanged_of_nothing_is_not_believed() {
+async fn unchanged_without_an_old_answer_is_an_error() {
     let machine = Machine::new();
     let question = commit("main");
     machine.servers.say(&question, Answer::Unchanged);
-    let refused = machine.ask(Fetching::Usual, &question).await;
+    let refused = machine.ask(FetchPolicy::Usual, &question).await;
     assert!(
         matches!(refused, Err(LibraryError::Unavailable(_))),
         "{refused:?}"
@@ -399,19 +406,19 @@ async fn a_server_that_says_unchanged_of_nothing_is_not_believed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_kept_is_asked_for_once_a_process_and_noted() {
+async fn broken_store_is_noted_once() {
     let machine = Machine::new();
     let taken = machine.home.path().join("file");
     std::fs::write(&taken, "").unwrap();
     let link = machine.home.path().join("link");
     std::os::unix::fs::symlink(machine.home.path(), &link).unwrap();
     for (path, words) in [
-        (taken.clone(), "it is no directory"),
+        (taken.clone(), "it is not a directory"),
         (taken.join("below"), "Not a directory"),
         (link, "it is a symbolic link"),
     ] {
         let questions = [file("a.yml"), commit("main")];
-        let process = machine.process_at(&path, Fetching::Usual);
+        let process = machine.process_at(&path, FetchPolicy::Usual);
         for question in questions.iter().chain(&questions) {
             machine.servers.say(question, body("one"));
             assert_eq!(process.cached.ask(question, None).await, Ok(body("one")));
@@ -427,13 +434,13 @@ async fn what_cannot_be_kept_is_asked_for_once_a_process_and_noted() {
 }
 
 #[tokio::test]
-async fn without_a_place_nothing_is_kept_and_offline_nothing_is_asked() {
+async fn store_without_a_location_stores_nothing() {
     let servers = Arc::<Scripted>::default();
     let question = commit("main");
     servers.say(&question, body("one"));
     for (fetching, expect, asked) in [
-        (Fetching::Usual, Ok(body("one")), 1),
-        (Fetching::Offline, Err(LibraryError::Offline), 0),
+        (FetchPolicy::Usual, Ok(body("one")), 1),
+        (FetchPolicy::Offline, Err(LibraryError::Offline), 0),
     ] {
         let notes = Notes::default();
         let cached = Cached::new(Arc::clone(&servers), Store::none(), fetching, notes.clone());

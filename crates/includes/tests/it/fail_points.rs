@@ -1,4 +1,4 @@
-//! Every step of writing fails once, and the writer is killed before and after each.
+//! Each step of writing fails once, and the writer is killed before and after each.
 
 use crate::program::{program, records};
 use crate::questions::{body, commit, kept};
@@ -11,14 +11,14 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, SystemTime};
 
-/// Whose steps are walked here.
+/// The prefixes of the fail points in this test.
 const WALKED: [&str; 2] = ["includes::store::", "includes::vendored::"];
 
-/// Something that is done in a process of its own.
+/// A task for a process of its own.
 struct Work {
     name: &'static str,
     prepare: fn(&Path),
-    /// What must be true whatever happened in the middle of it.
+    /// Checks what must hold whatever interrupted the task.
     check: fn(&Path, &str),
 }
 
@@ -41,7 +41,7 @@ fn play(work: &str, dir: &Path, what: &str) -> Output {
     command.output().unwrap()
 }
 
-/// A store that is nearly full, with the file of a dead writer.
+/// Creates a store that is nearly full, with the file of a dead writer.
 fn crowded_store(dir: &Path) {
     let store = Store::at(dir.join("cache"));
     for number in 0..6 {
@@ -50,7 +50,7 @@ fn crowded_store(dir: &Path) {
             .put(&commit(&number.to_string()), &kept(body(&text)))
             .unwrap();
     }
-    // One hour after the other, so that they go in the same order always.
+    // An hour apart, so that they are removed in a fixed order.
     let mut hours = 100;
     for folder in ["bodies", "entries"] {
         let entries = fs::read_dir(dir.join("cache/answers-1").join(folder)).unwrap();
@@ -106,7 +106,7 @@ fn old_or_new_answers(dir: &Path, when: &str) {
     assert_eq!(names.count(), 3, "{when}");
 }
 
-/// Returns which points a work reaches, and how often.
+/// Returns the fail points of a task, and how often it reaches each.
 fn survey(work: &Work) -> BTreeMap<String, usize> {
     let dir = tempfile::tempdir().unwrap();
     (work.prepare)(dir.path());
@@ -127,7 +127,7 @@ fn survey(work: &Work) -> BTreeMap<String, usize> {
     visits
 }
 
-/// Does every work with what `ways` makes of each point and its visits.
+/// Runs each task with every action that `ways` returns for a point and a visit.
 fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Path, &str, Output)) {
     let mut reached = BTreeSet::new();
     for work in WORKS {
@@ -152,7 +152,7 @@ fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Path, &str, O
 }
 
 #[test]
-fn killed_at_any_point_what_is_there_is_whole() {
+fn kill_at_any_point_leaves_complete_files() {
     let ways = |point: &str, visits: usize| {
         (1..=visits)
             .flat_map(|visit| {
@@ -166,7 +166,7 @@ fn killed_at_any_point_what_is_there_is_whole() {
 }
 
 #[test]
-fn failed_at_any_point_what_is_there_is_whole() {
+fn failure_at_any_point_leaves_complete_files() {
     let ways = |point: &str, visits: usize| {
         let way = |visit| format!("error at {point} {visit}");
         (1..=visits).map(way).collect()
@@ -175,7 +175,7 @@ fn failed_at_any_point_what_is_there_is_whole() {
         assert!(output.status.success(), "{what}: {output:?}");
         let told = fs::read_to_string(dir.join("error")).unwrap_or_default();
         let point = what.split(' ').nth(2).unwrap();
-        // What cannot be removed from a store now goes later, and nobody need know.
+        // A failed removal from the store is repeated later and not reported.
         if point != "includes::store::remove" {
             assert!(
                 told.contains(&format!("fail point {point}")),

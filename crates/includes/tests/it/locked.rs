@@ -1,18 +1,18 @@
-//! What is answered from a lock file.
+//! Answers from a lock file.
 
 use crate::questions::{SHA, body, commit, file, page, tags, tree};
 use crate::scripted::Scripted;
 use gitlab_api::Instance;
 use includes::{
-    Answer, Fetching, Library, LibraryError, LockFile, Locked, Note, Notes, ProjectAddress,
-    Question, Record, Recorded, Vendored,
+    Answer, FetchPolicy, Library, LibraryError, LockFile, Locked, Note, Notes, ProjectAddress,
+    Question, Record, Recorder, Vendored,
 };
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use web::Url;
 
-/// A project whose answers were vendored.
+/// A project with vendored answers.
 #[derive(Debug)]
 struct Project {
     top: tempfile::TempDir,
@@ -42,7 +42,7 @@ fn questions() -> Vec<(Question, Result<Answer, LibraryError>)> {
 impl Project {
     async fn vendored() -> Self {
         let servers = Arc::<Scripted>::default();
-        let recorded = Recorded::new(Arc::clone(&servers));
+        let recorded = Recorder::new(Arc::clone(&servers));
         for (question, answer) in questions() {
             match answer.clone() {
                 Ok(answer) => servers.say(&question, answer),
@@ -61,7 +61,7 @@ impl Project {
         }
     }
 
-    fn library(&self, fetching: Fetching) -> Locked<Arc<Scripted>> {
+    fn library(&self, fetching: FetchPolicy) -> Locked<Arc<Scripted>> {
         let file = LockFile::read(self.top.path()).unwrap().unwrap();
         let servers = Arc::clone(&self.servers);
         Locked::new(servers, self.top.path(), file, fetching, self.notes.clone())
@@ -76,9 +76,9 @@ impl Project {
 }
 
 #[tokio::test]
-async fn the_answers_are_those_of_the_run_that_was_recorded() {
+async fn locked_answers_are_those_of_the_recorded_run() {
     let project = Project::vendored().await;
-    for fetching in [Fetching::Usual, Fetching::Offline] {
+    for fetching in [FetchPolicy::Usual, FetchPolicy::Offline] {
         let library = project.library(fetching);
         for (question, answer) in questions() {
             assert_eq!(library.ask(&question, None).await, answer, "{question:?}");
@@ -86,14 +86,14 @@ async fn the_answers_are_those_of_the_run_that_was_recorded() {
     }
     assert_eq!(project.servers.count(), 0);
     assert_eq!(project.notes.take(), []);
-    // What is fresh is not asked for either, and that is told.
-    let library = project.library(Fetching::Refresh);
+    // Fresh answers are not requested either, and a note says so.
+    let library = project.library(FetchPolicy::Refresh);
     assert_eq!(library.ask(&commit("main"), None).await, Ok(body(SHA)));
     assert_eq!(project.servers.count(), 0);
     assert_eq!(project.notes.take(), [Note::Pinned]);
 }
 
-/// Returns a file and a template as a user asks for them, for whom GitLab and templates are there.
+/// Returns questions for a file and a template with these addresses.
 fn asked_at(gitlab: &str, path: &str, templates: &str) -> [Question; 2] {
     let name = "Jobs/T.gitlab-ci.yml".to_owned();
     [
@@ -113,7 +113,7 @@ fn asked_at(gitlab: &str, path: &str, templates: &str) -> [Question; 2] {
 }
 
 #[tokio::test]
-async fn another_user_reads_the_same_whatever_his_settings() {
+async fn lock_file_is_independent_of_user_settings() {
     let writer = "http://127.0.0.1:8080/git";
     let component = asked_at("https://other.example", "g/c", "https://t")[0].clone();
     let mut questions = asked_at(writer, "g/p", "http://templates/x").to_vec();
@@ -134,7 +134,7 @@ async fn another_user_reads_the_same_whatever_his_settings() {
     assert_eq!(text.matches("8080").count(), 1, "{text}");
     assert!(!text.contains("templates/x"), "{text}");
 
-    // His own GitLab is elsewhere, or he has none, and asks for what the lock file calls it.
+    // The other user has another own GitLab, or none and uses the one from the lock file.
     for (asks, own) in [
         ("https://gitlab.example", Some("https://gitlab.example")),
         ("https://127.0.0.1:8080", Some("https://127.0.0.1:8080")),
@@ -147,7 +147,7 @@ async fn another_user_reads_the_same_whatever_his_settings() {
             servers,
             top.path(),
             file,
-            Fetching::Offline,
+            FetchPolicy::Offline,
             Notes::default(),
         )
         .with_own(own.clone());
@@ -169,11 +169,11 @@ async fn another_user_reads_the_same_whatever_his_settings() {
 }
 
 #[tokio::test]
-async fn what_is_not_locked_is_asked_for_and_told() {
+async fn unlocked_question_is_asked_and_noted() {
     let project = Project::vendored().await;
     let question = commit("other");
     project.servers.say(&question, body("abc"));
-    let library = project.library(Fetching::Usual);
+    let library = project.library(FetchPolicy::Usual);
     assert_eq!(library.ask(&question, None).await, Ok(body("abc")));
     let notes = project.notes.take();
     assert_eq!(
@@ -182,7 +182,7 @@ async fn what_is_not_locked_is_asked_for_and_told() {
          https://gitlab.example.com/group/project; `runwright vendor` adds it"
     );
     let refused = project
-        .library(Fetching::Offline)
+        .library(FetchPolicy::Offline)
         .ask(&question, None)
         .await
         .unwrap_err();
@@ -195,9 +195,9 @@ async fn what_is_not_locked_is_asked_for_and_told() {
 }
 
 #[tokio::test]
-async fn a_text_that_was_changed_is_not_used() {
+async fn changed_text_is_not_used() {
     let project = Project::vendored().await;
-    let library = project.library(Fetching::Usual);
+    let library = project.library(FetchPolicy::Usual);
     let path = project.text("-a.yml");
     let name = path
         .strip_prefix(project.top.path())
@@ -211,20 +211,20 @@ async fn a_text_that_was_changed_is_not_used() {
     let error = ask().await;
     assert_eq!(
         error.to_string(),
-        format!("`{name}` was changed: its digest is {found}, and .runwright.lock says {locked}")
+        format!("`{name}` was changed: its digest is {found}, and .runwright.lock has {locked}")
     );
     assert_eq!(error.help(), Some("`runwright vendor` writes it anew"));
     fs::remove_file(&path).unwrap();
     assert_eq!(
         ask().await.to_string(),
-        format!("`{name}` is not there, and .runwright.lock wants it")
+        format!("`{name}` is missing, and .runwright.lock requires it")
     );
-    // Neither a link, even to the right text, nor a directory, nor a pipe without a writer.
+    // Not a link, even to the right text, nor a directory, nor a pipe without a writer.
     let copy = project.top.path().join("copy");
     fs::write(&copy, "a: \u{e4}\r\n").unwrap();
     std::os::unix::fs::symlink(&copy, &path).unwrap();
     let no_file =
-        format!("`{name}` is no file of the digest {locked}, which .runwright.lock wants");
+        format!("`{name}` is not a file with the digest {locked}, which .runwright.lock requires");
     assert_eq!(ask().await.to_string(), no_file);
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
@@ -237,9 +237,9 @@ async fn a_text_that_was_changed_is_not_used() {
 }
 
 #[tokio::test]
-async fn texts_behind_a_link_are_not_read() {
+async fn texts_behind_links_are_not_read() {
     let project = Project::vendored().await;
-    let library = project.library(Fetching::Usual);
+    let library = project.library(FetchPolicy::Usual);
     let inner = project.top.path().join(".runwright");
     let moved = project.top.path().join("moved");
     fs::rename(&inner, &moved).unwrap();
@@ -251,12 +251,12 @@ async fn texts_behind_a_link_are_not_read() {
         .to_string();
     assert_eq!(
         error,
-        ".runwright/vendor: `.runwright` is no directory of the project's own"
+        ".runwright/vendor: `.runwright` is not a directory of the project itself"
     );
 }
 
 #[test]
-fn a_lock_file_that_is_none_is_refused() {
+fn invalid_lock_file_is_refused() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join(LockFile::NAME);
     assert_eq!(LockFile::read(top.path()), Ok(None));
@@ -266,20 +266,20 @@ fn a_lock_file_that_is_none_is_refused() {
     };
     fs::write(top.path().join("target"), "version = 1").unwrap();
     std::os::unix::fs::symlink("target", &path).unwrap();
-    check(".runwright.lock: it is no regular file");
+    check(".runwright.lock: it is not a regular file");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    check(".runwright.lock: it is no regular file");
+    check(".runwright.lock: it is not a regular file");
     fs::remove_dir(&path).unwrap();
     fs::write(&path, [0xff]).unwrap();
     check(".runwright.lock: it is not UTF-8");
-    // Nothing is read of a file that is too long.
+    // A too long file is not read.
     fs::File::create(&path).unwrap().set_len(100 << 20).unwrap();
     check(".runwright.lock: it has more than 8 MiB");
 }
 
 #[test]
-fn a_lock_file_that_is_deep_is_refused_in_time() {
+fn deeply_nested_lock_file_is_refused_quickly() {
     let check = |text: &str| {
         let read = LockFile::parse(std::path::Path::new("lock"), text);
         let error = read.expect_err("it is none").to_string();

@@ -1,4 +1,4 @@
-//! Libraries of included files: what they ask a GitLab for tests, what is kept, and what is locked.
+//! Tests of the libraries: servers, stored answers, and the lock file.
 
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 

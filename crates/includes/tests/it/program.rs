@@ -1,22 +1,19 @@
-//! This test binary as a program: cases start it anew, with one test alone and something to do.
+//! This test binary as a program: tests start it again with one task.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the cases are about processes that are killed"
-)]
+#![expect(clippy::disallowed_methods, reason = "the tests kill processes")]
 
 use crate::questions::{body, commit, file, kept, page};
 use includes::{Library, Record, Store, Vendored};
 use std::path::Path;
 use std::process::Command;
 
-/// Says what is to be done.
+/// Names the task.
 const WORK: &str = "INCLUDES_TEST_WORK";
 
-/// Names the directory in which it is done.
+/// Names the directory of the task.
 const DIR: &str = "INCLUDES_TEST_DIR";
 
-/// Returns a command that does something in a directory, in a process of its own.
+/// Returns a command that does a task in a directory.
 pub(crate) fn program(work: &str, dir: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -26,14 +23,14 @@ pub(crate) fn program(work: &str, dir: &Path) -> Command {
     command
 }
 
-/// Not a case of its own.
+/// Not a test of its own.
 #[test]
 fn acts_as_program() {
     let Some(work) = std::env::var_os(WORK) else {
-        assert!(std::env::var_os(DIR).is_none(), "started by a case only");
+        assert!(std::env::var_os(DIR).is_none(), "only tests start it");
         return;
     };
-    let dir = std::env::var_os(DIR).expect("it comes with the work");
+    let dir = std::env::var_os(DIR).expect("it is set with the task");
     let dir = Path::new(&dir);
     let done = match work.to_str().unwrap() {
         "keep" => keep(dir),
@@ -47,7 +44,7 @@ fn acts_as_program() {
     }
 }
 
-/// Keeps two answers, so that another has to go, and renews one.
+/// Stores two answers, so that another is removed, and replaces one.
 fn keep(dir: &Path) -> Result<(), String> {
     let store = Store::at(dir.join("cache")).with_budget(64 << 10);
     for (name, text) in [("a", "a"), ("b", "b"), ("a", "a changed")] {
@@ -60,7 +57,7 @@ fn keep(dir: &Path) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// Writes and reads the same answers as all others, in some order.
+/// Writes and reads the same answers as other processes.
 fn crowd(dir: &Path) -> Result<(), String> {
     let store = Store::at(dir.join("cache")).with_budget(1 << 20);
     for round in 0..200 {
@@ -90,7 +87,7 @@ fn crowd(dir: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The answers of a run that are vendored: those of an earlier one, when `new` is false.
+/// The answers that are vendored; those of an earlier run if `new` is false.
 pub(crate) fn records(new: bool) -> Vec<Record> {
     let record = |question, text: &str| Record {
         question,
@@ -108,7 +105,7 @@ pub(crate) fn records(new: bool) -> Vec<Record> {
     ]
 }
 
-/// Asks a GitLab by a command of SSH that never answers.
+/// Asks a GitLab through an SSH command that never answers.
 fn ask_git(dir: &Path) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,23 +1,23 @@
-//! What holds for all questions and answers.
+//! Properties of all questions and answers.
 
 use crate::questions::project;
 use includes::{
-    Answer, Fetching, Kept, Library, LibraryError, LockFile, Locked, Notes, Question, Record,
-    Store, Vendored,
+    Answer, FetchPolicy, Library, LibraryError, LockFile, Locked, Notes, Question, Record, Store,
+    StoredAnswer, Vendored,
 };
 use proptest::prelude::*;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use web::Url;
 
-/// A library that knows nothing.
+/// A library without answers.
 #[derive(Debug)]
 struct Nothing;
 
 #[async_trait::async_trait]
 impl Library for Nothing {
     async fn ask(&self, _: &Question, _: Option<&str>) -> Result<Answer, LibraryError> {
-        panic!("what is locked is not asked for");
+        panic!("a locked question is not asked");
     }
 }
 
@@ -81,10 +81,10 @@ fn answer() -> impl Strategy<Value = Answer> {
     prop_oneof![4 => body, 1 => Just(Answer::Absent)]
 }
 
-/// Returns a question as all mean it who mean the same.
-fn meant(question: &Question) -> Question {
-    let mut meant = question.clone();
-    match &mut meant {
+/// Returns the normal form of a question: equal for questions with the same meaning.
+fn normalized(question: &Question) -> Question {
+    let mut normalized = question.clone();
+    match &mut normalized {
         Question::Commit { project, .. }
         | Question::Tags { project }
         | Question::File { project, .. }
@@ -95,11 +95,11 @@ fn meant(question: &Question) -> Question {
         }
         Question::Template { .. } => {}
     }
-    meant
+    normalized
 }
 
-/// Returns a question as it is kept: a template is the page where it is.
-fn kept_as(question: &Question) -> Question {
+/// Returns the normal form of a question in the store, where a template is a page.
+fn normalized_in_store(question: &Question) -> Question {
     let page = match question {
         Question::Template { url, .. } => Question::Page {
             url: url.clone(),
@@ -107,7 +107,7 @@ fn kept_as(question: &Question) -> Question {
         },
         other => other.clone(),
     };
-    meant(&page)
+    normalized(&page)
 }
 
 fn without_etag(answer: &Answer) -> Answer {
@@ -129,13 +129,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_answers_are_the_same_from_the_lock_file(
+    fn any_answers_round_trip_through_the_lock_file(
         given in proptest::collection::vec((question(), answer()), 0..8)
     ) {
-        // The last answer to a question is the one.
+        // The last answer to a question counts.
         let mut answers: Vec<(Question, Answer)> = Vec::new();
         for (question, answer) in given {
-            answers.retain(|(other, _)| meant(other) != meant(&question));
+            answers.retain(|(other, _)| normalized(other) != normalized(&question));
             answers.push((question, answer));
         }
         let records: Vec<_> = answers.iter().map(|(question, answer)| Record {
@@ -149,7 +149,7 @@ proptest! {
         let questions: Vec<_> = records.iter().map(|it| it.question.clone()).collect();
         let report = Vendored::check(top.path(), Some(&questions), None).expect("it can be read");
         prop_assert!(report.is_clean(), "{}", report);
-        let library = Locked::new(Nothing, top.path(), file, Fetching::Usual, Notes::default());
+        let library = Locked::new(Nothing, top.path(), file, FetchPolicy::Usual, Notes::default());
         for (question, answer) in &answers {
             let read = wait(library.ask(question, None)).expect("it is locked");
             prop_assert_eq!(read, without_etag(answer));
@@ -157,28 +157,28 @@ proptest! {
     }
 
     #[test]
-    fn any_answer_can_be_kept_and_no_other_question_has_it(
+    fn any_answer_is_stored_for_its_question_alone(
         one in question(), other in question(), answer in answer(), seconds in 0..u64::from(u32::MAX)
     ) {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Store::at(dir.path());
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        let kept = Kept { answer, fetched: time, checked: time };
+        let kept = StoredAnswer { answer, fetched: time, checked: time };
         store.put(&one, &kept).expect("it can be kept");
         let got = store.get(&one).expect("it can be read");
         prop_assert_eq!(got.as_ref(), Some(&kept));
         let of_other = store.get(&other).expect("it can be read");
-        prop_assert_eq!(of_other.is_some(), kept_as(&one) == kept_as(&other));
+        prop_assert_eq!(of_other.is_some(), normalized_in_store(&one) == normalized_in_store(&other));
     }
 
     #[test]
-    fn no_text_is_too_bad_for_a_lock_file(text in any::<String>()) {
+    fn any_text_can_be_parsed_as_a_lock_file(text in any::<String>()) {
         let _ = LockFile::parse(Path::new("lock"), &text);
         let _ = LockFile::parse(Path::new("lock"), &format!("version = 1\n{text}"));
     }
 
     #[test]
-    fn no_bytes_are_too_bad_for_a_lock_file(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_refused_as_a_lock_file(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let top = tempfile::tempdir().expect("a directory");
         std::fs::write(top.path().join(LockFile::NAME), &bytes).expect("it can be written");
         let read = LockFile::read(top.path());
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn a_lock_file_with_one_change_is_read_or_refused_with_a_place(
+    fn mutated_lock_file_is_read_or_refused_with_a_location(
         at in 0..2000_usize, with in "[\u{e4}\"\\[\\]=\n0-9a-z]{0,3}"
     ) {
         let mut text = LockFile::from_records(&crate::program::records(true), None).to_string();
@@ -197,7 +197,7 @@ proptest! {
         let end = (at + 1).min(text.len());
         text.replace_range(at..end, &with);
         if let Err(error) = LockFile::parse(Path::new("lock"), &text) {
-            let (line, column) = error.place.expect("there is a place");
+            let (line, column) = error.location.expect("there is a location");
             let lines: Vec<_> = text.split('\n').collect();
             prop_assert!(line <= lines.len());
             prop_assert!(column <= lines[line - 1].chars().count() + 1);

@@ -1,7 +1,7 @@
-//! Questions and answers in few words.
+//! Short constructors of questions and answers.
 
 use gitlab_api::Instance;
-use includes::{Answer, Kept, ProjectAddress, Question};
+use includes::{Answer, ProjectAddress, Question, StoredAnswer};
 use std::time::{Duration, SystemTime};
 use web::Url;
 
@@ -67,8 +67,8 @@ pub(crate) fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
-pub(crate) fn kept(answer: Answer) -> Kept {
-    Kept {
+pub(crate) fn kept(answer: Answer) -> StoredAnswer {
+    StoredAnswer {
         answer,
         fetched: at(1_000),
         checked: at(2_000),

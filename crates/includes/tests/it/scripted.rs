@@ -1,4 +1,4 @@
-//! A library that answers as a test says, a clock that stands still, and a pile of both.
+//! A library with answers from the test, and a clock that the test moves.
 
 use async_trait::async_trait;
 use includes::{Answer, Clock, Library, LibraryError, Question};
@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-/// A library that answers as a test says, and counts.
+/// A library that gives the answers of the test, and records the questions.
 #[derive(Debug, Default)]
 pub(crate) struct Scripted {
     answers: Mutex<HashMap<Question, Result<Answer, LibraryError>>>,
@@ -26,12 +26,12 @@ impl Scripted {
         self.answers.lock().insert(question.clone(), answer);
     }
 
-    /// Returns how often it was asked since the last time this was called.
+    /// Returns the number of questions since the last call.
     pub(crate) fn count(&self) -> usize {
         self.etags().len()
     }
 
-    /// Returns the names of states that came with the questions, since the last time.
+    /// Returns the etags of the questions since the last call.
     pub(crate) fn etags(&self) -> Vec<Option<String>> {
         let asked = std::mem::take(&mut *self.asked.lock());
         asked.into_iter().map(|(_, etag)| etag).collect()
@@ -43,7 +43,7 @@ impl Library for Scripted {
     async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError> {
         let asked = (question.clone(), etag.map(str::to_owned));
         self.asked.lock().push(asked);
-        // So others who ask at the same time have their turn.
+        // Lets concurrent callers run.
         tokio::task::yield_now().await;
         let answers = self.answers.lock();
         let answer = answers.get(question).expect("no other question is asked");
@@ -56,7 +56,7 @@ impl Library for Scripted {
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until the test moves it.
 #[derive(Debug)]
 pub(crate) struct Still(Mutex<SystemTime>);
 

@@ -1,22 +1,22 @@
-//! What a real server is asked, counted there.
+//! Counts the requests that reach a server.
 
 use gitlab_api::{Instance, NoAccounts};
 use gitlab_testkit::GitLab;
 use includes::{
-    Answer, Cached, Fetching, Library, Note, Notes, ProjectAddress, Question, Servers, Store,
+    Answer, Cached, FetchPolicy, Library, Note, Notes, ProjectAddress, Question, Servers, Store,
 };
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use web::{Origin, Url, Web, WebOptions};
 
-/// Returns a library as one process has it.
-fn process(gitlab: &GitLab, home: &Path, fetching: Fetching, notes: &Notes) -> Cached<Servers> {
+/// Returns the library of a new process.
+fn process(gitlab: &GitLab, home: &Path, fetching: FetchPolicy, notes: &Notes) -> Cached<Servers> {
     let mut options = WebOptions::default();
     let url = Url::parse(&gitlab.url()).unwrap();
     options.reach.named.insert(Origin::of(&url).unwrap());
     options.limits.attempts = 1;
-    // Requests are counted, so none is to be late.
+    // Requests are counted, so none may time out.
     options.limits.deadline = Duration::from_mins(1);
     options.limits.overall = Duration::from_mins(4);
     let web = Web::new(options).unwrap();
@@ -25,7 +25,7 @@ fn process(gitlab: &GitLab, home: &Path, fetching: Fetching, notes: &Notes) -> C
 }
 
 #[tokio::test]
-async fn a_server_is_asked_once_for_what_never_changes_and_then_for_what_is_old() {
+async fn server_is_asked_once_for_constant_answers_and_again_for_old_ones() {
     // R-GLCI-153
     let gitlab = GitLab::start();
     let templates = gitlab.project("group/templates");
@@ -55,35 +55,35 @@ async fn a_server_is_asked_once_for_what_never_changes_and_then_for_what_is_old(
     };
     let (young, old) = (Duration::MAX, Duration::ZERO);
     for _ in 0..3 {
-        assert_eq!(ask(Fetching::Usual, young, &commit).await, sha);
+        assert_eq!(ask(FetchPolicy::Usual, young, &commit).await, sha);
         assert_eq!(
-            ask(Fetching::Usual, old, &file).await,
+            ask(FetchPolicy::Usual, old, &file).await,
             "job: {script: make}"
         );
     }
     assert_eq!(gitlab.total(), 2, "{:?}", gitlab.requests());
-    assert_eq!(ask(Fetching::Usual, old, &commit).await, sha);
-    assert_eq!(ask(Fetching::Refresh, young, &commit).await, sha);
+    assert_eq!(ask(FetchPolicy::Usual, old, &commit).await, sha);
+    assert_eq!(ask(FetchPolicy::Refresh, young, &commit).await, sha);
     assert_eq!(gitlab.total(), 4, "{:?}", gitlab.requests());
     let new = templates.commit(&[("a.yml", "job: {script: make all}")]);
-    assert_eq!(ask(Fetching::Offline, old, &commit).await, sha);
-    assert_eq!(ask(Fetching::Refresh, old, &commit).await, new);
+    assert_eq!(ask(FetchPolicy::Offline, old, &commit).await, sha);
+    assert_eq!(ask(FetchPolicy::Refresh, old, &commit).await, new);
     assert_eq!(gitlab.total(), 5, "{:?}", gitlab.requests());
     gitlab.stop();
-    assert_eq!(ask(Fetching::Refresh, old, &commit).await, new);
+    assert_eq!(ask(FetchPolicy::Refresh, old, &commit).await, new);
     let notes = notes.take();
     assert!(matches!(notes[..], [Note::Old { .. }]), "{notes:?}");
 }
 
 #[tokio::test]
-async fn a_page_that_did_not_change_is_not_sent_again() {
+async fn unchanged_page_is_not_sent_again() {
     let gitlab = GitLab::start();
     let page = gitlab_testkit::Page::new("job: {script: make}").header("etag", "\"one\"");
     let url = Url::parse(&gitlab.page("/a.yml", page)).unwrap();
     let question = Question::Page { url, age: Some(0) };
     let home = tempfile::tempdir().unwrap();
     for _ in 0..2 {
-        let library = process(&gitlab, home.path(), Fetching::Usual, &Notes::default());
+        let library = process(&gitlab, home.path(), FetchPolicy::Usual, &Notes::default());
         let answer = library.ask(&question, None).await.unwrap();
         assert!(matches!(answer, Answer::Body { .. }), "{answer:?}");
     }

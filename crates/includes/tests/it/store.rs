@@ -1,4 +1,4 @@
-//! What is kept on disk, and what of it is believed.
+//! The store on disk, and its checks.
 
 use crate::questions::{at, body, commit, file, kept, page, tagged, tags, tree};
 use includes::{Answer, Store, StoreSize};
@@ -29,7 +29,7 @@ fn folder(dir: &Path, name: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_put_is_got() {
+fn stored_answer_is_returned() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::at(dir.path().join("cache"));
     let answers = [
@@ -52,7 +52,7 @@ fn what_is_put_is_got() {
 }
 
 #[test]
-fn equal_bodies_are_there_once() {
+fn equal_bodies_are_stored_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::at(dir.path());
     for name in ["a", "b", "c"] {
@@ -62,11 +62,11 @@ fn equal_bodies_are_there_once() {
     assert_eq!(folder(dir.path(), "entries").len(), 3);
 }
 
-/// What happens to a file.
+/// A kind of damage to a file.
 type Damage = fn(&Path);
 
 #[test]
-fn a_damaged_body_is_none_and_is_mended() {
+fn damaged_body_is_ignored_and_replaced() {
     let question = file("a.yml");
     let damage: [(&str, Damage); 5] = [
         ("changed", |path| fs::write(path, "abd").unwrap()),
@@ -102,7 +102,7 @@ fn a_damaged_body_is_none_and_is_mended() {
 }
 
 #[test]
-fn a_damaged_body_is_mended_when_it_comes_again() {
+fn damaged_body_is_replaced_by_the_next_answer() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::at(dir.path());
     store.put(&file("a.yml"), &kept(body("abc"))).unwrap();
@@ -118,7 +118,7 @@ fn a_damaged_body_is_mended_when_it_comes_again() {
 }
 
 #[test]
-fn a_damaged_entry_is_none() {
+fn damaged_entry_is_ignored() {
     let question = file("a.yml");
     for text in [
         "",
@@ -138,7 +138,7 @@ fn a_damaged_entry_is_none() {
 }
 
 #[test]
-fn an_entry_answers_its_own_question_only() {
+fn entry_answers_only_its_own_question() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::at(dir.path());
     store.put(&file("a.yml"), &kept(body("a"))).unwrap();
@@ -152,7 +152,7 @@ fn an_entry_answers_its_own_question_only() {
 }
 
 #[test]
-fn nobody_else_may_look_and_no_secret_is_written() {
+fn store_is_private_and_has_no_secrets() {
     let dir = tempfile::tempdir().unwrap();
     let cache = dir.path().join("state/cache");
     let store = Store::at(&cache);
@@ -185,7 +185,7 @@ fn nobody_else_may_look_and_no_secret_is_written() {
 }
 
 #[test]
-fn a_directory_of_somebody_else_is_refused() {
+fn directory_of_another_user_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let check = |path: &Path, words: &str| {
         let store = Store::at(path);
@@ -209,7 +209,7 @@ fn a_directory_of_somebody_else_is_refused() {
     check(&link, "it is a symbolic link");
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
-    check(&file, "it is no directory");
+    check(&file, "it is not a directory");
     let inner = dir.path().join("inner");
     fs::create_dir(&inner).unwrap();
     symlink(&target, inner.join("answers-1")).unwrap();
@@ -225,7 +225,7 @@ fn a_directory_of_somebody_else_is_refused() {
 }
 
 #[test]
-fn an_open_directory_is_closed() {
+fn permissive_directory_is_made_private() {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let store = Store::at(dir.path());
@@ -234,7 +234,7 @@ fn an_open_directory_is_closed() {
 }
 
 #[test]
-fn what_was_not_used_for_longest_goes_when_there_is_too_much() {
+fn least_recently_used_answers_are_removed() {
     let dir = tempfile::tempdir().unwrap();
     let budget = 800 << 10;
     let store = Store::at(dir.path()).with_budget(budget);
@@ -242,7 +242,7 @@ fn what_was_not_used_for_longest_goes_when_there_is_too_much() {
     for number in 0..100 {
         let question = file(&number.to_string());
         store.put(&question, &kept(body(&text(number)))).unwrap();
-        // As if everything had happened one hour after the other, and the first were used always.
+        // The answers are an hour apart, and the first is used each time.
         let age = |path: &Path, hours: u64| {
             let time = SystemTime::now() - Duration::from_secs(3600 * hours);
             fs::File::open(path).unwrap().set_modified(time).unwrap();
@@ -254,7 +254,10 @@ fn what_was_not_used_for_longest_goes_when_there_is_too_much() {
                 age(&path, hours + 2);
             }
         }
-        store.get(&file("0")).unwrap().expect("it is used always");
+        store
+            .get(&file("0"))
+            .unwrap()
+            .expect("it is used each time");
     }
     let blocks: u64 = ["bodies", "entries"]
         .iter()
@@ -270,7 +273,7 @@ fn what_was_not_used_for_longest_goes_when_there_is_too_much() {
 }
 
 #[test]
-fn what_is_larger_than_the_store_is_not_kept() {
+fn too_large_answer_is_not_stored() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::at(dir.path().join("cache")).with_budget(1000);
     store
@@ -280,7 +283,7 @@ fn what_is_larger_than_the_store_is_not_kept() {
 }
 
 #[test]
-fn all_can_be_removed() {
+fn clean_removes_everything() {
     let dir = tempfile::tempdir().unwrap();
     let cache = dir.path().join("cache");
     let store = Store::at(&cache);
@@ -299,7 +302,7 @@ fn all_can_be_removed() {
 }
 
 #[test]
-fn files_of_dead_writers_go_at_the_next_start() {
+fn files_of_dead_writers_are_removed_at_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
     Store::at(dir.path())
         .put(&file("a"), &kept(body("a")))
@@ -311,7 +314,7 @@ fn files_of_dead_writers_go_at_the_next_start() {
         (name == "old").then(|| file.set_modified(old).unwrap());
         file
     };
-    // No process has such a number.
+    // No process has such an id.
     let (_dead, _foreign) = (make("4194999-0-0"), make("old"));
     let _new = make(&format!("{}-9-1", std::process::id()));
     let at_work = make("4194998-0-0");

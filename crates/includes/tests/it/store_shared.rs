@@ -1,4 +1,4 @@
-//! One store, many processes.
+//! One store in many processes.
 
 use crate::program::program;
 use crate::questions::{body, kept, page};
@@ -6,7 +6,7 @@ use includes::Store;
 use std::fs;
 
 #[test]
-fn nobody_reads_a_part_of_what_another_process_writes() {
+fn concurrent_readers_see_complete_files() {
     let dir = tempfile::tempdir().unwrap();
     let crowd: Vec<_> = (0..6)
         .map(|_| {
@@ -22,7 +22,7 @@ fn nobody_reads_a_part_of_what_another_process_writes() {
     let error = fs::read_to_string(dir.path().join("error"));
     assert!(error.is_err(), "{error:?}");
     let cache = dir.path().join("cache");
-    // Who was last may have left the looking to another, who had looked already.
+    // The last writer may have left the removal to another process that had listed the files before.
     let store = Store::at(&cache).with_budget(1 << 20);
     let last = kept(body(&"last;".repeat(50_000)));
     store.put(&page("https://example.com/last"), &last).unwrap();

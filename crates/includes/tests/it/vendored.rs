@@ -1,4 +1,4 @@
-//! The lock file and its texts, as a whole.
+//! The lock file together with its texts.
 
 use crate::program::records;
 use crate::questions::{SHA, body, commit, file, page, tags};
@@ -25,7 +25,7 @@ fn names(top: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_file_can_be_read_by_people_and_has_no_secret() {
+fn lock_file_is_readable_and_has_no_secret() {
     let top = tempfile::tempdir().unwrap();
     let answers = [
         record(
@@ -39,7 +39,7 @@ fn the_file_can_be_read_by_people_and_has_no_secret() {
             question: commit("gone"),
             answer: Some(Err(LibraryError::NoReference("gone".to_owned()))),
         },
-        // What may be different next time is not locked.
+        // Temporary failures are not locked.
         Record {
             question: commit("other"),
             answer: Some(Err(LibraryError::Unavailable("asleep".to_owned()))),
@@ -105,7 +105,7 @@ text = "148de9c5a7a44d19-p.yml"
 }
 
 #[test]
-fn what_is_written_again_is_the_same_and_what_is_old_goes() {
+fn second_write_is_equal_and_removes_old_texts() {
     let top = tempfile::tempdir().unwrap();
     let old = records(false);
     let written = Vendored::write(top.path(), &old, None).unwrap();
@@ -124,7 +124,7 @@ fn what_is_written_again_is_the_same_and_what_is_old_goes() {
         expect(3, 0, 0, false)
     );
     assert_eq!(fs::read(top.path().join(LockFile::NAME)).unwrap(), lock);
-    // Git may have given it other ends of lines, and would give them again.
+    // Git may have converted the line ends, and would do so again.
     let dos = fs::read_to_string(top.path().join(LockFile::NAME)).unwrap();
     let dos = dos.replace('\n', "\r\n");
     fs::write(top.path().join(LockFile::NAME), &dos).unwrap();
@@ -133,7 +133,7 @@ fn what_is_written_again_is_the_same_and_what_is_old_goes() {
         fs::read_to_string(top.path().join(LockFile::NAME)).unwrap(),
         dos
     );
-    // A file of somebody else stays, and is nobody's business.
+    // Other files are kept and not reported.
     fs::write(top.path().join(LockFile::TEXTS).join("README"), "").unwrap();
     fs::write(top.path().join(LockFile::TEXTS).join(".new-7"), "").unwrap();
     assert_eq!(
@@ -147,7 +147,7 @@ fn what_is_written_again_is_the_same_and_what_is_old_goes() {
 }
 
 #[test]
-fn a_check_finds_what_differs() {
+fn check_finds_differences() {
     let top = tempfile::tempdir().unwrap();
     let records = [
         record(file("a.yml"), body("a")),
@@ -196,15 +196,15 @@ fn a_check_finds_what_differs() {
 }
 
 #[test]
-fn without_a_lock_file_there_is_nothing_to_check() {
+fn check_without_a_lock_file_fails() {
     let top = tempfile::tempdir().unwrap();
     let error = Vendored::check(top.path(), None, None).unwrap_err();
-    assert_eq!(error.to_string(), ".runwright.lock: there is none");
+    assert_eq!(error.to_string(), ".runwright.lock: it does not exist");
     assert_eq!(error.help.as_deref(), Some("`runwright vendor` writes it"));
 }
 
 #[test]
-fn nothing_is_written_behind_a_link() {
+fn links_are_not_written_through() {
     for link in [".runwright", ".runwright/vendor"] {
         let top = tempfile::tempdir().unwrap();
         let target = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ fn nothing_is_written_behind_a_link() {
         assert!(
             error
                 .to_string()
-                .contains("no directory of the project's own"),
+                .contains("not a directory of the project itself"),
             "{error}"
         );
         let help = "remove it; then `runwright vendor` writes it anew";
@@ -227,7 +227,7 @@ fn nothing_is_written_behind_a_link() {
 }
 
 #[test]
-fn a_link_in_place_of_the_lock_file_is_replaced_and_not_followed() {
+fn link_in_place_of_the_lock_file_is_replaced() {
     let top = tempfile::tempdir().unwrap();
     let target = top.path().join("target");
     fs::write(&target, "mine").unwrap();
@@ -238,7 +238,7 @@ fn a_link_in_place_of_the_lock_file_is_replaced_and_not_followed() {
 }
 
 #[test]
-fn two_do_not_write_at_once() {
+fn concurrent_vendor_is_refused() {
     let top = tempfile::tempdir().unwrap();
     Vendored::write(top.path(), &records(false), None).unwrap();
     let folder = fs::File::open(top.path().join(LockFile::TEXTS)).unwrap();
@@ -249,7 +249,7 @@ fn two_do_not_write_at_once() {
         ".runwright/vendor: another `runwright vendor` writes here"
     );
     assert!(error.is_of_machine);
-    // What another test is starting may hold a copy for a moment.
+    // A process that another test starts may hold a copy for a moment.
     folder.unlock().unwrap();
     drop(folder);
     Vendored::write(top.path(), &records(true), None).unwrap();

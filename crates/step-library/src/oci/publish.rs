@@ -6,7 +6,7 @@ use registry::{
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use steps::{Asker, Published};
+use steps::{JobCredentials, Published};
 
 /// Publishes images to registries.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl ImagePublisher {
         &self,
         archive: &Path,
         image: &ImageRepository,
-        asker: &Asker,
+        asker: &JobCredentials,
     ) -> Result<Published, Error> {
         let (path, contents) = read(archive.to_owned()).await?;
         let registry = self.open(image, asker).await?;
@@ -47,7 +47,7 @@ impl ImagePublisher {
     async fn open(
         &self,
         image: &ImageRepository,
-        asker: &Asker,
+        asker: &JobCredentials,
     ) -> Result<RepositoryClient, RegistryError> {
         let configs = &asker.docker_auth_configs;
         self.registries.open(image, configs, Access::Push).await

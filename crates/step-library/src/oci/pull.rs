@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use steps::Asker;
+use steps::JobCredentials;
 use tokio::time::Instant;
 
 /// The most layers of an image.
@@ -59,7 +59,7 @@ impl ImageFetcher {
         image: &ImageRepository,
         tag: &str,
         platform: &str,
-        asker: &Asker,
+        asker: &JobCredentials,
     ) -> Result<(Lease, String), Error> {
         let (label, platform) = (TagOrDigest::parse(tag)?, Platform::parse(platform)?);
         let wanted = Wanted {

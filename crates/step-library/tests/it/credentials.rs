@@ -7,7 +7,7 @@ use registry::{
 };
 use std::sync::Arc;
 use step_library::StepLibrary;
-use steps::{Asker, Library};
+use steps::{JobCredentials, Library};
 
 #[tokio::test]
 async fn credentials_do_not_follow_a_redirect() {
@@ -130,7 +130,7 @@ async fn users_logins_are_used_where_the_job_has_none() {
     let archive = home.path().join("image.tar");
     layout.write(&archive);
     let to = format!("{host}/team/app");
-    let anonymous = Asker::default();
+    let anonymous = JobCredentials::default();
     library.publish(&archive, &to, &anonymous).await.unwrap();
     let fetched = fetch(&library, &image(host, "1.0.0")).await.unwrap();
     assert_eq!(text(&fetched.directory, "func.yml"), "it");
@@ -147,7 +147,7 @@ async fn users_logins_are_used_where_the_job_has_none() {
         .await
         .unwrap_err();
     assert!(error.message.contains("the vault is closed"), "{error}");
-    let broken = Asker {
+    let broken = JobCredentials {
         docker_auth_configs: vec!["{hunter2".to_owned()],
     };
     let error = library
@@ -172,7 +172,7 @@ async fn job_login_is_used_where_the_step_has_none() {
     let archive = home.path().join("image.tar");
     layout.write(&archive);
     let to = format!("{host}/team/app");
-    let asked_with = |configs: &[String]| Asker {
+    let asked_with = |configs: &[String]| JobCredentials {
         docker_auth_configs: configs.to_vec(),
     };
     let (right, wrong) = (auth_config(host, PASSWORD), auth_config(host, "hunter2"));
@@ -207,7 +207,7 @@ async fn users_authority_is_trusted() {
     layout.write(&archive);
     let to = format!("{host}/team/app");
     library
-        .publish(&archive, &to, &Asker::default())
+        .publish(&archive, &to, &JobCredentials::default())
         .await
         .unwrap();
     let fetched = fetch(&library, &image(host, "latest")).await.unwrap();

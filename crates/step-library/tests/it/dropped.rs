@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 use step_library::{FunctionCache, StepLibrary, Unused};
-use steps::{Asker, Library, Source};
+use steps::{JobCredentials, Library, Source};
 
 /// The variable with the directory of a program that is to be killed.
 const DIRECTORY: &str = "RUNWRIGHT_TEST_LIBRARY_DIRECTORY";
@@ -37,7 +37,7 @@ fn slow_registry() -> (Fake, mpsc::Sender<()>) {
 
 /// Polls a fetch until a condition holds, and then drops it.
 async fn drop_when(library: &StepLibrary, source: &Source, mut look: impl FnMut() -> bool) {
-    let asker = Asker::default();
+    let asker = JobCredentials::default();
     let mut fetching = library.fetch(source, &asker);
     let mut turns = tokio::time::interval(Duration::from_millis(5));
     while !look() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use step_library::{StepLibrary, Unused};
-use steps::{Asker, Library};
+use steps::{JobCredentials, Library};
 
 /// Runs git in a repository of the test.
 #[expect(clippy::disallowed_methods, reason = "a git of the test's own")]
@@ -127,7 +127,7 @@ async fn cache_replaces_the_network_only_when_offline() {
     fetch(&library, &git(&url, "main")).await.unwrap();
     gitlab.stop();
     let error = library
-        .fetch(&git(&url, "main"), &Asker::default())
+        .fetch(&git(&url, "main"), &JobCredentials::default())
         .await
         .unwrap_err();
     assert!(error.is_temporary, "{error}");
@@ -306,7 +306,7 @@ async fn dropped_fetch_leaves_a_silent_server() {
     let held = gitlab.hold(path);
     let home = Home::new();
     let library = home.library(&[&gitlab.url()]);
-    let (url, asked) = (project.clone_url(), Asker::default());
+    let (url, asked) = (project.clone_url(), JobCredentials::default());
     let source = git(&url, "main");
     {
         let mut fetching = library.fetch(&source, &asked);
@@ -338,7 +338,10 @@ async fn deadline_ends_a_hanging_fetch() {
     options.deadline = Duration::from_millis(300);
     let library = StepLibrary::new(options).unwrap();
     let source = git(&project.clone_url(), "main");
-    let error = library.fetch(&source, &Asker::default()).await.unwrap_err();
+    let error = library
+        .fetch(&source, &JobCredentials::default())
+        .await
+        .unwrap_err();
     assert!(error.message.contains("within 300ms"), "{error}");
     assert!(error.is_temporary);
 }

@@ -3,7 +3,7 @@ use crate::registry::{Fake, PASSWORD, Registry, auth_config};
 use crate::support::{Home, fetch, refusal, text};
 use serde_json::json;
 use step_library::StepLibrary;
-use steps::{Asker, Library, Source};
+use steps::{JobCredentials, Library, Source};
 
 pub(crate) fn image(registry: &str, tag: &str) -> Source {
     image_for(registry, tag, "linux/amd64")
@@ -18,8 +18,8 @@ fn image_for(registry: &str, tag: &str, platform: &str) -> Source {
     }
 }
 
-pub(crate) fn asker(host: &str, password: &str) -> Asker {
-    Asker {
+pub(crate) fn asker(host: &str, password: &str) -> JobCredentials {
+    JobCredentials {
         docker_auth_configs: vec![auth_config(host, password)],
     }
 }
@@ -223,7 +223,7 @@ async fn token_comes_from_the_registrys_token_server() {
         "/token?service=s&scope=repository%3Ateam%2Fapp%3Apull"
     );
     let identity = json!({ "auths": { host: { "identitytoken": "identity" } } });
-    let identity = Asker {
+    let identity = JobCredentials {
         docker_auth_configs: vec![identity.to_string()],
     };
     library.fetch(&source, &identity).await.unwrap();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use step_library::StepLibrary;
-use steps::{Asker, Library, LibraryError, Published};
+use steps::{JobCredentials, Library, LibraryError, Published};
 
 /// Writes an archive like that of the function `oci/build`.
 fn archive(home: &Home, version: &str, content: &str) -> PathBuf {
@@ -35,7 +35,7 @@ async fn publish(
     file: &std::path::Path,
     to: &str,
 ) -> Result<Published, LibraryError> {
-    library.publish(file, to, &Asker::default()).await
+    library.publish(file, to, &JobCredentials::default()).await
 }
 
 fn digest_of(host: &str, tag: &str) -> String {
@@ -129,7 +129,7 @@ async fn publishing_authenticates_or_names_the_registry() {
             .contains(&format!("there are no credentials for {host}")),
         "{error}"
     );
-    let wrong = Asker {
+    let wrong = JobCredentials {
         docker_auth_configs: vec![auth_config(host, "hunter2")],
     };
     let error = library.publish(&file, &to, &wrong).await.unwrap_err();
@@ -140,7 +140,7 @@ async fn publishing_authenticates_or_names_the_registry() {
         "{error}"
     );
     assert!(!format!("{error:?}").contains("hunter2"));
-    let right = Asker {
+    let right = JobCredentials {
         docker_auth_configs: vec![auth_config(host, PASSWORD)],
     };
     let published = library.publish(&file, &to, &right).await.unwrap();

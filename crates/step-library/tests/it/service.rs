@@ -17,7 +17,8 @@ use step_library::StepLibrary;
 use steps::wire::v1::RunRequest;
 use steps::wire::v1::step_runner_client::StepRunnerClient;
 use steps::{
-    Asker, ClientOptions, RunId, RunSpec, RunSteps, RunTiming, Service, ServiceOptions, StepsClient,
+    ClientOptions, JobCredentials, RunId, RunSpec, RunSteps, RunTiming, Service, ServiceOptions,
+    StepsClient,
 };
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
@@ -74,7 +75,7 @@ async fn run(library: StepLibrary, work: &Path, steps: &str) -> (bool, String) {
     };
     StepRunnerClient::new(channel).run(request).await.unwrap();
     let client = StepsClient::new(Arc::new(socket), ClientOptions::default())
-        .with_library(Arc::new(library), Asker::default());
+        .with_library(Arc::new(library), JobCredentials::default());
     let run = RunSpec {
         id: RunId::new("1"),
         steps: RunSteps::Language(steps.to_owned()),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use step_library::{LibraryOptions, StepLibrary};
-use steps::{Asker, Fetched, Library, LibraryError, Source};
+use steps::{Fetched, JobCredentials, Library, LibraryError, Source};
 use tempfile::TempDir;
 use web::{Origin, Url};
 
@@ -80,7 +80,7 @@ pub(crate) fn git(url: &str, rev: &str) -> Source {
 }
 
 pub(crate) async fn fetch(library: &StepLibrary, source: &Source) -> Result<Fetched, LibraryError> {
-    library.fetch(source, &Asker::default()).await
+    library.fetch(source, &JobCredentials::default()).await
 }
 
 /// Returns the error of a fetch.

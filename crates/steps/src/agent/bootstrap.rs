@@ -1,4 +1,4 @@
-//! Puts a copy of this program into a directory.
+//! Copies this program into a directory.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -9,12 +9,11 @@ use crate::agent::PROGRAM;
 
 /// Copies the running program to `<directory>/runwright-agent`, and returns that path.
 ///
-/// What is there already is replaced in one step, so that whoever starts it meanwhile gets the one or the other;
-/// the same content is left alone.
+/// An existing file is replaced atomically, so that it can be started at any time. A file with the same content is kept.
 ///
 /// # Errors
 ///
-/// Fails if there is no such directory, or the file cannot be written.
+/// Fails if the directory does not exist, or the file cannot be written.
 pub(crate) fn bootstrap(directory: &Path) -> io::Result<PathBuf> {
     let own = std::env::current_exe()?;
     let target = directory.join(PROGRAM);
@@ -24,14 +23,14 @@ pub(crate) fn bootstrap(directory: &Path) -> io::Result<PathBuf> {
     let partial = directory.join(format!(".{PROGRAM}.{}", std::process::id()));
     let copied = copy(&own, &partial).and_then(|()| fs::rename(&partial, &target));
     if copied.is_err() {
-        // What went wrong before says more than what goes wrong here.
+        // The first error is more specific.
         let _ = fs::remove_file(&partial);
     }
     copied.map(|()| target)
 }
 
 fn copy(own: &Path, partial: &Path) -> io::Result<()> {
-    // Left by a process of the same number that was killed.
+    // It may be left from a killed process with the same id.
     if let Err(error) = fs::remove_file(partial)
         && error.kind() != io::ErrorKind::NotFound
     {
@@ -44,7 +43,7 @@ fn copy(own: &Path, partial: &Path) -> io::Result<()> {
         .mode(0o700)
         .open(partial)?;
     io::copy(&mut File::open(own)?, &mut file)?;
-    // The mask of this process may have taken rights that others need.
+    // The umask may have removed permissions that others need.
     file.set_permissions(fs::Permissions::from_mode(0o755))?;
     file.sync_all()
 }

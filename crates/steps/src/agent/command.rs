@@ -1,4 +1,4 @@
-//! The program that runs beside the agent, and decides when it ends.
+//! The command that runs beside the agent, whose end is the end of the agent.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -12,41 +12,41 @@ use process::{
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
-/// From SIGTERM to SIGKILL.
+/// The time from SIGTERM to SIGKILL.
 const TERMINATE_GRACE: Duration = Duration::from_secs(5);
 
-/// What begins the names of variables that are for the agent alone.
+/// The prefix of variables for the agent alone.
 const OWN: &str = "RUNWRIGHT_AGENT";
 
-/// What a shell says for a program that is not there, and for one that cannot be run.
+/// The exit codes of shells for a missing program, and for one that cannot be run.
 const NOT_FOUND: u8 = 127;
 const NOT_RUN: u8 = 126;
 
-/// A program on its way to its end.
+/// A running command.
 #[derive(Debug)]
 pub(crate) struct Running(oneshot::Receiver<u8>);
 
 impl Running {
-    /// Returns the code to end with.
+    /// Returns its exit code.
     pub(crate) async fn ended(&mut self) -> u8 {
         (&mut self.0).await.unwrap_or(NOT_RUN)
     }
 }
 
-/// Starts the program in a thread of its own, so that whoever does not read its output holds up nobody else.
+/// Starts the command in its own thread, so that an unread output blocks nothing else.
 ///
-/// It gets the agent's standard input, output and error.
+/// It has the agent's standard input, output and error.
 pub(crate) fn start(words: Vec<OsString>, stop: Cancellation) -> io::Result<Running> {
     let (sender, receiver) = oneshot::channel();
     thread::Builder::new().spawn(move || {
         let code = run(words, &stop).unwrap_or_else(|error| {
-            say(&format!("runwright-agent: {error}"));
+            print_error(&format!("runwright-agent: {error}"));
             match error {
                 ProcessError::NotFound { .. } => NOT_FOUND,
                 _ => NOT_RUN,
             }
         });
-        // The agent may have ended first.
+        // The agent may have ended before.
         let _ = sender.send(code);
     })?;
     Ok(Running(receiver))
@@ -59,14 +59,14 @@ fn run(words: Vec<OsString>, stop: &Cancellation) -> Result<u8, ProcessError> {
     };
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(failed)?;
-    let outcome = runtime.block_on(attend(words, stop));
-    // A thread may wait for standard input for ever.
+    let outcome = runtime.block_on(run_to_end(words, stop));
+    // A thread may block on standard input.
     runtime.shutdown_background();
     let code = outcome?.status.shell_code();
     Ok(u8::try_from(code).unwrap_or(NOT_RUN))
 }
 
-async fn attend(words: Vec<OsString>, stop: &Cancellation) -> Result<Outcome, ProcessError> {
+async fn run_to_end(words: Vec<OsString>, stop: &Cancellation) -> Result<Outcome, ProcessError> {
     let supervisor = Supervisor::start(Settings {
         containment: Containment::NoCgroup,
         ..Settings::default()
@@ -81,7 +81,7 @@ async fn attend(words: Vec<OsString>, stop: &Cancellation) -> Result<Outcome, Pr
     )?;
     let input = process.take_stdin();
     let mut sink = |stream: Stream, bytes: &[u8]| {
-        // Nobody may listen any more, which is no reason to stop.
+        // A closed output is no reason to stop.
         let _ = match stream {
             Stream::Stdout => io::stdout()
                 .write_all(bytes)
@@ -101,21 +101,21 @@ async fn attend(words: Vec<OsString>, stop: &Cancellation) -> Result<Outcome, Pr
     };
     let outcome = tokio::select! {
         outcome = process.run(&mut sink, stop, &timing) => outcome,
-        () = feed => unreachable!("it pends for ever"),
+        () = feed => unreachable!("it is always pending"),
     };
     tree.close().await?;
     outcome
 }
 
-/// Leaves out what is for the agent alone.
+/// Removes the variables for the agent alone.
 fn inherited(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
     variables.filter(|(name, _)| !name.as_encoded_bytes().starts_with(OWN.as_bytes()))
 }
 
-/// Says something on standard error, to whoever listens.
-pub(crate) fn say(line: &str) {
+/// Writes a line to standard error, if it is open.
+pub(crate) fn print_error(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 

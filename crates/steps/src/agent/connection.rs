@@ -1,4 +1,4 @@
-//! One connection to the agent: HTTP/2, with any number of calls on it.
+//! One connection to the agent: HTTP/2 with any number of calls.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -16,18 +16,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::body::Body;
 
-/// After so long of silence the other side is asked whether it is there, and after so long without an answer it is
-/// given up: a runner that is killed may leave a proxy behind that holds the connection open.
-const ASK_EVERY: Duration = Duration::from_mins(1);
-const ANSWER_WITHIN: Duration = Duration::from_mins(1);
+/// The silence after which a connection is checked, and the time limit of the check. A killed runner may leave a proxy that
+/// keeps the connection open.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_mins(1);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long calls may go on after the agent was asked to end.
+/// How long calls may take after the agent was stopped.
 const FINISH_WITHIN: Duration = Duration::from_secs(2);
 
-/// What may be on its way in one direction without being read: more would only take memory.
+/// The flow-control window of a call. A larger one would only take memory.
 const WINDOW: u32 = 256 * 1024;
 
-/// Serves the connection to its end; after `stop` no call begins any more.
+/// Serves a connection to its end; no call starts after `stop`.
 pub(crate) async fn serve<C, S>(stream: C, service: S, stop: CancellationToken)
 where
     C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -38,8 +38,8 @@ where
     let mut builder = http2::Builder::new(Calls(calls.clone()));
     builder
         .timer(TokioTimer::new())
-        .keep_alive_interval(ASK_EVERY)
-        .keep_alive_timeout(ANSWER_WITHIN)
+        .keep_alive_interval(KEEP_ALIVE_INTERVAL)
+        .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW * 2)
         .max_send_buf_size(64 * 1024);
@@ -52,12 +52,12 @@ where
             timeout(FINISH_WITHIN, connection).await.ok()
         }
     };
-    // A connection that was cut is an everyday thing here: the client comes again.
+    // Broken connections are normal here: the client reconnects.
     if let Some(Err(error)) = ended {
         tracing::debug!(%error, "A connection ended early.");
     }
     calls.close();
-    // What a call still does is of no use to anybody, but what it holds must be given back in order.
+    // The results of running calls are useless now, but their resources must be released.
     let _ = timeout(FINISH_WITHIN, calls.wait()).await;
 }
 

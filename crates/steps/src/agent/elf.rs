@@ -1,20 +1,20 @@
-//! What the head of a program's file says: for which machine it is, and whether it needs a loader.
+//! Reads the machine of a program, and whether it needs a loader, from its ELF header.
 
-/// What a program needs of the place it is put into.
+/// The requirements of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// The processor, in the words that container images use.
+    /// The processor, by the names that container images use.
     pub(crate) machine: &'static str,
-    /// Whether it needs no loader and so no libraries.
+    /// Whether it needs no loader, and so no libraries.
     pub(crate) is_static: bool,
 }
 
-/// A program header that names a loader.
+/// The type of the program header that names a loader.
 const INTERPRETER: u32 = 3;
 
-/// Reads the head of a file; `None` where it is no program of Linux for a machine of 64 bits.
+/// Reads an ELF header; `None` if the file is not a 64-bit program.
 pub(crate) fn read(file: &[u8]) -> Option<Program> {
-    // 64 bits, lowest byte first.
+    // 64 bits, little endian.
     if !file.starts_with(b"\x7fELF\x02\x01") {
         return None;
     }
@@ -35,7 +35,7 @@ pub(crate) fn read(file: &[u8]) -> Option<Program> {
     Some(Program { machine, is_static })
 }
 
-/// Returns the machine of this program, in the words that container images use.
+/// Returns the machine of this program, by the names that container images use.
 pub(crate) fn own_machine() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -56,7 +56,7 @@ fn bytes<const N: usize>(file: &[u8], at: usize) -> Option<[u8; N]> {
 mod tests {
     use super::{own_machine, read as elf};
 
-    /// A head with one program header, of this kind.
+    /// Returns a header with one program header of this type.
     fn head(machine: u8, kind: u8) -> Vec<u8> {
         let mut file = vec![0; 64 + 56];
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn machine_and_loader_are_read() {
+    fn elf_machine_and_loader_are_read() {
         let read = |machine, kind| elf(&head(machine, kind)).unwrap();
         assert_eq!(read(0x3e, 1).machine, "amd64");
         assert_eq!(read(0xb7, 1).machine, "arm64");
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_none() {
+    fn non_elf_is_rejected() {
         for file in [
             &b""[..],
             b"#!/bin/sh\n",
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn this_program_is_for_this_machine() {
+    fn own_elf_matches_this_machine() {
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(elf(&own).unwrap().machine, own_machine());
     }

@@ -1,31 +1,29 @@
-//! Why there is no agent to put into an environment.
-
 use std::io;
 use std::path::PathBuf;
 
-/// Why there is no agent to put into an environment.
+/// Why no agent can be put into an environment.
 ///
-/// Whoever gets one goes on without an agent, and says this once.
+/// The caller continues without an agent, and reports this once.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
-    /// There is none anywhere.
+    /// No agent was found.
     #[error(
-        "there is no runwright-agent beside this program, none in it, and RUNWRIGHT_AGENT names none"
+        "found no runwright-agent beside this program or in it, and RUNWRIGHT_AGENT is not set"
     )]
     Absent,
-    /// Its file cannot be read.
+    /// The file cannot be read.
     #[error("read the agent {}", path.display())]
     Read {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// It is there and cannot be used.
+    /// An agent was found, but cannot be used.
     #[error("the agent {place} cannot be used: {reason}")]
     Unfit {
-        /// Its path, or that it is in this program.
+        /// The path, or that it is in this program.
         place: String,
         /// What is wrong with it.
         reason: String,
@@ -33,8 +31,8 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// Returns what a user can do.
+    /// Returns what the user can do.
     pub fn help(&self) -> &'static str {
-        "build one with `cargo xtask agent` and name it in the variable RUNWRIGHT_AGENT, or put it beside this program"
+        "build one with `cargo xtask agent`, and set RUNWRIGHT_AGENT to its path or put it beside this program"
     }
 }

@@ -1,5 +1,7 @@
-//! An agent that can be put into a container, and where it is found.
+//! Finds an agent that can be put into a container.
 
+use crate::agent::{AgentError, PROGRAM, elf, version_mark};
+use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
@@ -8,18 +10,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use sha2::{Digest, Sha256};
-
-use crate::agent::{AgentError, PROGRAM, elf, pack, stamp};
-
-/// Names the agent's file, before all other places.
+/// The variable with the path of the agent, which takes precedence.
 const VARIABLE: &str = "RUNWRIGHT_AGENT";
 
-/// The agent that was there when this program was built, if it was built with one.
+/// The agent that was embedded at build time, if any.
 #[cfg(feature = "embedded-agent")]
 const EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!(
     "RUNWRIGHT_EMBEDDED_AGENT",
-    "RUNWRIGHT_EMBEDDED_AGENT must name the agent to put into the program, by its whole path: `cargo xtask agent` builds one"
+    "RUNWRIGHT_EMBEDDED_AGENT must be the absolute path of the agent to embed: `cargo xtask agent` builds one"
 )));
 #[cfg(not(feature = "embedded-agent"))]
 const EMBEDDED: Option<&[u8]> = None;
@@ -38,13 +36,13 @@ enum Source {
     Embedded(&'static [u8]),
 }
 
-/// Looks for an agent: where `$RUNWRIGHT_AGENT` says, beside this program, in this program.
+/// Finds an agent: at `$RUNWRIGHT_AGENT`, beside this program, or in this program.
 ///
-/// The first that is there decides: one that cannot be used is an error, not passed over.
+/// The first one counts: if it cannot be used, that is an error.
 ///
 /// # Errors
 ///
-/// Fails if there is none, or if it is of another version, for another machine, or not static.
+/// Fails if there is none, or if it has another version, is for another machine, or is not static.
 pub fn find() -> Result<Agent, AgentError> {
     let beside = std::env::current_exe().ok().and_then(|own| {
         let path = own.parent()?.join(PROGRAM);
@@ -63,7 +61,7 @@ fn choose(
         return Agent::open(&path);
     }
     match (beside, embedded) {
-        // A build for development has one beside it that needs libraries.
+        // A development build has a dynamically linked one beside it.
         (Some(path), Some(bytes)) => Agent::open(&path).or_else(|_| Agent::embedded(bytes)),
         (Some(path), None) => Agent::open(&path),
         (None, Some(bytes)) => Agent::embedded(bytes),
@@ -72,11 +70,11 @@ fn choose(
 }
 
 impl Agent {
-    /// Takes the agent in this file.
+    /// Opens the agent in a file.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be read, or if it is of another version, for another machine, or not static.
+    /// Fails if it cannot be read, has another version, is for another machine, or is not static.
     pub fn open(path: &Path) -> Result<Self, AgentError> {
         let read = |source| AgentError::Read {
             path: path.to_owned(),
@@ -101,7 +99,7 @@ impl Agent {
         })
     }
 
-    /// Returns where its file is; `None` for one that is in this program.
+    /// Returns the path of its file; `None` for the embedded agent.
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
             Source::File(path) => Some(path),
@@ -109,11 +107,11 @@ impl Agent {
         }
     }
 
-    /// Returns its content.
+    /// Returns the content.
     ///
     /// # Errors
     ///
-    /// Fails if its file cannot be read any more.
+    /// Fails if the file can no longer be read.
     pub fn bytes(&self) -> io::Result<Cow<'static, [u8]>> {
         match &self.source {
             Source::File(path) => fs::read(path).map(Cow::Owned),
@@ -121,11 +119,11 @@ impl Agent {
         }
     }
 
-    /// Returns the SHA-256 of its content in hexadecimal digits; computed once.
+    /// Returns the SHA-256 of the content in hexadecimal digits; computed once.
     ///
     /// # Errors
     ///
-    /// Fails if its file cannot be read any more.
+    /// Fails if the file can no longer be read.
     pub fn digest(&self) -> io::Result<&str> {
         if let Some(digest) = self.digest.get() {
             return Ok(digest);
@@ -139,18 +137,18 @@ impl Agent {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// Returns whether it runs in images of this platform, in their words: `linux`, `amd64`.
+    /// Returns whether it runs in images of this platform, for example `linux` and `amd64`.
     pub fn runs_on(&self, system: &str, machine: &str) -> bool {
         system == "linux" && machine == self.machine
     }
 
-    /// Returns a tar that holds the program alone, as `runwright-agent`, which everybody may run.
+    /// Returns a tar with the executable program as `runwright-agent`.
     ///
     /// # Errors
     ///
-    /// Fails if its file cannot be read any more.
+    /// Fails if the file can no longer be read.
     pub fn tar(&self, uid: u64, gid: u64) -> io::Result<Vec<u8>> {
-        pack::pack(&self.bytes()?, uid, gid)
+        pack(&self.bytes()?, uid, gid)
     }
 }
 
@@ -163,22 +161,22 @@ impl fmt::Debug for Source {
     }
 }
 
-/// Returns the machine it is for, or what is wrong with it.
+/// Returns the machine of an agent, or why it cannot be used.
 fn check(file: &[u8]) -> Result<&'static str, String> {
     let Some(program) = elf::read(file) else {
-        return Err("it is no program of Linux".to_owned());
+        return Err("it is not a Linux program".to_owned());
     };
     let own = env!("CARGO_PKG_VERSION");
-    match stamp::find(file) {
+    match version_mark::find(file) {
         None => return Err("it is another program".to_owned()),
         Some(version) if version != own => {
-            return Err(format!("it is of version {version}, and this is {own}"));
+            return Err(format!("its version is {version}; expected {own}"));
         }
         Some(_) => {}
     }
     if program.machine != elf::own_machine() {
         let (theirs, ours) = (program.machine, elf::own_machine());
-        return Err(format!("it is for {theirs}, and this is {ours}"));
+        return Err(format!("it is for {theirs}; expected {ours}"));
     }
     if !program.is_static {
         return Err("it needs libraries, which an image may not have".to_owned());
@@ -186,11 +184,26 @@ fn check(file: &[u8]) -> Result<&'static str, String> {
     Ok(program.machine)
 }
 
+/// Packs the program as an executable for all users.
+pub(crate) fn pack(program: &[u8], uid: u64, gid: u64) -> io::Result<Vec<u8>> {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(u64::try_from(program.len()).unwrap_or(u64::MAX));
+    header.set_mode(0o755);
+    header.set_uid(uid);
+    header.set_gid(gid);
+    // Equal programs have equal tars.
+    header.set_mtime(0);
+    header.set_entry_type(tar::EntryType::Regular);
+    let mut builder = tar::Builder::new(Vec::with_capacity(program.len() + 4096));
+    builder.append_data(&mut header, PROGRAM, program)?;
+    builder.into_inner()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What passes for an agent.
+    /// Returns a file that is accepted as an agent.
     fn fake(machine: u8, version: &str, header: u8) -> Vec<u8> {
         let mut file = vec![0; 64 + 56];
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -212,25 +225,22 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_would_not_run_is_refused_with_a_reason() {
+    fn unusable_agent_is_refused_with_a_reason() {
         assert_eq!(check(&good()), Ok(elf::own_machine()));
         let own = env!("CARGO_PKG_VERSION");
         for (file, expected) in [
             (
                 b"#!/bin/sh\n".to_vec(),
-                "it is no program of Linux".to_owned(),
+                "it is not a Linux program".to_owned(),
             ),
             (good()[..120].to_vec(), "it is another program".to_owned()),
             (
                 fake(own_machine(), "99.1.2", 1),
-                format!("it is of version 99.1.2, and this is {own}"),
+                format!("its version is 99.1.2; expected {own}"),
             ),
             (
                 fake(2, own, 1),
-                format!(
-                    "it is for another machine, and this is {}",
-                    elf::own_machine()
-                ),
+                format!("it is for another machine; expected {}", elf::own_machine()),
             ),
             (
                 fake(own_machine(), own, 3),
@@ -242,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_comes_first_then_the_neighbour_then_what_is_inside() {
+    fn agent_is_searched_in_variable_neighbour_and_embedded_order() {
         let root = tempfile::tempdir().unwrap();
         let file = |name: &str, content: &[u8]| {
             fs::write(root.path().join(name), content).unwrap();
@@ -268,10 +278,10 @@ mod tests {
             None
         );
         assert_eq!(path(choose(None, None, Some(embedded))), None);
-        // What somebody names is not passed over.
+        // The variable is never ignored.
         let error = choose(Some(broken.into_os_string()), None, Some(embedded)).unwrap_err();
         assert!(
-            error.to_string().contains("it is no program of Linux"),
+            error.to_string().contains("it is not a Linux program"),
             "{error}"
         );
         let error = choose(Some("/no/such/agent".into()), None, Some(embedded)).unwrap_err();
@@ -280,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_that_of_the_content() {
+    fn digest_is_that_of_the_content() {
         let embedded: &'static [u8] = Box::leak(good().into_boxed_slice());
         let agent = Agent::embedded(embedded).unwrap();
         let digest = agent.digest().unwrap();
@@ -288,5 +298,23 @@ mod tests {
         assert_eq!(digest, Agent::embedded(embedded).unwrap().digest().unwrap());
         assert!(agent.runs_on("linux", elf::own_machine()));
         assert!(!agent.runs_on("windows", elf::own_machine()));
+    }
+
+    use std::io::Read;
+
+    #[test]
+    fn packed_program_is_executable() {
+        let packed = pack(b"program", 7, 8).unwrap();
+        let mut archive = tar::Archive::new(&packed[..]);
+        let mut entries = archive.entries().unwrap();
+        let mut entry = entries.next().unwrap().unwrap();
+        let header = entry.header();
+        let owner = (header.uid().unwrap(), header.gid().unwrap());
+        assert_eq!((header.mode().unwrap(), owner), (0o755, (7, 8)));
+        assert_eq!(entry.path_bytes(), PROGRAM.as_bytes());
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).unwrap();
+        assert_eq!(content, b"program");
+        assert!(entries.next().is_none());
     }
 }

@@ -1,44 +1,44 @@
-//! What the agent is asked to do.
+//! The command line of the agent.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The directory of an agent that is given none.
+/// The default directory of an agent.
 pub const DEFAULT_DIRECTORY: &str = "/tmp/runwright-agent";
 
-/// Holds the agent's arguments as a JSON array, for images whose entry point drops those of the command.
+/// The variable with the agent's arguments as a JSON array, for images whose entry point drops those of the command.
 ///
-/// `sh -c agent serve ..` starts the agent without any argument. It then takes those of the variable.
+/// `sh -c agent serve ..` starts the agent without arguments. It then uses those of the variable.
 pub const ARGV_VARIABLE: &str = "RUNWRIGHT_AGENT_ARGV";
 
 /// The name of the socket in the agent's directory.
 const SOCKET: &str = "agent.sock";
 
-/// How the program is called, for people.
+/// The usage text.
 pub(crate) const USAGE: &str = "\
 usage: runwright-agent serve [--socket PATH] [--directory DIR] [--orphan-grace TIME] [-- COMMAND ARGS..]
        runwright-agent proxy [--socket PATH] [--directory DIR]
        runwright-agent bootstrap DIRECTORY
        runwright-agent --version
 
-  serve      runs steps for whoever connects to the socket
-  proxy      joins standard input and output to the socket
-  bootstrap  puts a copy of this program into a directory
+    serve      runs steps for clients of the socket
+    proxy      joins standard input and output to the socket
+    bootstrap  copies this program into a directory
 
-  --socket PATH        where the socket is; by default agent.sock in the directory
-  --directory DIR      where the agent keeps its files; by default /tmp/runwright-agent, or PATH.d beside a socket
-  --orphan-grace TIME  ends the agent, and what runs, when nobody was connected for so long, such as 90s or 10m
+    --socket PATH        the path of the socket; by default agent.sock in the directory
+    --directory DIR      the directory for the agent's files; by default /tmp/runwright-agent, or PATH.d beside a socket
+    --orphan-grace TIME  ends the agent and all steps after so long without a client, such as 90s or 10m
 ";
 
-/// One call of the program.
+/// A parsed command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invocation {
     /// Listens and runs steps.
     Serve(ServeOptions),
     /// Joins standard input and output to the socket.
     Proxy {
-        /// The socket of the agent that serves.
+        /// The socket of the serving agent.
         socket: PathBuf,
     },
     /// Copies the program into a directory.
@@ -46,33 +46,33 @@ pub enum Invocation {
         /// The directory.
         directory: PathBuf,
     },
-    /// Says which version it is.
+    /// Prints the version.
     Version,
-    /// Says how it is used.
+    /// Prints the usage.
     Help,
 }
 
-/// How an agent serves.
+/// The options of `serve`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServeOptions {
-    /// Where it listens.
+    /// The path of the socket.
     pub socket: PathBuf,
-    /// Where it keeps what it spools.
+    /// The directory for spooled files.
     pub directory: PathBuf,
-    /// After how long without any connection it ends by itself, and what runs with it. Default: never.
+    /// The time without any connection after which it ends itself and all steps. Default: never.
     pub orphan_grace: Option<Duration>,
-    /// A program to run beside; the agent ends with it.
+    /// A command to run beside the agent, which ends with it.
     pub command: Vec<OsString>,
 }
 
-/// Returns where the socket of an agent is that was started with this directory and no socket.
+/// Returns the socket of an agent that was started with this directory.
 pub fn locate_socket(directory: &Path) -> PathBuf {
     directory.join(SOCKET)
 }
 
-/// Returns the program and arguments that make `program` serve with its files in `directory`.
+/// Returns the command that serves in `directory`.
 ///
-/// Of `orphan_grace` whole milliseconds count.
+/// `orphan_grace` is rounded down to milliseconds.
 pub fn serve_command(
     program: &str,
     directory: &str,
@@ -89,7 +89,7 @@ pub fn serve_command(
     words
 }
 
-/// Returns the program and arguments that lead to the agent that serves in `directory`.
+/// Returns the command that connects to the agent in `directory`.
 pub fn proxy_command(program: &str, directory: &str) -> Vec<String> {
     [program, "proxy", "--directory", directory]
         .map(str::to_owned)
@@ -97,19 +97,19 @@ pub fn proxy_command(program: &str, directory: &str) -> Vec<String> {
 }
 
 impl Invocation {
-    /// Reads the arguments after the program's name; without any, those that [`ARGV_VARIABLE`] holds.
+    /// Parses the arguments after the program's name; without any, those in [`ARGV_VARIABLE`].
     ///
     /// # Errors
     ///
-    /// Says what cannot be understood, as a fragment of a sentence.
+    /// Describes the invalid part as a fragment of a sentence.
     pub fn parse(arguments: Vec<OsString>, fallback: Option<&OsString>) -> Result<Self, String> {
         let arguments = match fallback {
-            Some(fallback) if arguments.is_empty() => kept(fallback)?,
+            Some(fallback) if arguments.is_empty() => dropped(fallback)?,
             _ => arguments,
         };
         let mut words = arguments.into_iter();
         let Some(first) = words.next() else {
-            return Err("nothing is asked for".to_owned());
+            return Err("expected a command: serve, proxy or bootstrap".to_owned());
         };
         match first.to_str() {
             Some("serve") => serve(words),
@@ -117,17 +117,17 @@ impl Invocation {
             Some("bootstrap") => bootstrap(words),
             Some("--version" | "-V") => no_more(words, Self::Version),
             Some("--help" | "-h" | "help") => no_more(words, Self::Help),
-            _ => Err(format!("there is no command {}", first.display())),
+            _ => Err(format!("unknown command {}", first.display())),
         }
     }
 }
 
-/// Reads the arguments that an entry point has dropped.
-fn kept(variable: &OsString) -> Result<Vec<OsString>, String> {
-    let refused = |why: &str| format!("the variable {ARGV_VARIABLE} holds {why}");
-    let text = variable.to_str().ok_or_else(|| refused("no text"))?;
+/// Parses the arguments that an entry point dropped.
+fn dropped(variable: &OsString) -> Result<Vec<OsString>, String> {
+    let refused = |why: &str| format!("the variable {ARGV_VARIABLE} {why}");
+    let text = variable.to_str().ok_or_else(|| refused("is not UTF-8"))?;
     let words: Vec<String> =
-        serde_json::from_str(text).map_err(|_| refused("no JSON array of texts"))?;
+        serde_json::from_str(text).map_err(|_| refused("is not a JSON array of strings"))?;
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
@@ -141,7 +141,7 @@ fn serve(mut words: Words) -> Result<Invocation, String> {
         if word == "--" {
             command = words.by_ref().collect();
             if command.is_empty() {
-                return Err("no command follows --".to_owned());
+                return Err("expected a command after --".to_owned());
             }
         } else if let Some(value) = option(&word, "--orphan-grace", &mut words)? {
             orphan_grace = Some(duration(&value)?);
@@ -176,7 +176,7 @@ fn bootstrap(mut words: Words) -> Result<Invocation, String> {
             },
         ),
         Some(word) => Err(unknown(&word)),
-        None => Err("bootstrap needs a directory".to_owned()),
+        None => Err("bootstrap requires a directory".to_owned()),
     }
 }
 
@@ -186,7 +186,7 @@ fn no_more(mut words: Words, invocation: Invocation) -> Result<Invocation, Strin
         .map_or(Ok(invocation), |word| Err(unknown(&word)))
 }
 
-/// Where an agent is, as far as it was said.
+/// The location of an agent, as given by options.
 #[derive(Debug, Default)]
 struct Place {
     socket: Option<PathBuf>,
@@ -213,7 +213,7 @@ impl Place {
                 (locate_socket(&directory), directory)
             }
             (Some(socket), None) => {
-                // The directory of the socket may be everybody's, such as /tmp.
+                // The directory of the socket may be shared, such as /tmp.
                 let mut directory = socket.clone().into_os_string();
                 directory.push(".d");
                 (socket, directory.into())
@@ -222,7 +222,7 @@ impl Place {
     }
 }
 
-/// Returns the value of an option, written `--name value` or `--name=value`; `None` for another word.
+/// Returns the value of an option, written `--name value` or `--name=value`; `None` for another argument.
 fn option(word: &OsString, name: &str, words: &mut Words) -> Result<Option<OsString>, String> {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let value = if word == name {
@@ -236,7 +236,7 @@ fn option(word: &OsString, name: &str, words: &mut Words) -> Result<Option<OsStr
     };
     match value {
         Some(value) if !value.is_empty() => Ok(Some(value)),
-        _ => Err(format!("{name} needs a value")),
+        _ => Err(format!("{name} requires a value")),
     }
 }
 
@@ -250,14 +250,14 @@ fn unknown(word: &OsString) -> String {
     } else {
         "argument"
     };
-    format!("there is no {kind} {}", word.display())
+    format!("unknown {kind} {}", word.display())
 }
 
-/// Reads a time such as `90s`, `250ms`, `10m`, `2h`, or `90` for seconds.
+/// Parses a duration such as `90s`, `250ms`, `10m`, `2h`, or `90` for seconds.
 fn duration(value: &OsString) -> Result<Duration, String> {
     let refused = || {
         let shown = value.display();
-        format!("{shown} is no time; write for example 90s, 10m or 2h")
+        format!("invalid duration {shown}: expected for example 90s, 10m or 2h")
     };
     let text = value.to_str().ok_or_else(refused)?;
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn serve_knows_where_its_files_and_its_socket_are() {
+    fn serve_derives_directory_and_socket() {
         let default = "/tmp/runwright-agent";
         check(
             "serve",
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_helpers_write_is_understood() {
+    fn helper_output_is_understood() {
         let words = serve_command("/agent", "/d", Some(Duration::from_millis(1500)));
         check(
             &words[1..].join(" "),
@@ -330,48 +330,45 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
+    fn unknown_arguments_are_named() {
         for (words, expected) in [
-            ("", "nothing is asked for"),
-            ("sevre", "there is no command sevre"),
-            ("serve --sokcet /s", "there is no option --sokcet"),
-            ("serve /s", "there is no argument /s"),
-            ("serve --socket", "--socket needs a value"),
-            ("serve --socket=", "--socket needs a value"),
-            ("serve --", "no command follows --"),
+            ("", "expected a command: serve, proxy or bootstrap"),
+            ("sevre", "unknown command sevre"),
+            ("serve --sokcet /s", "unknown option --sokcet"),
+            ("serve /s", "unknown argument /s"),
+            ("serve --socket", "--socket requires a value"),
+            ("serve --socket=", "--socket requires a value"),
+            ("serve --", "expected a command after --"),
             (
                 "serve --orphan-grace soon",
-                "soon is no time; write for example 90s, 10m or 2h",
+                "invalid duration soon: expected for example 90s, 10m or 2h",
             ),
             (
                 "serve --orphan-grace 5d",
-                "5d is no time; write for example 90s, 10m or 2h",
+                "invalid duration 5d: expected for example 90s, 10m or 2h",
             ),
             (
                 "serve --orphan-grace 99999999999999999h",
-                "99999999999999999h is no time; write for example 90s, 10m or 2h",
+                "invalid duration 99999999999999999h: expected for example 90s, 10m or 2h",
             ),
-            (
-                "proxy --orphan-grace 5s",
-                "there is no option --orphan-grace",
-            ),
-            ("bootstrap", "bootstrap needs a directory"),
-            ("bootstrap a b", "there is no argument b"),
-            ("--version now", "there is no argument now"),
+            ("proxy --orphan-grace 5s", "unknown option --orphan-grace"),
+            ("bootstrap", "bootstrap requires a directory"),
+            ("bootstrap a b", "unknown argument b"),
+            ("--version now", "unknown argument now"),
         ] {
             assert_eq!(parse(words), Err(expected.to_owned()), "{words}");
         }
     }
 
     #[test]
-    fn arguments_that_an_entry_point_dropped_are_in_a_variable() {
+    fn dropped_arguments_are_taken_from_a_variable() {
         let variable = OsString::from(r#"["bootstrap","/a directory"]"#);
         let directory = PathBuf::from("/a directory");
-        let kept = Invocation::parse(Vec::new(), Some(&variable));
-        assert_eq!(kept, Ok(Invocation::Bootstrap { directory }));
-        // Whoever says something means it.
-        let said = Invocation::parse(vec!["--version".into()], Some(&variable));
-        assert_eq!(said, Ok(Invocation::Version));
+        let parsed = Invocation::parse(Vec::new(), Some(&variable));
+        assert_eq!(parsed, Ok(Invocation::Bootstrap { directory }));
+        // Arguments take precedence.
+        let given = Invocation::parse(vec!["--version".into()], Some(&variable));
+        assert_eq!(given, Ok(Invocation::Version));
         let broken = Invocation::parse(Vec::new(), Some(&"{".into())).unwrap_err();
         assert!(broken.contains(ARGV_VARIABLE), "{broken}");
     }

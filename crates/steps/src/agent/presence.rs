@@ -1,58 +1,58 @@
-//! Whether anybody is there whom the agent serves.
+//! Tracks whether a client is connected.
 
 use std::future::pending;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// How often it is looked at most, and at least.
-const OFTEN: Duration = Duration::from_millis(20);
-const SELDOM: Duration = Duration::from_secs(5);
+/// The shortest and the longest interval between checks.
+const SHORTEST: Duration = Duration::from_millis(20);
+const LONGEST: Duration = Duration::from_secs(5);
 
-/// Since when nobody is connected.
+/// Tracks since when no client is connected.
 #[derive(Debug)]
 pub(crate) struct Presence {
     grace: Option<Duration>,
-    alone_since: Option<Instant>,
+    idle_since: Option<Instant>,
     next: Instant,
 }
 
 impl Presence {
-    /// Begins alone.
+    /// Starts without clients.
     pub(crate) fn new(grace: Option<Duration>) -> Self {
         let now = Instant::now();
         Self {
             grace,
-            alone_since: Some(now),
+            idle_since: Some(now),
             next: now,
         }
     }
 
-    /// Waits until it is time to look again; for ever without a grace.
-    pub(crate) async fn time_to_look(&self) {
+    /// Waits for the next check; forever without a grace.
+    pub(crate) async fn next_check(&self) {
         match self.grace {
             Some(_) => sleep_until(self.next).await,
             None => pending().await,
         }
     }
 
-    /// Notes whether anybody is there; true if it is time to end.
-    pub(crate) fn look(&mut self, anybody: bool) -> bool {
+    /// Records whether clients are connected; returns true if the grace is over.
+    pub(crate) fn check(&mut self, has_clients: bool) -> bool {
         let Some(grace) = self.grace else {
             return false;
         };
         let now = Instant::now();
-        self.next = now + (grace / 10).clamp(OFTEN, SELDOM);
-        if anybody {
-            self.alone_since = None;
+        self.next = now + (grace / 10).clamp(SHORTEST, LONGEST);
+        if has_clients {
+            self.idle_since = None;
             return false;
         }
-        now.duration_since(*self.alone_since.get_or_insert(now)) >= grace
+        now.duration_since(*self.idle_since.get_or_insert(now)) >= grace
     }
 
-    /// Notes that somebody came or went this moment.
+    /// Records that a client connected or disconnected just now.
     pub(crate) fn reset(&mut self) {
-        self.alone_since = None;
+        self.idle_since = None;
     }
 }
 
@@ -61,12 +61,12 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn an_agent_ends_when_nobody_was_there_for_the_whole_grace() {
+    async fn agent_ends_after_the_whole_grace_without_clients() {
         let mut presence = Presence::new(Some(Duration::from_secs(100)));
         let begin = Instant::now();
         let visits = [Duration::from_secs(65), Duration::from_secs(145)];
         loop {
-            presence.time_to_look().await;
+            presence.next_check().await;
             let since = begin.elapsed();
             if visits
                 .iter()
@@ -74,7 +74,8 @@ mod tests {
             {
                 presence.reset();
             }
-            if presence.look(since > Duration::from_secs(200) && since < Duration::from_secs(210)) {
+            if presence.check(since > Duration::from_secs(200) && since < Duration::from_secs(210))
+            {
                 break;
             }
         }
@@ -83,10 +84,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_a_grace_it_never_ends() {
+    async fn agent_without_a_grace_never_ends() {
         let mut presence = Presence::new(None);
-        let day = tokio::time::timeout(Duration::from_hours(24), presence.time_to_look());
+        let day = tokio::time::timeout(Duration::from_hours(24), presence.next_check());
         assert!(day.await.is_err());
-        assert!(!presence.look(false));
+        assert!(!presence.check(false));
     }
 }

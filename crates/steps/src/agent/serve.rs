@@ -1,4 +1,4 @@
-//! The agent at work.
+//! Runs the agent.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,26 +14,26 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::READY;
-use crate::agent::command::{self, Running, say};
+use crate::agent::command::{self, Running, print_error};
 use crate::agent::connection;
 use crate::agent::invocation::ServeOptions;
 use crate::agent::presence::Presence;
 use crate::agent::socket::{Socket, SocketError};
 use crate::service::{Dispatch, Service, ServiceError, ServiceOptions};
 
-/// After a failure to accept, such as for want of open files.
-const BREATHER: Duration = Duration::from_millis(50);
+/// The pause after a connection could not be accepted, for example for lack of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long what runs may take to end when the agent is to end: less than the 10 s that `docker stop` gives.
+/// How long running requests may take to end at shutdown: less than the 10 s of `docker stop`.
 const WIND_DOWN: Duration = Duration::from_secs(5);
 
-/// How long those who are connected may take to ask how it ended: with [`WIND_DOWN`] still less than those 10 s.
+/// How long clients may take to fetch results at shutdown: together with [`WIND_DOWN`] less than those 10 s.
 const FETCH_WITHIN: Duration = Duration::from_secs(3);
 
-/// Why an agent does not serve.
+/// Why an agent cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
-    #[error("make the directory {}: {source}", path.display())]
+    #[error("create the directory {}: {source}", path.display())]
     Directory { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Socket(#[from] SocketError),
@@ -52,15 +52,15 @@ impl ServeError {
     }
 }
 
-/// Serves until it is asked to end, its command ends, or nobody was there for too long; returns the code to end with.
+/// Serves until stopped, until its command ends, or until it had no clients for too long; returns the exit code.
 pub(crate) async fn serve(options: ServeOptions) -> Result<u8, ServeError> {
-    make_directory(&options.directory).map_err(|source| ServeError::Directory {
+    create_directory(&options.directory).map_err(|source| ServeError::Directory {
         path: options.directory.clone(),
         source,
     })?;
     let mut socket = Socket::open(&options.socket)?;
     let mut signals = Signals::new().map_err(ServeError::system("listen for signals"))?;
-    // Refused by no kernel; without it orphans go to whoever is the first process.
+    // No kernel refuses this. Without it the first process would be the parent of orphans.
     let _ = adopt_orphans();
     let listener = socket.take_listener().map(UnixListener::from_std);
     let listener = listener
@@ -69,7 +69,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<u8, ServeError> {
     let service_options = ServiceOptions::new(&options.directory);
     let prune_every = service_options.scan_every;
     let service = Service::start(service_options)?;
-    say(&format!("{READY}{}", options.socket.display()));
+    print_error(&format!("{READY}{}", options.socket.display()));
 
     let stop = Cancellation::new();
     let mut command = match options.command {
@@ -88,7 +88,7 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<u8, ServeError> {
         closing: CancellationToken::new(),
         presence: Presence::new(options.orphan_grace),
     };
-    let code = agent.attend(&mut signals, command.as_mut()).await;
+    let code = agent.run(&mut signals, command.as_mut()).await;
     drop(socket);
     stop.cancel(CancelCause::Shutdown);
     agent.close().await;
@@ -99,10 +99,10 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<u8, ServeError> {
     }
 }
 
-/// Makes the directory, for this user alone.
+/// Creates the directory for this user alone.
 ///
-/// One that another user made, as whoever mounts a directory into a container does, is used as it is.
-fn make_directory(path: &Path) -> io::Result<()> {
+/// A directory of another user is used unchanged: it may be mounted into a container.
+fn create_directory(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let own = rustix::process::geteuid().as_raw();
     match std::fs::metadata(path) {
@@ -111,7 +111,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Signals that mean something to an agent.
+/// The signals that the agent handles.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -128,7 +128,7 @@ impl Signals {
     }
 }
 
-/// An agent that takes connections.
+/// A running agent.
 struct Serving {
     listener: UnixListener,
     service: Service,
@@ -140,8 +140,8 @@ struct Serving {
 }
 
 impl Serving {
-    /// Serves until there is a reason to end; returns the code of the command if that is it.
-    async fn attend(
+    /// Serves until there is a reason to end; returns the exit code of the command if that is the reason.
+    async fn run(
         &mut self,
         signals: &mut Signals,
         mut command: Option<&mut Running>,
@@ -154,8 +154,8 @@ impl Serving {
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => self.connect(stream),
                     Err(error) => {
-                        tracing::warn!(%error, "A connection could not be taken.");
-                        sleep(BREATHER).await;
+                        tracing::warn!(%error, "Could not accept a connection.");
+                        sleep(ACCEPT_PAUSE).await;
                     }
                 },
                 Some(_) = self.connections.join_next() => self.presence.reset(),
@@ -163,10 +163,10 @@ impl Serving {
                 _ = signals.terminate.recv() => return None,
                 _ = signals.interrupt.recv() => return None,
                 Some(code) = ended(&mut command) => return Some(code),
-                () = self.presence.time_to_look() => {
-                    // Whoever wants to know how something ends is connected, or comes back in time.
-                    if self.presence.look(!self.connections.is_empty()) {
-                        say("runwright-agent: nobody was here for too long");
+                () = self.presence.next_check() => {
+                    // A client that waits for a result is connected, or reconnects in time.
+                    if self.presence.check(!self.connections.is_empty()) {
+                        print_error("runwright-agent: no client was connected for too long");
                         return None;
                     }
                 }
@@ -183,14 +183,18 @@ impl Serving {
             .spawn(connection::serve(stream, service, closing));
     }
 
-    /// Ends what runs, then the connections, so that whoever follows sees the end.
+    /// Ends running requests before the connections, so that followers see the end.
     async fn close(mut self) {
-        let nobody = self.connections.is_empty();
-        let fetch = if nobody { Duration::ZERO } else { FETCH_WITHIN };
+        let is_idle = self.connections.is_empty();
+        let fetch = if is_idle {
+            Duration::ZERO
+        } else {
+            FETCH_WITHIN
+        };
         self.service.wind_down(WIND_DOWN, fetch).await;
         self.closing.cancel();
         if let Err(error) = self.service.close().await {
-            tracing::warn!(%error, "Not all that was started here has ended.");
+            tracing::warn!(%error, "Not all processes have ended.");
         }
         while self.connections.join_next().await.is_some() {}
     }

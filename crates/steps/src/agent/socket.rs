@@ -1,4 +1,4 @@
-//! The socket of an agent: made for its owner alone, taken over from a dead agent, never from a living one.
+//! The socket of an agent. It is private to its user, and replaces that of a dead agent but never of a living one.
 
 use std::fs;
 use std::io;
@@ -12,21 +12,21 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
 };
 
-/// The longest path the kernel takes: 108 bytes with a final NUL.
+/// The longest path that the kernel accepts: 108 bytes with a final NUL.
 const LONGEST: usize = 107;
 
-/// How many may wait to be taken.
+/// The length of the queue of pending connections.
 const BACKLOG: i32 = 1024;
 
 /// Why an agent cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SocketError {
-    #[error("another agent listens on socket {} already", .0.display())]
+    #[error("another agent already listens on socket {}", .0.display())]
     Taken(PathBuf),
-    #[error("{} is there already, and is no socket", .0.display())]
+    #[error("{} already exists, and is not a socket", .0.display())]
     NoSocket(PathBuf),
     #[error(
-        "the path of the socket has {} bytes, and the system takes {LONGEST}: {}",
+        "the path of the socket has {} bytes; expected at most {LONGEST}: {}",
         .0.as_os_str().len(),
         .0.display()
     )]
@@ -35,7 +35,7 @@ pub(crate) enum SocketError {
     Open { path: PathBuf, source: io::Error },
 }
 
-/// A socket that is listened on; its file goes with it.
+/// A listening socket. Dropping it removes its file.
 #[derive(Debug)]
 pub(crate) struct Socket {
     path: PathBuf,
@@ -44,9 +44,9 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Listens, in a file that nobody but this user may connect to.
+    /// Listens on a path to which only this user can connect.
     ///
-    /// A file that a dead agent has left is replaced.
+    /// The socket of a dead agent is replaced.
     pub(crate) fn open(path: &Path) -> Result<Self, SocketError> {
         if path.as_os_str().len() > LONGEST {
             return Err(SocketError::TooLong(path.to_owned()));
@@ -64,7 +64,7 @@ impl Socket {
         })
     }
 
-    /// Returns the listener, once.
+    /// Returns the listener on the first call.
     pub(crate) fn take_listener(&mut self) -> Option<UnixListener> {
         self.listener.take()
     }
@@ -72,26 +72,26 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // Somebody else may have put theirs there.
+        // Another agent may have replaced the file.
         if self.inode.is_some() && inode(&self.path) == self.inode {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Listens without blocking, in a new file.
+/// Listens without blocking on a new file.
 fn listener(path: &Path) -> io::Result<UnixListener> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket: OwnedFd = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // The file gets the rights that the socket has when it is bound. One that was made with more rights and lost them
-    // later could be met between.
+    // The file gets the permissions that the socket has at `bind`. If they were restricted later, others could connect
+    // before.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &SocketAddrUnix::new(path)?)?;
     listen(&socket, BACKLOG)?;
     Ok(socket.into())
 }
 
-/// Removes a socket that nobody listens on any more.
+/// Removes a socket without a listener.
 fn remove_stale(path: &Path) -> Result<(), SocketError> {
     let Ok(there) = fs::symlink_metadata(path) else {
         return Ok(());
@@ -126,10 +126,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dead_socket_is_replaced_and_a_living_one_is_not() {
+    fn only_a_dead_socket_is_replaced() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("agent.sock");
-        // The file stays. A child that another test has just forked holds the listener a little longer.
+        // The file remains. A child just forked by another test holds the listener a little longer.
         drop(UnixListener::bind(&path).unwrap());
         while UnixStream::connect(&path).is_ok() {
             std::thread::yield_now();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_socket_and_what_is_somebody_elses_stays() {
+    fn other_files_and_foreign_sockets_are_kept() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("agent.sock");
         fs::write(&path, "precious").unwrap();
@@ -159,11 +159,11 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_the_system_cannot_take_is_refused_with_its_length() {
+    fn too_long_path_is_rejected_with_its_length() {
         let path = Path::new("/tmp").join("x".repeat(104));
         let error = Socket::open(&path).unwrap_err().to_string();
         assert!(
-            error.contains("has 109 bytes, and the system takes 107"),
+            error.contains("has 109 bytes; expected at most 107"),
             "{error}"
         );
         let error = Socket::open(Path::new("/no/such/directory/s")).unwrap_err();

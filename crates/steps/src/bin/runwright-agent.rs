@@ -1,4 +1,4 @@
-//! The program that runs steps inside an environment; `docs/design/steps.md` tells how.
+//! The agent inside an environment. See `docs/design/steps.md`.
 
 use std::process::ExitCode;
 

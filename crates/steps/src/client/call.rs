@@ -1,7 +1,6 @@
 use super::error::StepsError;
 use super::link::Link;
-use super::message::shortened;
-use super::patience::{After, Patience};
+use super::retry::{After, RetryPolicy};
 use crate::wire::INSTANCE;
 use crate::wire::v1::step_runner_client::StepRunnerClient;
 use executor_core::{BoxError, BuildError, Cancellation};
@@ -12,17 +11,17 @@ use tokio::time::Instant;
 use tonic::transport::Channel;
 use tonic::{Code, Response, Status};
 
-/// Why a call has no answer.
+/// Why a call failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The connection is gone, or there was none: the same again may help.
+    /// The connection broke or could not be made; another attempt may succeed.
     Gone(BoxError),
-    /// The service has said no.
+    /// The service refused.
     Refused(Status),
 }
 
 impl From<Status> for Failure {
-    /// What comes from the service has no cause on this side.
+    /// An error from the service has no local cause.
     fn from(status: Status) -> Self {
         if status.source().is_some() || status.code() == Code::Unavailable {
             Self::Gone(status.into())
@@ -32,17 +31,17 @@ impl From<Status> for Failure {
     }
 }
 
-/// Returns whether the service refuses a request because it is for the one that was here before.
+/// Returns whether the service refuses a request for an earlier instance.
 pub(crate) fn is_for_another(status: &Status) -> bool {
     status.code() == Code::FailedPrecondition && status.metadata().contains_key(INSTANCE)
 }
 
-/// Returns what the service's refusal means.
+/// Returns the error for a refusal.
 pub(crate) fn refusal(status: &Status, id: &str) -> StepsError {
     if is_for_another(status) {
         return StepsError::Lost {
             since: Duration::ZERO,
-            source: "the service was started anew".into(),
+            source: "the service was restarted".into(),
         };
     }
     let message = shortened(status.message().to_owned());
@@ -60,11 +59,11 @@ pub(crate) fn refusal(status: &Status, id: &str) -> StepsError {
     }
 }
 
-/// Repeats attempts as long as there is hope.
+/// Repeats attempts while they may succeed.
 #[derive(Debug)]
 pub(crate) struct Attempts<'a> {
     link: &'a Link,
-    pub(crate) patience: Patience,
+    pub(crate) retry: RetryPolicy,
     began: Instant,
 }
 
@@ -72,7 +71,7 @@ impl<'a> Attempts<'a> {
     pub(crate) fn new(link: &'a Link) -> Self {
         Self {
             link,
-            patience: Patience::new(link.options()),
+            retry: RetryPolicy::new(link.options()),
             began: Instant::now(),
         }
     }
@@ -95,7 +94,7 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// Waits before the next attempt, unless there is no hope any more.
+    /// Waits before the next attempt, or returns the error if there is none.
     pub(crate) async fn wait(
         &mut self,
         cause: BoxError,
@@ -110,7 +109,7 @@ impl<'a> Attempts<'a> {
         let failure = self.link.failure();
         let permanent = failure.as_ref().is_some_and(|error| !error.is_temporary());
         let now = self.began.elapsed();
-        let gone = match self.patience.failed(now, limit) {
+        let gone = match self.retry.failed(now, limit) {
             After::GiveUp(gone) => gone,
             After::Retry(_) if permanent => Duration::ZERO,
             After::Retry(pause) => {
@@ -131,7 +130,7 @@ impl<'a> Attempts<'a> {
         cause: BoxError,
         permanent: bool,
     ) -> StepsError {
-        // The way to the service knows more than the call that was cut.
+        // The connector's error is more specific than that of the broken call.
         let source = failure.map_or(cause, BoxError::from);
         if self.link.has_answered() {
             StepsError::Lost { since, source }
@@ -157,12 +156,33 @@ impl<'a> Attempts<'a> {
             };
             match answer {
                 Ok(answer) => {
-                    self.patience.progressed();
+                    self.retry.progressed();
                     return Ok(answer);
                 }
                 Err(Failure::Refused(status)) => return Err(refusal(&status, id)),
                 Err(Failure::Gone(cause)) => self.wait(cause, cancellation).await?,
             }
         }
+    }
+}
+
+/// The longest message from the other side that is passed on.
+const LONGEST: usize = 4096;
+
+/// Shortens a message, since its sender is not trusted.
+pub(crate) fn shortened(mut words: String) -> String {
+    words.truncate(words.floor_char_boundary(LONGEST));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_messages_are_cut_at_a_character() {
+        assert_eq!(shortened("\u{e4}".repeat(5000)).len(), LONGEST);
+        assert_eq!(shortened("\u{20ac}".repeat(5000)).len(), LONGEST - 1);
+        assert_eq!(shortened("short".to_owned()), "short");
     }
 }

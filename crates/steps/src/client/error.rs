@@ -4,75 +4,75 @@ use std::time::Duration;
 /// The part that failed, in the messages of [`BuildError`].
 const BACKEND: &str = "steps";
 
-/// Why something could not be done through the service.
+/// Why a request to the service failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepsError {
-    /// No connection was had at all.
+    /// No connection could be made.
     #[error(
-        "no step-runner service answers in the environment; runwright-agent must be there and be started \
+        "no step-runner service answers in the environment; runwright-agent must exist there and be started \
          (`runwright-agent serve`)"
     )]
     Unreachable {
-        /// Why the last attempt failed.
+        /// The error of the last attempt.
         #[source]
         source: BoxError,
-        /// Whether the way to the service says that it is in vain to try again.
+        /// Whether the connector says that another attempt cannot succeed.
         permanent: bool,
     },
-    /// The service was there, and has been gone for too long.
-    #[error("the step-runner service is gone for {}", HumanDuration(*since))]
+    /// The connection broke, and could not be restored in time.
+    #[error("the step-runner service has been gone for {}", HumanDuration(*since))]
     Lost {
-        /// For how long.
+        /// The time since the connection broke.
         since: Duration,
-        /// Why the last attempt failed.
+        /// The error of the last attempt.
         #[source]
         source: BoxError,
     },
-    /// The service lives and does not know the request: it was started anew, or has pruned it.
-    #[error("the step-runner service does not know the request {id} any more")]
+    /// The service does not know the request: it was restarted, or has pruned it.
+    #[error("the step-runner service no longer knows the request {id}")]
     Forgotten {
         /// The request.
         id: String,
     },
-    /// The service refuses what it was asked for.
+    /// The service refused the request.
     #[error("the step-runner service refuses: {message}")]
     Refused {
-        /// What is wrong with it.
+        /// The reason.
         message: String,
     },
-    /// The service broke down, or answered what makes no sense.
+    /// The service failed, or sent an invalid answer.
     #[error("the step-runner service failed: {message}")]
     Internal {
-        /// What happened.
+        /// The details.
         message: String,
     },
-    /// The request took longer than it may.
+    /// The request reached its time limit.
     #[error("the steps took longer than {}", HumanDuration(*limit))]
     TimedOut {
-        /// How long it could have taken.
+        /// The limit.
         limit: Duration,
     },
-    /// It was stopped.
+    /// The request was stopped.
     #[error("canceled {0}")]
     Canceled(CancelCause),
 }
 
-/// What kind of failure it is.
+/// The class of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StepsErrorClass {
-    /// The service is not there, or not any more.
+    /// The service does not exist, or not any more.
     Lost,
-    /// It is, and does not do it.
+    /// The service refused.
     Refused,
-    /// It broke.
+    /// The service failed.
     Internal,
-    /// Somebody stopped it, or its time was up.
+    /// The request was stopped, or reached its time limit.
     Canceled,
 }
 
 impl StepsError {
-    /// Returns what kind of failure it is.
+    /// Returns the class of the error.
     pub const fn class(&self) -> StepsErrorClass {
         match self {
             Self::Unreachable { .. } | Self::Lost { .. } | Self::Forgotten { .. } => {
@@ -86,7 +86,7 @@ impl StepsError {
 }
 
 impl From<StepsError> for BuildError {
-    /// What is lost after a script may have run is not tried again by itself: it could run twice.
+    /// A lost request is not retriable: its script may have run, and would run twice.
     fn from(error: StepsError) -> Self {
         let message = error.to_string();
         match error {
@@ -125,7 +125,7 @@ mod tests {
     use executor_core::FailureReason;
 
     #[test]
-    fn each_class_has_its_error_of_a_build() {
+    fn each_class_maps_to_a_build_error() {
         let check = |error: StepsError, class, reason, temporary| {
             assert_eq!(error.class(), class);
             let error = BuildError::from(error);

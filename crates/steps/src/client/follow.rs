@@ -1,15 +1,15 @@
-use super::answer;
 use super::call::{Attempts, Failure, refusal};
 use super::error::StepsError;
 use super::link::Link;
 use super::log_reader::LogReader;
-use super::run_id::RunId;
+use super::responses;
+use super::run_spec::RunId;
 use super::run_status::RunStatus;
 use crate::wire::v1;
 use executor_core::Cancellation;
 use fail_point::fail_point;
 
-/// Reads a request's log to its end, over as many connections as it takes, and returns how the request ended.
+/// Reads the log of a request to its end, over as many connections as necessary, and returns its final status.
 pub(crate) async fn follow(
     link: &Link,
     id: &RunId,
@@ -30,7 +30,7 @@ pub(crate) async fn follow(
         }
         let status = status(link, id).await?;
         let Some(result) = &status.result else {
-            // A service that is about to end cuts its followers politely.
+            // A service that shuts down ends its streams without an error.
             attempts
                 .wait("the log ended too early".into(), &never)
                 .await?;
@@ -39,7 +39,7 @@ pub(crate) async fn follow(
         let is_whole = result.log_bytes <= log.offset();
         if is_whole || (ended_at == Some(begin) && log.offset() == begin) {
             if !is_whole {
-                tracing::warn!(id = %id, missing = result.log_bytes - log.offset(), "The end of a log is lost.");
+                tracing::warn!(id = %id, missing = result.log_bytes - log.offset(), "Lost the end of a log.");
             }
             log.finish();
             return Ok(status);
@@ -60,13 +60,13 @@ async fn status(link: &Link, id: &RunId) -> Result<RunStatus, StepsError> {
         .await?;
     let status = answer.jobs.into_iter().find(|job| job.id == id.as_str());
     status
-        .map(answer::status)
+        .map(responses::status)
         .ok_or_else(|| StepsError::Forgotten {
             id: id.as_str().to_owned(),
         })
 }
 
-/// Reads the log until it ends or the connection does.
+/// Reads the log until it ends or the connection breaks.
 async fn follow_once(
     link: &Link,
     id: &RunId,
@@ -79,10 +79,10 @@ async fn follow_once(
     };
     let mut service = link.service();
     let mut pieces = attempts.once(service.follow_logs(request)).await?;
-    attempts.patience.answered();
+    attempts.retry.answered();
     let idle_after = link.options().idle_after;
     loop {
-        // Whoever always has something to say is not to keep others from their turn.
+        // A fast sender must not starve other tasks.
         tokio::task::consume_budget().await;
         let next = pieces.message();
         let next = if log.is_idle() {
@@ -96,7 +96,7 @@ async fn follow_once(
         };
         match fail_point!("steps::client::follow", next)? {
             Some(piece) => {
-                attempts.patience.progressed();
+                attempts.retry.progressed();
                 log.take(&piece);
             }
             None => return Ok(()),

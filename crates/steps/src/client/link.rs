@@ -10,21 +10,20 @@ use std::sync::{Arc, OnceLock};
 use tonic::transport::{Channel, Endpoint};
 use tower_service::Service;
 
-/// One connection to the service, which is opened when it is needed, carries all calls, and is replaced when it
-/// is broken.
+/// One connection to the service for all calls. It is opened when needed, and replaced when it breaks.
 #[derive(Debug)]
 pub(crate) struct Link {
-    way: Arc<Way>,
+    connecting: Arc<Connecting>,
     options: ClientOptions,
-    /// Made with the first call, since it needs a runtime.
+    /// Created with the first call, since it needs a runtime.
     channel: OnceLock<Channel>,
 }
 
-/// How the service is reached, and how that went.
+/// The connector, and the state of the connection.
 #[derive(Debug)]
-struct Way {
+struct Connecting {
     connector: Arc<dyn StepsConnector>,
-    /// Stops an attempt to connect when nobody waits for it any more.
+    /// Stops an attempt to connect when the link is dropped.
     stop: Cancellation,
     answered: AtomicBool,
     failure: Mutex<Option<Arc<BuildError>>>,
@@ -33,7 +32,7 @@ struct Way {
 impl Link {
     pub(crate) fn new(connector: Arc<dyn StepsConnector>, options: ClientOptions) -> Self {
         Self {
-            way: Arc::new(Way {
+            connecting: Arc::new(Connecting {
                 connector,
                 stop: Cancellation::new(),
                 answered: AtomicBool::new(false),
@@ -48,57 +47,57 @@ impl Link {
         &self.options
     }
 
-    /// Returns what makes calls; it connects with the first of them.
+    /// Returns the client for calls; the first call connects.
     pub(crate) fn service(&self) -> StepRunnerClient<Channel> {
         let channel = self.channel.get_or_init(|| {
             let keep_alive = self.options.keep_alive;
-            // The name is never looked up: all connections are the connector's.
+            // The name is never resolved: the connector makes all connections.
             Endpoint::from_static("http://step-runner")
                 .http2_keep_alive_interval(keep_alive)
                 .keep_alive_timeout(keep_alive)
                 .connect_with_connector_lazy(Dial {
-                    way: Arc::clone(&self.way),
+                    connecting: Arc::clone(&self.connecting),
                     within: self.options.connect_timeout,
                 })
         });
         StepRunnerClient::new(channel.clone()).max_decoding_message_size(LARGEST_ANSWER)
     }
 
-    /// Takes note that the service has answered.
+    /// Records that the service has answered.
     pub(crate) fn note_answer(&self) {
-        self.way.answered.store(true, Ordering::Relaxed);
+        self.connecting.answered.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether the service has ever answered.
     pub(crate) fn has_answered(&self) -> bool {
-        self.way.answered.load(Ordering::Relaxed)
+        self.connecting.answered.load(Ordering::Relaxed)
     }
 
-    /// Returns why the last attempt to connect failed, if it did.
+    /// Returns the error of the last attempt to connect, if it failed.
     pub(crate) fn failure(&self) -> Option<Arc<BuildError>> {
-        self.way.failure().clone()
+        self.connecting.failure().clone()
     }
 }
 
-/// Answers hold at most a list of requests; what is long comes in pieces.
+/// Answers contain at most a list of requests; anything longer is streamed.
 const LARGEST_ANSWER: usize = 16 << 20;
 
 impl Drop for Link {
     fn drop(&mut self) {
-        self.way.stop.abort(CancelCause::Shutdown);
+        self.connecting.stop.abort(CancelCause::Shutdown);
     }
 }
 
-impl Way {
+impl Connecting {
     fn failure(&self) -> MutexGuard<'_, Option<Arc<BuildError>>> {
         self.failure.lock()
     }
 }
 
-/// Opens a connection each time it is called.
+/// Opens a connection on each call.
 #[derive(Clone)]
 struct Dial {
-    way: Arc<Way>,
+    connecting: Arc<Connecting>,
     within: std::time::Duration,
 }
 
@@ -110,8 +109,9 @@ impl fmt::Debug for Dial {
 
 impl Dial {
     async fn connect(self) -> Result<TokioIo<Box<dyn Connection>>, BoxError> {
-        let attempt = self.way.stop.child();
-        let connected = tokio::time::timeout(self.within, self.way.connector.connect(&attempt));
+        let attempt = self.connecting.stop.child();
+        let connected =
+            tokio::time::timeout(self.within, self.connecting.connector.connect(&attempt));
         let connected = connected.await.unwrap_or_else(|_| {
             attempt.abort(CancelCause::Timeout);
             Err(BuildError::System {
@@ -123,12 +123,12 @@ impl Dial {
         });
         match connected {
             Ok(connection) => {
-                *self.way.failure() = None;
+                *self.connecting.failure() = None;
                 Ok(TokioIo::new(connection))
             }
             Err(error) => {
                 let error = Arc::new(error);
-                *self.way.failure() = Some(Arc::clone(&error));
+                *self.connecting.failure() = Some(Arc::clone(&error));
                 Err(error.into())
             }
         }

@@ -5,13 +5,13 @@ use process::{OutputSink, Stream};
 use std::fmt;
 use trace::Unstamper;
 
-/// Gives a log to the output, wherever it is cut, each byte once.
+/// Passes a log to the output, each byte once, wherever it was cut.
 pub(crate) struct LogReader<'a> {
     output: &'a mut dyn OutputSink,
     progress: Option<&'a Progress>,
     unstamper: Unstamper,
     offset: u64,
-    /// Whether the output knows that nothing comes for now.
+    /// Whether the output knows that it is idle.
     idle: bool,
 }
 
@@ -38,17 +38,17 @@ impl<'a> LogReader<'a> {
         }
     }
 
-    /// Returns the byte that comes next.
+    /// Returns the offset of the next byte.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns whether the output knows that nothing comes for now.
+    /// Returns whether the output knows that it is idle.
     pub(crate) fn is_idle(&self) -> bool {
         self.idle
     }
 
-    /// Takes the next bytes.
+    /// Passes on the next bytes.
     pub(crate) fn take(&mut self, piece: &FollowLogsResponse) {
         let output = &mut *self.output;
         let mut emit = |stream, bytes: &[u8]| output.write(kind(stream), bytes);
@@ -68,7 +68,7 @@ impl<'a> LogReader<'a> {
         }
     }
 
-    /// Nothing comes for a while: what is there can be shown.
+    /// Tells the output that it is idle, so that a partial line can be shown.
     pub(crate) fn idle(&mut self) {
         let output = &mut *self.output;
         self.unstamper
@@ -77,7 +77,7 @@ impl<'a> LogReader<'a> {
         self.idle = true;
     }
 
-    /// The log has ended.
+    /// Passes on the rest at the end of the log.
     pub(crate) fn finish(&mut self) {
         let output = &mut *self.output;
         self.unstamper

@@ -1,27 +1,27 @@
 use std::time::Duration;
 
-/// How patient a client is.
+/// The timeouts of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientOptions {
-    /// How long the first connection may take to be there, with all attempts.
+    /// How long the first connection may take, with all attempts.
     ///
-    /// An executor that has started the agent a moment ago gives it the time to begin.
+    /// It covers the start of an agent that an executor has just started.
     pub ready_within: Duration,
     /// How long one attempt to connect may take.
     pub connect_timeout: Duration,
-    /// How long a short call may take to be answered.
+    /// How long a short call may take.
     pub call_timeout: Duration,
-    /// How long a connection that broke may be gone before the service counts as lost.
+    /// How long a connection may be broken before the service counts as lost.
     pub lost_after: Duration,
-    /// The wait after the first attempt that failed; it doubles with each.
+    /// The delay after the first failed attempt; it doubles with each.
     pub first_back_off: Duration,
-    /// The longest wait between two attempts.
+    /// The longest delay between two attempts.
     pub longest_back_off: Duration,
-    /// How long a connection may be silent before it is asked whether it lives, and how long it may take to say so.
+    /// How long a connection may be silent before it is checked, and how long the check may take.
     pub keep_alive: Duration,
-    /// Silence after which the output is told that a partial line may be shown.
+    /// How long the log may be silent before a partial line is shown.
     pub idle_after: Duration,
-    /// How long a request that was aborted may take to end, its service included.
+    /// How long an aborted request may take to end.
     pub abort_within: Duration,
 }
 

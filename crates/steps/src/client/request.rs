@@ -9,13 +9,13 @@ struct Step<'a> {
     script: &'a str,
 }
 
-/// Returns a request as it is sent.
+/// Returns the message for a request.
 ///
-/// Variables are a job's, and `env` is empty, as GitLab's runner does it.
+/// Variables are those of the job, and `env` is empty, as in GitLab Runner.
 pub(crate) fn request(run: &RunSpec) -> v1::RunRequest {
     let variables = &run.variables;
     let are_scripts = matches!(run.steps, RunSteps::Scripts(_));
-    // The service tells of steps, and hides them there. What only scripts see the job's log hides.
+    // The service reports steps, and masks them itself. The output of scripts is masked by the job's log.
     let is_secret = |key: &String| !are_scripts && variables.masked.contains(key);
     let environment = variables
         .environment
@@ -61,7 +61,7 @@ pub(crate) fn request(run: &RunSpec) -> v1::RunRequest {
         shell: (!run.shell.is_empty()).then(|| v1::Shell {
             argv: run.shell.clone(),
         }),
-        // The log of scripts is their own, as in every other executor.
+        // The log of scripts has no other lines, as in every executor.
         quiet: are_scripts,
         verbatim: are_scripts,
         ..v1::RunRequest::default()
@@ -76,7 +76,7 @@ fn scripts(steps: &[ScriptStep]) -> String {
     serde_json::to_string(&steps).expect("two strings are always JSON")
 }
 
-/// The wire has 0 for the service's own setting, so what is shorter than a millisecond is one.
+/// On the wire 0 means the default of the service, so anything shorter than a millisecond becomes one.
 fn timing(timing: RunTiming) -> v1::Timing {
     let at_least_one = |time| milliseconds(time).max(1);
     v1::Timing {
@@ -99,7 +99,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn a_request_has_the_variables_in_its_job_and_no_environment() {
+    fn request_carries_variables_in_its_job() {
         // R-STEP-25, R-STEP-31
         let mut run = RunSpec::script(RunId::new("7"), "echo \"$A\"\n");
         let file = |key: &str, content: &[u8]| FileVariable {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_job_masks_is_hidden_where_there_are_steps_to_tell_of() {
+    fn job_masks_apply_to_step_results() {
         let mut run = RunSpec::script(RunId::new("7"), "echo");
         let pair = |key: &str| (key.to_owned(), "tiger".to_owned());
         run.variables = Arc::new(StageVariables {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_sent_as_the_services_own() {
+    fn zero_time_means_the_default_of_the_service() {
         let sent = timing(RunTiming {
             terminate_grace: Duration::ZERO,
             pipe_grace: Duration::from_micros(1),

@@ -1,70 +1,94 @@
-use super::run_id::RunId;
 use super::step_report::StepReports;
 use executor_core::StageVariables;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the service is asked to run.
+/// The id of a request. It permits following, stopping and finishing the request.
+///
+/// A second request with the same id starts nothing. So an id is unique in its environment and reproducible after a
+/// crash, for example from the job, its attempt and the number of the stage.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(String);
+
+impl RunId {
+    /// Returns the id with this text.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A request to run steps.
 #[derive(Clone)]
 pub struct RunSpec {
-    /// The name of the request.
+    /// The id of the request.
     pub id: RunId,
-    /// What is run.
+    /// The steps.
     pub steps: RunSteps,
-    /// Program and arguments before the path of the script; empty: bash if it is there, else sh.
+    /// The program and arguments before the path of the script. If empty, bash or else sh is used.
     pub shell: Vec<String>,
-    /// What the scripts see; values are already expanded, and are taken as they are.
+    /// The variables of the scripts. Their values are already expanded, and are used unchanged.
     pub variables: Arc<StageVariables>,
-    /// What the service hides from the log before anybody sees it.
+    /// Values that the service masks in the log.
     pub masked: Vec<String>,
-    /// Where the scripts start.
+    /// The directory in which scripts start.
     pub working_dir: String,
-    /// Where file variables are written, `<temp_dir>/<key>`.
+    /// The directory for file variables, `<temp_dir>/<key>`.
     pub temp_dir: String,
-    /// How long what may take.
+    /// The time limits.
     pub timing: RunTiming,
-    /// Is told, now and then, from which byte of the log on somebody else could [resume](super::StepsClient::resume).
+    /// Called now and then with the offset from which another client could [resume](super::StepsClient::resume).
     pub progress: Option<Progress>,
-    /// Is told what became of the steps, also of a request that was stopped.
+    /// Called with the results of the steps, even after a stop.
     pub reports: Option<StepReports>,
 }
 
-/// Takes the byte of a log up to which all is in the output.
+/// Receives the offset in the log up to which all output was passed on.
 pub type Progress = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// What a request runs.
+/// The steps of a request.
 #[derive(Clone, PartialEq, Eq)]
 pub enum RunSteps {
-    /// Scripts, one after the other until one fails. They are taken as they are, and the log is theirs alone.
+    /// Scripts, in order until one fails. They are not evaluated, and the log has only their output.
     Scripts(Vec<ScriptStep>),
-    /// Steps of the [language](crate::language), as the `run` of a job has them: JSON or YAML. The log says which
-    /// begins.
+    /// Steps of the [language](crate::language) in the form of a job's `run`: JSON or YAML. The log names each
+    /// step at its start.
     Language(String),
 }
 
 /// One script of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptStep {
-    /// Its name, which its result has too.
+    /// The name, which is also in its result.
     pub name: String,
-    /// What the shell is given.
+    /// The text of the script.
     pub script: String,
 }
 
-/// How long a request may take to end.
+/// The time limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunTiming {
-    /// From SIGTERM to SIGKILL.
+    /// The time from SIGTERM to SIGKILL.
     pub terminate_grace: Duration,
-    /// How long a background process may hold the output open when a script has ended.
+    /// How long a background process may keep the output open after its script ended.
     pub pipe_grace: Duration,
-    /// How long the whole request may take; the service ends it then, even if nobody is there to ask for it.
+    /// The limit for the whole request. The service enforces it even without a client.
     pub timeout: Option<Duration>,
 }
 
 impl Default for RunTiming {
-    /// As [`process::Timing`], without an end.
+    /// The same as [`process::Timing`], without a limit.
     fn default() -> Self {
         let timing = process::Timing::default();
         Self {
@@ -76,7 +100,7 @@ impl Default for RunTiming {
 }
 
 impl RunSpec {
-    /// Returns a request of one script, in the service's own directory and by the shell that is there.
+    /// Returns a request with one script, in the service's own directory and with the default shell.
     pub fn script(id: RunId, script: impl Into<String>) -> Self {
         let script = ScriptStep {
             name: "script".to_owned(),
@@ -85,7 +109,7 @@ impl RunSpec {
         Self::new(id, RunSteps::Scripts(vec![script]))
     }
 
-    /// Returns a request of [steps](RunSteps::Language), in the service's own directory.
+    /// Returns a request with [steps](RunSteps::Language), in the service's own directory.
     pub fn language(id: RunId, steps: impl Into<String>) -> Self {
         Self::new(id, RunSteps::Language(steps.into()))
     }
@@ -106,7 +130,7 @@ impl RunSpec {
     }
 }
 
-/// Steps of the language are shown by their length: nobody knows what is in them.
+/// Steps of the language are shown by their length, since they may contain secrets.
 impl fmt::Debug for RunSteps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,47 +1,104 @@
-use super::run_id::RunId;
-use super::run_result::RunResult;
+use super::run_spec::RunId;
+use executor_core::{StageResult, StageStatus};
+use std::time::Duration;
 use std::time::SystemTime;
 
-/// What the service knows of a request now.
+/// The current status of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunStatus {
-    /// The request.
+    /// The id of the request.
     pub id: RunId,
-    /// Where it stands.
+    /// The state.
     pub state: RunState,
-    /// What more there is to say, such as why it broke.
+    /// Details, such as why it failed.
     pub message: String,
-    /// When it was started.
+    /// The start time.
     pub started: Option<SystemTime>,
-    /// When it ended.
+    /// The end time.
     pub ended: Option<SystemTime>,
-    /// How it ended; `None` while it runs.
+    /// The result; `None` while it runs.
     pub result: Option<RunResult>,
 }
 
-/// Where a request stands.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunState {
-    /// It runs, or is about to.
+    /// It runs, or is about to run.
     Running,
-    /// All its scripts succeeded.
+    /// All steps succeeded.
     Success,
-    /// A script failed.
+    /// A step failed.
     Failure,
-    /// Somebody stopped it.
+    /// It was stopped.
     Canceled,
-    /// It took longer than it may.
+    /// It reached its time limit.
     TimedOut,
-    /// A script could not be started: there is no such shell or directory.
+    /// A script could not be started, for example without such a shell or directory.
     NotStarted,
     /// The service could not run it, or not to its end.
     Broken,
 }
 
 impl RunState {
-    /// Returns whether nothing will change any more.
+    /// Returns whether the state is final.
     pub const fn is_final(self) -> bool {
         !matches!(self, Self::Running)
     }
+}
+
+/// The result of a request, as measured by the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunResult {
+    /// How the last script ended.
+    pub status: StageStatus,
+    /// Whether the kernel killed one of its processes for lack of memory.
+    pub oom_killed: bool,
+    /// The time from the start of the first script to the end of the last.
+    pub duration: Duration,
+    /// The processor time of all processes.
+    pub cpu_time: Option<Duration>,
+    /// The peak memory in bytes.
+    pub peak_memory: Option<u64>,
+    /// The number of bytes written to standard output.
+    pub stdout_bytes: u64,
+    /// The number of bytes written to standard error.
+    pub stderr_bytes: u64,
+    /// The length of the log with its timestamps.
+    pub log_bytes: u64,
+    /// Why the log is incomplete, for example because the disk was full.
+    pub log_error: Option<String>,
+}
+
+impl From<RunResult> for StageResult {
+    fn from(result: RunResult) -> Self {
+        Self {
+            status: result.status,
+            oom_killed: result.oom_killed,
+            duration: result.duration,
+            stdout_bytes: result.stdout_bytes,
+            stderr_bytes: result.stderr_bytes,
+            cpu_time: result.cpu_time,
+            peak_memory: result.peak_memory,
+        }
+    }
+}
+
+/// Describes a running agent and its environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentInfo {
+    /// The version of the agent.
+    pub version: String,
+    /// Its process id inside the environment.
+    pub pid: u32,
+    /// Its user id.
+    pub uid: u32,
+    /// Its group id.
+    pub gid: u32,
+    /// The home directory of that user.
+    pub home: String,
+    /// The paths of the available shells, preferred ones first.
+    pub shells: Vec<String>,
+    /// A random id, new at each start of the agent. Another one means that earlier requests are lost.
+    pub instance: String,
 }

@@ -1,3 +1,6 @@
+use super::call::{Attempts, Failure};
+use super::link::Link;
+use super::run_spec::RunId;
 use crate::language;
 use crate::wire::v1::{self, step_result::Status};
 use prost_types::value::Kind;
@@ -5,63 +8,64 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::time::timeout;
 
-/// Takes what became of each of the outermost steps of a request, once all have ended.
+/// Receives the result of each outermost step, after all have ended.
 pub type StepReports = Arc<dyn Fn(StepReport) + Send + Sync>;
 
-/// What became of a step. Secrets are not in it.
+/// The result of a step, without secrets.
 ///
-/// As JSON it is the step-runner's `StepResult`, which a function that delegates its outputs may write to its output file.
+/// Its JSON form is the step-runner's `StepResult`, which a function with delegated outputs may write to its output file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepReport {
-    /// The step as it was called, with its expressions expanded.
+    /// The step, with its expressions evaluated.
     pub step: StepInvocation,
-    /// How it ended.
+    /// The final state.
     pub status: StepState,
-    /// What it gave.
+    /// The outputs.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, Value>,
-    /// What it exported to all steps after it.
+    /// The exports to later steps.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub exports: BTreeMap<String, String>,
     /// The variables that were set for it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Its process, if it had one of its own.
+    /// Its process, if it had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exec_result: Option<StepProcess>,
-    /// Its own steps.
+    /// The results of its own steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sub_step_results: Vec<StepReport>,
 }
 
-/// How a step was called.
+/// The call of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct StepInvocation {
-    /// Its name.
+    /// The name of the step.
     pub name: String,
-    /// The variables it was called with.
+    /// The variables of the call.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// What it was given.
+    /// The inputs.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Value>,
 }
 
-/// How a step ended.
+/// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepState {
-    /// It did not run to its end, and nobody knows why.
+    /// It did not finish, for an unknown reason.
     Unspecified,
-    /// It has not ended.
+    /// It runs.
     Running,
-    /// It did what it is for.
+    /// It succeeded.
     Success,
-    /// It did not.
+    /// It failed.
     Failure,
-    /// Somebody stopped it.
+    /// It was stopped.
     Cancelled,
 }
 
@@ -71,9 +75,9 @@ pub enum StepState {
 pub struct StepProcess {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Where it ran.
+    /// The working directory.
     pub work_dir: String,
-    /// How it ended.
+    /// The exit code.
     pub exit_code: i32,
 }
 
@@ -133,13 +137,44 @@ fn value(of: prost_types::Value) -> Value {
     }
 }
 
+/// Reports the results of the steps of a finished request. Results that cannot be fetched are skipped.
+pub(crate) async fn report(link: &Link, id: &RunId, reports: &StepReports) {
+    let limit = link.options().call_timeout;
+    match timeout(limit, report_all(link, id, reports)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(failure)) => {
+            tracing::debug!(id = %id, ?failure, "Could not fetch the results of steps.");
+        }
+        Err(_) => tracing::debug!(id = %id, "Could not fetch the results of steps in time."),
+    }
+}
+
+async fn report_all(link: &Link, id: &RunId, reports: &StepReports) -> Result<(), Failure> {
+    let request = v1::FollowStepsRequest {
+        id: id.as_str().to_owned(),
+    };
+    let mut service = link.service();
+    let mut answers = Attempts::new(link)
+        .once(service.follow_steps(request))
+        .await?;
+    while let Some(answer) = answers.message().await? {
+        // A fast sender must not starve other tasks.
+        tokio::task::consume_budget().await;
+        let report = StepReport::from(answer.result.unwrap_or_default());
+        if report.status != StepState::Running {
+            reports(report);
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use prost_types::{ListValue, Value as Wire};
 
     #[test]
-    fn as_json_it_is_the_result_of_a_step() {
+    fn json_form_is_a_step_result() {
         let wire = |kind| Wire { kind: Some(kind) };
         let list = ListValue {
             values: vec![wire(Kind::NumberValue(1.0)), wire(Kind::NumberValue(0.5))],

@@ -1,22 +1,18 @@
-use super::agent_info::AgentInfo;
-use super::answer;
 use super::call::{Attempts, Failure, is_for_another, refusal};
 use super::error::{StepsError, StepsErrorClass};
 use super::follow::follow;
+use super::host_requests::{Host, HostRequests};
 use super::link::Link;
 use super::log_reader::LogReader;
 use super::options::ClientOptions;
-use super::report::report;
 use super::request::request;
-use super::run_id::RunId;
-use super::run_result::RunResult;
-use super::run_spec::{RunSpec, RunSteps};
-use super::run_status::RunStatus;
-use super::step_report::StepReports;
+use super::responses;
+use super::run_spec::{RunId, RunSpec, RunSteps};
+use super::run_status::{AgentInfo, RunResult, RunStatus};
+use super::step_report::{StepReports, report};
 use super::stop;
-use super::wishes::{Patron, Wishes};
 use crate::files::RemoteFiles;
-use crate::library::{Asker, Library};
+use crate::library::{JobCredentials, Library};
 use crate::wire::v1;
 use executor_core::Cancellation;
 use executor_core::ability::{FileTransfer, StepsConnector};
@@ -28,8 +24,8 @@ use std::sync::Arc;
 
 /// Runs scripts through a service.
 ///
-/// All calls share one connection, which is opened with the first of them. When it breaks it is opened again, and what
-/// was going on goes on where it stopped. Clones are the same client.
+/// All calls share one connection. The first call opens it; when it breaks, it is opened again and interrupted work
+/// continues. Clones share the connection.
 ///
 /// # Examples
 ///
@@ -50,37 +46,40 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct StepsClient {
     link: Arc<Link>,
-    /// The service that answered last, as it names itself.
+    /// The instance id of the service that answered last.
     instance: Arc<Mutex<Option<String>>>,
-    /// Who brings what steps need from outside, if there is somebody.
-    patron: Option<Patron>,
+    /// The library that fulfils host requests, if there is one.
+    host: Option<Host>,
 }
 
 impl StepsClient {
-    /// Returns a client that reaches its service in this way. It does not connect yet.
+    /// Returns a client that reaches its service through a connector. It does not connect yet.
     pub fn new(connector: Arc<dyn StepsConnector>, options: ClientOptions) -> Self {
         Self {
             link: Arc::new(Link::new(connector, options)),
             instance: Arc::default(),
-            patron: None,
+            host: None,
         }
     }
 
-    /// Returns a client that brings functions of git repositories and registries, and sends images of them, while it
+    /// Adds a library that fetches functions from git repositories and registries, and publishes images, while the client
     /// follows a request.
     ///
-    /// A job's own credentials are in `asker`, or else in the variables of a [`RunSpec`].
+    /// The credentials of a job are in `credentials`, or else in the variables of a [`RunSpec`].
     #[must_use]
-    pub fn with_library(mut self, library: Arc<dyn Library>, asker: Asker) -> Self {
-        self.patron = Some(Patron { library, asker });
+    pub fn with_library(mut self, library: Arc<dyn Library>, credentials: JobCredentials) -> Self {
+        self.host = Some(Host {
+            library,
+            credentials,
+        });
         self
     }
 
-    /// Waits until the service answers, and returns who it is.
+    /// Waits until the service answers, and returns its description.
     ///
     /// # Errors
     ///
-    /// [`StepsError::Unreachable`] when nobody answered [in time](ClientOptions::ready_within).
+    /// [`StepsError::Unreachable`] when no service answered [in time](ClientOptions::ready_within).
     ///
     /// # Cancellation
     ///
@@ -91,24 +90,24 @@ impl StepsClient {
                 service.hello(v1::HelloRequest {}).await
             })
             .await?;
-        let agent = answer::agent(hello);
+        let agent = responses::agent(hello);
         let mut instance = self.instance.lock();
         *instance = Some(agent.instance.clone());
         Ok(agent)
     }
 
-    /// Runs a request to its end, and gives what it writes to `output`, each byte once.
+    /// Runs a request to its end, and passes its output to `output`, each byte once.
     ///
     /// # Errors
     ///
-    /// A script that fails is no error. [`StepsErrorClass::Lost`] means that it is not known how the scripts ended, or
-    /// whether they have; they are never started twice.
+    /// A failed script is not an error. [`StepsErrorClass::Lost`] means that the outcome is unknown; scripts are never
+    /// started twice.
     ///
     /// # Cancellation
     ///
-    /// The service is told, ends the scripts as strongly as that, and the end is waited for; then it returns
-    /// [`StepsError::Canceled`]. What ended by itself before that keeps its result. When the future is dropped the
-    /// request goes on in the service, and can be [resumed](Self::resume).
+    /// The service stops the scripts at the same level, and this call waits for the end; then it returns
+    /// [`StepsError::Canceled`]. A request that ended before keeps its result. If the future is dropped, the request
+    /// continues in the service, and can be [resumed](Self::resume).
     pub async fn execute(
         &self,
         run: &RunSpec,
@@ -120,8 +119,8 @@ impl StepsClient {
         self.resume(run, 0, output, cancellation).await
     }
 
-    /// Goes on with a request that somebody started earlier as this one, from this byte of its log, as
-    /// [`execute`](Self::execute) does.
+    /// Resumes a request that was started before, from an offset in its log. Otherwise the same as
+    /// [`execute`](Self::execute).
     ///
     /// # Errors
     ///
@@ -138,21 +137,21 @@ impl StepsClient {
         cancellation: &Cancellation,
     ) -> Result<RunResult, StepsError> {
         let log = LogReader::new(output, offset, run.progress.as_ref());
-        // Scripts name no functions, so whoever wishes for one beside them is not the service.
-        let names_functions = matches!(run.steps, RunSteps::Language(_));
-        let patron = self.patron.clone().filter(|_| names_functions);
-        let beside = Beside {
-            patron: patron.map(|patron| patron.of(&run.variables)),
+        // Scripts refer to no functions, so only an untrusted service would open host requests for them.
+        let has_functions = matches!(run.steps, RunSteps::Language(_));
+        let host = self.host.clone().filter(|_| has_functions);
+        let extras = Extras {
+            host: host.map(|host| host.for_job(&run.variables)),
             reports: run.reports.as_ref(),
         };
-        let ended = self.watch(&run.id, log, beside, cancellation).await;
+        let ended = self.watch(&run.id, log, extras, cancellation).await;
         match (ended, run.timing.timeout) {
             (Err(StepsError::TimedOut { .. }), Some(limit)) => Err(StepsError::TimedOut { limit }),
             (ended, _) => ended,
         }
     }
 
-    /// Returns how one request is, or all that the service knows.
+    /// Returns the status of one request, or of all.
     ///
     /// # Errors
     ///
@@ -166,14 +165,14 @@ impl StepsClient {
                 async move { service.status(request).await }
             })
             .await?;
-        Ok(answer.jobs.into_iter().map(answer::status).collect())
+        Ok(answer.jobs.into_iter().map(responses::status).collect())
     }
 
-    /// Ends a request, if it has not ended, and lets the service forget it. It may be called again.
+    /// Ends a request if necessary, and lets the service remove it. It may be repeated.
     ///
     /// # Errors
     ///
-    /// When the service is not there.
+    /// When the service cannot be reached.
     pub async fn finish(&self, id: &RunId) -> Result<(), StepsError> {
         let request = v1::FinishRequest {
             id: id.as_str().to_owned(),
@@ -187,11 +186,11 @@ impl StepsClient {
         Ok(())
     }
 
-    /// Gives a tree of files to another owner, without following a link or leaving its file system.
+    /// Changes the owner of a tree of files, without following links or leaving its file system.
     ///
     /// # Errors
     ///
-    /// When the service may not, or a path is not there.
+    /// When the service lacks the permission, or a path does not exist.
     pub async fn own(&self, path: &str, uid: u32, gid: u32) -> Result<(), StepsError> {
         let request = v1::OwnRequest {
             path: path.to_owned(),
@@ -201,15 +200,15 @@ impl StepsClient {
         RemoteFiles::new(Arc::clone(&self.link)).own(request).await
     }
 
-    /// Returns what moves files to the environment and from it, over the same connection.
+    /// Returns the file transfer of the environment, over the same connection.
     pub fn files(&self) -> Arc<dyn FileTransfer> {
         Arc::new(RemoteFiles::new(Arc::clone(&self.link)))
     }
 
-    /// Starts a request, once, however often the connection breaks meanwhile.
+    /// Starts a request once, even if the connection breaks meanwhile.
     ///
-    /// It is sent with the name of the service that shall take it, so that one that was started anew does not take what the
-    /// one before may have run.
+    /// The message names the instance of the service, so that a restarted service does not run what the earlier one may have
+    /// run.
     async fn start(&self, run: &RunSpec, cancellation: &Cancellation) -> Result<(), StepsError> {
         let mut request = request(run);
         request.instance = match self.known_instance() {
@@ -218,7 +217,7 @@ impl StepsClient {
         };
         let mut attempts = Attempts::new(&self.link);
         let mut state = Sending::Unsent;
-        // What may have been sent is not given up for a cancellation: it is known first whether it runs.
+        // A request that may have been sent is not cancelled before it is known whether it runs.
         let never = Cancellation::new();
         loop {
             let mut service = self.link.service();
@@ -226,7 +225,7 @@ impl StepsClient {
             match (attempts.once(call).await, state) {
                 (Ok(v1::RunResponse {}), _) => return Ok(()),
                 (Err(Failure::Refused(status)), Sending::Unsent) if is_for_another(&status) => {
-                    // Nobody has it, so whoever is there now may take it.
+                    // No instance has it, so the new one may run it.
                     request.instance = self.hello(cancellation).await?.instance;
                     state = Sending::Redirected;
                 }
@@ -250,33 +249,33 @@ impl StepsClient {
         self.instance.lock().clone()
     }
 
-    /// Follows a request to its end and lets the service forget it.
+    /// Follows a request to its end, and lets the service remove it.
     async fn watch(
         &self,
         id: &RunId,
         mut log: LogReader<'_>,
-        beside: Beside<'_>,
+        extras: Extras<'_>,
         cancellation: &Cancellation,
     ) -> Result<RunResult, StepsError> {
-        let met = async {
-            if let Some(patron) = beside.patron {
-                Wishes::new(&self.link, id, patron).meet().await;
+        let serve_host_requests = async {
+            if let Some(host) = extras.host {
+                HostRequests::new(&self.link, id, host).serve().await;
             }
             pending::<Infallible>().await
         };
         let ended = tokio::select! {
             ended = follow(&self.link, id, &mut log) => {
-                ended.and_then(|status| answer::ended(status, cancellation))
+                ended.and_then(|status| responses::ended(status, cancellation))
             }
             error = stop::pass_on(&self.link, id, cancellation) => Err(error),
-            never = met => match never {},
+            never = serve_host_requests => match never {},
         };
         let is_lost = |error: &StepsError| matches!(error.class(), StepsErrorClass::Lost);
         if !ended.as_ref().is_err_and(is_lost) {
-            if let Some(reports) = beside.reports {
+            if let Some(reports) = extras.reports {
                 report(&self.link, id, reports).await;
             }
-            self.let_go(id).await;
+            self.finish_quietly(id).await;
         }
         ended.map_err(|error| match cancellation.cause() {
             Some(cause) if is_lost(&error) => StepsError::Canceled(cause),
@@ -284,32 +283,32 @@ impl StepsClient {
         })
     }
 
-    /// What the service is not told it finds out itself, later, so a failure is no error of the request.
-    async fn let_go(&self, id: &RunId) {
+    /// Finishes a request. If this fails, the service prunes the request later, so it is not an error.
+    async fn finish_quietly(&self, id: &RunId) {
         let limit = self.link.options().call_timeout;
         match tokio::time::timeout(limit, self.finish(id)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::debug!(id = %id, %error, "A request could not be finished."),
-            Err(_) => tracing::debug!(id = %id, "A request could not be finished in time."),
+            Ok(Err(error)) => tracing::debug!(id = %id, %error, "Could not finish a request."),
+            Err(_) => tracing::debug!(id = %id, "Could not finish a request in time."),
         }
     }
 }
 
-/// What goes on beside the log.
-struct Beside<'a> {
-    /// Who brings what the steps refer to.
-    patron: Option<Patron>,
-    /// Who is told what became of them.
+/// What accompanies the log of a request.
+struct Extras<'a> {
+    /// Fulfils host requests.
+    host: Option<Host>,
+    /// Receives the results of the steps.
     reports: Option<&'a StepReports>,
 }
 
-/// What is known of a request that is being sent.
+/// What is known of a request that is being started.
 #[derive(Debug, Clone, Copy)]
 enum Sending {
     /// No service has it.
     Unsent,
-    /// No service has it, and it was given another address.
+    /// No service has it, and it was addressed to another instance.
     Redirected,
-    /// Some service may run it.
+    /// A service may run it.
     Unanswered,
 }

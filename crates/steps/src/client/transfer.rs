@@ -1,4 +1,4 @@
-//! Moves what is wished for, over as many connections as it takes.
+//! Transfers files for host requests, over as many connections as necessary.
 
 use super::link::Link;
 use crate::files::{FilesError, RemoteFiles, packed, single};
@@ -12,30 +12,30 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How often it is tried anew when the connection breaks meanwhile.
+/// How often a transfer is attempted.
 const ATTEMPTS: usize = 20;
 
 /// The longest file that is received.
 const LONGEST: u64 = 4 << 30;
 
-/// Why something was not moved.
+/// Why a transfer failed.
 #[derive(Debug)]
-struct Trouble {
-    words: String,
-    /// Whether it was the connection, or an answer that may be another one later.
+struct TransferError {
+    message: String,
+    /// Whether another attempt may succeed.
     is_temporary: bool,
 }
 
-impl From<BuildError> for Trouble {
+impl From<BuildError> for TransferError {
     fn from(error: BuildError) -> Self {
         Self {
-            words: executor_core::chain(&error),
+            message: executor_core::chain(&error),
             is_temporary: error.is_temporary() && !is_of_this_host(&error),
         }
     }
 }
 
-/// Returns whether what was to be sent could not be read.
+/// Returns whether the files on this host could not be read.
 fn is_of_this_host(error: &BuildError) -> bool {
     let read = error.source().and_then(<dyn Error>::downcast_ref);
     read.and_then(io::Error::get_ref)
@@ -43,40 +43,40 @@ fn is_of_this_host(error: &BuildError) -> bool {
         .is_some()
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for TransferError {
     fn from(error: io::Error) -> Self {
         Self {
-            words: executor_core::chain(&error),
-            // A full disk or a missing permission is as it was at the next attempt.
+            message: executor_core::chain(&error),
+            // A full disk or a missing permission does not change until the next attempt.
             is_temporary: error.kind() == io::ErrorKind::ConnectionAborted,
         }
     }
 }
 
-/// Makes attempts as long as they may help.
+/// Repeats a transfer while another attempt may succeed.
 async fn attempted<T, F>(mut once: impl FnMut() -> F) -> Result<T, String>
 where
-    F: Future<Output = Result<T, Trouble>>,
+    F: Future<Output = Result<T, TransferError>>,
 {
     let mut left = ATTEMPTS;
     loop {
-        let trouble = match once().await {
+        let error = match once().await {
             Ok(done) => return Ok(done),
-            Err(trouble) => trouble,
+            Err(error) => error,
         };
         left -= 1;
-        if !trouble.is_temporary || left == 0 {
-            return Err(trouble.words);
+        if !error.is_temporary || left == 0 {
+            return Err(error.message);
         }
-        tracing::debug!(why = trouble.words, "A transfer of files is tried anew.");
+        tracing::debug!(why = error.message, "Retrying a transfer of files.");
     }
 }
 
-/// Sends all that is in a directory of this host to a new one below `parent` in the environment, and returns its name.
+/// Sends a directory of this host to a new one below `parent` in the environment, and returns its name.
 ///
 /// # Errors
 ///
-/// Says why not.
+/// When the transfer fails; the error is the message.
 pub(super) async fn send(
     link: &Arc<Link>,
     directory: &Path,
@@ -85,8 +85,12 @@ pub(super) async fn send(
     attempted(|| send_once(link, directory, parent)).await
 }
 
-async fn send_once(link: &Arc<Link>, directory: &Path, parent: &str) -> Result<String, Trouble> {
-    // A name of its own for each attempt, so that no two of them, or two clients, meet.
+async fn send_once(
+    link: &Arc<Link>,
+    directory: &Path,
+    parent: &str,
+) -> Result<String, TransferError> {
+    // A new name for each attempt, so that attempts and clients do not collide.
     let name = format!("{:016x}", RandomState::new().hash_one(0));
     let files = RemoteFiles::new(Arc::clone(link));
     let archive = packed(directory.to_owned());
@@ -95,21 +99,21 @@ async fn send_once(link: &Arc<Link>, directory: &Path, parent: &str) -> Result<S
     Ok(name)
 }
 
-/// Receives a file of the environment. It has no name here, so that nothing of it is left whatever happens.
+/// Receives a file of the environment. It has no name on this host, so nothing is left after a crash.
 ///
 /// # Errors
 ///
-/// Says why not.
+/// When the transfer fails; the error is the message.
 pub(super) async fn receive(link: &Arc<Link>, path: &Path) -> Result<File, String> {
     attempted(|| receive_once(link, path)).await
 }
 
-async fn receive_once(link: &Arc<Link>, path: &Path) -> Result<File, Trouble> {
+async fn receive_once(link: &Arc<Link>, path: &Path) -> Result<File, TransferError> {
     let target = fail_point!("steps::client::archive", tempfile::tempfile());
-    receive_into(link, path, target.map_err(unmade)?).await
+    receive_into(link, path, target.map_err(not_created)?).await
 }
 
-async fn receive_into(link: &Arc<Link>, path: &Path, target: File) -> Result<File, Trouble> {
+async fn receive_into(link: &Arc<Link>, path: &Path, target: File) -> Result<File, TransferError> {
     let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
     let name = text(path.file_name().and_then(|name| name.to_str()));
     let directory = text(path.parent().and_then(Path::to_str));
@@ -119,9 +123,9 @@ async fn receive_into(link: &Arc<Link>, path: &Path, target: File) -> Result<Fil
     Ok(single(archive, name, target, LONGEST).await?)
 }
 
-fn unmade(error: io::Error) -> io::Error {
+fn not_created(error: io::Error) -> io::Error {
     let directory = std::env::temp_dir();
-    let action = "make a file of this host in";
+    let action = "create a file of this host in";
     io::Error::new(error.kind(), FilesError::io(action, &directory)(error))
 }
 
@@ -137,14 +141,17 @@ mod tests {
         let supervisor = Supervisor::start(Settings::default()).unwrap();
         let service = LocalService::start(options, supervisor, Vec::new());
         let service = Arc::new(service.unwrap());
-        let way = Arc::clone(&service) as _;
-        (service, Arc::new(Link::new(way, ClientOptions::default())))
+        let connector = Arc::clone(&service) as _;
+        (
+            service,
+            Arc::new(Link::new(connector, ClientOptions::default())),
+        )
     }
 
-    /// Returns how often something is tried that fails like this, and the error.
+    /// Returns the number of attempts of a failing transfer, and its error.
     async fn tried<T, F>(mut once: impl FnMut() -> F) -> (usize, String)
     where
-        F: Future<Output = Result<T, Trouble>>,
+        F: Future<Output = Result<T, TransferError>>,
     {
         let mut count = 0;
         let result = attempted(|| {
@@ -156,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn what_fails_on_this_host_is_tried_once() {
+    async fn host_failures_are_not_retried() {
         let folder = tempfile::tempdir().unwrap();
         let (service, link) = service(folder.path());
         let archive = folder.path().join("archive");
@@ -178,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn what_fails_in_the_environment_is_tried_once() {
+    async fn environment_failures_are_not_retried() {
         let folder = tempfile::tempdir().unwrap();
         let (service, link) = service(folder.path());
         let sent = folder.path().join("sent");
@@ -198,11 +205,11 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn what_the_connection_fails_at_is_tried_again() {
+    async fn connection_failures_are_retried() {
         let broken = || BuildError::system("steps", "fetch files", "broken pipe");
         let (count, words) = tried(|| async { Err::<(), _>(broken().into()) }).await;
         assert_eq!(count, ATTEMPTS, "{words}");
-        // Also where it is what unpacks an archive that tells of it.
+        // Also when the code that unpacks the archive reports it.
         let cut = || async {
             let pieces = tokio_stream::iter([
                 Ok(io::Cursor::new(vec![0; 100])),
@@ -210,7 +217,7 @@ mod tests {
             ]);
             let archive = Box::new(tokio_util::io::StreamReader::new(pieces));
             let target = tempfile::tempfile().unwrap();
-            Ok::<_, Trouble>(single(archive, "a".to_owned(), target, LONGEST).await?)
+            Ok::<_, TransferError>(single(archive, "a".to_owned(), target, LONGEST).await?)
         };
         let (count, words) = tried(cut).await;
         assert_eq!(count, ATTEMPTS, "{words}");

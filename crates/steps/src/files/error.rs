@@ -2,7 +2,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tonic::Status;
 
-/// Why files were not moved.
+/// Why a transfer of files failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FilesError {
     #[error("{action} {}", path.display())]
@@ -11,7 +11,7 @@ pub(crate) enum FilesError {
         path: PathBuf,
         source: io::Error,
     },
-    /// The archive, or the way it comes.
+    /// The archive is invalid, or could not be read.
     #[error("read the archive")]
     Archive(#[source] io::Error),
     #[error("the archive is refused: its entry {entry} {why}")]
@@ -33,7 +33,7 @@ impl FilesError {
         }
     }
 
-    /// Returns a refusal of an entry of this name, of which only so much is shown as helps.
+    /// Returns the refusal of an entry, with at most 80 bytes of its name.
     pub(super) fn refused(name: &[u8], why: &'static str) -> Self {
         let start = &name[..name.len().min(80)];
         let dots = if name.len() > 80 { ".." } else { "" };

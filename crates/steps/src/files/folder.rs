@@ -5,16 +5,16 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// A directory, and what is below it without following a link.
+/// A directory that gives access to its content without following links.
 #[derive(Debug)]
 pub(crate) struct Folder {
     root: OwnedFd,
-    /// The directory below it that was asked for last; who comes in order asks for it again and again.
+    /// The last opened directory below it; consecutive entries mostly share it.
     last: Option<(PathBuf, OwnedFd)>,
 }
 
 impl From<OwnedFd> for Folder {
-    /// Takes a directory that is open.
+    /// Wraps an open directory.
     fn from(root: OwnedFd) -> Self {
         Self { root, last: None }
     }
@@ -26,7 +26,7 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW);
 
 impl Folder {
-    /// Opens a directory wherever it is; the links to it are the caller's.
+    /// Opens a directory. Links in the path are followed, since the caller chose it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty())?;
@@ -47,8 +47,8 @@ impl Folder {
         Ok(folder.as_fd())
     }
 
-    /// Makes a directory below and those above it, where they are missing.
-    pub(crate) fn make(&mut self, path: &Path) -> io::Result<()> {
+    /// Creates a directory below, and its parents, where missing.
+    pub(crate) fn create(&mut self, path: &Path) -> io::Result<()> {
         if self.below(path).is_ok() {
             return Ok(());
         }
@@ -63,7 +63,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Forgets what it has opened, since something is to be put in its place.
+    /// Drops the last opened directory, because it is about to be replaced.
     pub(crate) fn forget(&mut self) {
         self.last = None;
     }
@@ -75,7 +75,7 @@ fn open_below(root: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<OwnedFd> 
         use rustix::fs::{ResolveFlags, openat2};
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         match openat2(root, path, FOLDER, Mode::empty(), resolve) {
-            // An old kernel, or one that is told to act like one, as in many containers.
+            // An old kernel, or a seccomp filter that hides the call, as in many containers.
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
             done => return done,
         }
@@ -95,7 +95,7 @@ fn open_step_by_step(root: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<Ow
     Ok(folder)
 }
 
-/// Splits a path into the directory it is in, and its name there.
+/// Splits a path into its directory and its name.
 pub(crate) fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => Ok((parent, name)),
@@ -110,7 +110,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a_directory_is_opened_unless_a_link_is_on_the_way() {
+    fn directory_behind_a_link_is_not_opened() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("a/b")).unwrap();
         symlink("a", root.path().join("link")).unwrap();

@@ -2,11 +2,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// The longest path that the system knows.
+/// The longest path that the system accepts.
 const LONGEST: usize = 4096 - 1;
 
-/// Returns the path below a directory that a name means, or what is wrong with the name. `./` is the directory itself:
-/// an empty path.
+/// Returns the relative path of an entry name, or what is wrong with the name. `./`, the directory itself, is an empty
+/// path.
 pub(crate) fn path_of(name: &[u8]) -> Result<PathBuf, &'static str> {
     if name.is_empty() {
         return Err("has no name");
@@ -36,7 +36,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn names() {
+    fn names_are_checked() {
         let check = |name: &[u8], expect: Result<&str, ()>| {
             let path = path_of(name).map_err(|_| ());
             assert_eq!(

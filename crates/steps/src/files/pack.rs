@@ -1,28 +1,34 @@
 use super::error::FilesError;
 use super::folder::{Folder, parts};
 use super::name::path_of;
+use super::pipe::{DEPTH, PieceWriter};
+use executor_core::ability::ByteStream;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::io::StreamReader;
 
-/// Packs what is at paths below a directory, with all that is in it where it is a directory.
+/// Packs files and directories below a directory.
 ///
-/// Paths that are missing, that lie behind a link, and what is neither file nor directory nor link is left out. Links are
-/// packed as such.
+/// Missing paths, paths behind a link, and special files are left out. Links are packed as links.
 pub(super) fn pack(
     directory: &Path,
     paths: &[String],
     archive: impl Write,
 ) -> Result<(), FilesError> {
-    let mut wanted = Vec::new();
+    let mut requested = Vec::new();
     for path in paths {
         let parsed = path_of(path.as_bytes());
-        wanted.push(parsed.map_err(|why| FilesError::Path {
+        requested.push(parsed.map_err(|why| FilesError::Path {
             path: path.clone(),
             why,
         })?);
@@ -31,7 +37,7 @@ pub(super) fn pack(
         folder: Folder::open(directory).map_err(FilesError::io("open", directory))?,
         builder: Builder::new(archive),
     };
-    for path in wanted {
+    for path in requested {
         packer.add_tree(path)?;
     }
     let mut archive = packer.builder.into_inner().map_err(FilesError::Archive)?;
@@ -45,7 +51,7 @@ struct Packer<W: Write> {
 
 impl<W: Write> Packer<W> {
     fn add_tree(&mut self, path: PathBuf) -> Result<(), FilesError> {
-        // What is still to be packed, the next one last.
+        // The paths that are still to be packed, the next one last.
         let mut open = vec![path];
         while let Some(path) = open.pop() {
             if !path.as_os_str().is_empty() && !self.add(&path)? {
@@ -57,7 +63,7 @@ impl<W: Write> Packer<W> {
         Ok(())
     }
 
-    /// Packs one file, and returns whether it is a directory.
+    /// Packs one path; returns whether it is a directory.
     fn add(&mut self, path: &Path) -> Result<bool, FilesError> {
         match self.add_existing(path) {
             Err(FilesError::Io { source, .. }) if is_missing(&source) => Ok(false),
@@ -86,7 +92,7 @@ impl<W: Write> Packer<W> {
                     .map_err(FilesError::Archive)?;
             }
             FileType::RegularFile => {
-                // It may be a pipe by now, on which nobody waits, or a link, which nobody follows.
+                // It may have been replaced by a pipe, which must not block, or a link, which must not be followed.
                 let flags = OFlags::RDONLY
                     | OFlags::NOFOLLOW
                     | OFlags::NONBLOCK
@@ -135,7 +141,7 @@ impl<W: Write> Packer<W> {
             .map_err(FilesError::Archive)
     }
 
-    /// Writes the parts of a second, for which the header has no place.
+    /// Writes the fractions of a second, which do not fit into the header.
     fn append_times(&mut self, stat: &Stat) -> Result<(), FilesError> {
         if stat.st_mtime_nsec == 0 || stat.st_mtime < 0 {
             return Ok(());
@@ -146,7 +152,7 @@ impl<W: Write> Packer<W> {
             .map_err(FilesError::Archive)
     }
 
-    /// Returns the names in a directory, in order.
+    /// Returns the sorted names in a directory.
     fn names(&mut self, path: &Path) -> io::Result<Vec<OsString>> {
         let folder = match self.folder.below(path) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Vec::new()),
@@ -189,7 +195,7 @@ fn is_missing(error: &io::Error) -> bool {
         .any(|known| Some(known.raw_os_error()) == errno)
 }
 
-/// Reads so many bytes of a file, no more and no less: its size is written before them.
+/// Reads exactly the number of bytes of a file that its header announced.
 #[derive(Debug)]
 struct Exactly {
     file: File,
@@ -222,4 +228,25 @@ impl Read for Exactly {
         });
         Err(io::Error::other("the file cannot be read to its end"))
     }
+}
+
+/// Returns a directory of this host as an archive, which is packed while it is read.
+pub(crate) fn packed(directory: PathBuf) -> ByteStream {
+    let (sender, packed) = mpsc::channel(DEPTH);
+    let mut packing = JoinSet::new();
+    // If the stream is dropped, so is the receiver, and the thread ends.
+    packing.spawn_blocking(move || {
+        let wrap = |data| Ok(Cursor::new(data));
+        let writer = PieceWriter::new(sender.clone(), wrap);
+        if let Err(error) = pack(&directory, &[".".to_owned()], writer) {
+            // This fails if the stream was dropped.
+            let _ = sender.blocking_send(Err(io::Error::other(error)));
+        }
+    });
+    // The stream owns the thread.
+    let pieces = ReceiverStream::new(packed).map(move |piece| {
+        let _ = &packing;
+        piece
+    });
+    Box::new(StreamReader::new(pieces))
 }

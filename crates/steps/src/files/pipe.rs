@@ -1,4 +1,4 @@
-//! Between streams of messages, which a task waits for, and files, which a thread does.
+//! Connects async streams of messages with blocking readers and writers.
 
 use std::io::{self, Read, Write};
 use tokio::sync::mpsc::{Receiver, Sender};
@@ -6,17 +6,17 @@ use tokio::sync::mpsc::{Receiver, Sender};
 /// The largest piece of an archive in a message.
 pub(super) const PIECE: usize = 64 * 1024;
 
-/// How many pieces wait for whoever is slower.
+/// The number of pieces that are buffered between the two sides.
 pub(super) const DEPTH: usize = 4;
 
-/// A piece of an archive; what ends without the last one was cut.
+/// A piece of an archive. Without `Last` at the end, the archive was truncated.
 #[derive(Debug)]
 pub(super) enum Piece {
     Bytes(Vec<u8>),
     Last,
 }
 
-/// Reads an archive that comes in pieces.
+/// Reads an archive from pieces.
 #[derive(Debug)]
 pub(super) struct PieceReader {
     pieces: Receiver<Piece>,
@@ -47,7 +47,7 @@ impl Read for PieceReader {
                 Some(Piece::Last) => self.ended = true,
                 None => {
                     let error = io::ErrorKind::UnexpectedEof;
-                    return Err(io::Error::new(error, "it was cut before its end"));
+                    return Err(io::Error::new(error, "it was truncated"));
                 }
             }
         }

@@ -15,7 +15,7 @@ use tokio::io::AsyncReadExt;
 use tokio_stream::StreamExt;
 use tokio_util::io::StreamReader;
 
-/// Moves files through the service.
+/// Transfers files through the service.
 #[derive(Debug)]
 pub(crate) struct RemoteFiles {
     link: Arc<Link>,
@@ -30,7 +30,7 @@ impl RemoteFiles {
         let mut attempts = Attempts::new(&self.link);
         let never = Cancellation::new();
         loop {
-            // Without a deadline of its own: a tree can be large, and a connection that is gone is noticed.
+            // No timeout of its own: a tree may be large, and a broken connection is noticed anyway.
             match self.link.service().own(request.clone()).await {
                 Ok(_) => return Ok(()),
                 Err(status) => match Failure::from(status) {
@@ -41,7 +41,7 @@ impl RemoteFiles {
         }
     }
 
-    /// Waits until the service answers: bytes that are sent cannot be sent again.
+    /// Waits until the service answers: bytes from a stream can be sent only once.
     async fn ready(&self, cancellation: &Cancellation) -> Result<(), StepsError> {
         Attempts::new(&self.link)
             .call("", cancellation, |mut service| async move {
@@ -69,8 +69,8 @@ impl RemoteFiles {
     }
 }
 
-/// Returns the archive as messages. Where it cannot be read they end without the last one, so that nobody takes it for
-/// whole.
+/// Returns the archive as messages. If it cannot be read, the stream ends without a last message, so that the service does
+/// not take it as complete.
 fn pieces(
     archive: ByteStream,
     unread: Arc<Mutex<Option<io::Error>>>,
@@ -78,7 +78,7 @@ fn pieces(
     unfold(Some((archive, unread)), |state| async {
         let (mut archive, unread) = state?;
         let mut data = Vec::with_capacity(PIECE);
-        // Fills the piece, as a pipe gives less at a time.
+        // Fills the whole piece, since a pipe returns less at a time.
         while data.len() < PIECE {
             let mut rest = (&mut archive).take((PIECE - data.len()) as u64);
             match rest.read_buf(&mut data).await {
@@ -113,8 +113,8 @@ fn failed(what: &'static str, status: tonic::Status) -> BuildError {
     }
 }
 
-/// Returns the error of a reader, whose kind tells a connection that is gone from all else: what unpacks an archive
-/// keeps no more of it.
+/// Returns the error of a reader. Its kind tells whether the connection broke: the code that unpacks an archive keeps
+/// only the kind.
 pub(crate) fn unread(error: BuildError) -> io::Error {
     let kind = if error.is_temporary() {
         io::ErrorKind::ConnectionAborted

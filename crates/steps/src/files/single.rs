@@ -9,18 +9,18 @@ use tar::{Archive, EntryType};
 use tokio_util::io::{ReaderStream, StreamReader, SyncIoBridge};
 use tokio_util::sync::CancellationToken;
 
-/// The most that comes before the content of a file: headers, and a name.
+/// The limit for headers and long names before the content.
 const LONGEST_HEADER: u64 = 64 * 1024;
 
-/// Writes the one file that an archive from the environment holds to `target`, which must be it by name and kind, and no
-/// longer than `longest`.
+/// Writes the only file of an untrusted archive to `target`. Its name and kind must match, and it may have at most
+/// `longest` bytes.
 pub(crate) async fn single(
     archive: ByteStream,
     name: String,
     mut target: File,
     longest: u64,
 ) -> io::Result<File> {
-    // The thread ends with whoever waits for it: an archive may go on for ever.
+    // The thread ends when this future is dropped: the archive may be endless.
     let given_up = CancellationToken::new();
     let stop = given_up.clone().cancelled_owned();
     let _guard = given_up.drop_guard();
@@ -40,14 +40,14 @@ pub(crate) async fn single(
         let is_it = entry.header().entry_type() == EntryType::Regular
             && *entry.path_bytes() == *name.as_bytes();
         if !is_it {
-            return Err(refused("something else came instead of the file"));
+            return Err(refused("the archive has another entry than the file"));
         }
         let size = entry.header().size()?;
         if size > longest {
             return Err(refused(&format!("it is longer than {longest} bytes")));
         }
         left.set(u64::MAX);
-        if io::copy(&mut entry.take(longest), &mut Here(&mut target))? != size {
+        if io::copy(&mut entry.take(longest), &mut HostFile(&mut target))? != size {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(target)
@@ -55,8 +55,7 @@ pub(crate) async fn single(
     reading.await.map_err(io::Error::other)?
 }
 
-/// An archive of which only so much is read before its file begins: names can be as long as a file, and are kept in
-/// memory.
+/// Limits how much is read before the content of the file: long names are kept in memory, and can be endless.
 struct Headed<'a, R> {
     archive: R,
     left: &'a Cell<u64>,
@@ -72,20 +71,20 @@ impl<R: Read> Read for Headed<'_, R> {
     }
 }
 
-/// A file of this host, whose errors say so: there are also those of the environment.
-struct Here<'a>(&'a mut File);
+/// A file of this host, whose errors are marked as such.
+struct HostFile<'a>(&'a mut File);
 
-impl Write for Here<'_> {
+impl Write for HostFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(here)
+        self.0.write(bytes).map_err(on_host)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(here)
+        self.0.flush().map_err(on_host)
     }
 }
 
-fn here(error: io::Error) -> io::Error {
+fn on_host(error: io::Error) -> io::Error {
     let directory = std::env::temp_dir();
     let action = "write to a file of this host in";
     io::Error::new(error.kind(), FilesError::io(action, &directory)(error))
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn one_file_is_taken_and_nothing_else() {
+    async fn single_file_archive_has_exactly_one_file() {
         let take = async |archive: Vec<u8>| {
             let target = tempfile::tempfile().unwrap();
             let archive: ByteStream = Box::new(Cursor::new(archive));
@@ -129,14 +128,14 @@ mod tests {
             assert!(words.contains(expect), "{words}");
         };
         refused(archive(file, "a", b"123456"), "longer than 5 bytes").await;
-        refused(archive(file, "b", b"1"), "something else").await;
-        refused(archive(EntryType::Symlink, "a", b""), "something else").await;
-        refused(archive(EntryType::Directory, "a", b""), "something else").await;
+        refused(archive(file, "b", b"1"), "another entry").await;
+        refused(archive(EntryType::Symlink, "a", b""), "another entry").await;
+        refused(archive(EntryType::Directory, "a", b""), "another entry").await;
         refused(archive(file, "a", b"12345")[..514].to_vec(), "end of file").await;
         refused(Vec::new(), "it is not there").await;
     }
 
-    /// A name that goes on for ever.
+    /// Returns an archive with an endless name.
     fn endless(kind: EntryType) -> ByteStream {
         let mut header = Header::new_gnu();
         header.set_entry_type(kind);
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn names_that_are_longer_than_a_name_can_be_are_not_kept() {
+    async fn too_long_names_are_not_stored() {
         for kind in [
             EntryType::GNULongName,
             EntryType::GNULongLink,
@@ -160,13 +159,13 @@ mod tests {
         }
     }
 
-    /// Says when it is dropped.
-    struct Told<R> {
+    /// Reports when it is dropped.
+    struct DropReporter<R> {
         archive: R,
         _dropped: tokio::sync::oneshot::Sender<()>,
     }
 
-    impl<R: AsyncRead + Unpin> AsyncRead for Told<R> {
+    impl<R: AsyncRead + Unpin> AsyncRead for DropReporter<R> {
         fn poll_read(
             mut self: Pin<&mut Self>,
             context: &mut Context<'_>,
@@ -177,16 +176,16 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_file_without_an_end_is_given_up_with_whoever_waits_for_it() {
+    async fn endless_file_ends_with_its_reader() {
         let mut header = Header::new_gnu();
         header.set_path("a").unwrap();
         header.set_size(1 << 40);
         header.set_cksum();
         let (sender, dropped) = tokio::sync::oneshot::channel();
-        // Nothing comes after the header, and no end.
+        // Nothing follows the header, and the stream stays open.
         let (_open, rest) = tokio::io::duplex(1);
         let begin = Cursor::new(header.as_bytes().to_vec());
-        let archive: ByteStream = Box::new(Told {
+        let archive: ByteStream = Box::new(DropReporter {
             archive: AsyncReadExt::chain(begin, rest),
             _dropped: sender,
         });
@@ -194,7 +193,7 @@ mod tests {
         let mut taking = Box::pin(single(archive, "a".to_owned(), target, 1 << 40));
         tokio::select! {
             biased;
-            taken = &mut taking => panic!("it has no end: {taken:?}"),
+            taken = &mut taking => panic!("it is endless: {taken:?}"),
             () = std::future::ready(()) => {}
         }
         drop(taking);
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_full_disk_of_this_host_is_told() {
+    async fn full_disk_of_this_host_is_reported() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let bytes = archive(EntryType::Regular, "a", b"12345");
         let taken = single(Box::new(Cursor::new(bytes)), "a".to_owned(), full, 5).await;

@@ -12,11 +12,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tar::{Archive, Entry, EntryType};
 
-/// Unpacks an archive below a directory, which is made where it is missing.
+/// Unpacks an archive below a directory, which is created if necessary.
 ///
-/// Nothing outside of it is written: no name leads out, and no link is followed, be it one of the archive or one that was
-/// there. What has the name of a file is replaced. Permissions are kept without those bits that change who runs a file,
-/// and so are times; files belong to whoever unpacks.
+/// Nothing outside of it is written: no name leads out, and no link is followed, whether it is from the archive or was
+/// there before. Existing files are replaced. Permissions and times are kept, without set-id bits; files belong to the
+/// current user.
 pub(super) fn unpack(directory: &Path, archive: impl Read) -> Result<(), FilesError> {
     let open = || {
         fs::create_dir_all(directory)?;
@@ -32,7 +32,7 @@ pub(super) fn unpack(directory: &Path, archive: impl Read) -> Result<(), FilesEr
         target.add(&mut entry.map_err(FilesError::Archive)?)?;
     }
     target.finish()?;
-    // What fills the last block; the sender waits for it to be taken.
+    // The padding of the last block: the sender waits until it is read.
     io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(FilesError::Archive)?;
     Ok(())
 }
@@ -40,7 +40,7 @@ pub(super) fn unpack(directory: &Path, archive: impl Read) -> Result<(), FilesEr
 #[derive(Debug)]
 struct Target {
     folder: Folder,
-    /// Directories whose time changes with each file that is written.
+    /// Directories whose attributes are set at the end, since each new file changes their time.
     finish_later: Vec<(PathBuf, Attributes)>,
 }
 
@@ -75,7 +75,7 @@ impl Target {
                 let target = entry.link_name_bytes().unwrap_or_default().into_owned();
                 let is_path = !target.is_empty() && target.len() < 4096 && !target.contains(&0);
                 if !is_path {
-                    return Err(refused("is a link to nowhere"));
+                    return Err(refused("is a link without a valid target"));
                 }
                 self.add_link(&path, &target, attributes)
             }
@@ -93,7 +93,7 @@ impl Target {
     fn add_folder(&mut self, path: PathBuf, attributes: Attributes) -> Result<(), FilesError> {
         let mut add = || -> io::Result<()> {
             let (parent, name) = parts(&path)?;
-            self.folder.make(parent)?;
+            self.folder.create(parent)?;
             let folder = self.folder.below(parent)?;
             if let Ok(there) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
                 && !rustix::fs::FileType::from_raw_mode(there.st_mode).is_dir()
@@ -101,7 +101,7 @@ impl Target {
                 rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
                 self.folder.forget();
             }
-            self.folder.make(&path)
+            self.folder.create(&path)
         };
         let made = fail_point!("steps::files::create_folder", add());
         made.map_err(FilesError::io("create the directory", &path))?;
@@ -155,7 +155,7 @@ impl Target {
         link().map_err(FilesError::io("create", path))
     }
 
-    /// Makes something under a name that nothing may have; what has it is removed.
+    /// Creates something under a name; an existing entry is removed.
     fn place<T>(
         &mut self,
         path: &Path,
@@ -163,7 +163,7 @@ impl Target {
     ) -> io::Result<T> {
         let (parent, name) = parts(path)?;
         if let Err(Errno::NOENT) = self.folder.below(parent) {
-            self.folder.make(parent)?;
+            self.folder.create(parent)?;
         }
         let folder = self.folder.below(parent)?;
         match make(folder, name) {
@@ -180,7 +180,7 @@ impl Target {
         }
     }
 
-    /// Gives directories their permissions and times, the deepest first.
+    /// Sets the permissions and times of directories, the deepest first.
     fn finish(mut self) -> Result<(), FilesError> {
         self.finish_later
             .sort_unstable_by(|one, other| other.0.cmp(&one.0));
@@ -239,7 +239,7 @@ fn attributes<R: Read>(entry: &mut Entry<'_, R>) -> Result<Attributes, FilesErro
     })
 }
 
-/// Reads `1763830000.25`.
+/// Parses `1763830000.25`.
 fn exact_time(text: &str) -> Option<Timespec> {
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits: String = fraction
@@ -251,7 +251,7 @@ fn exact_time(text: &str) -> Option<Timespec> {
         tv_sec: seconds.parse().ok()?,
         tv_nsec: digits.parse().ok()?,
     };
-    // Before 1970 the fraction counts down, which nobody needs.
+    // Before 1970 the fraction would count down; such times are ignored.
     (time.tv_sec >= 0 && time.tv_nsec >= 0).then_some(time)
 }
 
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_with_fractions() {
+    fn fractional_times_are_read() {
         let check = |text, expect| {
             let time = exact_time(text).map(|time| (time.tv_sec, time.tv_nsec));
             assert_eq!(time, expect, "{text}");

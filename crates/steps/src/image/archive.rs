@@ -16,12 +16,12 @@ const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 
-/// Names the version of the image in the archive's index.
+/// The annotation with the version of the image.
 const VERSION: &str = "org.opencontainers.image.ref.name";
 
 /// Builds an image of files below `sources`, writes it to the archive `target`, and returns its digest.
 ///
-/// Layers are put together in `scratch`, whose owner removes it. What was at `target` stays until they are.
+/// Layers are assembled in `scratch`, whose owner removes it. An existing `target` is kept until they are complete.
 pub(crate) fn build(
     image: &Image,
     sources: &Path,
@@ -32,7 +32,7 @@ pub(crate) fn build(
     let sources = sources
         .canonicalize()
         .map_err(ImageError::io("find", sources))?;
-    // What an earlier build left there is not packed, by whatever path it is named.
+    // The archive of an earlier build is not packed, by whatever path it is reached.
     let left_out = target
         .parent()
         .and_then(|directory| Some(directory.canonicalize().ok()?.join(target.file_name()?)))
@@ -58,13 +58,13 @@ pub(crate) fn build(
     let index = layout.add(Blob::of(index.to_string().into_bytes()));
     let written = layout.write(target, &image.version, &index, cancellation);
     if written.is_err() {
-        // Half an archive is of no use to anybody.
+        // A partial archive is useless.
         let _ = fs::remove_file(target);
     }
     written.map(|()| index.digest)
 }
 
-/// What an archive refers to by its sum.
+/// A reference to a blob by its digest.
 #[derive(Debug, Clone)]
 struct Descriptor {
     digest: String,
@@ -77,7 +77,7 @@ impl Descriptor {
     }
 }
 
-/// All that is in an archive.
+/// The blobs of an archive.
 #[derive(Debug, Default)]
 struct Layout(BTreeMap<String, Blob>);
 
@@ -91,7 +91,7 @@ impl Layout {
         descriptor
     }
 
-    /// Adds the image of one platform, and returns what the index says of it.
+    /// Adds the image of one platform, and returns its entry in the index.
     fn add_image(&mut self, platform: &Platform, layers: &[Descriptor]) -> Value {
         let mut runs_on = json!({"architecture": platform.architecture, "os": platform.os});
         if let Some(variant) = &platform.variant {
@@ -100,7 +100,7 @@ impl Layout {
         let mut config = runs_on.clone();
         let sums: Vec<_> = layers.iter().map(|layer| &layer.digest).collect();
         config["config"] = json!({});
-        // The sum of a layer that is not packed is that of what is in it.
+        // For an uncompressed layer the digest of the content is that of the blob.
         config["rootfs"] = json!({"type": "layers", "diff_ids": sums});
         let config = self.add(Blob::of(config.to_string().into_bytes()));
         let layers: Vec<_> = layers.iter().map(|layer| layer.json(LAYER)).collect();
@@ -152,7 +152,7 @@ impl Layout {
             }
             for (digest, blob) in self.0 {
                 if cancellation.is_canceled() {
-                    return Err(io::Error::other("it was stopped"));
+                    return Err(io::Error::other("stopped"));
                 }
                 let name = format!("blobs/{}", digest.replace(':', "/"));
                 add_blob(&mut builder, &name, blob)?;

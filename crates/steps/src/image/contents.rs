@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// What is in a layer, by its path in the image.
+/// The entries of a layer, by path in the image.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Contents(pub(super) BTreeMap<PathBuf, Entry>);
 
-/// Something in a layer.
+/// An entry of a layer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Directory,
-    /// A file, which is at this path below the working directory, without links on the way to it.
+    /// A file at this path below the working directory; the path has no links.
     File(PathBuf),
     Link(PathBuf),
 }
 
 impl Contents {
-    /// Finds out what there is below the working directory, which is a path without links; `left_out` is not taken.
+    /// Collects files below `sources`, a path without links; `left_out` is skipped.
     pub(super) fn collect(
         sources: &Path,
         files: &Files,
@@ -38,7 +38,7 @@ impl Contents {
             if real.is_dir() {
                 contents.add_directory(sources, &real, to, left_out)?;
             } else if to.as_os_str().is_empty() {
-                let why = "is a file, and needs a name in the image";
+                let why = "is a file, which needs a name in the image";
                 return Err(ImageError::entry(&source, why));
             } else {
                 contents.add_file(sources, &real, to)?;
@@ -115,7 +115,7 @@ impl Contents {
     }
 }
 
-/// Returns whether a link at this path in the image leads out of it.
+/// Returns whether a link in the image leads out of it.
 fn leads_out(link: &Path, target: &Path) -> bool {
     let mut depth = link.components().count().saturating_sub(1);
     for component in target.components() {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_files_and_links_are_found_and_what_leads_out_is_not() {
+    fn entries_are_collected_without_leaving_the_directory() {
         let folder = tempfile::tempdir().unwrap();
         let sources = folder.path().canonicalize().unwrap();
         let work = sources.join("work");
@@ -167,13 +167,15 @@ mod tests {
         let wrong = |pairs: &[(&str, &str)]| collect(pairs).unwrap_err().to_string();
         assert!(wrong(&[("a", "out")]).contains("leads out of the working directory"));
         assert!(wrong(&[("", "func.yml")]).contains("needs a name"));
-        assert!(wrong(&[("a", "func.yml"), ("a/b", "func.yml")]).contains("two files would be a"));
+        assert!(
+            wrong(&[("a", "func.yml"), ("a/b", "func.yml")]).contains("two files have the path a")
+        );
         assert!(wrong(&[("a", "gone")]).starts_with("find "));
         assert!(wrong(&[("", "")]).contains("is a link that leads out of the image"));
     }
 
     #[test]
-    fn links_lead_out_by_their_depth() {
+    fn link_targets_are_checked_by_depth() {
         let check = |link: &str, target: &str, expect: bool| {
             assert_eq!(
                 leads_out(Path::new(link), Path::new(target)),

@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where files are in the image, and where they come from, below the working directory.
+/// Paths in the image, with their sources below the working directory.
 pub(super) type Files = BTreeMap<PathBuf, PathBuf>;
 
-/// What an image is to be made of.
+/// The description of an image.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Image {
     pub(super) version: String,
-    /// For all platforms.
+    /// The files for all platforms.
     pub(super) common: Files,
     pub(super) platforms: BTreeMap<Platform, Files>,
 }
 
-/// What an image runs on.
+/// A platform of an image.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Platform {
     pub(super) os: String,
@@ -31,7 +31,7 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// Says which one is wrong, and how it is written.
+    /// Names the invalid input, and what was expected.
     pub(crate) fn read(
         version: &str,
         common: &Value,
@@ -42,18 +42,21 @@ impl Image {
         for (name, value) in platforms.as_object().into_iter().flatten() {
             let input = format!("platforms.{name}");
             let platform = Platform::parse(name).ok_or_else(|| {
-                ImageError::input(&input, "a platform is OS/ARCHITECTURE, as in linux/amd64")
+                ImageError::input(
+                    &input,
+                    "expected a platform OS/ARCHITECTURE, such as linux/amd64",
+                )
             })?;
             let own = files(&input, value)?;
             if own.is_empty() && common.is_empty() {
-                return Err(ImageError::input(input, "there are no files for it"));
+                return Err(ImageError::input(input, "the platform has no files"));
             }
             if read.insert(platform, own).is_some() {
-                return Err(ImageError::input(input, "the platform is there twice"));
+                return Err(ImageError::input(input, "the platform is repeated"));
             }
         }
         if read.is_empty() {
-            let why = "there is no platform: it maps OS/ARCHITECTURE to its `files`";
+            let why = "expected at least one platform OS/ARCHITECTURE with its `files`";
             return Err(ImageError::input("platforms", why));
         }
         Ok(Self {
@@ -64,29 +67,27 @@ impl Image {
     }
 }
 
-/// Returns a version, if it can be a tag.
+/// Checks that a version can be a tag.
 fn checked(version: &str) -> Result<String, ImageError> {
     let wrong = |why: &str| Err(ImageError::input("version", why));
     match Version::parse(version) {
-        Err(_) => wrong("it is no semantic version, as 1.2.3 or 1.2.3-rc1 is"),
+        Err(_) => wrong("expected a semantic version such as 1.2.3 or 1.2.3-rc1"),
         Ok(parsed) if !parsed.build.is_empty() => {
-            wrong("it has build metadata, `+`, which no tag of an image can have")
+            wrong("it has build metadata, `+`, which a tag of an image cannot have")
         }
         Ok(_) if version.len() > 128 => wrong("it is longer than 128 bytes"),
         Ok(_) => Ok(version.to_owned()),
     }
 }
 
-/// Reads `{files: ..}`: what is where, or a list of what is in the same place.
+/// Reads `{files: ..}`: a map from paths in the image to sources, or a list of paths that are both.
 fn files(input: &str, value: &Value) -> Result<Files, ImageError> {
     let wrong = |why: String| ImageError::input(input, why);
     let Some(fields) = value.as_object() else {
-        return Err(wrong("it is no mapping with `files`".to_owned()));
+        return Err(wrong("expected a mapping with `files`".to_owned()));
     };
     if let Some(unknown) = fields.keys().find(|key| *key != "files") {
-        return Err(wrong(format!(
-            "it has `files`, and nothing like `{unknown}`"
-        )));
+        return Err(wrong(format!("expected only `files`, found `{unknown}`")));
     }
     let pairs: Vec<(&str, Option<&str>)> = match fields.get("files") {
         None | Some(Value::Null) => Vec::new(),
@@ -101,19 +102,20 @@ fn files(input: &str, value: &Value) -> Result<Files, ImageError> {
             paths.map(|path| (path.unwrap_or_default(), path)).collect()
         }
         Some(_) => {
-            let why = "`files` maps paths in the image to paths in the working directory";
+            let why =
+                "expected `files` to map paths in the image to paths in the working directory";
             return Err(wrong(why.to_owned()));
         }
     };
     let mut files = Files::new();
     for (to, from) in pairs {
-        let from = from.ok_or_else(|| wrong(format!("the source of `{to}` is no text")))?;
+        let from = from.ok_or_else(|| wrong(format!("the source of `{to}` is not a string")))?;
         let path = |text: &str| {
             let path = path_of(text.trim().as_bytes());
             path.map_err(|why| wrong(format!("the path {text:?} {why}")))
         };
         if files.insert(path(to)?, path(from)?).is_some() {
-            return Err(wrong(format!("`{to}` is there twice")));
+            return Err(wrong(format!("`{to}` is repeated")));
         }
     }
     Ok(files)
@@ -161,7 +163,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn files_are_a_map_or_a_list() {
+    fn files_may_be_a_map_or_a_list() {
         let common = json!({"files": ["func.yml", "./lib/"]});
         let platforms = json!({"linux/arm64/v8": {"files": {"bin/tool": "target/arm64/tool"}}});
         let image = Image::read("1.2.3-rc1", &common, &platforms).unwrap();
@@ -174,45 +176,45 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_are_reported() {
         let platform = json!({"linux/amd64": {}});
         let check = |version: &str, common: Value, platforms: &Value, expect: &str| {
             let error = Image::read(version, &common, platforms).unwrap_err();
             assert_eq!(error.to_string(), expect);
         };
         let common = || json!({"files": {"func.yml": "func.yml"}});
-        let version = "input \"version\": it is no semantic version, as 1.2.3 or 1.2.3-rc1 is";
+        let version = "input \"version\": expected a semantic version such as 1.2.3 or 1.2.3-rc1";
         check("1.2", common(), &platform, version);
         check("v1.2.3", common(), &platform, version);
         check(
             "1.2.3+4",
             common(),
             &platform,
-            "input \"version\": it has build metadata, `+`, which no tag of an image can have",
+            "input \"version\": it has build metadata, `+`, which a tag of an image cannot have",
         );
         check(
             "1.2.3",
             json!({}),
             &platform,
-            "input \"platforms.linux/amd64\": there are no files for it",
+            "input \"platforms.linux/amd64\": the platform has no files",
         );
         check(
             "1.2.3",
             common(),
             &json!({}),
-            "input \"platforms\": there is no platform: it maps OS/ARCHITECTURE to its `files`",
+            "input \"platforms\": expected at least one platform OS/ARCHITECTURE with its `files`",
         );
         check(
             "1.2.3",
             common(),
             &json!({"linux": {}}),
-            "input \"platforms.linux\": a platform is OS/ARCHITECTURE, as in linux/amd64",
+            "input \"platforms.linux\": expected a platform OS/ARCHITECTURE, such as linux/amd64",
         );
         check(
             "1.2.3",
             json!({"file": []}),
             &platform,
-            "input \"common\": it has `files`, and nothing like `file`",
+            "input \"common\": expected only `files`, found `file`",
         );
         check(
             "1.2.3",
@@ -224,7 +226,7 @@ mod tests {
             "1.2.3",
             json!({"files": {"a": 1}}),
             &platform,
-            "input \"common\": the source of `a` is no text",
+            "input \"common\": the source of `a` is not a string",
         );
     }
 }

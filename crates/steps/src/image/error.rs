@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why an image was not built.
+/// Why an image could not be built.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImageError {
     #[error("input \"{input}\": {why}")]
@@ -14,9 +14,9 @@ pub(crate) enum ImageError {
     },
     #[error("{} {why}", path.display())]
     Entry { path: PathBuf, why: &'static str },
-    #[error("two files would be {} in the image", .0.display())]
+    #[error("two files have the path {} in the image", .0.display())]
     Twice(PathBuf),
-    #[error("it was stopped")]
+    #[error("stopped")]
     Stopped,
 }
 

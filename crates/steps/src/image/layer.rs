@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use tar::{Builder, EntryType, Header};
 
-/// Bytes that are named by what they are.
+/// Content that is addressed by its digest.
 #[derive(Debug)]
 pub(super) struct Blob {
     /// `sha256:` and 64 digits.
@@ -19,7 +19,7 @@ pub(super) struct Blob {
     pub(super) content: Content,
 }
 
-/// Where the bytes are.
+/// The bytes of a blob.
 #[derive(Debug)]
 pub(super) enum Content {
     Bytes(Vec<u8>),
@@ -66,7 +66,7 @@ impl Blob {
     }
 }
 
-/// Writes a layer that looks the same whoever made it, and when.
+/// Writes a reproducible layer, without owners and times.
 struct LayerWriter {
     folder: Folder,
     builder: Builder<Hashed>,
@@ -104,7 +104,7 @@ impl LayerWriter {
     ) -> Result<(), ImageError> {
         let opened = self.open(source).map_err(ImageError::io("open", source))?;
         let Some((file, size, mode)) = opened else {
-            return Err(ImageError::entry(source, "is no file any more"));
+            return Err(ImageError::entry(source, "is not a file any more"));
         };
         let mut header = header(EntryType::Regular, mode, size);
         let mut content = Watched {
@@ -123,11 +123,11 @@ impl LayerWriter {
         Ok(())
     }
 
-    /// Opens a file without following a link; `None` if it is none.
+    /// Opens a file without following a link; `None` if it is not a regular file.
     fn open(&mut self, source: &Path) -> io::Result<Option<(File, u64, u32)>> {
         let (parent, name) = parts(source)?;
         let folder = self.folder.below(parent)?;
-        // It may be a pipe by now, on which nobody waits, or a link, which nobody follows.
+        // It may have been replaced by a pipe, which must not block, or a link, which must not be followed.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(folder, name, flags, Mode::empty())?;
         let stat = rustix::fs::fstat(&file)?;
@@ -144,7 +144,7 @@ impl LayerWriter {
     }
 }
 
-/// Returns the header of an entry; it belongs to root, and is as old as time.
+/// Returns the header of an entry, which belongs to root and has time 0.
 pub(super) fn header(kind: EntryType, mode: u32, size: u64) -> Header {
     let mut header = Header::new_gnu();
     header.set_entry_type(kind);
@@ -156,7 +156,7 @@ pub(super) fn header(kind: EntryType, mode: u32, size: u64) -> Header {
     header
 }
 
-/// A file that is read until somebody wants the end.
+/// A file that can be read until the build is stopped.
 struct Watched<'a> {
     file: io::Take<File>,
     read: u64,
@@ -166,7 +166,7 @@ struct Watched<'a> {
 impl Read for Watched<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancellation.is_canceled() {
-            return Err(io::Error::other("it was stopped"));
+            return Err(io::Error::other("stopped"));
         }
         let read = self.file.read(buffer)?;
         self.read += read as u64;
@@ -174,7 +174,7 @@ impl Read for Watched<'_> {
     }
 }
 
-/// A file of which the sum is made while it is written.
+/// A file whose digest is computed while it is written.
 #[derive(Debug)]
 struct Hashed {
     file: File,

@@ -1,6 +1,6 @@
 //! Images of functions, as archives: an OCI image layout in a tar file.
 //!
-//! The same files make the same bytes: names are sorted, and nothing in it says when, where or by whom it was made.
+//! Equal files make equal archives: entries are sorted, and have no times, owners or host names.
 
 mod archive;
 mod contents;

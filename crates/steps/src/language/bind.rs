@@ -1,4 +1,4 @@
-//! Values that go into a function and come out of it, by what it declares.
+//! Checks inputs and outputs of a function against their declarations.
 
 use super::error::LanguageError;
 use super::expression::{ExpressionError, Scope};
@@ -7,7 +7,7 @@ use super::value::{Kind, Value, ValueType};
 use std::collections::BTreeMap;
 
 impl Argument {
-    /// Returns what it stands for.
+    /// Evaluates the argument.
     ///
     /// # Errors
     ///
@@ -28,10 +28,7 @@ impl Argument {
             }
         })
     }
-}
-
-impl Argument {
-    /// Returns what it stands for where a value of this type is wanted.
+    /// Evaluates the argument for a declared type.
     ///
     /// # Errors
     ///
@@ -49,18 +46,18 @@ impl Argument {
     }
 }
 
-/// Returns the inputs of a function: what is given, and the defaults of all else.
+/// Returns the inputs of a function: the given values, and defaults for the rest.
 ///
 /// # Errors
 ///
-/// Says which input is unknown, missing, of another type, or a secret where none may be.
+/// Names the input that is unknown, missing, of another type, or a secret without `sensitive`.
 pub fn bind_inputs(
     declared: &BTreeMap<String, Declared>,
     mut given: BTreeMap<String, Value>,
 ) -> Result<Value, LanguageError> {
     if let Some(name) = given.keys().find(|name| !declared.contains_key(*name)) {
         return Err(LanguageError::new(format!(
-            "it does not accept input with name \"{name}\"{}",
+            "it has no input \"{name}\"{}",
             known(declared.keys())
         )));
     }
@@ -69,10 +66,7 @@ pub fn bind_inputs(
         let value = match given.remove(name) {
             Some(value) => checked("input", name, value, input.value_type, input.is_sensitive)?,
             None => input.default.clone().ok_or_else(|| {
-                format!(
-                    "it needs input \"{name}\", of type {}, and nothing is given",
-                    input.value_type
-                )
+                format!("it requires input \"{name}\" of type {}", input.value_type)
             })?,
         };
         bound.insert(name.clone(), value);
@@ -80,7 +74,7 @@ pub fn bind_inputs(
     Ok(Value::named(bound))
 }
 
-/// Returns the outputs of a function: what it gives, and the defaults of all else.
+/// Returns the outputs of a function: the given values, and defaults for the rest.
 ///
 /// # Errors
 ///
@@ -91,7 +85,7 @@ pub fn bind_outputs(
 ) -> Result<BTreeMap<String, Value>, LanguageError> {
     if let Some(name) = given.keys().find(|name| !declared.contains_key(*name)) {
         return Err(LanguageError::new(format!(
-            "it declares no output \"{name}\"{}",
+            "it has no output \"{name}\"{}",
             known(declared.keys())
         )));
     }
@@ -105,9 +99,10 @@ pub fn bind_outputs(
                 output.value_type,
                 output.is_sensitive,
             )?,
-            None => output.default.clone().ok_or_else(|| {
-                format!("it gives no output \"{name}\", and declares no default for it")
-            })?,
+            None => output
+                .default
+                .clone()
+                .ok_or_else(|| format!("it did not set output \"{name}\", which has no default"))?,
         };
         bound.insert(name.clone(), value);
     }
@@ -117,9 +112,9 @@ pub fn bind_outputs(
 fn known<'n>(names: impl Iterator<Item = &'n String>) -> String {
     let names: Vec<&str> = names.map(String::as_str).collect();
     if names.is_empty() {
-        return "; there are none".to_owned();
+        return "; none are declared".to_owned();
     }
-    format!("; there are {}", names.join(", "))
+    format!("; declared are {}", names.join(", "))
 }
 
 fn checked(
@@ -138,28 +133,28 @@ fn checked(
     }
     if value.has_secrets() && !may_be_secret {
         return Err(LanguageError::new(format!(
-            "{what} \"{name}\" would be a secret, and is not declared with `sensitive: true`"
+            "{what} \"{name}\" would be a secret, but is not declared with `sensitive: true`"
         )));
     }
     Ok(value.sensitive_if(may_be_secret))
 }
 
-/// Reads what a process has written to its output or export file: a JSON object with `name` and `value` a line.
-/// Of two lines of one name the later counts.
+/// Reads the output or export file of a process: lines with a JSON object with `name` and `value`. The last line with a
+/// name counts.
 ///
 /// # Errors
 ///
-/// Says which line is none. No value is in the words.
+/// Names the invalid line, without any value.
 pub fn written(text: &str) -> Result<BTreeMap<String, Value>, LanguageError> {
     let mut values = BTreeMap::new();
     let lines = text.lines().enumerate();
     for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |words: &str| LanguageError::at(index + 1, None, words);
         let json = serde_json::from_str::<serde_json::Value>(line);
-        let json = json.map_err(|_| wrong("this is no JSON object with `name` and `value`"))?;
+        let json = json.map_err(|_| wrong("expected a JSON object with `name` and `value`"))?;
         let name = json.get("name").and_then(serde_json::Value::as_str);
         let Some(name) = name.filter(|name| !name.is_empty()) else {
-            return Err(wrong("`name` is missing, or no text"));
+            return Err(wrong("`name` is missing, or not a string"));
         };
         let Some(value) = json.get("value").filter(|value| !value.is_null()) else {
             return Err(wrong("`value` is missing"));
@@ -169,11 +164,11 @@ pub fn written(text: &str) -> Result<BTreeMap<String, Value>, LanguageError> {
     Ok(values)
 }
 
-/// Returns values as variables of an environment.
+/// Returns values as environment variables.
 ///
 /// # Errors
 ///
-/// Says which value cannot be one.
+/// Names the value that cannot be a variable.
 pub fn exported(
     values: BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, String>, LanguageError> {
@@ -183,13 +178,13 @@ pub fn exported(
             _ => {
                 let of = value.type_with_article();
                 return Err(LanguageError::new(format!(
-                    "variable \"{name}\" is {of}, and only strings, numbers and booleans are exported"
+                    "variable \"{name}\" is {of}; only strings, numbers and booleans can be exported"
                 )));
             }
         };
         if name.contains(['=', '\0']) || text.contains('\0') {
             return Err(LanguageError::new(format!(
-                "variable {name:?} has a name or a value that no environment can hold"
+                "variable {name:?} has a name or value that no environment can hold"
             )));
         }
         Ok((name, text))
@@ -205,7 +200,7 @@ mod tests {
     fn values(json: &serde_json::Value) -> BTreeMap<String, Value> {
         match Value::from(json).kind {
             Kind::Struct(values) => values,
-            _ => panic!("values with names"),
+            _ => panic!("expected named values"),
         }
     }
 
@@ -229,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_are_what_is_given_and_defaults() {
+    fn inputs_are_given_or_default() {
         let bound = bind_inputs(&inputs(), values(&json!({"name": "a"}))).unwrap();
         assert_eq!(
             bound.to_json(),
@@ -242,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told() {
+    fn mismatches_are_reported() {
         let check = |given: serde_json::Value, expect: &str| {
             assert_eq!(
                 bind_inputs(&inputs(), values(&given))
@@ -251,13 +246,10 @@ mod tests {
                 expect
             );
         };
-        check(
-            json!({}),
-            "it needs input \"name\", of type string, and nothing is given",
-        );
+        check(json!({}), "it requires input \"name\" of type string");
         check(
             json!({"name": "a", "x": 1}),
-            "it does not accept input with name \"x\"; there are count, name, token",
+            "it has no input \"x\"; declared are count, name, token",
         );
         check(
             json!({"name": 1}),
@@ -274,14 +266,14 @@ mod tests {
         let secret = BTreeMap::from([("name".to_owned(), Value::text("s").sensitive_if(true))]);
         assert_eq!(
             bind_inputs(&inputs(), secret).unwrap_err().to_string(),
-            "input \"name\" would be a secret, and is not declared with `sensitive: true`"
+            "input \"name\" would be a secret, but is not declared with `sensitive: true`"
         );
         let none = BTreeMap::new();
         assert_eq!(
             bind_outputs(&none, values(&json!({"a": 1})))
                 .unwrap_err()
                 .to_string(),
-            "it declares no output \"a\"; there are none"
+            "it has no output \"a\"; none are declared"
         );
         let output = Declared {
             value_type: ValueType::Text,
@@ -295,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_wrote_is_read_line_by_line() {
+    fn output_file_is_read_by_line() {
         let text = "{\"name\":\"a\",\"value\":1}\n\n {\"name\":\"b\",\"value\":[\"x\"]}\r\n{\"name\":\"a\",\"value\":2}";
         let read = Value::named(written(text).unwrap());
         assert_eq!(read.to_json(), json!({"a": 2, "b": ["x"]}));
@@ -303,12 +295,12 @@ mod tests {
             |text: &str, expect: &str| assert_eq!(written(text).unwrap_err().to_string(), expect);
         check(
             "a=b",
-            "line 1: this is no JSON object with `name` and `value`",
+            "line 1: expected a JSON object with `name` and `value`",
         );
-        check("\n[1]", "line 2: `name` is missing, or no text");
+        check("\n[1]", "line 2: `name` is missing, or not a string");
         check(
             "{\"name\":\"\",\"value\":1}",
-            "line 1: `name` is missing, or no text",
+            "line 1: `name` is missing, or not a string",
         );
         check(
             "{\"name\":\"a\",\"value\":null}",

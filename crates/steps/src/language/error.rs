@@ -1,13 +1,13 @@
 use super::expression::ExpressionError;
 use std::fmt;
 
-/// What is wrong with a function, a reference or a value. Holds no secret, and no text of a script.
+/// An error in a function, a reference or a value. It has no secrets, and no text of scripts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", place(*.line, *.column))]
+#[error("{}{message}", location(*.line, *.column))]
 pub struct LanguageError {
     /// What is wrong.
     pub message: String,
-    /// The line of the text where it is, from 1, where that is known: of what is no YAML, or none that is taken.
+    /// The line of the text, from 1, if known: that of invalid or unsupported YAML.
     pub line: Option<usize>,
     /// The character of that line, from 1.
     pub column: Option<usize>,
@@ -31,7 +31,7 @@ impl LanguageError {
     }
 }
 
-fn place(line: Option<usize>, column: Option<usize>) -> String {
+fn location(line: Option<usize>, column: Option<usize>) -> String {
     match (line, column) {
         (Some(line), Some(column)) => format!("line {line}, character {column}: "),
         (Some(line), None) => format!("line {line}: "),
@@ -46,7 +46,7 @@ impl From<String> for LanguageError {
 }
 
 impl From<ExpressionError> for LanguageError {
-    /// Its place is one in the text that it is in, which is a part of a line or of several.
+    /// Its position is relative to its own text, which is a part of a line or several lines.
     fn from(error: ExpressionError) -> Self {
         Self::new(error)
     }
@@ -57,7 +57,7 @@ mod tests {
     use crate::language::Function;
 
     #[test]
-    fn what_is_no_yaml_is_told_with_its_place() {
+    fn invalid_yaml_is_reported_with_its_location() {
         let error = Function::parse("spec:\n---\nrun: [\n").unwrap_err();
         assert_eq!(error.line, Some(4));
         assert!(error.column.is_some());

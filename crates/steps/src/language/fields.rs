@@ -1,4 +1,4 @@
-//! Mappings whose keys are all known, and words for what is wrong in them.
+//! Reads mappings with known keys, and reports errors in them.
 
 use super::error::LanguageError;
 use super::expression::Template;
@@ -10,35 +10,35 @@ use std::collections::BTreeMap;
 /// The longest name.
 const LONGEST_NAME: usize = 255;
 
-/// A mapping whose keys are taken one after the other; what nobody takes is unknown.
+/// A mapping whose keys are taken one by one; the rest are unknown keys.
 pub(super) struct Fields {
-    /// Where it is, for words: `inputs.name: `.
-    place: String,
+    /// The prefix of messages, such as `inputs.name: `.
+    location: String,
     map: BTreeMap<String, Node>,
 }
 
 impl Fields {
-    pub(super) fn of(place: &str, node: Node) -> Result<Self, LanguageError> {
-        let place = if place.is_empty() {
+    pub(super) fn of(location: &str, node: Node) -> Result<Self, LanguageError> {
+        let location = if location.is_empty() {
             String::new()
         } else {
-            format!("{place}: ")
+            format!("{location}: ")
         };
         match node {
-            Node::Map(map) => Ok(Self { place, map }),
+            Node::Map(map) => Ok(Self { location, map }),
             Node::Null => Ok(Self {
-                place,
+                location,
                 map: BTreeMap::new(),
             }),
             _ => Err(LanguageError::new(format!(
-                "{place}it is no mapping of keys to values"
+                "{location}expected a mapping of keys to values"
             ))),
         }
     }
 
-    /// Returns words for what is wrong here.
-    pub(super) fn wrong(&self, words: impl std::fmt::Display) -> LanguageError {
-        LanguageError::new(format_args!("{}{words}", self.place))
+    /// Returns an error in this mapping.
+    pub(super) fn error(&self, message: impl std::fmt::Display) -> LanguageError {
+        LanguageError::new(format_args!("{}{message}", self.location))
     }
 
     pub(super) fn take(&mut self, key: &str) -> Option<Node> {
@@ -54,9 +54,9 @@ impl Fields {
             return Ok(None);
         };
         let text = node.into_text();
-        let text = text.ok_or_else(|| self.wrong(format_args!("`{key}` is no text")))?;
+        let text = text.ok_or_else(|| self.error(format_args!("`{key}` is not a string")))?;
         if text.contains('\0') {
-            return Err(self.wrong(format_args!("`{key}` holds a NUL byte")));
+            return Err(self.error(format_args!("`{key}` contains a NUL byte")));
         }
         Ok(Some(text))
     }
@@ -67,7 +67,7 @@ impl Fields {
         };
         match node.to_value().kind {
             Kind::Boolean(flag) => Ok(flag),
-            _ => Err(self.wrong(format_args!("`{key}` is neither true nor false"))),
+            _ => Err(self.error(format_args!("`{key}` is neither true nor false"))),
         }
     }
 
@@ -78,32 +78,32 @@ impl Fields {
         let template = Template::parse(&text);
         template
             .map(Some)
-            .map_err(|error| self.wrong(format_args!("`{key}`: {error}")))
+            .map_err(|error| self.error(format_args!("`{key}`: {error}")))
     }
 
-    /// Takes a list of texts.
+    /// Takes a list of strings.
     pub(super) fn take_templates(&mut self, key: &str) -> Result<Vec<Template>, LanguageError> {
         let values = match self.take(key) {
             None => return Ok(Vec::new()),
             Some(Node::List(nodes)) => nodes,
-            Some(_) => return Err(self.wrong(format_args!("`{key}` is no list"))),
+            Some(_) => return Err(self.error(format_args!("`{key}` is not a list"))),
         };
         let template = |node: Node| {
             let text = node.into_text().filter(|text| !text.contains('\0'));
             let text = text.ok_or_else(|| {
-                self.wrong(format_args!("`{key}` has something in it that is no text"))
+                self.error(format_args!("`{key}` has an element that is not a string"))
             })?;
-            Template::parse(&text).map_err(|error| self.wrong(format_args!("`{key}`: {error}")))
+            Template::parse(&text).map_err(|error| self.error(format_args!("`{key}`: {error}")))
         };
         values.into_iter().map(template).collect()
     }
 
-    /// Takes variables for an environment.
+    /// Takes environment variables.
     pub(super) fn take_env(&mut self) -> Result<BTreeMap<String, Template>, LanguageError> {
         let map = match self.take("env") {
             None => return Ok(BTreeMap::new()),
             Some(Node::Map(map)) => map,
-            Some(_) => return Err(self.wrong("`env` is no mapping of names to texts")),
+            Some(_) => return Err(self.error("`env` is not a mapping of names to strings")),
         };
         let variable = |(name, node): (String, Node)| {
             let text = match node {
@@ -111,18 +111,18 @@ impl Fields {
                 node => node.into_text().filter(|text| !text.contains('\0')),
             };
             let text = text.ok_or_else(|| {
-                self.wrong(format_args!("variable `{}` is no text", shown(&name)))
+                self.error(format_args!("variable `{}` is not a string", shown(&name)))
             })?;
-            check_name(&name).map_err(|wrong| self.wrong(format_args!("variable {wrong}")))?;
+            check_name(&name).map_err(|error| self.error(format_args!("variable {error}")))?;
             let template = Template::parse(&text);
             let template =
-                template.map_err(|error| self.wrong(format_args!("variable `{name}`: {error}")))?;
+                template.map_err(|error| self.error(format_args!("variable `{name}`: {error}")))?;
             Ok((name, template))
         };
         map.into_iter().map(variable).collect()
     }
 
-    /// Takes values with names.
+    /// Takes named values.
     pub(super) fn take_arguments(
         &mut self,
         key: &str,
@@ -131,28 +131,28 @@ impl Fields {
             None => return Ok(BTreeMap::new()),
             Some(Node::Map(map)) => map,
             Some(_) => {
-                return Err(self.wrong(format_args!("`{key}` is no mapping of names to values")));
+                return Err(self.error(format_args!("`{key}` is not a mapping of names to values")));
             }
         };
         let argument = |(name, node): (String, Node)| {
-            check_name(&name).map_err(|wrong| self.wrong(format_args!("`{key}`: {wrong}")))?;
+            check_name(&name).map_err(|error| self.error(format_args!("`{key}`: {error}")))?;
             let read = argument(node);
-            let read = read.map_err(|error| self.wrong(format_args!("`{key}.{name}`: {error}")))?;
+            let read = read.map_err(|error| self.error(format_args!("`{key}.{name}`: {error}")))?;
             Ok((name, read))
         };
         map.into_iter().map(argument).collect()
     }
 
-    /// Says so if there is a key that nobody took.
+    /// Checks that no unknown key remains.
     pub(super) fn end(self) -> Result<(), LanguageError> {
         match self.map.iter().find(|(_, node)| **node != Node::Null) {
-            Some((key, _)) => Err(self.wrong(format_args!("`{}` is unknown", shown(key)))),
+            Some((key, _)) => Err(self.error(format_args!("`{}` is unknown", shown(key)))),
             None => Ok(()),
         }
     }
 }
 
-/// Reads a value with expressions in its texts.
+/// Reads a value that may contain expressions.
 pub(super) fn argument(node: Node) -> Result<Argument, LanguageError> {
     Ok(match node {
         Node::Plain(text) | Node::Text(text) if text.contains("${{") => {
@@ -171,7 +171,7 @@ pub(super) fn argument(node: Node) -> Result<Argument, LanguageError> {
     })
 }
 
-/// Says so if this names no step, input, output or variable.
+/// Checks the name of a step, input, output or variable.
 pub(super) fn check_name(name: &str) -> Result<(), LanguageError> {
     let mut characters = name.chars();
     let begins = characters
@@ -184,12 +184,12 @@ pub(super) fn check_name(name: &str) -> Result<(), LanguageError> {
         return Ok(());
     }
     Err(LanguageError::new(format!(
-        "`{}` is no name: letters, digits and underscores, and no digit first",
+        "`{}` is not a name: expected letters, digits and underscores, without a digit first",
         shown(name)
     )))
 }
 
-/// Returns a name as it may stand in a message.
+/// Returns a name that is safe to show.
 pub(super) fn shown(name: &str) -> String {
     let visible = name.chars().filter(|c| !c.is_control());
     visible.take(64).collect()

@@ -1,49 +1,49 @@
-//! A step as its file describes it: `func.yml`, or `step.yml` as it was called before.
+//! A function as described by its file `func.yml`, formerly `step.yml`.
 
 use super::expression::Template;
 use super::reference::Reference;
 use super::value::{Value, ValueType};
 use std::collections::BTreeMap;
 
-/// What a step takes and gives, and what it does.
+/// A function: its inputs and outputs, and its action.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Function {
-    /// What it takes.
+    /// The inputs.
     pub inputs: BTreeMap<String, Declared>,
-    /// What it gives.
+    /// The outputs.
     pub outputs: Outputs,
-    /// Set for its process, or for all its steps.
+    /// Variables for its process, or for all its steps.
     pub env: BTreeMap<String, Template>,
-    /// What it does.
+    /// The action.
     pub action: Action,
 }
 
-/// A value that a step takes or gives.
+/// The declaration of an input or output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declared {
-    /// Its type.
+    /// The type.
     pub value_type: ValueType,
-    /// What it is when nothing is given; without it something must be.
+    /// The default; without one, a value is required.
     pub default: Option<Value>,
-    /// Whether it may be a secret, and is taken for one.
+    /// Whether it may be a secret, and is treated as one.
     pub is_sensitive: bool,
 }
 
-/// What a step gives.
+/// The outputs of a function.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outputs {
-    /// Values of these names.
+    /// Declared values.
     Declared(BTreeMap<String, Declared>),
-    /// What one of its steps gives, or what its process says as a whole.
+    /// The outputs of one of its steps, or the result that its process writes.
     Delegated,
 }
 
-/// What a step does.
+/// The action of a function.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Runs a program.
     Exec(Exec),
-    /// Runs other steps, one after the other.
+    /// Runs other steps in order.
     Run(Sequence),
 }
 
@@ -52,53 +52,53 @@ pub enum Action {
 pub struct Exec {
     /// The program and its arguments.
     pub command: Vec<Template>,
-    /// Where it runs; by default in the directory of the request.
+    /// The working directory, by default that of the request.
     pub work_dir: Option<Template>,
 }
 
-/// Steps that run one after the other.
+/// Steps that run in order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sequence {
     /// The steps.
     pub steps: Vec<Call>,
-    /// The values that it gives.
+    /// The outputs of the function.
     pub outputs: BTreeMap<String, Argument>,
-    /// The step whose outputs are its own.
+    /// The step whose outputs are those of the function.
     pub delegate: Option<String>,
 }
 
 /// A step of a sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Its name, by which later steps refer to its outputs.
+    /// The name, by which later steps refer to its outputs.
     pub name: String,
-    /// What is run.
+    /// The script or function.
     pub target: Target,
-    /// What it is given.
+    /// The inputs.
     pub inputs: BTreeMap<String, Argument>,
-    /// Set for it, over what the sequence sets.
+    /// Variables for this step, over those of the function.
     pub env: BTreeMap<String, Template>,
 }
 
-/// What a step of a sequence runs.
+/// The script or function of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
-    /// Lines for a shell.
+    /// A shell script.
     Script(Template),
-    /// A function that is described elsewhere.
+    /// A function in another file.
     Function(Reference),
 }
 
-/// A value with expressions in its texts.
+/// A value that may contain expressions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Argument {
     /// A value without expressions.
     Plain(Value),
-    /// A text with expressions.
+    /// A string with expressions.
     Text(Template),
     /// A list.
     Array(Vec<Argument>),
-    /// Values with names.
+    /// Named values.
     Struct(BTreeMap<String, Argument>),
 }
 

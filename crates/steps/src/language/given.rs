@@ -1,15 +1,15 @@
-//! Inputs that a person gives, in a file.
+//! Reads a user's file with inputs.
 
 use super::error::LanguageError;
 use super::value::Value;
 use super::yaml::{self, Node};
 use std::collections::BTreeMap;
 
-/// Reads inputs: a name and a value for each, as YAML or JSON.
+/// Parses inputs: a name and a value for each, as YAML or JSON.
 ///
 /// # Errors
 ///
-/// Says what is wrong, and where.
+/// Describes the error and its position.
 pub fn given_inputs(text: &str) -> Result<BTreeMap<String, Value>, LanguageError> {
     let mut documents = yaml::documents(text)?.into_iter();
     match (documents.next(), documents.next()) {
@@ -20,9 +20,9 @@ pub fn given_inputs(text: &str) -> Result<BTreeMap<String, Value>, LanguageError
                 .map(|(name, it)| (name.clone(), it.to_value()))
                 .collect())
         }
-        (_, Some(_)) => Err(LanguageError::new("there is more than one document")),
+        (_, Some(_)) => Err(LanguageError::new("expected one document, found several")),
         (Some(_), None) => Err(LanguageError::new(
-            "there are no names: write a name and a value for each input, as in `who: Sally`",
+            "expected a name and a value for each input, such as `who: Sally`",
         )),
     }
 }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_are_a_mapping_of_yaml_or_json() {
+    fn inputs_are_a_yaml_or_json_mapping() {
         let check = |text: &str, expect: &str| {
             let inputs = given_inputs(text).map(|inputs| {
                 let inputs = inputs.iter();
@@ -53,9 +53,8 @@ mod tests {
             "of=[1,\"1\"] times=2 who=\"Sally\"",
         );
         check(r#"{"a": {"b": null}}"#, r#"a={"b":null}"#);
-        check("a: 1\n---\nb: 2", "there is more than one document");
-        let names =
-            "there are no names: write a name and a value for each input, as in `who: Sally`";
+        check("a: 1\n---\nb: 2", "expected one document, found several");
+        let names = "expected a name and a value for each input, such as `who: Sally`";
         check("[1]", names);
         assert!(
             given_inputs("a: [")

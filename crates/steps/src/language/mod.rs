@@ -1,8 +1,8 @@
-//! The language of steps: what a step takes and gives, what it runs, and the expressions in it.
+//! The step language: functions with inputs and outputs, steps, and expressions.
 //!
-//! A step is described by two YAML documents in a file `func.yml` (once `step.yml`): its specification, and
-//! what it does. [`Function::parse`] reads it, [`Function::of_job`] the `run` of a job. All is pure: nothing here
-//! reads a file or runs a process.
+//! A function is described by two YAML documents in a file `func.yml` (formerly `step.yml`): its specification and its
+//! definition. [`Function::parse`] reads such a file, [`Function::of_job`] the `run` of a job. This module is pure: it
+//! reads no file and runs no process.
 
 mod bind;
 mod error;

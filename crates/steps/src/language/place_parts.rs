@@ -1,4 +1,4 @@
-//! References that are written as `git:` or `oci:`, whose parts are texts with expressions.
+//! References written as `git:` or `oci:`, whose parts may contain expressions.
 
 use super::error::LanguageError;
 use super::expression::Template;
@@ -7,14 +7,14 @@ use super::reference::{File, Place, with_scheme};
 use super::yaml::Node;
 use std::fmt;
 
-/// A reference in parts, as somebody wrote it.
+/// A reference in parts, as written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlaceParts {
-    /// What it is in.
+    /// The repository or image.
     pub source: SourceParts,
-    /// The directory in it; the root if it is not named.
+    /// The directory; by default the root.
     pub dir: Option<Template>,
-    /// The file in that; the usual names if it is not named.
+    /// The file name; by default one of the usual names.
     pub file: Option<Template>,
 }
 
@@ -23,40 +23,40 @@ pub struct PlaceParts {
 pub enum SourceParts {
     /// `git:`
     Git {
-        /// Where the repository is.
+        /// The address of the repository.
         url: Template,
         /// The tag, branch or commit.
         rev: Template,
     },
     /// `oci:`
     Oci {
-        /// The registry's host.
+        /// The host of the registry.
         registry: Template,
-        /// The image's name there.
+        /// The name of the image.
         repository: Template,
-        /// Its tag, or its digest.
+        /// The tag or digest.
         tag: Template,
     },
 }
 
 impl PlaceParts {
-    /// Reads what stands under `git`.
+    /// Reads the value of `git`.
     pub(super) fn git(node: Node) -> Result<Self, LanguageError> {
         let mut fields = Fields::of("git", node)?;
         let source = SourceParts::Git {
-            url: needed(&mut fields, "url")?,
-            rev: needed(&mut fields, "rev")?,
+            url: required(&mut fields, "url")?,
+            rev: required(&mut fields, "rev")?,
         };
         Self::in_source(source, fields)
     }
 
-    /// Reads what stands under `oci`.
+    /// Reads the value of `oci`.
     pub(super) fn oci(node: Node) -> Result<Self, LanguageError> {
         let mut fields = Fields::of("oci", node)?;
         let source = SourceParts::Oci {
-            registry: needed(&mut fields, "registry")?,
-            repository: needed(&mut fields, "repository")?,
-            tag: needed(&mut fields, "tag")?,
+            registry: required(&mut fields, "registry")?,
+            repository: required(&mut fields, "repository")?,
+            tag: required(&mut fields, "tag")?,
         };
         Self::in_source(source, fields)
     }
@@ -88,11 +88,11 @@ impl PlaceParts {
         parts.all(Template::is_plain)
     }
 
-    /// Returns the place; `text_of` says what a part of this name stands for.
+    /// Returns the place; `text_of` evaluates the part with a name.
     ///
     /// # Errors
     ///
-    /// Those of `text_of`, and what is no part of a reference.
+    /// Errors of `text_of`, and parts that are not valid.
     pub fn place<E: From<LanguageError>>(
         &self,
         text_of: &dyn Fn(&Template, &str) -> Result<String, E>,
@@ -103,11 +103,11 @@ impl PlaceParts {
         let part = |template: &Template, name: &str| {
             let text = text_of(template, name)?;
             if text.chars().any(char::is_control) {
-                return Err(wrong(&format_args!("`{name}` holds control characters")));
+                return Err(wrong(&format_args!("`{name}` contains control characters")));
             }
             Ok(text)
         };
-        let needed = |template: &Template, name: &str| {
+        let required = |template: &Template, name: &str| {
             let text = part(template, name)?;
             if text.is_empty() {
                 return Err(wrong(&format_args!("`{name}` is empty")));
@@ -121,8 +121,8 @@ impl PlaceParts {
         };
         Ok(match &self.source {
             SourceParts::Git { url, rev } => Place::Git {
-                url: with_scheme(&needed(url, "url")?),
-                rev: needed(rev, "rev")?,
+                url: with_scheme(&required(url, "url")?),
+                rev: required(rev, "rev")?,
                 file: file()?,
             },
             SourceParts::Oci {
@@ -130,19 +130,19 @@ impl PlaceParts {
                 repository,
                 tag,
             } => Place::Oci {
-                registry: needed(registry, "registry")?,
-                repository: needed(repository, "repository")?,
-                tag: needed(tag, "tag")?,
+                registry: required(registry, "registry")?,
+                repository: required(repository, "repository")?,
+                tag: required(tag, "tag")?,
                 file: file()?,
             },
         })
     }
 }
 
-fn needed(fields: &mut Fields, key: &str) -> Result<Template, LanguageError> {
+fn required(fields: &mut Fields, key: &str) -> Result<Template, LanguageError> {
     let template = fields.take_template(key)?;
     let template = template.filter(|template| !template.source().is_empty());
-    template.ok_or_else(|| fields.wrong(format_args!("`{key}` is missing")))
+    template.ok_or_else(|| fields.error(format_args!("`{key}` is missing")))
 }
 
 fn file(directory: &str, name: Option<String>) -> Result<File, LanguageError> {
@@ -150,7 +150,7 @@ fn file(directory: &str, name: Option<String>) -> Result<File, LanguageError> {
     let is_no_name = |name: &str| name.contains('/') || [".", "..", ""].contains(&name);
     if leads_out(directory) || name.as_deref().is_some_and(is_no_name) {
         return Err(LanguageError::new(
-            "`dir` is below the root, and `file` is in it",
+            "`dir` must be below the root, and `file` a file name in it",
         ));
     }
     Ok(File {

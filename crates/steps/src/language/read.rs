@@ -1,4 +1,4 @@
-//! From the text of a file to what it describes.
+//! Parses functions.
 
 use super::error::LanguageError;
 use super::fields::{Fields, check_name, shown};
@@ -9,21 +9,21 @@ use super::value::ValueType;
 use super::yaml::{self, Node};
 use std::collections::BTreeMap;
 
-/// More steps than this in one sequence are refused.
+/// The greatest number of steps in a sequence.
 pub(crate) const MOST_STEPS: usize = 100_000;
 
 impl Function {
-    /// Reads the two documents of a file: the specification, and the definition.
+    /// Parses a file with two documents: the specification, and the definition.
     ///
     /// # Errors
     ///
-    /// Says what is wrong, and where. No text of a script is in the words.
+    /// Describes the error and its position, without the text of any script.
     pub fn parse(text: &str) -> Result<Self, LanguageError> {
         let mut documents = yaml::documents(text)?.into_iter();
         match (documents.next(), documents.next(), documents.next()) {
             (Some(spec), Some(definition), None) => Self::of(spec, definition),
             _ => Err(LanguageError::new(
-                "it has two documents: `spec:`, and behind a line `---` what the step does",
+                "expected two documents: `spec:`, and after a line `---` the definition",
             )),
         }
     }
@@ -42,14 +42,14 @@ impl Function {
         Ok(function)
     }
 
-    /// Reads what a step does, which takes and gives nothing.
+    /// Reads a definition.
     pub(super) fn definition(definition: Node) -> Result<Self, LanguageError> {
         let mut fields = Fields::of("", definition)?;
         let env = fields.take_env()?;
         let action = match (fields.take("exec"), fields.has("run")) {
             (Some(_), true) => {
                 return Err(LanguageError::new(
-                    "it has both `exec` and `run`, and does one of them",
+                    "expected either `exec` or `run`, found both",
                 ));
             }
             (Some(exec), false) => Action::Exec(self::exec(exec)?),
@@ -59,9 +59,7 @@ impl Function {
                 delegate: fields.take_text("delegate")?,
             }),
             (None, false) => {
-                return Err(LanguageError::new(
-                    "it has neither `exec` nor `run`, and does nothing",
-                ));
+                return Err(LanguageError::new("expected `exec` or `run`"));
             }
         };
         fields.end()?;
@@ -72,7 +70,7 @@ impl Function {
         })
     }
 
-    /// Reads steps that stand alone, as `run` of a job has them: a list, a definition, or two documents.
+    /// Parses the `run` of a job: a list, a definition, or two documents.
     ///
     /// # Errors
     ///
@@ -82,7 +80,7 @@ impl Function {
         let (spec, definition) = match (documents.pop(), documents.pop(), documents.is_empty()) {
             (Some(definition), spec, true) => (spec.unwrap_or(Node::Null), definition),
             (None, ..) => return Err(LanguageError::new("there are no steps")),
-            _ => return Err(LanguageError::new("there are more than two documents")),
+            _ => return Err(LanguageError::new("expected at most two documents")),
         };
         let is_step = |map: &BTreeMap<String, Node>| {
             let mut keys = ["script", "step", "func"].into_iter();
@@ -98,24 +96,24 @@ impl Function {
         Self::of(spec, definition)
     }
 
-    /// Says so if what it gives is not what it does.
+    /// Checks that the outputs match the action.
     fn agrees(&self) -> Result<(), LanguageError> {
         let Action::Run(sequence) = &self.action else {
             return Ok(());
         };
         match (&self.outputs, &sequence.delegate) {
             (Outputs::Delegated, None) => Err(LanguageError::new(
-                "`outputs: delegate` needs a `delegate: STEP` behind the `---`",
+                "`outputs: delegate` requires a `delegate: STEP` after the `---`",
             )),
             (Outputs::Declared(_), Some(_)) => Err(LanguageError::new(
-                "`delegate` needs `outputs: delegate` in the specification",
+                "`delegate` requires `outputs: delegate` in the specification",
             )),
             (Outputs::Delegated, Some(_)) if !sequence.outputs.is_empty() => Err(
-                LanguageError::new("it has both `outputs` and `delegate`, and gives one of them"),
+                LanguageError::new("expected either `outputs` or `delegate`, found both"),
             ),
             (Outputs::Delegated, Some(step)) => {
                 let is_there = sequence.steps.iter().any(|call| call.name == *step);
-                let missing = || format!("`delegate`: there is no step `{}`", shown(step));
+                let missing = || format!("`delegate`: unknown step `{}`", shown(step));
                 is_there
                     .then_some(())
                     .ok_or_else(missing)
@@ -137,24 +135,24 @@ impl Function {
     }
 }
 
-/// Reads what inputs or outputs are.
+/// Reads the declarations of inputs or outputs.
 fn declared(of: &str, node: Option<Node>) -> Result<BTreeMap<String, Declared>, LanguageError> {
     let map = match node {
         None => return Ok(BTreeMap::new()),
         Some(Node::Map(map)) => map,
         Some(_) => {
             return Err(LanguageError::new(format!(
-                "spec: `{of}` is no mapping of names to types"
+                "spec: `{of}` is not a mapping of names to types"
             )));
         }
     };
     let read = |(name, node): (String, Node)| {
-        check_name(&name).map_err(|wrong| format!("{of}: {wrong}"))?;
+        check_name(&name).map_err(|error| format!("{of}: {error}"))?;
         let mut fields = Fields::of(&format!("{of}.{name}"), node)?;
         let named = fields.take_text("type")?;
         let value_type = named.as_deref().and_then(ValueType::named);
         let value_type = value_type.ok_or_else(|| {
-            fields.wrong("its `type` is one of string, number, boolean, struct and array")
+            fields.error("expected `type` to be string, number, boolean, struct or array")
         })?;
         let default = fields.take("default").map(|node| node.to_value());
         if let Some(default) = default
@@ -166,7 +164,7 @@ fn declared(of: &str, node: Option<Node>) -> Result<BTreeMap<String, Declared>, 
                 default.type_with_article(),
                 value_type.with_article()
             );
-            return Err(fields.wrong(words));
+            return Err(fields.error(words));
         }
         let is_sensitive = fields.take_flag("sensitive")?;
         fields.take_text("description")?;
@@ -192,7 +190,9 @@ fn exec(node: Node) -> Result<Exec, LanguageError> {
     let mut fields = Fields::of("exec", node)?;
     let command = fields.take_templates("command")?;
     if command.is_empty() {
-        return Err(fields.wrong("`command` is missing: a list of the program and its arguments"));
+        return Err(
+            fields.error("`command` is missing: expected a list of the program and its arguments")
+        );
     }
     let work_dir = fields.take_template("work_dir")?;
     fields.end()?;
@@ -201,7 +201,7 @@ fn exec(node: Node) -> Result<Exec, LanguageError> {
 
 fn calls(node: Node) -> Result<Vec<Call>, LanguageError> {
     let Node::List(list) = node else {
-        return Err(LanguageError::new("`run` is no list"));
+        return Err(LanguageError::new("`run` is not a list"));
     };
     if list.is_empty() {
         return Err(LanguageError::new("there are no steps"));
@@ -211,40 +211,38 @@ fn calls(node: Node) -> Result<Vec<Call>, LanguageError> {
             "there are more than {MOST_STEPS} steps"
         )));
     }
-    // Two may have one name, as with GitLab: the outputs of the later one are found by it.
+    // Names may repeat, as with GitLab: the outputs of the later step are found by the name.
     let steps = list.into_iter().enumerate();
     let read = |(index, value)| call(&format!("step {}", index + 1), value);
     steps.map(read).collect()
 }
 
-fn call(place: &str, node: Node) -> Result<Call, LanguageError> {
+fn call(location: &str, node: Node) -> Result<Call, LanguageError> {
     if !matches!(node, Node::Map(_)) {
         return Err(LanguageError::new(format!(
-            "{place}: it is no mapping of keys to values"
+            "{location}: expected a mapping of keys to values"
         )));
     }
-    let mut fields = Fields::of(place, node)?;
+    let mut fields = Fields::of(location, node)?;
     let name = fields.take_text("name")?;
-    let name = name.ok_or_else(|| fields.wrong("`name` is missing"))?;
-    check_name(&name).map_err(|wrong| fields.wrong(format_args!("its name {wrong}")))?;
+    let name = name.ok_or_else(|| fields.error("`name` is missing"))?;
+    check_name(&name).map_err(|error| fields.error(format_args!("its name {error}")))?;
     if fields.has("action") {
-        return Err(
-            fields.wrong("`action` is not supported: GitLab has taken it out of the language")
-        );
+        return Err(fields.error("`action` is not supported: GitLab removed it from the language"));
     }
     let script = fields.take_template("script")?;
     let (function, step) = (fields.take("func"), fields.take("step"));
     let inputs = fields.take_arguments("inputs")?;
     let target = match (script, function, step) {
         (Some(_), None, None) if !inputs.is_empty() => {
-            return Err(fields.wrong("a `script` takes no `inputs`"));
+            return Err(fields.error("a `script` has no `inputs`"));
         }
         (Some(script), None, None) => Target::Script(script),
         (None, Some(of), None) | (None, None, Some(of)) => {
-            let reference = reference(of).map_err(|wrong| fields.wrong(wrong))?;
+            let reference = reference(of).map_err(|error| fields.error(error))?;
             Target::Function(reference)
         }
-        _ => return Err(fields.wrong("it has one of `func`, `step` and `script`")),
+        _ => return Err(fields.error("expected one of `func`, `step` and `script`")),
     };
     let env = fields.take_env()?;
     fields.end()?;
@@ -264,13 +262,17 @@ fn reference(node: Node) -> Result<Reference, LanguageError> {
             let parts = match (fields.take("git"), fields.take("oci")) {
                 (Some(git), None) => PlaceParts::git(git)?,
                 (None, Some(oci)) => PlaceParts::oci(oci)?,
-                _ => return Err(LanguageError::new("a reference has one of `git` and `oci`")),
+                _ => {
+                    return Err(LanguageError::new(
+                        "expected either `git` or `oci` in a reference",
+                    ));
+                }
             };
             fields.end()?;
             Reference::of(parts)
         }
         _ => Err(LanguageError::new(
-            "a reference is a text, or has `git` or `oci`",
+            "expected a reference: a string, or a mapping with `git` or `oci`",
         )),
     }
 }

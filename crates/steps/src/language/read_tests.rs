@@ -2,11 +2,11 @@ use super::expression::Template;
 use super::{Action, Function, Outputs, Place, Reference, Target, ValueType};
 
 fn parse(text: &str) -> Function {
-    Function::parse(text).unwrap_or_else(|wrong| panic!("{wrong}: {text}"))
+    Function::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 #[test]
-fn a_function_that_runs_a_program() {
+fn function_with_exec_is_read() {
     let function = parse(
         r#"
 spec:
@@ -37,19 +37,19 @@ exec:
             .is_some_and(|it| it.is_sensitive)
     );
     let Outputs::Declared(outputs) = &function.outputs else {
-        panic!("declared");
+        panic!("expected declared outputs");
     };
     assert!(outputs["path"].default.is_none() && outputs["done"].default.is_some());
     assert_eq!(function.env.len(), 2);
     let Action::Exec(exec) = &function.action else {
-        panic!("a program");
+        panic!("expected a program");
     };
     assert!(exec.command[0].is_plain() && !exec.command[1].is_plain());
     assert!(exec.work_dir.is_some());
 }
 
 #[test]
-fn a_function_that_runs_others() {
+fn function_with_steps_is_read() {
     let function = parse(
         r#"
 spec:
@@ -75,7 +75,7 @@ delegate: two
     );
     assert_eq!(function.outputs, Outputs::Delegated);
     let Action::Run(sequence) = function.action else {
-        panic!("steps");
+        panic!("expected steps");
     };
     assert_eq!(sequence.delegate.as_deref(), Some("two"));
     let kinds = sequence.steps.iter().map(|call| match &call.target {
@@ -94,11 +94,11 @@ delegate: two
 }
 
 #[test]
-fn the_steps_of_a_job_come_in_several_forms() {
+fn job_steps_are_read_in_every_form() {
     let check = |text: &str, expect: usize| {
-        let function = Function::of_job(text).unwrap_or_else(|wrong| panic!("{wrong}: {text}"));
+        let function = Function::of_job(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         let Action::Run(sequence) = function.action else {
-            panic!("steps");
+            panic!("expected steps");
         };
         assert_eq!(sequence.steps.len(), expect, "{text}");
     };
@@ -112,45 +112,42 @@ fn the_steps_of_a_job_come_in_several_forms() {
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_told() {
+fn file_errors_are_reported() {
     let check = |text: &str, expect: &str| {
         let read = Function::parse(text).map_err(|error| error.to_string());
         assert_eq!(read, Err(expect.to_owned()), "{text}");
     };
-    let two = "it has two documents: `spec:`, and behind a line `---` what the step does";
+    let two = "expected two documents: `spec:`, and after a line `---` the definition";
     check("", two);
     check("spec:", two);
     check("spec:\n---\na: b\n---\n", two);
-    check("[]\n---\n{}", "it is no mapping of keys to values");
+    check("[]\n---\n{}", "expected a mapping of keys to values");
     check("spc:\n  x: 1\n---\n{}", "`spc` is unknown");
     check("spec: {inputz: {}}\n---\n{}", "spec: `inputz` is unknown");
-    check(
-        "spec:\n---\n",
-        "it has neither `exec` nor `run`, and does nothing",
-    );
+    check("spec:\n---\n", "expected `exec` or `run`");
     check(
         "spec:\n---\nexec: {}",
-        "exec: `command` is missing: a list of the program and its arguments",
+        "exec: `command` is missing: expected a list of the program and its arguments",
     );
     check(
         "spec:\n---\nexec: {command: ls}",
-        "exec: `command` is no list",
+        "exec: `command` is not a list",
     );
     check(
         "spec:\n---\nexec: {command: [[]]}",
-        "exec: `command` has something in it that is no text",
+        "exec: `command` has an element that is not a string",
     );
     check(
         "spec:\n---\nexec: {command: [a]}\nrun: []",
-        "it has both `exec` and `run`, and does one of them",
+        "expected either `exec` or `run`, found both",
     );
     check(
         "spec:\n---\nexec: {command: [a]}\ndelegate: x",
         "`delegate` is unknown",
     );
-    let type_words = "inputs.a: its `type` is one of string, number, boolean, struct and array";
-    check("spec: {inputs: {a: }}\n---\n", type_words);
-    check("spec: {inputs: {a: {type: text}}}\n---\n", type_words);
+    let type_message = "inputs.a: expected `type` to be string, number, boolean, struct or array";
+    check("spec: {inputs: {a: }}\n---\n", type_message);
+    check("spec: {inputs: {a: {type: text}}}\n---\n", type_message);
     check(
         "spec: {inputs: {a: {type: number, default: x}}}\n---\n",
         "inputs.a: its default is a string, not a number",
@@ -161,15 +158,15 @@ fn what_is_wrong_in_a_file_is_told() {
     );
     check(
         "spec: {outputs: {a-b: {type: number}}}\n---\n",
-        "outputs: `a-b` is no name: letters, digits and underscores, and no digit first",
+        "outputs: `a-b` is not a name: expected letters, digits and underscores, without a digit first",
     );
     check(
         "spec: {outputs: delegate}\n---\nrun: [{name: a, script: x}]",
-        "`outputs: delegate` needs a `delegate: STEP` behind the `---`",
+        "`outputs: delegate` requires a `delegate: STEP` after the `---`",
     );
     check(
         "spec: {outputs: delegate}\n---\nrun: [{name: a, script: x}]\ndelegate: b",
-        "`delegate`: there is no step `b`",
+        "`delegate`: unknown step `b`",
     );
     check(
         "spec:\n---\nrun: [{name: a, script: x}]\noutputs: {b: 1}",
@@ -178,14 +175,14 @@ fn what_is_wrong_in_a_file_is_told() {
 }
 
 #[test]
-fn scalars_that_are_wanted_as_texts_are_as_they_were_written() {
+fn string_scalars_keep_their_spelling() {
     let text = "env: {VERSION: 1.10, SHA: 1234567e5, EMPTY: }\nrun:\n- {name: a, script: true}\n- {name: b, func: \
                 {oci: {registry: r.example.com, repository: a, tag: 1.0}}, inputs: {n: 1.10}}\n";
     let function = Function::of_job(text).unwrap();
     let env: Vec<_> = function.env.values().map(Template::source).collect();
     assert_eq!(env, ["", "1234567e5", "1.10"]);
     let Action::Run(sequence) = function.action else {
-        panic!("steps");
+        panic!("expected steps");
     };
     assert!(
         matches!(&sequence.steps[0].target, Target::Script(script) if script.source() == "true")
@@ -202,10 +199,10 @@ fn scalars_that_are_wanted_as_texts_are_as_they_were_written() {
 }
 
 #[test]
-fn what_is_wrong_with_a_step_is_told() {
+fn step_errors_are_reported() {
     let check = |text: &str, expect: &str| {
-        let wrong = Function::of_job(text).expect_err(text);
-        assert_eq!(wrong.to_string(), expect, "{text}");
+        let error = Function::of_job(text).expect_err(text);
+        assert_eq!(error.to_string(), expect, "{text}");
     };
     check("", "there are no steps");
     check(
@@ -214,23 +211,23 @@ fn what_is_wrong_with_a_step_is_told() {
     );
     check(
         "{run: [{name: a, script: x}], delegate: a}",
-        "`delegate` needs `outputs: delegate` in the specification",
+        "`delegate` requires `outputs: delegate` in the specification",
     );
     check("[]", "there are no steps");
-    check("a: b", "it has neither `exec` nor `run`, and does nothing");
-    check("[7]", "step 1: it is no mapping of keys to values");
+    check("a: b", "expected `exec` or `run`");
+    check("[7]", "step 1: expected a mapping of keys to values");
     check("[{script: a}]", "step 1: `name` is missing");
     check(
         "[{name: a}]",
-        "step 1: it has one of `func`, `step` and `script`",
+        "step 1: expected one of `func`, `step` and `script`",
     );
     check(
         "[{name: a, func: ./a, step: ./a}]",
-        "step 1: it has one of `func`, `step` and `script`",
+        "step 1: expected one of `func`, `step` and `script`",
     );
     check(
         "[{name: a, script: x, inputs: {b: 1}}]",
-        "step 1: a `script` takes no `inputs`",
+        "step 1: a `script` has no `inputs`",
     );
     check(
         "[{name: a, script: x, when: y}]",
@@ -238,11 +235,11 @@ fn what_is_wrong_with_a_step_is_told() {
     );
     check(
         "[{name: a-b, script: x}]",
-        "step 1: its name `a-b` is no name: letters, digits and underscores, and no digit first",
+        "step 1: its name `a-b` is not a name: expected letters, digits and underscores, without a digit first",
     );
     check(
         "[{name: a, action: x}]",
-        "step 1: `action` is not supported: GitLab has taken it out of the language",
+        "step 1: `action` is not supported: GitLab removed it from the language",
     );
     check(
         "[{name: a, func: {git: {url: x}}}]",
@@ -250,28 +247,28 @@ fn what_is_wrong_with_a_step_is_told() {
     );
     check(
         "[{name: a, func: {git: {url: x, rev: y, dir: ../z}}}]",
-        "step 1: git: `dir` is below the root, and `file` is in it",
+        "step 1: git: `dir` must be below the root, and `file` a file name in it",
     );
     check(
         "[{name: a, func: {git: {url: x, rev: '${{ y'}}}]",
-        "step 1: git: `rev`: this expression has no end: `}}` is missing, at character 1",
+        "step 1: git: `rev`: unterminated expression: `}}` is missing, at character 1",
     );
     check(
         "[{name: a, func: {zip: x}}]",
-        "step 1: a reference has one of `git` and `oci`",
+        "step 1: expected either `git` or `oci` in a reference",
     );
     check(
         "[{name: a, script: '${{ x'}]",
-        "step 1: `script`: this expression has no end: `}}` is missing, at character 1",
+        "step 1: `script`: unterminated expression: `}}` is missing, at character 1",
     );
     check(
         "[{name: a, func: ./a, inputs: {b: ['${{ 1 1 }}']}}]",
-        "step 1: `inputs.b`: an operator or `}}` is expected here, at character 7",
+        "step 1: `inputs.b`: expected an operator or `}}`, at character 7",
     );
 }
 
 #[test]
-fn two_steps_may_have_one_name() {
+fn step_names_may_repeat() {
     let function = Function::parse("spec:\n---\nrun: [{name: a, script: x}, {name: a, script: y}]");
     assert!(function.is_ok(), "{function:?}");
 }

@@ -1,68 +1,68 @@
-//! Where a step is described.
+//! References to functions.
 
 use super::error::LanguageError;
 use super::expression::Template;
 use super::place_parts::PlaceParts;
 use std::fmt;
 
-/// The names of the file that describes a step, the first that is there counts.
+/// The file names of functions; the first existing one counts.
 pub const FILES: [&str; 2] = ["func.yml", "step.yml"];
 
-/// Where a step is described, as somebody wrote it.
+/// A reference to a function, as written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reference {
-    /// Nothing in it is found out while steps run.
+    /// A reference without expressions.
     Fixed(Place),
-    /// A text with expressions.
+    /// A string with expressions.
     Dynamic(Template),
-    /// Parts of which some have expressions.
+    /// Parts, of which some have expressions.
     Parts(Box<PlaceParts>),
 }
 
-/// Where a step is described.
+/// The place of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// A directory of the environment; a relative one is below that of the step that refers to it.
+    /// A directory of the environment. A relative path starts at the directory of the referring function.
     Local(File),
     /// A directory of a git repository.
     Git {
-        /// Where the repository is.
+        /// The address of the repository.
         url: String,
         /// The tag, branch or commit.
         rev: String,
-        /// Where the step is in it.
+        /// The file in it.
         file: File,
     },
     /// A directory of an image in a registry.
     Oci {
-        /// The registry's host, and its port where that is named.
+        /// The host of the registry, with its port if any.
         registry: String,
-        /// The image's name there.
+        /// The name of the image.
         repository: String,
-        /// Its tag, or its digest.
+        /// The tag or digest.
         tag: String,
-        /// Where the step is in it.
+        /// The file in it.
         file: File,
     },
-    /// A step that comes with the service.
+    /// A function of the service itself.
     Builtin(String),
 }
 
-/// A directory, and the file in it that describes a step.
+/// A directory, and the file of a function in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct File {
-    /// The directory; empty for the root of where it is.
+    /// The directory; empty for the root.
     pub directory: String,
     /// The file; `None` for the usual names.
     pub name: Option<String>,
 }
 
 impl Reference {
-    /// Reads what `func` or `step` says.
+    /// Parses the value of `func` or `step`.
     ///
     /// # Errors
     ///
-    /// Says what is no reference.
+    /// When it is not a reference.
     pub fn parse(text: &str) -> Result<Self, LanguageError> {
         if !text.contains("${{") {
             return Place::parse(text).map(Self::Fixed);
@@ -81,16 +81,16 @@ impl Reference {
 }
 
 impl Place {
-    /// Reads a reference without expressions.
+    /// Parses a reference without expressions.
     ///
     /// # Errors
     ///
-    /// Says what is no reference.
+    /// When it is not a reference.
     pub fn parse(text: &str) -> Result<Self, LanguageError> {
         let text = text.trim();
         if text.is_empty() || text.chars().any(|c| c.is_control() || c == '\0') {
             return Err(LanguageError::new(
-                "a reference is empty or holds control characters",
+                "the reference is empty, or contains control characters",
             ));
         }
         if text.starts_with(['.', '/']) {
@@ -110,7 +110,7 @@ impl Place {
     }
 }
 
-/// Reads `host/group/project[/-/dir[/file.yml]]@rev`. In such a reference steps are below `steps`.
+/// Parses `host/group/project[/-/dir[/file.yml]]@rev`. In this form functions are below `steps`.
 fn git(address: &str, rev: &str) -> Result<Place, LanguageError> {
     let (project, inside) = match address.split_once("/-/") {
         Some((project, inside)) => (project, inside),
@@ -118,7 +118,7 @@ fn git(address: &str, rev: &str) -> Result<Place, LanguageError> {
     };
     if project.is_empty() || rev.is_empty() {
         return Err(LanguageError::new(format!(
-            "{address}@{rev} names no repository, or no revision of it"
+            "{address}@{rev} has no repository or no revision"
         )));
     }
     if !project.contains("://")
@@ -128,7 +128,7 @@ fn git(address: &str, rev: &str) -> Result<Place, LanguageError> {
             .is_some_and(|host| host.contains('@'))
     {
         return Err(LanguageError::new(format!(
-            "a git repository over ssh is written ssh://USER@HOST/PATH@{rev}"
+            "expected ssh://USER@HOST/PATH@{rev} for a git repository over ssh"
         )));
     }
     let mut file = File::inside(inside)?;
@@ -150,19 +150,19 @@ pub(super) fn with_scheme(project: &str) -> String {
     format!("https://{project}")
 }
 
-/// Reads `registry/repository:tag`.
+/// Parses `registry/repository:tag`.
 fn oci_with_tag(text: &str, inside: &str) -> Result<Place, LanguageError> {
     let last = text.rfind('/').map_or(0, |slash| slash + 1);
     match text[last..].find(':') {
         Some(colon) => oci(&text[..last + colon], &text[last + colon + 1..], inside),
         None => Err(LanguageError::new(format!(
-            "`{text}` is no reference: a directory begins with `.` or `/`, an image ends with `:TAG`, a git \
+            "`{text}` is not a reference: a directory starts with `.` or `/`, an image ends with `:TAG`, a git \
              repository with `@REVISION`"
         ))),
     }
 }
 
-/// Reads an image; `inside` is `dir[/file.yml]`.
+/// Parses an image; `inside` is `dir[/file.yml]`.
 fn oci(image: &str, tag: &str, inside: &str) -> Result<Place, LanguageError> {
     match image.split_once('/') {
         Some((registry, repository)) if ![registry, repository, tag].contains(&"") => {
@@ -174,27 +174,27 @@ fn oci(image: &str, tag: &str, inside: &str) -> Result<Place, LanguageError> {
             })
         }
         _ => Err(LanguageError::new(format!(
-            "{image} names no image: it is REGISTRY/REPOSITORY:TAG"
+            "{image} is not an image: expected REGISTRY/REPOSITORY:TAG"
         ))),
     }
 }
 
 impl File {
-    /// Reads a path in a repository or an image.
+    /// Parses a path in a repository or an image.
     ///
     /// # Errors
     ///
-    /// Says that it leads out of there.
+    /// When it leads out of the repository or image.
     fn inside(path: &str) -> Result<Self, LanguageError> {
         if path.starts_with('/') || path.split('/').any(|part| part == "..") {
             return Err(LanguageError::new(format!(
-                "the path {path} leads out of where the step is"
+                "the path {path} leads out of the repository or image"
             )));
         }
         Ok(Self::of(path))
     }
 
-    /// Reads a path: one that ends with `.yml` names the file, too.
+    /// Parses a path; one that ends with `.yml` includes the file name.
     fn of(path: &str) -> Self {
         let (directory, last) = path.rsplit_once('/').unwrap_or(("", path));
         if last.strip_suffix(".yml").is_none() {
@@ -229,7 +229,7 @@ impl fmt::Display for File {
     }
 }
 
-/// Returns an address without the user's part: that may have a password.
+/// Returns an address without its user part, which may contain a password.
 pub(crate) fn shown_url(url: &str) -> String {
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
@@ -243,7 +243,7 @@ pub(crate) fn shown_url(url: &str) -> String {
     format!("{scheme}{host}{path}")
 }
 
-/// Shows it as it is written.
+/// Formats the place as it is written.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_login_is_shown_of_an_address_with_or_without_a_scheme() {
+    fn credentials_in_addresses_are_hidden() {
         for (url, expect) in [
             ("https://me:pw@host/a/b", "https://host/a/b"),
             ("me:pw@host/a/b", "host/a/b"),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_told_apart_by_how_they_begin_and_end() {
+    fn references_are_classified_by_prefix_and_suffix() {
         let check = |text: &str, expect: &str| {
             let place = Place::parse(text).map(|place| format!("{place:?}"));
             let place = place.unwrap_or_else(|wrong| wrong.to_string());
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_is_told() {
+    fn invalid_references_are_reported() {
         let check = |text: &str, expect: &str| {
             let wrong = Place::parse(text).expect_err(text);
             assert!(wrong.message.contains(expect), "{text}: {wrong}");
@@ -365,7 +365,7 @@ mod tests {
         check("a\nb", "control characters");
         check("echo", "an image ends with `:TAG`");
         check("localhost:5000/echo", "an image ends with `:TAG`");
-        check("echo:1", "names no image");
+        check("echo:1", "is not an image");
         check("gitlab.com/a/b@", "no revision");
         check("git@example.com:a/b@v1", "ssh://USER@HOST/PATH@v1");
         check("gitlab.com/a/-/../x@1", "leads out");
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_are_found_out_later() {
+    fn expressions_are_evaluated_later() {
         assert!(matches!(
             Reference::parse("./${{ inputs.which }}"),
             Ok(Reference::Dynamic(_))

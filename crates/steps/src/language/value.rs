@@ -1,39 +1,39 @@
-//! The values of the step language: those of JSON, and whether they are secret.
+//! The values of the step language: those of JSON, with a mark for secrets.
 
 use serde_json::{Map, Number};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A value, which may be a secret, or have secrets in it.
+/// A value, which may be a secret or contain secrets.
 #[derive(Clone, PartialEq)]
 pub struct Value {
-    /// What it is.
+    /// The content.
     pub kind: Kind,
-    /// Whether all of it is secret. What is made of a secret is one.
+    /// Whether all of it is secret. Values derived from a secret are secret.
     pub is_sensitive: bool,
 }
 
-/// What a value is.
+/// The content of a value.
 ///
-/// Shows no more of it than [`Value`] does.
+/// Its `Debug` shows nothing, since only [`Value`] knows whether it is secret.
 #[derive(Clone, PartialEq)]
 pub enum Kind {
-    /// Nothing.
+    /// Null.
     Null,
-    /// Yes or no.
+    /// A boolean.
     Boolean(bool),
-    /// A number of 64 bits, as in JSON.
+    /// A 64-bit floating-point number, as in JSON.
     Number(f64),
-    /// A text.
+    /// A string.
     Text(String),
     /// A list.
     Array(Vec<Value>),
-    /// Values with names.
+    /// Named values.
     Struct(BTreeMap<String, Value>),
 }
 
-/// The types that inputs and outputs are declared with.
+/// The types of inputs and outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueType {
     /// `string`
@@ -49,7 +49,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    /// Returns the type of this name in a specification.
+    /// Returns the type with this name in a specification.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "string" => Self::Text,
@@ -61,7 +61,7 @@ impl ValueType {
         })
     }
 
-    /// Returns its name in a specification.
+    /// Returns the name in a specification.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "string",
@@ -72,7 +72,7 @@ impl ValueType {
         }
     }
 
-    /// Returns its name with an article, for words.
+    /// Returns the name with an article, for messages.
     pub const fn with_article(self) -> &'static str {
         match self {
             Self::Text => "a string",
@@ -91,7 +91,7 @@ impl fmt::Display for ValueType {
 }
 
 impl Value {
-    /// Nothing.
+    /// Null.
     pub const NULL: Self = Self::of(Kind::Null);
 
     const fn of(kind: Kind) -> Self {
@@ -101,7 +101,7 @@ impl Value {
         }
     }
 
-    /// Returns a text.
+    /// Returns a string.
     pub fn text(text: impl Into<String>) -> Self {
         Self::of(Kind::Text(text.into()))
     }
@@ -111,7 +111,7 @@ impl Value {
         Self::of(Kind::Number(number))
     }
 
-    /// Returns yes or no.
+    /// Returns a boolean.
     pub const fn boolean(boolean: bool) -> Self {
         Self::of(Kind::Boolean(boolean))
     }
@@ -121,20 +121,20 @@ impl Value {
         Self::of(Kind::Array(values))
     }
 
-    /// Returns values with names.
+    /// Returns named values.
     pub fn named<K: Into<String>>(values: impl IntoIterator<Item = (K, Self)>) -> Self {
         let values = values.into_iter().map(|(key, value)| (key.into(), value));
         Self::of(Kind::Struct(values.collect()))
     }
 
-    /// Returns it as a secret, if `is_sensitive`; what is a secret already stays one.
+    /// Marks the value as a secret if `is_sensitive`; a secret stays one.
     #[must_use]
     pub const fn sensitive_if(mut self, is_sensitive: bool) -> Self {
         self.is_sensitive |= is_sensitive;
         self
     }
 
-    /// Returns whether it is a secret or has one in it.
+    /// Returns whether it is a secret or contains one.
     pub fn has_secrets(&self) -> bool {
         self.is_sensitive
             || match &self.kind {
@@ -144,7 +144,7 @@ impl Value {
             }
     }
 
-    /// Returns the type that it would be declared with; `None` for null, which nothing is declared with.
+    /// Returns the type; `None` for null, which has no declared type.
     pub const fn value_type(&self) -> Option<ValueType> {
         Some(match self.kind {
             Kind::Null => return None,
@@ -156,17 +156,17 @@ impl Value {
         })
     }
 
-    /// Returns the name of its type.
+    /// Returns the name of the type.
     pub fn type_name(&self) -> &'static str {
         self.value_type().map_or("null", ValueType::name)
     }
 
-    /// Returns the name of its type with an article, for words.
+    /// Returns the name of the type with an article, for messages.
     pub fn type_with_article(&self) -> &'static str {
         self.value_type().map_or("null", ValueType::with_article)
     }
 
-    /// Returns whether `&&`, `||` and `!` take it for true.
+    /// Returns whether `&&`, `||` and `!` treat it as true.
     pub fn is_truthy(&self) -> bool {
         match &self.kind {
             Kind::Null => false,
@@ -178,7 +178,7 @@ impl Value {
         }
     }
 
-    /// Returns it as a part of a text: texts as they are, all else as JSON. No number has an exponent.
+    /// Returns the value as text: strings unchanged, others as JSON. Numbers have no exponent.
     pub fn to_text(&self) -> String {
         if let Kind::Text(text) = &self.kind {
             return text.clone();
@@ -188,12 +188,12 @@ impl Value {
         text
     }
 
-    /// Writes it as JSON. Numbers are written as they are in a text: without an exponent.
+    /// Writes the value as JSON. Numbers have no exponent.
     fn write_json(&self, to: &mut String) {
         match &self.kind {
             Kind::Null => to.push_str("null"),
             Kind::Boolean(boolean) => to.push_str(if *boolean { "true" } else { "false" }),
-            // There is one zero.
+            // Adding 0 turns -0 into 0.
             Kind::Number(number) => to.push_str(&(number + 0.0).to_string()),
             Kind::Text(text) => write_text(text, to),
             Kind::Array(values) => {
@@ -217,13 +217,13 @@ impl Value {
         }
     }
 
-    /// Orders values: by their types, then as numbers, by the bytes of texts, by elements; those with names
-    /// by how many they are, then by names, then by values.
+    /// Compares values by type, then by content: numbers, bytes of strings, elements of arrays. Structs are compared by
+    /// length, then by keys, then by values.
     pub fn compare(&self, other: &Self) -> Ordering {
         match (&self.kind, &other.kind) {
             (Kind::Boolean(one), Kind::Boolean(two)) => one.cmp(two),
             (Kind::Number(one), Kind::Number(two)) => {
-                // There is no way to write a number that is none.
+                // NaN cannot be written in the language.
                 one.partial_cmp(two).unwrap_or_else(|| one.total_cmp(two))
             }
             (Kind::Text(one), Kind::Text(two)) => one.cmp(two),
@@ -249,7 +249,7 @@ impl Value {
         }
     }
 
-    /// Returns it as JSON, secrets too. A whole number has no point.
+    /// Returns the value as JSON, including secrets. Integers have no decimal point.
     pub fn to_json(&self) -> serde_json::Value {
         match &self.kind {
             Kind::Null => serde_json::Value::Null,
@@ -264,7 +264,7 @@ impl Value {
         }
     }
 
-    /// Returns about how much memory its texts take, in bytes.
+    /// Returns the approximate memory use of its strings, in bytes.
     pub fn size(&self) -> usize {
         match &self.kind {
             Kind::Text(text) => text.len(),
@@ -305,7 +305,7 @@ fn by_elements<'v>(
     }
 }
 
-/// The largest distance from 0 at which every whole number is one of ours.
+/// The greatest distance from 0 up to which every integer is exact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn json_number(number: f64) -> serde_json::Value {
@@ -338,12 +338,12 @@ impl From<&serde_json::Value> for Value {
 
 impl fmt::Debug for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whether it is a secret only the value knows.
+        // Only the value knows whether it is a secret.
         f.debug_struct("Kind").finish_non_exhaustive()
     }
 }
 
-/// Shows no secret.
+/// Hides secrets.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.has_secrets() {
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_has_comes_back() {
+    fn json_round_trips() {
         let check = |json: serde_json::Value| assert_eq!(value(&json).to_json(), json);
         check(json!(null));
         check(json!([1, -2.5, true, "x", {"a": {"b": []}}]));
@@ -392,16 +392,16 @@ mod tests {
             json!({"a": 1, "b": 1}),
             json!({"a": 1, "b": 2}),
         ];
-        for (place, one) in ordered.iter().enumerate() {
-            for (other_place, other) in ordered.iter().enumerate() {
-                let expect = place.cmp(&other_place);
+        for (index, one) in ordered.iter().enumerate() {
+            for (other_index, other) in ordered.iter().enumerate() {
+                let expect = index.cmp(&other_index);
                 assert_eq!(value(one).compare(&value(other)), expect, "{one} {other}");
             }
         }
     }
 
     #[test]
-    fn what_is_empty_is_not_true() {
+    fn empty_values_are_false() {
         for falsy in [
             json!(null),
             json!(false),
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_as_they_are_and_all_else_is_json() {
+    fn strings_are_written_plain_and_others_as_json() {
         let check = |json: serde_json::Value, expect: &str| {
             assert_eq!(value(&json).to_text(), expect);
         };
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_not_shown() {
+    fn debug_hides_secrets() {
         let inner = Value::named([("token", Value::text("hunter2").sensitive_if(true))]);
         assert!(inner.has_secrets() && !inner.is_sensitive);
         assert_eq!(format!("{inner:?}"), "[struct with secrets]");

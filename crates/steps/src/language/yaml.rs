@@ -1,22 +1,22 @@
-//! YAML documents as trees that keep how a scalar was written.
+//! Parses YAML documents to trees that keep the spelling of scalars.
 
 use super::error::LanguageError;
 use super::value::Value;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use std::collections::BTreeMap;
 
-/// Deeper nesting than this is refused.
+/// The deepest nesting.
 const DEEPEST: usize = 32;
 
-/// A part of a document.
+/// A node of a document.
 #[derive(Clone, PartialEq)]
 #[cfg_attr(test, derive(Debug))]
 pub(crate) enum Node {
-    /// Nothing.
+    /// Null.
     Null,
-    /// A scalar without quotes, as it was written: a text, a number or a boolean, whichever is wanted.
+    /// A scalar without quotes, as written. Its use decides whether it is a string, a number or a boolean.
     Plain(String),
-    /// A scalar that is a text and nothing else.
+    /// A scalar that is always a string.
     Text(String),
     /// A list.
     List(Vec<Node>),
@@ -25,7 +25,7 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// Returns a scalar as a text: `1.10` is no number then.
+    /// Returns a scalar as a string: `1.10` keeps its zero.
     pub(crate) fn into_text(self) -> Option<String> {
         match self {
             Self::Plain(text) | Self::Text(text) => Some(text),
@@ -33,7 +33,7 @@ impl Node {
         }
     }
 
-    /// Returns it by the core schema of YAML 1.2: what is plain may be a number, or yes or no.
+    /// Returns the value by the core schema of YAML 1.2, in which plain scalars may be numbers or booleans.
     pub(crate) fn to_value(&self) -> Value {
         match self {
             Self::Null => Value::NULL,
@@ -51,9 +51,9 @@ impl Node {
     }
 }
 
-/// Reads all documents of a text.
+/// Parses all documents of a text.
 ///
-/// Anchors and tags are refused: no step needs them, and a few lines of them can stand for gigabytes.
+/// Anchors and tags are refused: steps do not need them, and a few lines can expand to gigabytes.
 pub(crate) fn documents(text: &str) -> Result<Vec<Node>, LanguageError> {
     let mut reader = Reader {
         parser: Parser::new_from_str(text),
@@ -79,7 +79,7 @@ impl<'t> Reader<'t> {
     fn next(&mut self) -> Result<Event<'t>, LanguageError> {
         match self.parser.next_event() {
             Some(Ok((event, _))) => Ok(event),
-            // The words of the parser hold none of the text.
+            // The parser's messages do not quote the text.
             Some(Err(error)) => {
                 let marker = error.marker();
                 let column = marker.col() + 1;
@@ -112,19 +112,19 @@ impl<'t> Reader<'t> {
                     let key = match self.next()? {
                         Event::MappingEnd => return Ok(Node::Map(map)),
                         Event::Scalar(text, _, 0, None) => text.into_owned(),
-                        _ => return Err(LanguageError::new("a key is no plain text")),
+                        _ => return Err(LanguageError::new("a key is not a string")),
                     };
                     let value = self.next()?;
                     let value = self.node(value, depth + 1)?;
                     if map.contains_key(&key) {
-                        return Err(LanguageError::new("a key is there twice"));
+                        return Err(LanguageError::new("a key is repeated"));
                     }
                     map.insert(key, value);
                 }
             }
-            Event::StreamEnd => Err(LanguageError::new("it ends too early")),
+            Event::StreamEnd => Err(LanguageError::new("unexpected end")),
             _ => Err(LanguageError::new(
-                "it has an anchor, an alias or a tag, which steps may not have",
+                "anchors, aliases and tags are not supported",
             )),
         }
     }
@@ -146,7 +146,7 @@ fn number(text: &str) -> Option<f64> {
             return number.filter(|_| are_digits).map(f64::from);
         }
     }
-    // Words that the parser of floats takes for numbers are none here.
+    // `inf` and the like are strings here.
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
     if !text.chars().all(is_number) {
         return None;
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scalar_that_is_wanted_as_a_text_is_as_it_was_written() {
+    fn string_scalar_keeps_its_spelling() {
         for text in [
             "1.10",
             "010",
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_step_needs_is_refused() {
+    fn anchors_tags_and_repeated_keys_are_refused() {
         let check = |text: &str| assert!(documents(text).is_err(), "{text}");
         check("a: &x 1\nb: *x");
         check("a: !!str 1");

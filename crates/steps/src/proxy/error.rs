@@ -1,28 +1,28 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why two ends could not be joined.
+/// Why the proxy failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
-    /// Nobody listens on the socket.
+    /// There is no listener on the socket.
     #[error(
         "no service listens on {}; is `runwright-agent serve` running here?",
         socket.display()
     )]
     NoService {
-        /// Where it should.
+        /// The path of the socket.
         socket: PathBuf,
-        /// What connecting said.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// One of the ends broke.
+    /// Reading or writing failed.
     #[error("{action}")]
     Io {
-        /// What was attempted.
+        /// The attempted action.
         action: &'static str,
-        /// Why it failed.
+        /// The cause.
         #[source]
         source: io::Error,
     },

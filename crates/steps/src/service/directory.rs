@@ -1,4 +1,4 @@
-//! A request's own directory: its scripts, what its steps exchange, and its log.
+//! The directory of a request: its scripts, the files of its steps, and its log.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use tonic::Status;
 
 use super::variable_files::VariableFiles;
 
-/// The longest id that is taken.
+/// The longest id that is accepted.
 const LONGEST_ID: usize = 1024;
 
-/// The longest id that is also the name of a directory.
+/// The longest id that is used as a directory name.
 const LONGEST_PLAIN: usize = 64;
 
-/// Refuses what cannot name a request.
+/// Refuses an id that cannot name a request.
 pub(crate) fn check_id(id: &str) -> Result<(), Status> {
     let wrong = if id.is_empty() {
         "the id of the request is empty"
@@ -29,7 +29,7 @@ pub(crate) fn check_id(id: &str) -> Result<(), Status> {
     Err(Status::invalid_argument(wrong))
 }
 
-/// Returns the name of a request's directory: the id, or its checksum where the id could lead elsewhere.
+/// Returns the name of a request's directory: the id, or its checksum if the id is not safe as a name.
 fn name(id: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if id.len() <= LONGEST_PLAIN && id.bytes().all(plain) {
@@ -38,7 +38,7 @@ fn name(id: &str) -> String {
     format!("sum-{:x}", Sha256::digest(id))
 }
 
-/// The directory, and what the request has elsewhere. It is removed when this is dropped.
+/// The directory of a request, with its file variables. Dropping it removes both.
 #[derive(Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
@@ -46,16 +46,16 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Makes the directory of a request below that of all requests.
+    /// Creates the directory of a request.
     pub(crate) fn create(parent: &Path, id: &str) -> io::Result<Self> {
         let path = parent.join(name(id));
-        // Nobody else makes directories here, so this one is what a service left behind that was killed.
+        // Only services create directories here, so an existing one is left from a service that was killed.
         remove_tree(&path)?;
         make_private_dir(&path)?;
         Ok(Self { path, files: None })
     }
 
-    /// Takes files that are to go with the directory.
+    /// Takes over files that are removed with the directory.
     pub(crate) fn take_files(&mut self, files: VariableFiles) {
         self.files = Some(files);
     }
@@ -68,26 +68,23 @@ impl Directory {
         self.path.join(format!("script-{number}"))
     }
 
-    /// Returns where a step of a function has its files.
+    /// Returns the directory for the files of a step.
     pub(crate) fn exchange(&self, number: usize) -> PathBuf {
         self.path.join(format!("step-{number}"))
     }
 
-    /// Returns where somebody puts what he brings for a step.
-    pub(crate) fn brought(&self, number: u64) -> PathBuf {
-        self.path.join(format!("brought-{number}"))
+    /// Returns the directory for fetched files.
+    pub(crate) fn fetched(&self, number: u64) -> PathBuf {
+        self.path.join(format!("fetched-{number}"))
     }
-}
-
-impl Directory {
-    /// Removes it with all it holds.
+    /// Removes the directory with its content.
     pub(crate) fn remove(&self) {
         if let Some(files) = &self.files {
             files.remove();
         }
         if let Err(error) = remove_tree(&self.path) {
             let error: &dyn std::error::Error = &error;
-            tracing::warn!(error, path = %self.path.display(), "The directory of a request stays behind.");
+            tracing::warn!(error, path = %self.path.display(), "Could not remove the directory of a request.");
         }
     }
 }
@@ -124,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_an_id_is_refused() {
+    fn invalid_id_is_refused() {
         let check = |id: &str, taken: bool| assert_eq!(check_id(id).is_ok(), taken, "{id:?}");
         check("1", true);
         check("../x", true);
@@ -136,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_goes_with_its_owner_and_replaces_an_old_one() {
+    fn directory_is_removed_with_its_owner() {
         let parent = tempfile::tempdir().unwrap();
         let old = parent.path().join("id-1");
         std::fs::create_dir(&old).unwrap();

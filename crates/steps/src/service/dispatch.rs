@@ -1,4 +1,4 @@
-//! Who answers a call: the service of its package.
+//! Routes each call to the service of its package.
 
 use std::convert::Infallible;
 
@@ -10,12 +10,12 @@ use tonic::body::Body;
 use tonic::server::NamedService;
 use tower_service::Service as _;
 
-use super::api::Api;
+use super::calls::Api;
 use super::upstream::Upstream;
 use crate::wire::upstream::step_runner_server::StepRunnerServer as UpstreamServer;
 use crate::wire::v1::step_runner_server::StepRunnerServer;
 
-/// The largest message that is taken: variables and scripts of a whole job are in one.
+/// The largest message that is accepted. One message has the variables and scripts of a whole job.
 const LARGEST_MESSAGE: usize = 64 << 20;
 
 /// Both services behind one socket.
@@ -34,7 +34,7 @@ impl Dispatch {
         }
     }
 
-    /// Answers a call.
+    /// Handles a call.
     pub(crate) async fn answer(
         self,
         call: Request<Incoming>,
@@ -46,25 +46,25 @@ impl Dispatch {
         match package(call.uri().path()) {
             StepRunnerServer::<Api>::NAME => self.ours.call(call).await,
             UpstreamServer::<Upstream>::NAME => self.theirs.call(call).await,
-            _ => Ok(Status::unimplemented("there is no such service here").into_http()),
+            _ => Ok(Status::unimplemented("unknown service").into_http()),
         }
     }
 }
 
-/// Makes the panic of a handler an answer too, so that nobody takes it for a lost connection.
+/// Turns the panic of a handler into a response, so that clients do not take it for a lost connection.
 async fn guarded(
     answer: impl Future<Output = Result<Response<Body>, Infallible>>,
 ) -> Result<Response<Body>, Infallible> {
     match catch_panic(answer).await {
         Ok(response) => response,
         Err(panic) => {
-            tracing::error!(%panic, "A call broke down.");
-            Ok(Status::internal("the step-runner broke down").into_http())
+            tracing::error!(%panic, "A call panicked.");
+            Ok(Status::internal("internal error of the step-runner").into_http())
         }
     }
 }
 
-/// Returns the service that a path names, `/package.Service/Method`.
+/// Returns the service in a path, `/package.Service/Method`.
 fn package(path: &str) -> &str {
     let path = path.strip_prefix('/').unwrap_or(path);
     path.split('/').next().unwrap_or_default()
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_is_an_answer() {
+    async fn panic_becomes_an_answer() {
         let Ok(response) = guarded(async { panic!("hunter2") }).await;
         let header = |name: &str| response.headers().get(name).unwrap().to_str().unwrap();
         assert_eq!(header("grpc-status"), "13");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_names_a_service() {
+    fn service_is_taken_from_the_path() {
         let check = |path, expect| assert_eq!(package(path), expect);
         check("/proto.StepRunner/Run", "proto.StepRunner");
         check(

@@ -1,10 +1,10 @@
-//! What steps see of the environment that the service was started with.
+//! Selects the part of the service's environment that steps inherit.
 
 use std::ffi::{OsStr, OsString};
 
 use super::options::Inherit;
 
-/// What [`Inherit::Listed`] passes on.
+/// The variables that [`Inherit::Listed`] passes on.
 const LISTED: [&str; 18] = [
     "HTTPS_PROXY",
     "HTTP_PROXY",
@@ -26,7 +26,7 @@ const LISTED: [&str; 18] = [
     "USER",
 ];
 
-/// What the names of our own variables begin with.
+/// The prefix of the service's own variables.
 const OWN: &[u8] = b"RUNWRIGHT_";
 
 /// Returns whether a variable is passed on.
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_passed_on() {
+    fn inherited_variables_are_selected() {
         let check = |name: &str, all, listed| {
             assert_eq!(passes(Inherit::All, OsStr::new(name)), all, "{name}");
             assert_eq!(passes(Inherit::Listed, OsStr::new(name)), listed, "{name}");

@@ -1,4 +1,4 @@
-//! Telling others about a request, from any point on, while it runs and afterwards.
+//! Streams the log and the step results of a request, from any point, during the run and after it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tonic::Status;
 use trace::LogEnd;
 
-use super::Answers;
+use super::ResponseStream;
 use super::request::Request;
 use super::step_mask::mask_result;
 use crate::wire::v1::{FollowStepsResponse, StepResult};
@@ -18,19 +18,19 @@ use crate::wire::v1::{FollowStepsResponse, StepResult};
 /// The most bytes of a log in one message.
 const PIECE: usize = 64 * 1024;
 
-/// Output that comes fast is in the file a moment after the news of it; the last look is after twice this time.
-const LAST_LOOK: Duration = Duration::from_millis(256);
+/// Fast output reaches the file a moment after its notification; the last check is after twice this time.
+const LAST_CHECK: Duration = Duration::from_millis(256);
 
 /// The next bytes of a log.
 pub(crate) struct Piece {
     pub(crate) bytes: Vec<u8>,
-    /// Whether they reach to the end of the log as it was when they were read.
+    /// Whether they reached the end of the log when they were read.
     pub(crate) settled: bool,
-    /// The streams of the steps whose last line goes on, if it is known.
+    /// The output streams whose last line is incomplete, if known.
     pub(crate) open: u32,
 }
 
-/// Returns the streams of the steps whose last line goes on, as a message has them.
+/// Returns the bits of the output streams whose last line is incomplete.
 fn open_bits(end: &LogEnd) -> u32 {
     let bit = |stream: TraceStream, bit| if end.open.contains(&stream) { bit } else { 0 };
     bit(TraceStream::STDOUT, 1) | bit(TraceStream::STDERR, 2)
@@ -39,37 +39,37 @@ fn open_bits(end: &LogEnd) -> u32 {
 /// A follower of one request.
 struct Follower {
     request: Arc<Request>,
-    news: watch::Receiver<u64>,
+    changes: watch::Receiver<u64>,
     /// The next byte, or the next event.
     next: u64,
-    /// How long to wait before looking again without news.
-    look_after: Option<Duration>,
+    /// The time until the next check without a notification.
+    check_after: Option<Duration>,
 }
 
 impl Follower {
     fn new(request: Arc<Request>, next: u64) -> Self {
-        request.note_asked();
-        let news = request.news();
+        request.note_used();
+        let changes = request.changes();
         Self {
             request,
-            news,
+            changes,
             next,
-            look_after: None,
+            check_after: None,
         }
     }
 
-    /// Waits for news, or until it is worth looking again.
+    /// Waits for a notification, or for the next check.
     async fn wait(&mut self) {
-        let Some(pause) = self.look_after else {
-            // The sender lives as long as the request does, which is held here.
-            let _ = self.news.changed().await;
-            self.look_after = Some(Duration::from_millis(1));
+        let Some(pause) = self.check_after else {
+            // The sender lives as long as the request, which is held here.
+            let _ = self.changes.changed().await;
+            self.check_after = Some(Duration::from_millis(1));
             return;
         };
-        let changed = timeout(pause, self.news.changed()).await.is_ok();
-        self.look_after = match pause {
+        let changed = timeout(pause, self.changes.changed()).await.is_ok();
+        self.check_after = match pause {
             _ if changed => Some(Duration::from_millis(1)),
-            pause if pause < LAST_LOOK => Some(pause * 2),
+            pause if pause < LAST_CHECK => Some(pause * 2),
             _ => None,
         };
     }
@@ -77,24 +77,24 @@ impl Follower {
     /// Returns the next piece of the log; `None` at its end.
     async fn piece(&mut self) -> Option<Result<Piece, Status>> {
         loop {
-            // What is known to be the end before the look is still the end after it.
+            // If this is the end before the check, it is still the end after it.
             let ended = self.request.has_ended();
-            self.news.mark_unchanged();
+            self.changes.mark_unchanged();
             if self.request.log_reader.available() > self.next {
                 return Some(self.read());
             }
             if ended {
-                self.request.note_asked();
+                self.request.note_used();
                 return None;
             }
             self.wait().await;
         }
     }
 
-    /// Reads what there is, up to what one message takes.
+    /// Reads the available bytes, up to the limit of a message.
     fn read(&mut self) -> Result<Piece, Status> {
-        // Who reads slowly reads still.
-        self.request.note_asked();
+        // A slow reader still counts as reading.
+        self.request.note_used();
         let reader = &self.request.log_reader;
         let mut waiting = reader.available().saturating_sub(self.next);
         let end = (waiting <= PIECE as u64).then(|| self.request.log.end());
@@ -106,7 +106,7 @@ impl Follower {
             .read_at(self.next, &mut bytes)
             .map_err(|error| Status::internal(error.to_string()))?;
         if count == 0 {
-            return Err(Status::internal("the log is shorter than it was"));
+            return Err(Status::internal("the log became shorter"));
         }
         bytes.truncate(count);
         self.next += count as u64;
@@ -118,7 +118,7 @@ impl Follower {
         })
     }
 
-    /// Returns the next change of a step; `None` after the last.
+    /// Returns the next change of a step, masked; `None` after the last.
     async fn event(&mut self) -> Option<StepResult> {
         let mut event = self.next_event().await?;
         let log = &self.request.log;
@@ -126,40 +126,40 @@ impl Follower {
         Some(event)
     }
 
-    /// Returns the same as it was noted, with secrets in it.
+    /// Returns the next change of a step, unmasked.
     async fn next_event(&mut self) -> Option<StepResult> {
         loop {
-            self.news.mark_unchanged();
+            self.changes.mark_unchanged();
             {
-                let course = self.request.course();
+                let state = self.request.state();
                 let number = usize::try_from(self.next).unwrap_or(usize::MAX);
                 let request = &self.request;
-                if let Some(event) = course.event(number, &request.command, &request.work_dir) {
+                if let Some(event) = state.event(number, &request.command, &request.work_dir) {
                     self.next += 1;
                     return Some(event);
                 }
-                if course.ended.is_some() {
+                if state.ended.is_some() {
                     return None;
                 }
             }
-            // The sender lives as long as the request does, which is held here.
-            let _ = self.news.changed().await;
+            // The sender lives as long as the request, which is held here.
+            let _ = self.changes.changed().await;
         }
     }
 }
 
-/// Returns the bytes of a request's log from an offset on.
+/// Streams the bytes of a request's log from an offset.
 ///
 /// # Errors
 ///
-/// When there can be no such offset. One beyond the end is none that cannot be: the log may grow.
+/// When the offset is negative. One beyond the end is valid, since the log may grow.
 pub(crate) fn logs<T: Send + 'static>(
     request: Arc<Request>,
     offset: i64,
     message: fn(Piece) -> T,
-) -> Result<Answers<T>, Status> {
-    let offset = u64::try_from(offset)
-        .map_err(|_| Status::invalid_argument("the offset is less than zero"))?;
+) -> Result<ResponseStream<T>, Status> {
+    let offset =
+        u64::try_from(offset).map_err(|_| Status::invalid_argument("the offset is negative"))?;
     let follower = Follower::new(request, offset);
     Ok(Box::pin(unfold(
         Some(follower),
@@ -173,8 +173,8 @@ pub(crate) fn logs<T: Send + 'static>(
     )))
 }
 
-/// Returns all changes of a request's steps, also those that were.
-pub(crate) fn steps(request: Arc<Request>) -> Answers<FollowStepsResponse> {
+/// Streams all changes of a request's steps, including past ones.
+pub(crate) fn steps(request: Arc<Request>) -> ResponseStream<FollowStepsResponse> {
     let follower = Follower::new(request, 0);
     Box::pin(unfold(follower, |mut follower| async move {
         let result = follower.event().await?;

@@ -1,9 +1,8 @@
-//! A service in the process of whoever asks it.
+//! A service in the process of its client.
 
 use super::error::ServiceError;
 use super::options::ServiceOptions;
-use super::server::Service;
-use super::tasks::Tasks;
+use super::server::{Service, Tasks};
 use crate::agent::connection;
 use async_trait::async_trait;
 use executor_core::ability::{Connection, StepsConnector};
@@ -13,12 +12,12 @@ use process::Supervisor;
 use std::ffi::OsString;
 use tokio_util::sync::CancellationToken;
 
-/// How many bytes may be under way between the two sides.
+/// The size of the buffer in each direction.
 const PIPE: usize = 256 * 1024;
 
-/// A service in this process, and the way to it: for steps that run on this host.
+/// A service in this process with its connector, for steps that run on this host.
 ///
-/// It looks for no request that was kept for too long: whoever has it closes it when the job is over.
+/// It does not look for abandoned requests: its owner closes it after the job.
 #[derive(Debug)]
 pub struct LocalService {
     service: Service,
@@ -27,8 +26,8 @@ pub struct LocalService {
 }
 
 impl LocalService {
-    /// Prepares a service whose processes are started, and guarded, by `supervisor`. Steps see `environment` below
-    /// what their request says; what [`ServiceOptions`] say of both does not count.
+    /// Starts a service whose processes are started and guarded by `supervisor`. Steps see `environment` below
+    /// the variables of their request. The corresponding [`ServiceOptions`] are ignored.
     ///
     /// # Errors
     ///
@@ -45,11 +44,11 @@ impl LocalService {
         })
     }
 
-    /// Kills what runs and removes all that was kept. Nothing can be run afterwards.
+    /// Kills running requests and removes all state. Nothing can run afterwards.
     ///
     /// # Errors
     ///
-    /// When a process outlives being killed.
+    /// When a process survives being killed.
     pub async fn close(&self) -> Result<(), ServiceError> {
         self.closing.cancel();
         let closed = self.service.close().await;

@@ -1,19 +1,17 @@
-//! The service: takes requests, runs their steps, keeps their logs.
+//! The service: accepts requests, runs their steps, and keeps their logs.
 //!
-//! [`Service`] is what the agent starts. A `request` is what `Run` makes; the rest is its life: `prepare` turns a message
-//! into a plan, `steps` runs the plan, `follow` tells others, `prune` forgets.
+//! The agent starts a [`Service`]. `Run` creates a `request`: `prepare` turns the message into a plan, `steps` runs the
+//! plan, `follow` streams the log and the results, and `prune` removes abandoned requests.
 
-mod answer;
-mod api;
-mod course;
+mod calls;
 mod directory;
 mod dispatch;
 mod environment;
 mod error;
 mod follow;
 mod functions;
+mod host_requests;
 mod local_service;
-mod log_output;
 mod options;
 mod payload;
 mod prepare;
@@ -21,14 +19,14 @@ mod prune;
 mod request;
 mod server;
 mod shell;
+mod state;
+mod status;
 mod step_mask;
 mod steps;
 mod table;
-mod tasks;
 mod upstream;
 mod variable_files;
 mod variables;
-mod wishes;
 
 use std::pin::Pin;
 
@@ -41,5 +39,5 @@ pub use local_service::LocalService;
 pub use options::{Inherit, ServiceOptions};
 pub use server::Service;
 
-/// What a call that streams answers with.
-pub(crate) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+/// The response of a streaming call.
+pub(crate) type ResponseStream<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;

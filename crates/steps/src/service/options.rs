@@ -1,50 +1,50 @@
-//! How a service is set up.
+//! Settings of a service.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use process::{Containment, Timing};
 
-/// What steps see of the environment that the service itself was started with.
+/// Which of the service's environment variables steps inherit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Inherit {
-    /// All of it, but for what is meant for the service: names that begin with `RUNWRIGHT_`.
+    /// All, except those for the service itself: names with the prefix `RUNWRIGHT_`.
     ///
-    /// This is right in a container, whose image says in variables where its tools are.
+    /// This suits a container, whose image sets the paths of its tools in variables.
     #[default]
     All,
-    /// Where programs, a home and a temporary directory are, which language and proxy to use, and nothing else.
+    /// A fixed list: paths of programs, home and temporary directory, locale and proxies.
     Listed,
 }
 
 /// The settings of a [`Service`](super::Service).
 #[derive(Debug, Clone)]
 pub struct ServiceOptions {
-    /// The directory that the service keeps scripts and logs in. It belongs to this service alone.
+    /// The directory for scripts and logs. It belongs to this service alone.
     pub state_dir: PathBuf,
-    /// What steps see of the service's own environment.
+    /// Which of its own environment variables the service passes on.
     pub inherit: Inherit,
-    /// How processes are held together.
+    /// How processes are contained.
     pub containment: Containment,
-    /// How patient the service is where a request does not say so.
+    /// The default times of requests.
     pub timing: Timing,
-    /// How long a request that has ended is kept when nobody asks for it.
+    /// How long a finished request is kept after its last use.
     pub keep_finished: Duration,
-    /// How long a request without a time limit of its own may run.
+    /// The time limit of requests without one of their own.
     pub longest_run: Duration,
-    /// How long a request may run without any output. `None` is as long as it likes.
+    /// The longest time without output; `None` is unlimited.
     pub longest_silence: Option<Duration>,
-    /// How long the other side of a transfer of files may neither send nor take anything.
+    /// The longest time without progress in a transfer of files.
     pub longest_stall: Duration,
-    /// How long a step that needs something from outside the environment, such as a function of a git repository, waits for
-    /// somebody to follow who can bring it.
-    pub wish_within: Duration,
-    /// How often the service looks for requests that were kept, or ran, for too long.
+    /// How long a step that needs something from the host, such as a function from a git repository, waits for a
+    /// client that can fetch it.
+    pub host_timeout: Duration,
+    /// The interval of the search for abandoned and overlong requests.
     pub scan_every: Duration,
 }
 
 impl ServiceOptions {
-    /// Returns the usual settings for a service with this directory.
+    /// Returns the default settings with this directory.
     pub fn new(state_dir: impl Into<PathBuf>) -> Self {
         Self {
             state_dir: state_dir.into(),
@@ -55,7 +55,7 @@ impl ServiceOptions {
             longest_run: Duration::from_hours(24 * 7),
             longest_silence: None,
             longest_stall: Duration::from_mins(5),
-            wish_within: Duration::from_mins(1),
+            host_timeout: Duration::from_mins(1),
             scan_every: Duration::from_secs(30),
         }
     }

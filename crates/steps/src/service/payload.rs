@@ -1,4 +1,4 @@
-//! The steps as a request brings them.
+//! The steps in a request.
 
 use crate::language::{Action, Function, MOST_STEPS, Target};
 use serde::Deserialize;
@@ -7,13 +7,13 @@ use serde::Deserialize;
 #[derive(Clone, PartialEq)]
 #[cfg_attr(test, derive(Debug))]
 pub(crate) enum Steps {
-    /// Scripts that are taken as they are.
+    /// Scripts without expressions.
     Scripts(Vec<ScriptStep>),
     /// Steps of the language.
     Function(Box<Function>),
 }
 
-/// A script that is taken as it is.
+/// A script without expressions.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(Debug))]
 #[serde(deny_unknown_fields)]
@@ -23,11 +23,11 @@ pub(crate) struct ScriptStep {
 }
 
 impl Steps {
-    /// Reads steps: `verbatim` is an array of scripts, all else the language.
+    /// Parses steps: with `verbatim` an array of scripts, otherwise the step language.
     ///
     /// # Errors
     ///
-    /// Says in words what is wrong, without the text of any script.
+    /// Describes the error, without the text of any script.
     pub(crate) fn read(text: &str, verbatim: bool) -> Result<Self, String> {
         if !verbatim {
             let function = Function::of_job(text).map_err(|error| error.to_string())?;
@@ -35,7 +35,7 @@ impl Steps {
         }
         let steps = serde_json::from_str::<Vec<ScriptStep>>(text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
-            format!("they are no list of scripts: error at line {line}, column {column}")
+            format!("invalid list of scripts: error at line {line}, column {column}")
         })?;
         if steps.is_empty() {
             return Err("there are no steps".to_owned());
@@ -45,9 +45,9 @@ impl Steps {
         }
         for (index, ScriptStep { name, script }) in steps.iter().enumerate() {
             let wrong = if script.contains('\0') {
-                "`script` holds a NUL byte"
+                "`script` contains a NUL byte"
             } else if name.is_empty() || name.len() > 255 || name.chars().any(char::is_control) {
-                "its name is empty, too long or holds control characters"
+                "its name is empty, too long or contains control characters"
             } else {
                 continue;
             };
@@ -71,7 +71,7 @@ impl Steps {
         }
     }
 
-    /// Returns whether a shell is needed for certain.
+    /// Returns whether a shell is certainly needed.
     pub(crate) fn have_scripts(&self) -> bool {
         match self {
             Self::Scripts(_) => true,
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_are_taken_as_they_are() {
+    fn verbatim_scripts_are_not_evaluated() {
         let text = r#"[{"name": "a b", "script": "echo ${{ x"}]"#;
         let expect = ScriptStep {
             name: "a b".to_owned(),
@@ -103,27 +103,21 @@ mod tests {
             assert_eq!(Steps::read(text, true).unwrap_err(), expect, "{text}");
         };
         check("[]", "there are no steps");
-        check(
-            "[7]",
-            "they are no list of scripts: error at line 1, column 2",
-        );
+        check("[7]", "invalid list of scripts: error at line 1, column 2");
         check(
             r#"[{"name": "a", "script": "\u0000"}]"#,
-            "step 1: `script` holds a NUL byte",
+            "step 1: `script` contains a NUL byte",
         );
         check(
             r#"[{"name": "a", "script": ""}, {"name": "b\nc", "script": ""}]"#,
-            "step 2: its name is empty, too long or holds control characters",
+            "step 2: its name is empty, too long or contains control characters",
         );
         let func = r#"[{"name": "a", "func": "./b"}]"#;
-        check(
-            func,
-            "they are no list of scripts: error at line 1, column 21",
-        );
+        check(func, "invalid list of scripts: error at line 1, column 21");
     }
 
     #[test]
-    fn a_shell_is_needed_where_there_are_scripts() {
+    fn script_needs_a_shell() {
         let check = |text: &str, expect: bool| {
             let steps = Steps::read(text, false).unwrap();
             assert_eq!(steps.have_scripts(), expect, "{text}");

@@ -1,4 +1,4 @@
-//! From a message to a request that can run: everything that can be refused is refused here.
+//! Turns a message into a request that can run. Everything that can be refused is refused here.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,49 +13,49 @@ use tonic::Status;
 use trace::{MaskRules, Spool, TracePipeline};
 
 use super::directory::{Directory, check_id};
-use super::error::words;
+use super::host_requests::HostRequests;
 use super::payload::Steps;
 use super::request::{Request, RequestCommand, RequestLog};
 use super::shell;
 use super::variable_files::{VariableFiles, Writers};
 use super::variables::Expanded;
-use super::wishes::Wishes;
 use crate::language::Value;
 use crate::wire::v1::{self, RunRequest};
+use executor_core::chain;
 
-/// What the service knows of its own surroundings.
+/// The context of a service.
 #[derive(Debug)]
-pub(crate) struct Surroundings {
-    /// The directory of all requests' directories.
+pub(crate) struct ServiceContext {
+    /// The parent of the requests' directories.
     pub(crate) requests: PathBuf,
-    /// What steps see of the service's own environment.
+    /// The part of the service's environment that steps inherit.
     pub(crate) inherited: Vec<(OsString, OsString)>,
-    /// All of it, for references.
+    /// The whole environment, for references.
     pub(crate) environment: process::Environment,
-    /// Who wrote file variables where nobody said where they are to lie.
+    /// The owners of file variables in default directories.
     pub(crate) writers: Arc<Writers>,
     pub(crate) timing: Timing,
-    /// How long a wish waits for somebody who follows.
-    pub(crate) wish_within: Duration,
+    /// How long a host request waits for a follower.
+    pub(crate) host_timeout: Duration,
 }
 
-/// What a request is about to do.
+/// What a request will run.
 pub(crate) struct Plan {
     pub(crate) steps: Steps,
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// The job's variables, as expressions see them.
+    /// The job's variables, for expressions.
     pub(crate) vars: BTreeMap<String, Value>,
     pub(crate) timing: Timing,
     pub(crate) timeout: Option<Duration>,
     pub(crate) quiet: bool,
 }
 
-impl Surroundings {
-    /// Makes a request of a message. Blocks for as long as small files take.
+impl ServiceContext {
+    /// Creates a request from a message. Blocks while small files are written.
     ///
     /// # Errors
     ///
-    /// Says what is wrong; then nothing of the request is left but the directories it named.
+    /// When the message is invalid. Then nothing is left of the request, except the directories that it named.
     pub(crate) fn prepare(&self, message: RunRequest) -> Result<(Request, Plan), Status> {
         check_id(&message.id)?;
         let steps = Steps::read(&message.steps, message.verbatim).map_err(|wrong| {
@@ -78,8 +78,8 @@ impl Surroundings {
         let masks = masks(&message.masking.unwrap_or_default(), &job.token_prefixes);
         let masks = variables.mask(masks);
         make_dir(&work_dir)
-            .map_err(|error| broken("make the working directory", &work_dir, &error))?;
-        // A directory that the request names has an owner who removes what is in it.
+            .map_err(|error| broken("create the working directory", &work_dir, &error))?;
+        // If the request names a directory, its owner removes the files in it.
         let files = message
             .temp_dir
             .is_empty()
@@ -97,7 +97,7 @@ impl Surroundings {
             "steps::directory::create",
             Directory::create(&self.requests, &message.id)
         )
-        .map_err(|error| broken("make a directory in", &self.requests, &error))?;
+        .map_err(|error| broken("create a directory in", &self.requests, &error))?;
         if let Some(files) = files {
             directory.take_files(files);
         }
@@ -110,16 +110,10 @@ impl Surroundings {
         let mut request = Request::new(
             message.id,
             directory,
-            RequestCommand {
-                words: command,
-                work_dir,
-            },
-            RequestLog {
-                pipeline: log,
-                reader,
-            },
+            RequestCommand { command, work_dir },
+            RequestLog { log, reader },
             names,
-            Wishes::new(self.wish_within),
+            HostRequests::new(self.host_timeout),
         );
         let asked = message.timing.unwrap_or_default();
         let plan = Plan {
@@ -140,11 +134,11 @@ fn first_of(texts: [&String; 2]) -> &str {
     given.next().map_or("", String::as_str)
 }
 
-/// Returns an absolute path; the service's own directory where nothing is given.
+/// Returns an absolute path; without one, the service's own directory.
 fn absolute_dir(path: &str) -> Result<PathBuf, Status> {
     if path.contains('\0') {
         return Err(Status::invalid_argument(
-            "a directory's path holds a NUL byte",
+            "the path of a directory contains a NUL byte",
         ));
     }
     let path = if path.is_empty() { "." } else { path };
@@ -152,7 +146,7 @@ fn absolute_dir(path: &str) -> Result<PathBuf, Status> {
     Ok(path.components().collect())
 }
 
-/// Returns where file variables are written: beside the working directory, with `.tmp` appended.
+/// Returns the directory for file variables, by default the working directory with `.tmp` appended.
 fn temp_dir(work_dir: &Path, given: &str) -> Result<PathBuf, Status> {
     if !given.is_empty() {
         return absolute_dir(given);
@@ -166,12 +160,12 @@ fn make_dir(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path)
 }
 
-/// Returns the command for scripts; nothing where there is no shell, and none is needed for certain.
+/// Returns the command for scripts; empty if there is no shell and none is certainly needed.
 fn command(given: Option<v1::Shell>, is_needed: bool) -> Result<Vec<String>, Status> {
     let argv = given.unwrap_or_default().argv;
     if argv.iter().any(|word| word.contains('\0')) {
         return Err(Status::invalid_argument(
-            "the shell's command holds a NUL byte",
+            "the command of the shell contains a NUL byte",
         ));
     }
     match argv.first() {
@@ -190,7 +184,7 @@ fn check_variable(key: &str, value: &str) -> Result<(), Status> {
     if key.is_empty() || key.contains(['=', '\0']) || value.contains('\0') {
         let key: String = key.chars().filter(|c| !c.is_control()).take(64).collect();
         return Err(Status::invalid_argument(format!(
-            "variable `{key}` has a name or a value that no environment can hold"
+            "variable `{key}` has a name or value that no environment can hold"
         )));
     }
     Ok(())
@@ -219,7 +213,7 @@ fn broken(what: &str, path: &Path, error: &io::Error) -> Status {
 }
 
 fn log_error(error: &trace::SpoolError) -> Status {
-    Status::internal(words(error))
+    Status::internal(chain(error))
 }
 
 #[cfg(test)]
@@ -227,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_variables_lie_beside_the_working_directory() {
+    fn file_variables_are_beside_the_working_directory() {
         // R-STEP-34
         let check = |work_dir: &str, given: &str, expect: &str| {
             let path = temp_dir(&absolute_dir(work_dir).unwrap(), given).unwrap();
@@ -239,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_stands_for_the_own_patience() {
+    fn zero_means_the_default_timing() {
         let own = Timing::default();
         let asked = v1::Timing {
             terminate_grace_ms: 5,

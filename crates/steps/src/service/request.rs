@@ -1,59 +1,58 @@
-//! A request from its start until it is forgotten.
+//! A request, from its start to its removal.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
-use executor_core::{CancelCause, Cancellation, StopLevel};
+use executor_core::{CancelCause, Cancellation, StopLevel, chain};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use trace::{SpoolReader, TracePipeline};
 
-use super::course::{Course, Failure};
 use super::directory::Directory;
-use super::error::words;
-use super::wishes::Wishes;
+use super::host_requests::HostRequests;
+use super::state::{Failure, RequestState};
 
-/// What is known of a request, shared by its task and by all who follow it.
+/// A request, shared by its task and its followers.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) id: String,
     pub(crate) directory: Directory,
-    /// The program that runs its scripts, and where.
+    /// The program that runs the scripts, and its arguments.
     pub(crate) command: Vec<String>,
     pub(crate) work_dir: String,
     pub(crate) cancellation: Cancellation,
     pub(crate) log: TracePipeline,
     /// One open file for all followers.
     pub(crate) log_reader: SpoolReader,
-    /// Whether it has a time limit of its own.
+    /// Whether the request has its own time limit.
     pub(crate) limited: bool,
-    /// What its steps need from outside.
-    pub(crate) wishes: Wishes,
-    pub(crate) began: SystemTime,
-    pub(crate) began_at: Instant,
-    course: Mutex<Course>,
+    /// What the steps request from the host.
+    pub(crate) host_requests: HostRequests,
+    pub(crate) started: SystemTime,
+    pub(crate) started_at: Instant,
+    state: Mutex<RequestState>,
     times: Mutex<Times>,
-    news: watch::Sender<u64>,
+    changes: watch::Sender<u64>,
     dismissed: CancellationToken,
-    gone: CancellationToken,
+    removed: CancellationToken,
 }
 
-/// When something last happened to a request.
+/// The times of the last events.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
     pub(crate) output: Instant,
-    pub(crate) asked: Instant,
+    pub(crate) used: Instant,
 }
 
-/// The command of a request and its working directory.
+/// The command for scripts, and where it runs.
 pub(crate) struct RequestCommand {
-    pub(crate) words: Vec<String>,
+    pub(crate) command: Vec<String>,
     pub(crate) work_dir: String,
 }
 
-/// The two ends of a request's log.
+/// The log of a request, and its reader.
 pub(crate) struct RequestLog {
-    pub(crate) pipeline: TracePipeline,
+    pub(crate) log: TracePipeline,
     pub(crate) reader: SpoolReader,
 }
 
@@ -64,70 +63,70 @@ impl Request {
         command: RequestCommand,
         log: RequestLog,
         step_names: Vec<String>,
-        wishes: Wishes,
+        host_requests: HostRequests,
     ) -> Self {
         let now = Instant::now();
         let times = Times {
             output: now,
-            asked: now,
+            used: now,
         };
         Self {
             id,
             directory,
-            command: command.words,
+            command: command.command,
             work_dir: command.work_dir,
             cancellation: Cancellation::new(),
-            log: log.pipeline,
+            log: log.log,
             log_reader: log.reader,
             limited: false,
-            wishes,
-            began: SystemTime::now(),
-            began_at: now,
-            course: Mutex::new(Course::new(step_names)),
+            host_requests,
+            started: SystemTime::now(),
+            started_at: now,
+            state: Mutex::new(RequestState::new(step_names)),
             times: Mutex::new(times),
-            news: watch::Sender::new(0),
+            changes: watch::Sender::new(0),
             dismissed: CancellationToken::new(),
-            gone: CancellationToken::new(),
+            removed: CancellationToken::new(),
         }
     }
 
-    pub(crate) fn course(&self) -> MutexGuard<'_, Course> {
-        self.course.lock()
+    pub(crate) fn state(&self) -> MutexGuard<'_, RequestState> {
+        self.state.lock()
     }
 
-    /// Changes the course and tells all who follow.
-    pub(crate) fn update(&self, change: impl FnOnce(&mut Course)) {
-        change(&mut self.course());
-        self.tell();
+    /// Changes the state and notifies all followers.
+    pub(crate) fn update(&self, change: impl FnOnce(&mut RequestState)) {
+        change(&mut self.state());
+        self.notify();
     }
 
-    /// Wakes all who follow.
-    pub(crate) fn tell(&self) {
-        self.news
+    /// Notifies all followers.
+    pub(crate) fn notify(&self) {
+        self.changes
             .send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    pub(crate) fn news(&self) -> watch::Receiver<u64> {
-        self.news.subscribe()
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.course().ended.is_some()
+        self.state().ended.is_some()
     }
 
-    /// Closes the log and notes the end.
+    /// Closes the log and records the end.
     pub(crate) fn end(&self, failure: Option<Failure>) {
         let log = self.log.finish();
-        self.update(|course| {
-            course.end(failure, log.bytes);
+        self.update(|state| {
+            state.end(failure, log.bytes);
             if let Some(error) = &log.spool_error {
-                course.note_log_error(words(&**error));
+                state.note_log_error(chain(&**error));
             }
         });
-        self.note_asked();
+        self.note_used();
     }
 
-    /// Asks for the end of its processes.
+    /// Stops the processes of the request.
     pub(crate) fn stop(&self, level: StopLevel, cause: CancelCause) {
         match level {
             StopLevel::None => {}
@@ -136,38 +135,38 @@ impl Request {
         }
     }
 
-    /// Says that nobody needs it any more: what runs is killed, then all is removed.
+    /// Ends the request: its processes are killed, then its state is removed.
     pub(crate) fn dismiss(&self, cause: CancelCause) {
         self.stop(StopLevel::Abort, cause);
         self.dismissed.cancel();
     }
 
-    /// Returns whether nobody needs it any more.
+    /// Returns whether the request is being removed.
     pub(crate) fn is_dismissed(&self) -> bool {
         self.dismissed.is_cancelled()
     }
 
-    /// Waits until nobody needs it any more.
+    /// Waits until the request is being removed.
     pub(crate) async fn dismissed(&self) {
         self.dismissed.cancelled().await;
     }
 
-    /// Says that all is removed.
-    pub(crate) fn note_gone(&self) {
-        self.gone.cancel();
+    /// Records that everything is removed.
+    pub(crate) fn set_removed(&self) {
+        self.removed.cancel();
     }
 
-    /// Waits until all is removed.
-    pub(crate) async fn gone(&self) {
-        self.gone.cancelled().await;
+    /// Waits until everything is removed.
+    pub(crate) async fn removed(&self) {
+        self.removed.cancelled().await;
     }
 
     pub(crate) fn note_output(&self) {
         self.lock_times().output = Instant::now();
     }
 
-    pub(crate) fn note_asked(&self) {
-        self.lock_times().asked = Instant::now();
+    pub(crate) fn note_used(&self) {
+        self.lock_times().used = Instant::now();
     }
 
     pub(crate) fn times(&self) -> Times {
@@ -178,8 +177,8 @@ impl Request {
         self.times.lock()
     }
 
-    /// Returns how long it runs.
+    /// Returns the time since the start.
     pub(crate) fn age(&self) -> Duration {
-        self.began_at.elapsed()
+        self.started_at.elapsed()
     }
 }

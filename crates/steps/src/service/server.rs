@@ -1,72 +1,73 @@
-//! The service from its start to its end.
+//! The service from start to shutdown.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
-
+use super::calls::Api;
+use super::dispatch::Dispatch;
+use super::environment::inherited;
+use super::error::ServiceError;
+use super::options::ServiceOptions;
+use super::prepare::{Plan, ServiceContext};
+use super::prune::prune;
+use super::request::Request;
+use super::state::Failure;
+use super::steps;
+use super::table::Table;
+use crate::agent::connection;
+use crate::wire::INSTANCE;
+use crate::wire::v1::RunRequest;
+use crate::wire::v1::result::ErrorKind;
 use executor_core::panics::catch_panic;
 use executor_core::{CancelCause, Cancellation, StopLevel};
 use hyper::service::service_fn;
+use parking_lot::{Mutex, MutexGuard};
 use process::{ProcessTree, Settings, Supervisor, make_private_dir, remove_tree};
+use std::ffi::OsString;
+use std::mem;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::UnixListener;
+use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 
-use super::api::Api;
-use super::course::Failure;
-use super::dispatch::Dispatch;
-use super::environment::inherited;
-use super::error::ServiceError;
-use super::options::ServiceOptions;
-use super::prepare::{Plan, Surroundings};
-use super::prune::prune;
-use super::request::Request;
-use super::steps;
-use super::table::Table;
-use super::tasks::Tasks;
-use crate::agent::connection;
-use crate::wire::INSTANCE;
-use crate::wire::v1::RunRequest;
-use crate::wire::v1::result::ErrorKind;
+/// The pause before accepting again when no connection can be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long accepting pauses when there is no room for another connection.
-const NO_ROOM: Duration = Duration::from_millis(50);
 /// The step-runner service of one environment.
 ///
-/// It lives as long as a clone of it does; [`serve`](Self::serve) ends it in order.
+/// It lives as long as any clone; [`serve`](Self::serve) shuts it down.
 #[derive(Debug, Clone)]
 pub struct Service {
     shared: Arc<Shared>,
 }
 
-/// What the calls share.
+/// The state shared by all calls.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: ServiceOptions,
     pub(crate) supervisor: Supervisor,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) context: ServiceContext,
     pub(crate) table: Table,
-    /// Held while a request is prepared, so that of two with one id the second finds the first.
+    /// Held while a request is prepared, so that the second of two with one id finds the first.
     preparing: tokio::sync::Mutex<()>,
-    /// One task for each request that is known.
+    /// One task for each known request.
     requests: Tasks,
-    /// Set when the service ends: no more requests.
+    /// Set at shutdown: no new requests are accepted.
     closed: Cancellation,
-    /// Whether the means to hold processes end with the service.
+    /// Whether the supervisor ends with the service.
     owns_supervisor: bool,
 }
 
 impl Service {
-    /// Prepares a service: its directory, and the means to hold processes.
+    /// Starts a service: creates its directory and starts its supervisor.
     ///
-    /// Call it inside a tokio runtime. What an earlier service left in the directory is removed.
+    /// Requires a tokio runtime. State of an earlier service in the directory is removed.
     ///
     /// # Errors
     ///
-    /// When the directory cannot be used, or processes cannot be held as the options ask for.
+    /// When the directory cannot be used, or processes cannot be contained as configured.
     pub fn start(options: ServiceOptions) -> Result<Self, ServiceError> {
         let supervisor = Supervisor::start(Settings {
             containment: options.containment,
@@ -76,8 +77,8 @@ impl Service {
         Self::new(options, supervisor, environment, true)
     }
 
-    /// Prepares a service that starts processes by somebody else's means, which it leaves alone when it ends.
-    /// `environment` is what steps see of what is around the service.
+    /// Starts a service with another's supervisor, which is not shut down with it. `environment` is the inherited part
+    /// of the environment.
     ///
     /// # Errors
     ///
@@ -96,18 +97,18 @@ impl Service {
         inherited: Vec<(OsString, OsString)>,
         owns_supervisor: bool,
     ) -> Result<Self, ServiceError> {
-        let surroundings = Surroundings {
+        let context = ServiceContext {
             requests: requests_dir(&options)?,
             inherited,
             environment: supervisor.environment().clone(),
             writers: Arc::default(),
             timing: options.timing,
-            wish_within: options.wish_within,
+            host_timeout: options.host_timeout,
         };
         let shared = Shared {
             options,
             supervisor,
-            surroundings,
+            context,
             table: Table::default(),
             preparing: tokio::sync::Mutex::default(),
             requests: Tasks::default(),
@@ -119,21 +120,21 @@ impl Service {
         })
     }
 
-    /// Returns what holds the processes of the service, for whoever starts others beside it.
+    /// Returns the supervisor of the service, to start other processes beside it.
     pub fn supervisor(&self) -> &Supervisor {
         &self.shared.supervisor
     }
 
-    /// Returns how many requests are known: those that run, and those that nobody has finished.
+    /// Returns the number of known requests: those that run, and those that are not finished.
     pub fn requests(&self) -> usize {
         self.shared.table.all().len()
     }
 
-    /// Answers on a socket until it is stopped, then kills what runs and removes all that was kept.
+    /// Serves a socket until stopped, then kills running requests and removes all state.
     ///
     /// # Errors
     ///
-    /// When a process outlives being killed.
+    /// When a process survives being killed.
     pub async fn serve(
         &self,
         listener: UnixListener,
@@ -155,8 +156,8 @@ impl Service {
                         connections.spawn(connection::serve(stream, answer, closing.clone()));
                     }
                     Err(error) => {
-                        tracing::warn!(%error, "A connection cannot be accepted.");
-                        sleep(NO_ROOM).await;
+                        tracing::warn!(%error, "Could not accept a connection.");
+                        sleep(ACCEPT_PAUSE).await;
                     }
                 },
             }
@@ -168,21 +169,21 @@ impl Service {
         closed
     }
 
-    /// Returns what answers calls, for whoever accepts connections itself.
+    /// Returns the handler of calls, for a caller that accepts connections itself.
     pub(crate) fn dispatch(&self) -> Dispatch {
         Dispatch::new(Api(Arc::clone(&self.shared)))
     }
 
-    /// Looks for requests that were kept, or ran, for too long. To be called every
-    /// [`scan_every`](ServiceOptions::scan_every) by whoever accepts connections itself.
+    /// Stops overlong requests and removes abandoned ones. A caller that accepts connections itself calls this every
+    /// [`scan_every`](ServiceOptions::scan_every).
     pub(crate) fn prune(&self) {
         for request in self.shared.table.all() {
             prune(&request, &self.shared.options);
         }
     }
 
-    /// Asks what runs to stop, waits for so long for its end, and then until nobody has a result to ask for, or `fetch`
-    /// is over. Nothing can be run afterwards.
+    /// Cancels running requests and waits up to `within` for their end, then up to `fetch` until all results are fetched.
+    /// Nothing can run afterwards.
     pub(crate) async fn wind_down(&self, within: Duration, fetch: Duration) {
         let shared = &self.shared;
         shared.closed.cancel(CancelCause::Shutdown);
@@ -193,29 +194,29 @@ impl Service {
         }
         let ended = async {
             for request in &all {
-                let mut news = request.news();
-                while !request.has_ended() && news.changed().await.is_ok() {}
+                let mut changes = request.changes();
+                while !request.has_ended() && changes.changed().await.is_ok() {}
             }
         };
-        // What does not end in time is killed by whoever closes the service.
+        // The caller closes the service next, which kills the rest.
         let _ = timeout(within, ended).await;
         let finished = async {
             for request in &all {
-                request.gone().await;
+                request.removed().await;
             }
         };
         let _ = timeout(fetch, finished).await;
     }
 
-    /// Kills what runs and removes all that was kept. Nothing can be run afterwards.
+    /// Kills running requests and removes all state. Nothing can run afterwards.
     ///
     /// # Errors
     ///
-    /// When a process outlives being killed.
+    /// When a process survives being killed.
     pub(crate) async fn close(&self) -> Result<(), ServiceError> {
         let shared = &self.shared;
         shared.closed.abort(CancelCause::Shutdown);
-        // Whoever prepares a request now is done before this goes on, and nobody begins.
+        // A concurrent `prepare` finishes before this lock is taken, and no other starts.
         drop(shared.preparing.lock().await);
         for request in shared.table.all() {
             request.dismiss(CancelCause::Shutdown);
@@ -224,76 +225,77 @@ impl Service {
         if shared.owns_supervisor {
             shared.supervisor.clone().shutdown().await?;
         }
-        if let Err(error) = remove_tree(&shared.surroundings.requests) {
-            tracing::warn!(%error, "The directory of requests stays behind.");
+        if let Err(error) = remove_tree(&shared.context.requests) {
+            tracing::warn!(%error, "Could not remove the directory of requests.");
         }
         Ok(())
     }
 }
 
 impl Shared {
-    /// Starts a request, if its id is not known.
+    /// Starts a request, unless its id is known.
     pub(crate) async fn run(self: &Arc<Self>, message: RunRequest) -> Result<(), Status> {
         check_instance(&message.instance, self.supervisor.id())?;
         loop {
-            let turn = self.preparing.lock().await;
+            let guard = self.preparing.lock().await;
             if self.closed.is_canceled() {
-                return Err(Status::unavailable("the step-runner is about to end"));
+                return Err(Status::unavailable("the step-runner is shutting down"));
             }
             match self.table.get(&message.id) {
                 None => return self.start(message),
                 Some(known) if !known.is_dismissed() => return Ok(()),
                 Some(leaving) => {
-                    // Somebody finishes it, and this comes afterwards.
-                    drop(turn);
-                    leaving.gone().await;
+                    // The known request is being removed; start after that.
+                    drop(guard);
+                    leaving.removed().await;
                 }
             }
         }
     }
 
-    /// Starts a request of an id that is not known. Its caller has the turn.
+    /// Starts a request with a new id. The caller holds the lock.
     fn start(self: &Arc<Self>, message: RunRequest) -> Result<(), Status> {
-        let (request, plan) = self.surroundings.prepare(message)?;
+        let (request, plan) = self.context.prepare(message)?;
         let request = Arc::new(request);
         self.table.insert(Arc::clone(&request));
-        self.requests.spawn(Arc::clone(self).live(request, plan));
+        self.requests
+            .spawn(Arc::clone(self).run_request(request, plan));
         Ok(())
     }
 
-    /// Stops a request, and waits until nothing of it is left.
+    /// Stops a request, and waits until it is removed.
     pub(crate) async fn finish(&self, id: &str) {
-        // A `Run` of it that came first is finished too, though it is not prepared yet.
+        // A `Run` that came before is finished too, even if it is not prepared yet.
         drop(self.preparing.lock().await);
         if let Some(request) = self.table.get(id) {
             request.dismiss(CancelCause::User);
-            request.gone().await;
+            request.removed().await;
         }
     }
 
-    /// The life of a request.
-    async fn live(self: Arc<Self>, request: Arc<Request>, plan: Plan) {
+    /// Runs a request and waits until it is removed.
+    async fn run_request(self: Arc<Self>, request: Arc<Request>, plan: Plan) {
         let tree = self.supervisor.tree();
         let failure = match catch_panic(run_within(&request, plan, &tree)).await {
             Ok(failure) => failure,
             Err(panic) => {
-                tracing::error!(%panic, id = request.id, "A request broke down.");
-                let words = "the step-runner broke down";
-                Some(Failure::new(ErrorKind::Internal, words))
+                tracing::error!(%panic, id = request.id, "A request panicked.");
+                let message = "internal error of the step-runner";
+                Some(Failure::new(ErrorKind::Internal, message))
             }
         };
         if let Err(error) = tree.close().await {
-            tracing::warn!(%error, id = request.id, "Something of a request still runs.");
+            tracing::warn!(%error, id = request.id, "A process of a request still runs.");
         }
         request.end(failure);
         request.dismissed().await;
         request.directory.remove();
         self.table.remove(&request.id);
-        request.note_gone();
+        request.set_removed();
     }
 }
 
-/// Runs the steps, and stops them when their time is up.
+/// Runs the steps, and stops them at their time limit.
 async fn run_within(request: &Request, plan: Plan, tree: &ProcessTree) -> Option<Failure> {
     let Some(limit) = plan.timeout else {
         return steps::run(request, plan, tree).await;
@@ -306,9 +308,9 @@ async fn run_within(request: &Request, plan: Plan, tree: &ProcessTree) -> Option
     run.await
 }
 
-/// Refuses what was meant for the service that was here before: it may have run it already.
-fn check_instance(wanted: &str, own: &str) -> Result<(), Status> {
-    if wanted.is_empty() || wanted == own {
+/// Refuses a request for an earlier instance of the service, which may have run it already.
+fn check_instance(requested: &str, own: &str) -> Result<(), Status> {
+    if requested.is_empty() || requested == own {
         return Ok(());
     }
     let mut metadata = MetadataMap::new();
@@ -322,17 +324,48 @@ fn check_instance(wanted: &str, own: &str) -> Result<(), Status> {
     ))
 }
 
-/// Makes the directory of all requests' directories, empty.
+/// Creates the empty parent of the requests' directories.
 fn requests_dir(options: &ServiceOptions) -> Result<PathBuf, ServiceError> {
     let path = options.state_dir.join("requests");
-    let make = || {
+    let create = || {
         std::fs::create_dir_all(&options.state_dir)?;
         remove_tree(&path)?;
         make_private_dir(&path)
     };
-    match make() {
+    match create() {
         Ok(()) => Ok(path),
         Err(source) => Err(ServiceError::Directory { path, source }),
+    }
+}
+
+/// A set of tasks that can be extended through any clone. Dropping the last clone aborts them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tasks {
+    set: Arc<Mutex<JoinSet<()>>>,
+}
+
+impl Tasks {
+    /// Starts a task.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut set = self.lock();
+        // Finished tasks are removed here, so that the set does not grow.
+        while set.try_join_next().is_some() {}
+        set.spawn(task);
+    }
+
+    /// Waits for the end of all tasks, including those added meanwhile.
+    pub(crate) async fn join(&self) {
+        loop {
+            let mut set = mem::take(&mut *self.lock());
+            if set.is_empty() {
+                return;
+            }
+            while set.join_next().await.is_some() {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.set.lock()
     }
 }
 
@@ -357,7 +390,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_that_comes_while_its_id_is_finished_starts_anew() {
+    async fn run_during_finish_starts_a_new_request() {
         // R-STEP-17
         let folder = tempfile::tempdir().unwrap();
         let shared = shared(&folder);
@@ -368,38 +401,38 @@ mod tests {
         let run = shared.run(request(&folder, "touch ran"));
         let ((), ran) = tokio::join!(finish, run);
         ran.unwrap();
-        let second = shared.table.get("1").expect("what was taken is known");
+        let second = shared.table.get("1").expect("the request is known");
         assert!(!Arc::ptr_eq(&first, &second));
-        let mut news = second.news();
-        while !second.has_ended() && news.changed().await.is_ok() {}
+        let mut changes = second.changes();
+        while !second.has_ended() && changes.changed().await.is_ok() {}
         assert!(fs::exists(folder.path().join("ran")).unwrap());
     }
 
     #[tokio::test]
-    async fn a_finish_ends_the_run_that_came_before_it() {
+    async fn finish_ends_a_concurrent_run() {
         let folder = tempfile::tempdir().unwrap();
         let shared = shared(&folder);
-        let turn = shared.preparing.lock().await;
+        let guard = shared.preparing.lock().await;
         let mut run = std::pin::pin!(shared.run(request(&folder, "touch ran; sleep 600")));
         assert!(run.as_mut().now_or_never().is_none());
         let mut finish = std::pin::pin!(shared.finish("1"));
         assert_eq!(finish.as_mut().now_or_never(), None);
-        drop(turn);
+        drop(guard);
         let (ran, ()) = tokio::join!(run, finish);
         ran.unwrap();
         assert!(shared.table.get("1").is_none());
     }
 
     #[test]
-    fn only_a_request_for_another_instance_is_refused() {
+    fn only_another_instance_is_refused() {
         // R-STEP-18
-        let check = |wanted, expect: Option<(Code, &str)>| {
-            let refused = check_instance(wanted, "mine").err();
-            let told = refused.as_ref().map(|status| {
+        let check = |requested, expect: Option<(Code, &str)>| {
+            let refused = check_instance(requested, "mine").err();
+            let found = refused.as_ref().map(|status| {
                 let by = status.metadata().get(INSTANCE).unwrap();
                 (status.code(), by.to_str().unwrap())
             });
-            assert_eq!(told, expect);
+            assert_eq!(found, expect);
         };
         check("", None);
         check("mine", None);

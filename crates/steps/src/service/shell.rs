@@ -1,10 +1,10 @@
-//! The shell that runs a script where a request names none.
+//! The default shell for scripts.
 
 use std::path::Path;
 
 use rustix::fs::{Access, access};
 
-/// Where shells are, the preferred ones first. They are not looked for on a `PATH` that a job sets.
+/// The paths of shells, preferred ones first. The `PATH` of a job is not searched.
 const PLACES: [&str; 6] = [
     "/usr/local/bin/bash",
     "/usr/bin/bash",
@@ -14,17 +14,17 @@ const PLACES: [&str; 6] = [
     "/busybox/sh",
 ];
 
-/// What is said where there is none.
+/// The error without any shell.
 pub(crate) const MISSING: &str =
-    "there is no shell in this environment, neither bash nor sh; a script needs one";
+    "there is no shell in this environment, neither bash nor sh, to run a script";
 
-/// Returns the shells that are there.
+/// Returns the shells that exist.
 pub(crate) fn present() -> Vec<&'static str> {
     let runs = |path: &&str| Path::new(path).is_file() && access(*path, Access::EXEC_OK).is_ok();
     PLACES.into_iter().filter(runs).collect()
 }
 
-/// Returns the command that runs a script with the best of these shells; it ends at the first error.
+/// Returns the command that runs a script with the first of these shells; it stops at the first error.
 pub(crate) fn command(shells: &[&str]) -> Option<Vec<String>> {
     let shell = *shells.first()?;
     let options: &[&str] = if shell.ends_with("/bash") {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_shell_is_taken() {
+    fn first_shell_is_used() {
         let check = |shells: &[&str], expect: &str| {
             assert_eq!(command(shells).unwrap_or_default().join(" "), expect);
         };

@@ -1,7 +1,7 @@
-//! Hides in what `FollowSteps` tells what the log hides.
+//! Masks the results of `FollowSteps` as the log is masked.
 //!
-//! This is done once, where a result leaves: whoever makes a result need not know which texts in it may be secrets,
-//! and what became a secret after a step has ended is hidden, too.
+//! This is done once, when a result is sent. So the code that creates results need not know the secrets, and values that
+//! became secret after a step ended are masked too.
 
 use crate::wire::v1::spec::{Content, content};
 use crate::wire::v1::step::Reference;
@@ -11,9 +11,9 @@ use crate::wire::v1::{Definition, Spec, SpecDefinition, Step, StepResult, defini
 use prost_types::value::Kind;
 use std::collections::BTreeMap;
 
-/// Hides secrets in all texts of a result, those that are keys included.
+/// Masks all texts of a result, including keys.
 ///
-/// All fields are named here, so that one that is added later cannot be forgotten.
+/// All fields are named, so that a new one cannot be forgotten.
 pub(super) fn mask_result(result: &mut StepResult, mask: &dyn Fn(&str) -> String) {
     let StepResult {
         step,
@@ -140,7 +140,7 @@ fn mask_value(value: &mut prost_types::Value, mask: &dyn Fn(&str) -> String) {
     match &mut value.kind {
         Some(Kind::StringValue(text)) => mask_text(text, mask),
         Some(Kind::NumberValue(number)) => {
-            // One that has a secret's digits among its own stays a number.
+            // A number that merely contains the digits of a secret stays a number.
             let shown = mask(&number.to_string());
             if shown == "[MASKED]" {
                 value.kind = Some(Kind::StringValue(shown));
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_hidden_in_every_text_of_a_result() {
+    fn secret_is_masked_in_every_text_of_a_result() {
         let mut result = result(vec![result(Vec::new())]);
         let bytes_of_number = NUMBER.to_le_bytes();
         let has = |result: &StepResult, bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! The requests that are known.
+//! The known requests.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use tonic::Status;
 
 use super::request::Request;
 
-/// All requests by their ids.
+/// The known requests by id.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     requests: Mutex<HashMap<String, Arc<Request>>>,
@@ -19,10 +19,10 @@ impl Table {
         self.lock().get(id).cloned()
     }
 
-    /// Returns a request, or the answer for an id that is not known.
+    /// Returns a request, or the error for an unknown id.
     pub(crate) fn find(&self, id: &str) -> Result<Arc<Request>, Status> {
         self.get(id)
-            .ok_or_else(|| Status::not_found("there is no request with this id"))
+            .ok_or_else(|| Status::not_found("unknown request id"))
     }
 
     pub(crate) fn insert(&self, request: Arc<Request>) {
@@ -33,10 +33,10 @@ impl Table {
         self.lock().remove(id);
     }
 
-    /// Returns all requests, the oldest first.
+    /// Returns all requests, oldest first.
     pub(crate) fn all(&self) -> Vec<Arc<Request>> {
         let mut all: Vec<_> = self.lock().values().cloned().collect();
-        all.sort_by_key(|request| request.began_at);
+        all.sort_by_key(|request| request.started_at);
         all
     }
 

@@ -1,10 +1,10 @@
-//! The calls of package `proto`: what GitLab Runner's own client asks for, in its words.
+//! The calls of package `proto`, for GitLab Runner's own client.
 
 use tonic::{Request as Call, Response, Status, async_trait};
 
-use super::api::Api;
+use super::calls::Api;
 use super::follow::Piece;
-use super::{Answers, answer, directory, follow};
+use super::{ResponseStream, directory, follow, status};
 use crate::wire::upstream::step_runner_server::StepRunner;
 use crate::wire::upstream::{
     CloseRequest, CloseResponse, FollowLogsRequest, FollowLogsResponse, Job, RunRequest,
@@ -12,7 +12,7 @@ use crate::wire::upstream::{
 };
 use crate::wire::v1;
 
-/// Speaks for [`Api`] in the other shape.
+/// Translates calls to [`Api`].
 #[derive(Clone)]
 pub(crate) struct Upstream(pub(crate) Api);
 
@@ -30,7 +30,7 @@ impl StepRunner for Upstream {
         Ok(Response::new(CloseResponse {}))
     }
 
-    type FollowLogsStream = Answers<FollowLogsResponse>;
+    type FollowLogsStream = ResponseStream<FollowLogsResponse>;
 
     async fn follow_logs(
         &self,
@@ -50,14 +50,14 @@ impl StepRunner for Upstream {
         };
         let jobs = requests
             .iter()
-            .map(|request| answer::upstream_status(request));
+            .map(|request| status::upstream_status(request));
         Ok(Response::new(StatusResponse {
             jobs: jobs.collect(),
         }))
     }
 }
 
-/// Says the same in the words of our own package.
+/// Translates a request to our own package.
 fn translated(message: RunRequest) -> v1::RunRequest {
     let RunRequest {
         id,

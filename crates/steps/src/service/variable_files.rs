@@ -1,4 +1,4 @@
-//! The file variables of a request that are the service's to remove.
+//! The file variables that the service removes.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Who wrote a file last. Requests with one working directory write to one place.
+/// The last writer of each file. Requests with the same working directory share files.
 #[derive(Debug, Default)]
 pub(crate) struct Writers(Mutex<Owners>);
 
@@ -17,7 +17,7 @@ struct Owners {
     of: BTreeMap<PathBuf, u64>,
 }
 
-/// The files of one request. They are removed when this is dropped, but for those that a later request wrote anew.
+/// The file variables of one request. Dropping this removes them, except those that a later request rewrote.
 #[derive(Debug)]
 pub(crate) struct VariableFiles {
     writers: Arc<Writers>,
@@ -27,7 +27,7 @@ pub(crate) struct VariableFiles {
 }
 
 impl VariableFiles {
-    /// Takes files of a directory over. To be called before they are written.
+    /// Takes over files in a directory. Call it before they are written.
     pub(crate) fn claim(writers: &Arc<Writers>, directory: &Path, paths: Vec<PathBuf>) -> Self {
         let mut owners = writers.lock();
         owners.next += 1;
@@ -44,9 +44,9 @@ impl VariableFiles {
         }
     }
 
-    /// Removes them, and their directory when nothing is in it and nobody is about to write there.
+    /// Removes the files, and their directory if it is empty and no other request is about to write there.
     pub(crate) fn remove(&self) {
-        // Held until all is gone: whoever claims a file afterwards finds none, and nothing of theirs is removed.
+        // Held until the end, so that no file is removed that another request claims meanwhile.
         let mut owners = self.writers.lock();
         let mut was_ours = false;
         for path in &self.paths {
@@ -57,14 +57,14 @@ impl VariableFiles {
             was_ours = true;
             match remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    tracing::warn!(%error, path = %path.display(), "A file variable stays behind.");
+                    tracing::warn!(%error, path = %path.display(), "Could not remove a file variable.");
                 }
                 _ => {}
             }
         }
         let is_used = |path: &PathBuf| path.parent() == Some(&*self.directory);
         if was_ours && !owners.of.keys().any(is_used) {
-            // It stays where something else is in it.
+            // This fails if it has other files.
             let _ = remove_dir(&self.directory);
         }
     }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn files_go_with_their_request_and_the_directory_with_the_last() {
+    fn files_are_removed_with_their_request() {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("build.tmp");
         let writers = Arc::default();
@@ -118,7 +118,7 @@ mod tests {
         drop(second);
         assert_eq!(left(), ["other"]);
         remove_file(directory.join("other")).unwrap();
-        // One that claims a file, but has not written yet, keeps the directory.
+        // A request that has claimed a file, but not written it, keeps the directory.
         let third = written(&writers, &directory, &["C"]);
         let fourth = VariableFiles::claim(&writers, &directory, vec![directory.join("D")]);
         drop(third);

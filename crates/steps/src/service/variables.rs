@@ -1,4 +1,4 @@
-//! A job's variables, as the steps see them.
+//! The variables of a job.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,24 +15,24 @@ use trace::MaskRules;
 use crate::language::Value;
 use crate::wire::v1::Variable;
 
-/// A variable whose value goes to a file.
+/// A variable whose value is written to a file.
 struct FileContent {
     path: PathBuf,
     content: Vec<u8>,
 }
 
-/// What becomes of the variables of a job.
+/// The variables of a job, ready for its steps.
 pub(crate) struct Expanded {
-    /// The variables of the steps' environment.
+    /// The environment of the steps.
     pub(crate) env: Vec<(OsString, OsString)>,
     files: Vec<FileContent>,
     masked: Vec<Vec<u8>>,
 }
 
 impl Expanded {
-    /// Puts paths in the place of files, and expands what is not raw.
+    /// Replaces file variables by their paths, and expands variables that are not raw.
     ///
-    /// A reference is looked for among the variables of the job first, then by `outer`, which knows the environment.
+    /// References are resolved among the variables of the job first, then by `outer`, the environment.
     pub(crate) fn new(
         variables: Vec<Variable>,
         temp_dir: &Path,
@@ -96,8 +96,8 @@ impl Expanded {
         Ok(Self { env, files, masked })
     }
 
-    /// Returns them as expressions see them. What is masked is no `sensitive` value: most functions take tokens by inputs
-    /// that do not say so, and would be refused. It is hidden wherever it is shown.
+    /// Returns the variables for expressions. Masked ones are not `sensitive` values: most functions take tokens by inputs
+    /// that are not marked so, and would refuse them. They are masked wherever they are shown.
     pub(crate) fn values(&self) -> BTreeMap<String, Value> {
         let values = self.env.iter().map(|(key, value)| {
             let value = Value::text(value.to_string_lossy());
@@ -106,17 +106,17 @@ impl Expanded {
         values.collect()
     }
 
-    /// Adds what is to be hidden to the rules.
+    /// Adds the masked values to the rules.
     pub(crate) fn mask(&self, rules: MaskRules) -> MaskRules {
         rules.secrets(&self.masked)
     }
 
-    /// Returns where the files lie.
+    /// Returns the paths of the files.
     pub(crate) fn file_paths(&self) -> Vec<PathBuf> {
         self.files.iter().map(|file| file.path.clone()).collect()
     }
 
-    /// Writes the files, for the owner alone. The directory is made where it is missing.
+    /// Writes the files for the owner alone. A missing directory is created.
     pub(crate) fn write_files(&self, temp_dir: &Path) -> io::Result<()> {
         if self.files.is_empty() {
             return Ok(());
@@ -131,7 +131,7 @@ impl Expanded {
 
 impl FileContent {
     fn write(&self) -> io::Result<()> {
-        // An earlier job could have put a link there that leads elsewhere.
+        // An earlier job could have left a link to another file.
         match remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -142,7 +142,7 @@ impl FileContent {
     }
 }
 
-/// Refuses what no environment, or no directory, can hold. Values are in no message.
+/// Refuses names and values that an environment or a directory cannot hold. Messages contain no values.
 fn check(variable: &Variable) -> Result<(), Status> {
     let key = &variable.key;
     let refuse = |what: &str| {
@@ -156,7 +156,7 @@ fn check(variable: &Variable) -> Result<(), Status> {
         return refuse("has a name that no file can have");
     }
     if !variable.file && variable.value.contains('\0') {
-        return refuse("holds a NUL byte");
+        return refuse("contains a NUL byte");
     }
     Ok(())
 }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_expanded_with_the_environment_in_reach() {
+    fn values_are_expanded_with_the_visible_environment() {
         // R-STEP-33
         let check =
             |variables: Vec<Variable>, expect: &str| assert_eq!(words(&expand(variables)), expect);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn masked_values_are_hidden_as_written_and_as_expanded() {
+    fn masked_values_are_masked_raw_and_expanded() {
         let secret = Variable {
             masked: true,
             ..variable("A", "$HOME-secret")
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_lead_elsewhere_are_refused() {
+    fn names_that_leave_the_directory_are_refused() {
         let check = |key: &str, file: bool, value: &str| {
             let variable = Variable {
                 file,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_replaces_a_link_and_is_private() {
+    fn file_replaces_a_link_and_is_private() {
         use std::os::unix::fs::{MetadataExt, symlink};
         let folder = tempfile::tempdir().unwrap();
         let elsewhere = folder.path().join("elsewhere");

@@ -1,10 +1,10 @@
-//! The bytes on the wire, written out by hand after the numbers of the design.
+//! The bytes on the wire, written by hand from the field numbers of the design.
 
 use prost::Message;
 use prost_types::Timestamp;
 use steps::wire::{upstream, v1};
 
-/// Checks that a message has these bytes, and that they are read as the same message.
+/// Checks that a message has these bytes, and that they decode to the same message.
 fn check<M: Message + Default + PartialEq + std::fmt::Debug>(message: &M, expect: &[u8]) {
     assert_eq!(message.encode_to_vec(), expect);
     assert_eq!(M::decode(expect).unwrap(), *message);
@@ -15,7 +15,7 @@ fn text(text: &str) -> String {
 }
 
 #[test]
-fn a_request_has_the_numbers_of_the_design() {
+fn request_field_numbers_are_fixed() {
     // R-STEP-03
     let variable = v1::Variable {
         key: text("K"),
@@ -60,7 +60,7 @@ fn a_request_has_the_numbers_of_the_design() {
 }
 
 #[test]
-fn calls_have_the_numbers_of_the_design() {
+fn call_field_numbers_are_fixed() {
     // R-STEP-04
     check(&v1::RunResponse {}, b"");
     check(&v1::FollowStepsRequest { id: text("i") }, b"\x0a\x01i");
@@ -69,7 +69,7 @@ fn calls_have_the_numbers_of_the_design() {
         ..v1::StepResult::default()
     });
     check(&v1::FollowStepsResponse { result }, b"\x0a\x02\x20\x02");
-    // 300 is the same as a 32-bit number and as a 64-bit one.
+    // 300 has the same encoding with 32 and 64 bits.
     check(
         &v1::FollowLogsRequest {
             id: text("i"),
@@ -87,7 +87,7 @@ fn calls_have_the_numbers_of_the_design() {
 }
 
 #[test]
-fn a_status_has_the_numbers_of_the_design() {
+fn status_field_numbers_are_fixed() {
     // R-STEP-05
     let time = |seconds| Some(Timestamp { seconds, nanos: 0 });
     let status = v1::Status {
@@ -111,7 +111,7 @@ fn a_status_has_the_numbers_of_the_design() {
 }
 
 #[test]
-fn our_own_fields_begin_at_a_hundred() {
+fn own_fields_start_at_a_hundred() {
     let request = v1::RunRequest {
         timing: Some(v1::Timing {
             terminate_grace_ms: 5,
@@ -159,7 +159,7 @@ fn our_own_fields_begin_at_a_hundred() {
 }
 
 #[test]
-fn a_step_has_the_numbers_of_the_design() {
+fn step_field_numbers_are_fixed() {
     // R-STEP-04
     let value = prost_types::Value {
         kind: Some(prost_types::value::Kind::StringValue(text("v"))),
@@ -192,7 +192,7 @@ fn a_step_has_the_numbers_of_the_design() {
 }
 
 #[test]
-fn a_result_has_the_numbers_it_was_given() {
+fn result_field_numbers_are_fixed() {
     let result = v1::Result {
         state: 3,
         signal: 9,
@@ -217,7 +217,7 @@ fn a_result_has_the_numbers_it_was_given() {
 }
 
 #[test]
-fn our_own_calls_have_the_numbers_they_were_given() {
+fn own_call_numbers_are_fixed() {
     check(
         &v1::CancelRequest {
             id: text("i"),
@@ -269,7 +269,7 @@ fn our_own_calls_have_the_numbers_they_were_given() {
 }
 
 #[test]
-fn wishes_have_the_numbers_they_were_given() {
+fn host_request_field_numbers_are_fixed() {
     use v1::grant_request::{Fetched, Outcome, Published};
     use v1::wish::{Git, Oci, Publish, What};
     check(&v1::FollowWishesRequest { id: text("i") }, b"\x0a\x01i");
@@ -334,7 +334,7 @@ fn wishes_have_the_numbers_they_were_given() {
 }
 
 #[test]
-fn the_other_shape_has_its_own_numbers() {
+fn upstream_field_numbers_are_fixed() {
     let time = |seconds| Some(Timestamp { seconds, nanos: 0 });
     let status = upstream::Status {
         id: text("i"),

@@ -1,9 +1,6 @@
 //! The tests of the step-runner service and its client.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "what the tests share may panic as the tests do"
-)]
+#![expect(clippy::unwrap_used, reason = "shared test code may panic like a test")]
 
 mod agent;
 mod client;

@@ -1,8 +1,8 @@
-//! Scripts that end only if they run at the same time.
+//! Scripts that end only if they run concurrently.
 
 use std::path::Path;
 
-/// Returns a script that waits until it and all others of so many run; the patience of each has an end.
+/// Returns a script that waits, for a limited time, until it and all others have started.
 pub(crate) fn until_all_there(directory: &Path, number: usize, all: usize) -> String {
     let directory = directory.display();
     format!(

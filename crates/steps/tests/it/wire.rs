@@ -1,20 +1,20 @@
-//! The generated code fits the `.proto` files.
+//! The generated code matches the `.proto` files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Set to anything, the test writes the code instead of comparing it.
+/// If set, the test writes the code instead of comparing it.
 const WRITE: &str = "RUNWRIGHT_WRITE_WIRE";
 
 const PROTOS: [&str; 2] = ["runwright/steps/v1/steps.proto", "proto/step.proto"];
 
-/// What the generator calls a file, and what it is called here.
+/// The file names of the generator, and those of this crate.
 const FILES: [(&str, &str); 2] = [
     ("runwright.steps.v1.rs", "v1.rs"),
     ("proto.rs", "upstream.rs"),
 ];
 
-/// What prints itself by hand, in `src/wire/debug.rs`, since its values are nobody's business.
+/// Messages with a handwritten `Debug` in `src/wire/debug.rs`, since their values are secret.
 const HOLD_SECRETS: [&str; 8] = [
     "runwright.steps.v1.Variable",
     "runwright.steps.v1.Masking",
@@ -30,7 +30,7 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Drops the attributes that silence lints: the module that holds the file says what is expected of it.
+/// Drops attributes that silence lints: the module of the file has its own expectations.
 fn without_allow(code: &str) -> String {
     let mut text =
         String::from("// @generated from the `.proto` of the same name. See `tests/it/wire.rs`.\n");
@@ -51,7 +51,7 @@ fn without_allow(code: &str) -> String {
 }
 
 #[test]
-fn generated_code_is_that_of_the_protos() {
+fn generated_code_matches_the_protos() {
     let out = tempfile::tempdir().unwrap();
     let descriptors = protox::compile(PROTOS, [here("proto")]).unwrap();
     tonic_prost_build::configure()

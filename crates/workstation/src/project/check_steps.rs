@@ -192,11 +192,11 @@ a:
             found(text),
             [
                 "4:21: jobs:a:run step 1: `script`: this expression has no end: `}}` is missing",
-                "9:22: jobs:a:run step 2: `script`: an operator or `}}` is expected here",
-                "11:21: jobs:a:run step 3: `func`: an expression is missing",
-                "12:34: jobs:a:run step 3: `inputs.list`: a name is missing after `.`",
-                "13:21: jobs:a:run step 3: `env.A`: a text in single quotes has no end",
-                "15:59: jobs:a:run step 4: `func.git.rev`: an expression is missing",
+                "9:22: jobs:a:run step 2: `script`: expected an operator or `}}`",
+                "11:21: jobs:a:run step 3: `func`: expected an expression",
+                "12:34: jobs:a:run step 3: `inputs.list`: expected a name after `.`",
+                "13:21: jobs:a:run step 3: `env.A`: unterminated string in single quotes",
+                "15:59: jobs:a:run step 4: `func.git.rev`: expected an expression",
             ]
         );
     }
@@ -215,10 +215,10 @@ c: {script: 'echo ${{ }'}
         let found = found(text);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(
-            found[0].starts_with("3:7: jobs:a:run step 1: `nowhere` is no reference"),
+            found[0].starts_with("3:7: jobs:a:run step 1: `nowhere` is not a reference"),
             "{found:?}"
         );
-        let dir = "4:7: jobs:a:run step 2: git: `dir` is below the root, and `file` is in it";
+        let dir = "4:7: jobs:a:run step 2: git: `dir` must be below the root, and `file` a file name in it";
         assert_eq!(found[1], dir);
     }
 }

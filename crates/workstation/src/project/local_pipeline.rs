@@ -64,7 +64,7 @@ impl LocalPipeline {
                 };
                 let home = options.home.clone();
                 let git = Arc::new(BlockingGit::new(project.root()));
-                let outside = Outside::new(&options.elsewhere, home, &git);
+                let outside = Outside::new(&options.remote, home, &git);
                 return Ok((checked, Arc::new(outside)));
             }
         };
@@ -72,11 +72,11 @@ impl LocalPipeline {
         let mut project_context =
             ProjectContext::new(project.root(), project.file(), situation, input.variables);
         let home = options.home.clone();
-        let outside = Outside::new(&options.elsewhere, home, project_context.git());
+        let outside = Outside::new(&options.remote, home, project_context.git());
         let outside = Arc::new(outside);
         project_context.repository().look_outside(&outside);
         project_context.add_outside(&outside);
-        if options.elsewhere.variables {
+        if options.remote.variables {
             project_context.add_gitlab(GitLabVariables::new(Arc::clone(&outside))?);
         }
         let overlay = overlay(project)?;
@@ -230,8 +230,8 @@ impl LocalPipeline {
         Ok(self.read.project_context.repository())
     }
 
-    /// Returns what was asked elsewhere until now, and what was answered: what a lock file is made of.
-    pub fn asked_elsewhere(&self) -> Vec<includes::Record> {
+    /// Returns the remote files and answers requested so far, from which a lock file is made.
+    pub fn remote_records(&self) -> Vec<includes::Record> {
         self.read.outside.records()
     }
 

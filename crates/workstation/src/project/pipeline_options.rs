@@ -37,6 +37,6 @@ pub struct PipelineOptions {
     /// The home directory with the user's own files; `None` means that of the user who runs this
     /// program.
     pub home: Option<PathBuf>,
-    /// What is taken from elsewhere, and how.
-    pub elsewhere: RemoteOptions,
+    /// Which remote files and variables are used, and how they are fetched.
+    pub remote: RemoteOptions,
 }

@@ -5,8 +5,8 @@ use crate::project::repository::BlockingGit;
 use crate::settings::Settings;
 use gitlab_api::{Accounts, Instance};
 use includes::{
-    Cached, Elsewhere, ElsewhereSettings, GitRoutes, GitServers, Library, LibraryChain, LockFile,
-    Locked, Notes, Record, Recorded, Servers, Store,
+    Cached, GitRoutes, GitServers, Library, LibraryChain, LockFile, Locked, Notes, Record,
+    Recorder, RemoteIncludes, RemoteSettings, Servers, Store,
 };
 use pipeline::include::{IncludeError, IncludeFailure};
 use pipeline::repository::{Paths, RepositoryError};
@@ -60,8 +60,8 @@ pub(crate) struct Opened {
 /// The library of files, and its record of requests.
 #[derive(Debug)]
 struct Found {
-    elsewhere: Elsewhere,
-    recorded: Arc<Recorded<Arc<dyn Library>>>,
+    remote: RemoteIncludes,
+    recorded: Arc<Recorder<Arc<dyn Library>>>,
 }
 
 impl Outside {
@@ -110,13 +110,13 @@ impl Outside {
     }
 
     /// Returns the remote files.
-    pub(crate) fn elsewhere(&self) -> Result<&Elsewhere, IncludeError> {
+    pub(crate) fn remote_includes(&self) -> Result<&RemoteIncludes, IncludeError> {
         let found = self.found.get_or_init(|| {
             let opened = self.opened().map_err(|error| cannot_ask(&error))?;
             self.found_by(opened)
         });
         match found {
-            Ok(found) => Ok(&found.elsewhere),
+            Ok(found) => Ok(&found.remote),
             Err(error) => Err(error.clone()),
         }
     }
@@ -127,8 +127,8 @@ impl Outside {
         project: &str,
         reference: Option<&str>,
     ) -> Result<Paths, RepositoryError> {
-        let elsewhere = self.elsewhere();
-        let paths = elsewhere.and_then(|elsewhere| elsewhere.paths_of(project, reference));
+        let remote = self.remote_includes();
+        let paths = remote.and_then(|remote| remote.paths_of(project, reference));
         paths.map_err(|error| match error {
             IncludeError::UnknownProject(project) => RepositoryError::UnknownProject(project),
             IncludeError::UnknownReference(name) => RepositoryError::UnknownReference(name),
@@ -195,19 +195,19 @@ impl Outside {
         let servers = Servers::new(opened.web.clone(), Arc::clone(&accounts));
         let kept = self.kept(self.with_git(servers, opened), &opened.settings);
         let file = self.lock_file()?;
-        let mut settings = ElsewhereSettings::new(Arc::clone(&accounts));
+        let mut settings = RemoteSettings::new(Arc::clone(&accounts));
         settings.own = file.as_ref().and_then(LockFile::own).cloned();
         let locked = match file {
             Some(file) => self.locked(kept, file, accounts.own()),
             None => kept,
         };
-        let recorded = Arc::new(Recorded::new(locked));
+        let recorded = Arc::new(Recorder::new(locked));
         settings.waiter = Arc::clone(&opened.waiter);
         if let Some(templates) = &opened.settings.include.templates {
             settings.templates = templates.clone();
         }
         Ok(Found {
-            elsewhere: Elsewhere::new(Arc::clone(&recorded) as Arc<dyn Library>, settings),
+            remote: RemoteIncludes::new(Arc::clone(&recorded) as Arc<dyn Library>, settings),
             recorded,
         })
     }

@@ -1,11 +1,11 @@
-use includes::Fetching;
+use includes::FetchPolicy;
 use std::path::PathBuf;
 
 /// What is fetched from servers, and how. The default is what the pipeline file needs: its includes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemoteOptions {
     /// When servers are requested (`--offline`, `--refresh`).
-    pub fetching: Fetching,
+    pub fetching: FetchPolicy,
     /// Whether the project's lock file is ignored, since it is written again (`vendor`).
     pub unlocked: bool,
     /// The GitLab of the project (`--gitlab`), instead of that of its remote.

@@ -1,7 +1,7 @@
 use super::open::Outside;
 use crate::project::includes::LocalIncludes;
 use crate::project::project_context::{ProjectContext, names_commit_variables};
-use includes::{Elsewhere, OwnProject};
+use includes::{OwnProject, RemoteIncludes};
 use pipeline::include::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
 };
@@ -46,17 +46,17 @@ impl<'s> ProjectIncludes<'s> {
 
     /// Fetches files that are not in the working tree.
     fn fetch_remote(&self, requests: &[IncludeRequest]) -> Vec<Result<IncludedFile, IncludeError>> {
-        let elsewhere = match self.outside.elsewhere() {
-            Ok(elsewhere) => elsewhere,
+        let remote = match self.outside.remote_includes() {
+            Ok(remote) => remote,
             Err(error) => return requests.iter().map(|_| Err(error.clone())).collect(),
         };
         let is_component = |request: &IncludeRequest| {
             matches!(request.location, IncludeLocation::Component { .. })
         };
         if requests.iter().any(is_component) {
-            self.set_own_project(elsewhere);
+            self.set_own_project(remote);
         }
-        let found = elsewhere.fetch(requests);
+        let found = remote.fetch(requests);
         let mut files = found.iter().flatten();
         if files.any(|file| names_commit_variables(&file.text)) {
             self.has_commit_variables.store(true, Ordering::Relaxed);
@@ -65,13 +65,13 @@ impl<'s> ProjectIncludes<'s> {
     }
 
     /// Makes the components of the working tree available.
-    fn set_own_project(&self, elsewhere: &Elsewhere) {
+    fn set_own_project(&self, remote: &RemoteIncludes) {
         // Without a repository there is no commit that a component could name.
         let Ok(variables) = self.project_context.variables_at_a_glance() else {
             return;
         };
         let known = |name| variables.get(name).unwrap_or_default().to_owned();
-        elsewhere.know_own(OwnProject {
+        remote.set_own(OwnProject {
             path: known("CI_PROJECT_PATH"),
             sha: known("CI_COMMIT_SHA"),
             reference: known("CI_COMMIT_REF_NAME"),
@@ -84,7 +84,7 @@ impl IncludeSource for ProjectIncludes<'_> {
     fn paths(&self, home: &FileHome) -> Result<Paths, IncludeError> {
         match home {
             FileHome::Own | FileHome::NoProject => self.tree.paths(home),
-            FileHome::Project { .. } => self.outside.elsewhere()?.paths(home),
+            FileHome::Project { .. } => self.outside.remote_includes()?.paths(home),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::project::local_project::LocalProject;
 use crate::project::repository::BlockingGit;
 use crate::remote::variables::project_of;
 use gitlab_api::{Accounts, ApiError, Client, Instance, TokenInfo, TokenKind};
-use includes::Fetching;
+use includes::FetchPolicy;
 use std::sync::Arc;
 
 /// The GitLab of a project, the user's account there, and whether it works.
@@ -42,7 +42,7 @@ impl GitLabStatus {
         options: &PipelineOptions,
     ) -> Result<Option<Self>, RemoteError> {
         let git = Arc::new(BlockingGit::new(project.root()));
-        let outside = Outside::new(&options.elsewhere, options.home.clone(), &git);
+        let outside = Outside::new(&options.remote, options.home.clone(), &git);
         let opened = outside.opened()?;
         let Some(instance) = opened.accounts.own() else {
             return Ok(None);
@@ -51,7 +51,7 @@ impl GitLabStatus {
         let path = remote.and_then(|remote| project_of(&remote, &instance));
         let token = opened.accounts.token(&instance);
         let places = opened.accounts.places(&instance);
-        let answers = if options.elsewhere.fetching == Fetching::Offline {
+        let answers = if options.remote.fetching == FetchPolicy::Offline {
             Vec::new()
         } else {
             // Without the places of tokens, which are shown once and not with each error.

@@ -6,13 +6,13 @@ use crate::settings::Settings;
 use async_trait::async_trait;
 use executor_core::chain;
 use executor_core::job::SecretString;
-use includes::Fetching;
+use includes::FetchPolicy;
 use registry::{CredentialSources, Credentials};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use step_library::{FunctionCache, LibraryOptions, StepLibrary};
-use steps::{Asker, Fetched, Library, LibraryError, Published, Source};
+use steps::{Fetched, JobCredentials, Library, LibraryError, Published, Source};
 
 /// The directory of functions in the state directory.
 const DIRECTORY: &str = "functions";
@@ -27,7 +27,7 @@ const AUTH: &str = "DOCKER_AUTH_CONFIG";
 #[derive(Debug)]
 pub struct UserLibrary {
     state: PathBuf,
-    fetching: Fetching,
+    fetching: FetchPolicy,
     library: OnceLock<Result<StepLibrary, String>>,
 }
 
@@ -36,13 +36,13 @@ impl UserLibrary {
     pub fn new(state: &StateDir) -> Self {
         Self {
             state: state.path().to_owned(),
-            fetching: Fetching::default(),
+            fetching: FetchPolicy::default(),
             library: OnceLock::new(),
         }
     }
 
     /// Sets when servers are requested. Tags and branches are always looked up, except offline.
-    pub fn with_fetching(mut self, fetching: Fetching) -> Self {
+    pub fn with_fetching(mut self, fetching: FetchPolicy) -> Self {
         self.fetching = fetching;
         self
     }
@@ -60,7 +60,7 @@ impl UserLibrary {
     }
 }
 
-fn open(state: &Path, fetching: Fetching) -> Result<StepLibrary, String> {
+fn open(state: &Path, fetching: FetchPolicy) -> Result<StepLibrary, String> {
     let home = env::home_dir();
     let settings = Settings::read(state, home.as_deref()).map_err(|error| chain(&error))?;
     let insecure_registries = settings.include.allow_http.clone();
@@ -76,7 +76,7 @@ fn open(state: &Path, fetching: Fetching) -> Result<StepLibrary, String> {
         web: accounts.web_options(),
         logins: Some(Arc::new(logins())),
         insecure_registries,
-        offline: fetching == Fetching::Offline,
+        offline: fetching == FetchPolicy::Offline,
         ..LibraryOptions::new(state.join(DIRECTORY))
     };
     StepLibrary::new(options).map_err(|error| chain(&error))
@@ -97,7 +97,11 @@ fn logins() -> Credentials {
 
 #[async_trait]
 impl Library for UserLibrary {
-    async fn fetch(&self, source: &Source, asker: &Asker) -> Result<Fetched, LibraryError> {
+    async fn fetch(
+        &self,
+        source: &Source,
+        asker: &JobCredentials,
+    ) -> Result<Fetched, LibraryError> {
         self.library()?.fetch(source, asker).await
     }
 
@@ -105,7 +109,7 @@ impl Library for UserLibrary {
         &self,
         archive: &Path,
         repository: &str,
-        asker: &Asker,
+        asker: &JobCredentials,
     ) -> Result<Published, LibraryError> {
         self.library()?.publish(archive, repository, asker).await
     }

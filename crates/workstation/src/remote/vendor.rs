@@ -5,7 +5,7 @@ use crate::project::local_pipeline::LocalPipeline;
 use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
 use gitlab_api::Instance;
-use includes::{Fetching, LockFileError, Question, Record, VendorReport, Vendored, Written};
+use includes::{FetchPolicy, LockFileError, Question, Record, VendorReport, Vendored, Written};
 use pipeline::IncludeRules;
 use pipeline::config::RulesKeyword;
 use pipeline::repository::Repository as _;
@@ -51,10 +51,10 @@ impl Vendor {
         options: &PipelineOptions,
     ) -> Result<Checked<Self>, VendorError> {
         let mut options = options.clone();
-        options.elsewhere.unlocked = true;
-        options.elsewhere.prefer_api = false;
-        if options.elsewhere.fetching != Fetching::Offline {
-            options.elsewhere.fetching = Fetching::Refresh;
+        options.remote.unlocked = true;
+        options.remote.prefer_api = false;
+        if options.remote.fetching != FetchPolicy::Offline {
+            options.remote.fetching = FetchPolicy::Refresh;
         }
         let (checked, outside) = LocalPipeline::read_by(project, &options, IncludeRules::Evaluate)?;
         let (pipeline, diagnostics) = match checked.into_result() {
@@ -71,8 +71,8 @@ impl Vendor {
         let mut records = pipeline.asked_elsewhere();
         records.extend(asked_by_rules(&pipeline)?);
         let mut notes: Vec<String> = pipeline.notes()?.into_iter().map(str::to_owned).collect();
-        if options.elsewhere.fetching == Fetching::Refresh {
-            options.elsewhere.fetching = Fetching::Usual;
+        if options.remote.fetching == FetchPolicy::Refresh {
+            options.remote.fetching = FetchPolicy::Usual;
         }
         let (all, others) = LocalPipeline::read_by(project, &options, IncludeRules::Ignore)?;
         records.extend(others.records().into_iter().filter(Record::is_answered));
@@ -115,9 +115,9 @@ impl Vendor {
             });
         }
         let mut options = options.clone();
-        options.elsewhere.unlocked = false;
-        options.elsewhere.prefer_api = false;
-        options.elsewhere.fetching = Fetching::Offline;
+        options.remote.unlocked = false;
+        options.remote.prefer_api = false;
+        options.remote.fetching = FetchPolicy::Offline;
         let (checked, outside) = LocalPipeline::read_by(project, &options, IncludeRules::Evaluate)?;
         let read = checked.into_result();
         let mut records = outside.records();

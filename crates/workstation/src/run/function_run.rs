@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use steps::language::Value as InputValue;
 use steps::{
-    Asker, ClientOptions, Library, LocalService, RunId, RunResult, RunSpec, RunSteps, RunTiming,
-    ServiceOptions, StepReport, StepsClient, StepsError,
+    ClientOptions, JobCredentials, Library, LocalService, RunId, RunResult, RunSpec, RunSteps,
+    RunTiming, ServiceOptions, StepReport, StepsClient, StepsError,
 };
 
 /// Variables with this prefix are not passed to steps.
@@ -128,7 +128,7 @@ impl FunctionRun {
         let library = self.library.clone();
         let library = library.unwrap_or_else(|| Arc::new(UserLibrary::new(state)));
         let client = StepsClient::new(connector, ClientOptions::default())
-            .with_library(library, Asker::default());
+            .with_library(library, JobCredentials::default());
         let report = Arc::new(Mutex::new(None));
         let reported = Arc::clone(&report);
         let mut spec = self.spec();

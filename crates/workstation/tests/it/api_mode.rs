@@ -2,7 +2,7 @@
 
 use crate::project::Project;
 use gitlab_testkit::{Fault, GitLab};
-use includes::Fetching;
+use includes::FetchPolicy;
 use pipeline::Dialect;
 use serde_json::{Value, json};
 use std::fs;
@@ -116,7 +116,7 @@ fn what_the_server_cannot_know_is_told() {
 fn options_that_contradict_each_other_are_refused_before_anything_is_asked() {
     let (gitlab, project) = cloned(&answer());
     let mut offline = options(&project);
-    offline.elsewhere.fetching = Fetching::Offline;
+    offline.elsewhere.fetching = FetchPolicy::Offline;
     assert!(matches!(refused(&project, &offline), ApiModeError::Offline));
     let mut inputs = options(&project);
     inputs.inputs.insert("env".to_owned(), json!("prod"));

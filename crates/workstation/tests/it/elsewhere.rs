@@ -2,7 +2,7 @@
 
 use crate::project::Project;
 use gitlab_testkit::{GitLab, Page};
-use includes::{Fetching, Vendored};
+use includes::{FetchPolicy, Vendored};
 use pipeline::create::CreatedJob;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -66,7 +66,7 @@ fn jobs(project: &Project, options: &PipelineOptions) -> Vec<String> {
     jobs.map(|job| job.definition.name.clone()).collect()
 }
 
-fn with(options: &PipelineOptions, fetching: Fetching) -> PipelineOptions {
+fn with(options: &PipelineOptions, fetching: FetchPolicy) -> PipelineOptions {
     let mut options = options.clone();
     options.elsewhere.fetching = fetching;
     options
@@ -116,11 +116,17 @@ fn files_and_components_of_other_projects_are_included() {
 
     // What was fetched is kept: what may change is asked again when that is wanted.
     gitlab.reset_count();
-    assert_eq!(jobs(&project, &with(&options, Fetching::Usual)), expect);
-    assert_eq!(jobs(&project, &with(&options, Fetching::Offline)), expect);
+    assert_eq!(jobs(&project, &with(&options, FetchPolicy::Usual)), expect);
+    assert_eq!(
+        jobs(&project, &with(&options, FetchPolicy::Offline)),
+        expect
+    );
     assert_eq!(gitlab.total(), 0);
     // That is the branch, the tags, and the file that a commit did not have.
-    assert_eq!(jobs(&project, &with(&options, Fetching::Refresh)), expect);
+    assert_eq!(
+        jobs(&project, &with(&options, FetchPolicy::Refresh)),
+        expect
+    );
     assert_eq!(gitlab.total(), 3, "{:?}", gitlab.requests());
 }
 
@@ -188,7 +194,7 @@ fn what_cannot_be_had_is_told_where_it_is_named() {
         &format!("component: {host}/group/templates/none@1.0.0"),
         &[
             "error[include-missing]",
-            "help: it would be in `templates/none.yml`",
+            "help: expected `templates/none.yml`",
         ],
     );
     check(
@@ -346,8 +352,11 @@ fn a_lock_file_needs_no_server() {
     fs::remove_dir_all(project.home().join(".runwright/cache")).unwrap();
     options.elsewhere.unlocked = false;
     assert_eq!(jobs(&project, &options), ["scan"]);
-    assert_eq!(jobs(&project, &with(&options, Fetching::Offline)), ["scan"]);
-    let refreshed = project.read(&with(&options, Fetching::Refresh));
+    assert_eq!(
+        jobs(&project, &with(&options, FetchPolicy::Offline)),
+        ["scan"]
+    );
+    let refreshed = project.read(&with(&options, FetchPolicy::Refresh));
     let notes = refreshed.notes().unwrap().join("\n");
     assert!(notes.contains(".runwright.lock"), "{notes}");
 }

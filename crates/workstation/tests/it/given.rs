@@ -2,7 +2,7 @@
 
 use crate::project::Project;
 use executor_core::variable::JobVariable;
-use includes::Fetching;
+use includes::FetchPolicy;
 use pipeline::context::{GivenSource, GivenVariable};
 use workstation::{LocalError, PipelineOptions};
 
@@ -162,7 +162,7 @@ fn variables_of_a_server_need_a_server() {
     let project = Project::new();
     let mut options = project.options();
     options.elsewhere.variables = true;
-    options.elsewhere.fetching = Fetching::Offline;
+    options.elsewhere.fetching = FetchPolicy::Offline;
     let error = project.find().read(&options).expect_err("refused");
     let LocalError::Variables(error) = error else {
         panic!("{error}");

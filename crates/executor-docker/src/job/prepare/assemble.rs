@@ -26,7 +26,7 @@ use executor_core::{Cancellation, JobTraceExt};
 use std::collections::HashMap;
 use std::sync::Arc;
 use steps::agent::locate_socket;
-use steps::{Asker, ClientOptions, StepsClient, StepsError};
+use steps::{ClientOptions, JobCredentials, StepsClient, StepsError};
 
 /// A container that is ready, and what is known of it.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl Preparation {
             return client;
         };
         let auth = self.options.variables.get("DOCKER_AUTH_CONFIG");
-        let asker = Asker {
+        let asker = JobCredentials {
             docker_auth_configs: auth.map(ToOwned::to_owned).into_iter().collect(),
         };
         client.with_library(Arc::clone(library), asker)

@@ -95,7 +95,7 @@ const STEPS: [(&str, i32, &str); 5] = [
 - {name: b, script: echo never}
 ",
         1,
-        "ERROR: step \"a\": it does not accept input with name \"whom\"; there are times, who\n",
+        "ERROR: step \"a\": it has no input \"whom\"; declared are times, who\n",
     ),
 ];
 

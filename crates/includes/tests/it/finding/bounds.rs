@@ -1,17 +1,17 @@
-use super::scripted::{Scripted, User, elsewhere, one, project, remote, sha};
-use includes::{Elsewhere, ElsewhereSettings, Library};
+use super::scripted::{Scripted, User, one, project, remote, remote_includes, sha};
+use includes::{Library, RemoteIncludes, RemoteSettings};
 use pipeline::include::{IncludeError, IncludeSource};
 use std::sync::Arc;
 use std::time::Duration;
 
-fn with(library: &Arc<Scripted>, change: impl FnOnce(&mut ElsewhereSettings)) -> Elsewhere {
-    let mut settings = ElsewhereSettings::new(Arc::new(User));
+fn with(library: &Arc<Scripted>, change: impl FnOnce(&mut RemoteSettings)) -> RemoteIncludes {
+    let mut settings = RemoteSettings::new(Arc::new(User));
     change(&mut settings);
-    Elsewhere::new(Arc::clone(library) as Arc<dyn Library>, settings)
+    RemoteIncludes::new(Arc::clone(library) as Arc<dyn Library>, settings)
 }
 
 #[test]
-fn files_are_fetched_side_by_side_within_bounds() {
+fn files_are_fetched_concurrently_within_limits() {
     let library = Arc::new(Scripted::new(&[]));
     let reference = sha("a");
     let files = |count: usize| -> Vec<_> {
@@ -23,30 +23,30 @@ fn files_are_fetched_side_by_side_within_bounds() {
     let pages: Vec<_> = (0..50)
         .map(|number| remote(&format!("https://e.com/{number}.yml")))
         .collect();
-    let found = elsewhere(&library).fetch(&pages);
+    let found = remote_includes(&library).fetch(&pages);
     assert_eq!(found.len(), 50);
     assert_eq!((library.busy().most, library.busy().most_pages), (4, 4));
-    let found = elsewhere(&library).fetch(&[pages, files(150)].concat());
+    let found = remote_includes(&library).fetch(&[pages, files(150)].concat());
     assert!(found.iter().all(|it| *it == Err(IncludeError::Missing)));
     assert_eq!((library.busy().most, library.busy().most_pages), (8, 4));
     assert_eq!(library.take_asked().len(), 250);
 }
 
 #[test]
-fn what_is_late_is_given_up_and_the_rest_is_had() {
+fn late_files_fail_alone() {
     let requests = [
         remote("https://e.com/never.yml"),
         remote("https://e.com/a.yml"),
     ];
     // A busy machine may be late with what is there, too.
-    let (elsewhere, found) = [500, 5_000, 60_000]
+    let (remote_includes, found) = [500, 5_000, 60_000]
         .map(Duration::from_millis)
         .into_iter()
         .map(|time| {
             let library = Arc::new(Scripted::new(&[("page https://e.com/a.yml", "a")]));
-            let elsewhere = with(&library, |settings| settings.time = time);
-            let found = elsewhere.fetch(&requests);
-            (elsewhere, found)
+            let remote_includes = with(&library, |settings| settings.time = time);
+            let found = remote_includes.fetch(&requests);
+            (remote_includes, found)
         })
         .find(|(_, found)| found[1].is_ok())
         .expect("what is there is had");
@@ -56,21 +56,24 @@ fn what_is_late_is_given_up_and_the_rest_is_had() {
     };
     assert!(late(&found[0]), "{found:?}");
     assert_eq!(found[1].as_ref().map(|it| &*it.text), Ok("a"));
-    // The time is for all files together, and it is over.
-    let found = one(&elsewhere, remote("https://e.com/b.yml"));
+    // The time limit is for all files together, and it is reached.
+    let found = one(&remote_includes, remote("https://e.com/b.yml"));
     assert!(late(&found), "{found:?}");
 }
 
 #[test]
-fn all_answers_together_are_not_too_long() {
+fn total_size_of_answers_is_limited() {
     let library = Arc::new(Scripted::new(&[
         ("page https://e.com/a.yml", "12345"),
         ("page https://e.com/b.yml", "67890"),
     ]));
-    let elsewhere = with(&library, |settings| settings.bytes = 9);
-    assert!(one(&elsewhere, remote("https://e.com/a.yml")).is_ok());
-    let error = one(&elsewhere, remote("https://e.com/b.yml")).expect_err("too long");
-    assert!(error.to_string().contains("too large together"), "{error}");
-    // What there is counts once.
-    assert!(one(&elsewhere, remote("https://e.com/a.yml")).is_ok());
+    let remote_includes = with(&library, |settings| settings.bytes = 9);
+    assert!(one(&remote_includes, remote("https://e.com/a.yml")).is_ok());
+    let error = one(&remote_includes, remote("https://e.com/b.yml")).expect_err("too long");
+    assert!(
+        error.to_string().contains("together are too large"),
+        "{error}"
+    );
+    // A repeated answer counts once.
+    assert!(one(&remote_includes, remote("https://e.com/a.yml")).is_ok());
 }

@@ -1,9 +1,9 @@
-use super::scripted::{Scripted, component, elsewhere, one, sha};
+use super::scripted::{Scripted, component, one, remote_includes, sha};
 use includes::{LibraryError, OwnProject};
 use pipeline::include::{FileHome, IncludeError, KnownFiles};
 use std::sync::Arc;
 
-/// Returns a library with the component `c` of `g/p`, which has versions.
+/// Returns a library with versions of the component `c` of `g/p`.
 fn library() -> Scripted {
     let tags = [
         ("a1", "1.0.0"),
@@ -34,10 +34,10 @@ fn library() -> Scripted {
     ])
 }
 
-/// Checks where a component is found, and what is asked for that.
+/// Checks where a component is found, and which questions that takes.
 fn check(address: &str, commit: &str, version: &str, questions: &[&str]) {
     let library = Arc::new(library());
-    let found = one(&elsewhere(&library), component(address));
+    let found = one(&remote_includes(&library), component(address));
     let found = found.unwrap_or_else(|error| panic!("{address}: {error}"));
     assert_eq!(found.name, address);
     let FileHome::Project {
@@ -46,7 +46,7 @@ fn check(address: &str, commit: &str, version: &str, questions: &[&str]) {
         sha: at,
     } = found.home
     else {
-        panic!("{address} lives nowhere");
+        panic!("{address} has no home");
     };
     let host = if address.starts_with("own") {
         "https://own"
@@ -70,7 +70,7 @@ fn check(address: &str, commit: &str, version: &str, questions: &[&str]) {
 }
 
 #[test]
-fn versions_are_found_with_as_few_questions_as_can_be() {
+fn versions_need_the_fewest_questions() {
     // R-GLCI-151 R-GLCI-152
     check(
         "own/g/p/c@~latest",
@@ -112,14 +112,14 @@ fn versions_are_found_with_as_few_questions_as_can_be() {
         "2.0.0-rc.1",
         &["commit g/p@2.0.0-rc.1", "file g/p@a4 templates/c.yml"],
     );
-    // No version begins with this number, but there is a tag of that name.
+    // No version starts with this number, but a tag has that name.
     check(
         "own/g/p/c@8",
         "a6",
         "",
         &["tags g/p", "commit g/p@8", "file g/p@a6 templates/c.yml"],
     );
-    // A file without content is none.
+    // An empty file is ignored.
     check(
         "own/g/p/c@main",
         "b1",
@@ -148,10 +148,10 @@ fn versions_are_found_with_as_few_questions_as_can_be() {
 }
 
 #[test]
-fn a_version_that_is_not_there_is_told_with_what_there_is() {
+fn missing_version_is_reported_with_the_highest() {
     let check = |library: Scripted, address: &str, expect: &str, expected_help: &str| {
         let library = Arc::new(library);
-        match one(&elsewhere(&library), component(address)) {
+        match one(&remote_includes(&library), component(address)) {
             Err(IncludeError::Failed { reason, help, .. }) => {
                 assert!(reason.contains(expect), "{address}: {reason}");
                 let help = help.unwrap_or_default();
@@ -180,9 +180,9 @@ fn a_version_that_is_not_there_is_told_with_what_there_is() {
 }
 
 #[test]
-fn a_name_that_may_be_meant_otherwise_gets_help() {
+fn ambiguous_address_gets_help() {
     let check = |library: Scripted, address: &str, expect: &str| {
-        let found = one(&elsewhere(&Arc::new(library)), component(address));
+        let found = one(&remote_includes(&Arc::new(library)), component(address));
         match found {
             Err(IncludeError::Failed { help, .. }) => {
                 let help = help.unwrap_or_default();
@@ -192,16 +192,16 @@ fn a_name_that_may_be_meant_otherwise_gets_help() {
         }
     };
     check(library(), "own/g/p/c@latest", "`~latest`");
-    // Without its host, the group stands where the host should be.
+    // Without its host, the group is in the place of the host.
     let silent = LibraryError::Unavailable("no such host".to_owned());
     let library = Scripted::new(&[]).with_error("commit g/p@main", silent);
     check(library, "own/g/p/c@main", "HOST/GROUP/PROJECT/NAME@VERSION");
 }
 
 #[test]
-fn a_branch_that_is_not_there_is_told_by_its_name() {
+fn missing_branch_is_named() {
     let library = Arc::new(library());
-    let found = one(&elsewhere(&library), component("own/g/p/c@none"));
+    let found = one(&remote_includes(&library), component("own/g/p/c@none"));
     assert_eq!(
         found,
         Err(IncludeError::UnknownReference("none".to_owned()))
@@ -209,7 +209,7 @@ fn a_branch_that_is_not_there_is_told_by_its_name() {
 }
 
 #[test]
-fn components_of_the_project_itself_are_where_it_is_checked_out() {
+fn own_components_come_from_the_working_tree() {
     let files = KnownFiles::with_own([
         ("templates/c.yml", " "),
         ("templates/c/template.yml", "of the tree"),
@@ -222,9 +222,9 @@ fn components_of_the_project_itself_are_where_it_is_checked_out() {
     };
     let check = |address: &str, is_own: bool| {
         let library = Arc::new(library());
-        let elsewhere = elsewhere(&library);
-        elsewhere.know_own(own.clone());
-        let found = one(&elsewhere, component(address));
+        let remote_includes = remote_includes(&library);
+        remote_includes.set_own(own.clone());
+        let found = one(&remote_includes, component(address));
         let is_here = found.as_ref().is_ok_and(|it| it.home == FileHome::Own);
         assert_eq!(is_here, is_own, "{address}: {found:?}");
         assert_eq!(library.take_asked().is_empty(), is_own, "{address}");

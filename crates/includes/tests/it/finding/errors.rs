@@ -1,39 +1,38 @@
-use super::scripted::{Scripted, component, elsewhere, one, project, remote, request, sha};
+use super::scripted::{Scripted, component, one, project, remote, remote_includes, request, sha};
 use includes::{Answer, LibraryError};
 use pipeline::include::{
     FileHome, IncludeError, IncludeFailure, IncludeLocation, IncludeRequest, IncludeSource,
 };
 use std::sync::Arc;
 
-/// Returns what is said of a file whose commit or page a library cannot tell.
-fn said(request: IncludeRequest, error: LibraryError) -> IncludeError {
+/// Returns the error of a file whose commit or page has no answer.
+fn include_error(request: IncludeRequest, error: LibraryError) -> IncludeError {
     let library = Scripted::new(&[])
         .with_error("commit g/p@main", error.clone())
         .with_error("page https://e.com/a.yml", error);
-    let found = one(&elsewhere(&Arc::new(library)), request);
+    let found = one(&remote_includes(&Arc::new(library)), request);
     found.expect_err("there is no answer")
 }
 
 #[test]
-fn why_there_is_no_answer_decides_what_is_said() {
+fn library_error_decides_the_include_error() {
     let reason = || "because".to_owned();
     let help = || Some("do that".to_owned());
-    let check = |error: LibraryError, kind: IncludeFailure, expected_help: Option<&str>| match said(
-        project("g/p", "x.yml", Some("main")),
-        error.clone(),
-    ) {
-        IncludeError::Failed {
-            kind: got,
-            reason,
-            help,
-        } => {
-            assert_eq!(got, kind, "{error}");
-            assert_eq!(reason, error.to_string());
-            let help = help.unwrap_or_default();
-            let expect = expected_help.unwrap_or_default();
-            assert!(help.contains(expect), "{error}: {help}");
+    let check = |error: LibraryError, kind: IncludeFailure, expected_help: Option<&str>| {
+        match include_error(project("g/p", "x.yml", Some("main")), error.clone()) {
+            IncludeError::Failed {
+                kind: got,
+                reason,
+                help,
+            } => {
+                assert_eq!(got, kind, "{error}");
+                assert_eq!(reason, error.to_string());
+                let help = help.unwrap_or_default();
+                let expect = expected_help.unwrap_or_default();
+                assert!(help.contains(expect), "{error}: {help}");
+            }
+            other => panic!("{error}: {other:?}"),
         }
-        other => panic!("{error}: {other:?}"),
     };
     let (denied, not_fetched) = (IncludeFailure::Denied, IncludeFailure::NotFetched);
     check(
@@ -74,10 +73,10 @@ fn why_there_is_no_answer_decides_what_is_said() {
 
     let no_reference = LibraryError::NoReference("main".to_owned());
     assert_eq!(
-        said(project("g/p", "x.yml", Some("main")), no_reference),
+        include_error(project("g/p", "x.yml", Some("main")), no_reference),
         IncludeError::UnknownReference("main".to_owned())
     );
-    let page = said(
+    let page = include_error(
         remote("https://e.com/a.yml"),
         LibraryError::Unavailable(reason()),
     );
@@ -85,9 +84,9 @@ fn why_there_is_no_answer_decides_what_is_said() {
 }
 
 #[test]
-fn what_names_no_file_is_never_asked_for() {
+fn invalid_includes_are_never_requested() {
     let library = Arc::new(Scripted::new(&[]));
-    let elsewhere = elsewhere(&library);
+    let remote_includes = remote_includes(&library);
     let nowhere = IncludeRequest {
         from: FileHome::NoProject,
         ..component("own/g/p/c@1")
@@ -113,17 +112,17 @@ fn what_names_no_file_is_never_asked_for() {
         nowhere,
         local,
     ];
-    for (found, request) in elsewhere.fetch(&requests).into_iter().zip(&requests) {
+    for (found, request) in remote_includes.fetch(&requests).into_iter().zip(&requests) {
         assert!(found.is_err(), "{request:?}");
     }
     assert_eq!(library.take_asked(), [""; 0]);
 }
 
 #[test]
-fn what_is_not_there_is_missing() {
+fn absent_files_are_missing() {
     let library = Arc::new(Scripted::new(&[("commit g/p@main", &sha("a"))]));
-    let elsewhere = elsewhere(&library);
-    let found = elsewhere.fetch(&[
+    let remote_includes = remote_includes(&library);
+    let found = remote_includes.fetch(&[
         project("g/p", "x.yml", Some("main")),
         remote("https://e.com/a.yml"),
         project("g/p", "x.yml", Some("none")),
@@ -137,13 +136,13 @@ fn what_is_not_there_is_missing() {
 }
 
 #[test]
-fn what_nobody_named_is_told_in_other_words() {
+fn implied_references_have_their_own_messages() {
     let library = Arc::new(Scripted::new(&[]));
     let template = request(IncludeLocation::Template {
         name: "Jobs/No.gitlab-ci.yml".to_owned(),
     });
     let check = |request: IncludeRequest, expect: &str, expected_help: &str| match one(
-        &elsewhere(&library),
+        &remote_includes(&library),
         request,
     ) {
         Err(IncludeError::Failed { kind, reason, help }) => {
@@ -161,22 +160,25 @@ fn what_nobody_named_is_told_in_other_words() {
 }
 
 #[test]
-fn a_server_that_answers_nonsense_is_not_believed() {
+fn invalid_answers_are_rejected() {
     let check = |library: Scripted, expect: &str| {
         let found = one(
-            &elsewhere(&Arc::new(library)),
+            &remote_includes(&Arc::new(library)),
             project("g/p", "x.yml", Some("main")),
         );
-        let error = found.expect_err("nonsense").to_string();
+        let error = found.expect_err("invalid").to_string();
         assert!(error.contains(expect), "{error}");
     };
     check(
         Scripted::new(&[("commit g/p@main", "../../etc")]),
-        "no id of one",
+        "not the id of a commit",
     );
-    check(Scripted::new(&[("commit g/p@main", "")]), "no id of one");
+    check(
+        Scripted::new(&[("commit g/p@main", "")]),
+        "not the id of a commit",
+    );
     let unchanged = Scripted::new(&[]).with_answer("commit g/p@main", Answer::Unchanged);
-    check(unchanged, "nothing changed");
+    check(unchanged, "reports no change");
     let bytes = b"a: \xff".as_slice().into();
     let file = Scripted::new(&[("commit g/p@main", &sha("a"))])
         .with_answer("file g/p@a x.yml", Answer::Body { bytes, etag: None });

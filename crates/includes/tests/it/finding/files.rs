@@ -1,5 +1,5 @@
-use super::scripted::{Scripted, elsewhere, one, project, remote, request, sha};
-use includes::{Elsewhere, ElsewhereSettings, Library};
+use super::scripted::{Scripted, one, project, remote, remote_includes, request, sha};
+use includes::{Library, RemoteIncludes, RemoteSettings};
 use pipeline::include::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
 };
@@ -33,7 +33,7 @@ fn texts(found: Vec<Result<IncludedFile, IncludeError>>) -> Vec<String> {
 fn files_of_one_project_need_one_commit() {
     // R-GLCI-150 R-GLCI-153
     let library = library();
-    let elsewhere = elsewhere(&library);
+    let remote_includes = remote_includes(&library);
     let requests = [
         project("g/p", "x.yml", None),
         project("/g/p/", "/ci//y.yml", Some("HEAD")),
@@ -42,7 +42,7 @@ fn files_of_one_project_need_one_commit() {
         project("g/p", "ci/../x.yml", None),
     ];
     let expect = ["x of a", "y of a", "x of b", "x of f", "x of a"];
-    assert_eq!(texts(elsewhere.fetch(&requests)), expect);
+    assert_eq!(texts(remote_includes.fetch(&requests)), expect);
     let mut asked = library.take_asked();
     asked.sort();
     assert_eq!(
@@ -56,16 +56,16 @@ fn files_of_one_project_need_one_commit() {
             "file g/p@f x.yml",
         ]
     );
-    // What was asked once is known from then on.
-    assert_eq!(texts(elsewhere.fetch(&requests)), expect);
+    // Answers are remembered.
+    assert_eq!(texts(remote_includes.fetch(&requests)), expect);
     assert_eq!(library.take_asked(), [""; 0]);
 }
 
 #[test]
-fn a_file_lives_in_its_project_at_its_commit() {
+fn included_file_has_its_project_and_commit_as_home() {
     let library = library();
-    let elsewhere = elsewhere(&library);
-    let found = one(&elsewhere, project("g/p", "ci/y.yml", None)).expect("a file");
+    let remote_includes = remote_includes(&library);
+    let found = one(&remote_includes, project("g/p", "ci/y.yml", None)).expect("a file");
     assert_eq!(found.name, "g/p/ci/y.yml@a0000000");
     let local = IncludeRequest {
         location: IncludeLocation::Local {
@@ -73,13 +73,16 @@ fn a_file_lives_in_its_project_at_its_commit() {
         },
         from: found.home,
     };
-    assert_eq!(&*one(&elsewhere, local).expect("a file").text, "x of a");
+    assert_eq!(
+        &*one(&remote_includes, local).expect("a file").text,
+        "x of a"
+    );
 }
 
 #[test]
-fn what_a_file_names_is_on_the_server_it_came_from() {
+fn references_in_a_file_are_resolved_on_its_server() {
     let library = library();
-    let elsewhere = elsewhere(&library);
+    let remote_includes = remote_includes(&library);
     let home = FileHome::Project {
         server: Some("https://other/git".into()),
         path: "g/p".into(),
@@ -91,22 +94,22 @@ fn what_a_file_names_is_on_the_server_it_came_from() {
     let of_project = project("g/p", "z.yml", Some(&sha("c"))).location;
     for location in [local, of_project] {
         let from = home.clone();
-        let found = one(&elsewhere, IncludeRequest { location, from }).expect("a file");
+        let found = one(&remote_includes, IncludeRequest { location, from }).expect("a file");
         assert_eq!((&*found.text, &found.home), ("z of c", &home));
     }
-    let paths = elsewhere.paths(&home).expect("paths");
+    let paths = remote_includes.paths(&home).expect("paths");
     assert_eq!(paths.to_vec(), ["z.yml", "ci/ä b.yml"]);
-    let paths = elsewhere.paths_of("g/p", None).expect("paths");
+    let paths = remote_includes.paths_of("g/p", None).expect("paths");
     assert_eq!(paths.to_vec(), ["x.yml"]);
 }
 
 #[test]
-fn pages_and_templates_live_nowhere() {
+fn pages_and_templates_have_no_home() {
     // R-GLCI-148 R-GLCI-149
     let library = library();
-    let mut settings = ElsewhereSettings::new(Arc::new(super::scripted::User));
+    let mut settings = RemoteSettings::new(Arc::new(super::scripted::User));
     settings.templates = web::Url::parse("https://t/ci").expect("an address");
-    let elsewhere = Elsewhere::new(Arc::clone(&library) as Arc<dyn Library>, settings);
+    let remote_includes = RemoteIncludes::new(Arc::clone(&library) as Arc<dyn Library>, settings);
     let kept = IncludeLocation::Remote {
         url: "https://e.com/a.yml".to_owned(),
         integrity: None,
@@ -120,7 +123,7 @@ fn pages_and_templates_live_nowhere() {
         request(kept),
         request(template),
     ];
-    let found = elsewhere.fetch(&requests);
+    let found = remote_includes.fetch(&requests);
     let names: Vec<&str> = found.iter().flatten().map(|it| &*it.name).collect();
     assert_eq!(
         names,

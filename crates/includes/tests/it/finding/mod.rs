@@ -1,4 +1,4 @@
-//! From what an include names to questions, and from their answers to files.
+//! Finds included files through a scripted library.
 
 mod bounds;
 mod components;

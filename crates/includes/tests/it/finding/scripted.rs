@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use gitlab_api::{Accounts, Instance, Token};
-use includes::{Answer, Elsewhere, ElsewhereSettings, Library, LibraryError, Question};
+use includes::{Answer, Library, LibraryError, Question, RemoteIncludes, RemoteSettings};
 use parking_lot::Mutex;
 use pipeline::include::{
     FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludeSource, IncludedFile,
@@ -8,7 +8,7 @@ use pipeline::include::{
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A library that knows some answers by heart and remembers what it was asked.
+/// A library with fixed answers that records its questions.
 #[derive(Debug, Default)]
 pub(super) struct Scripted {
     answers: HashMap<String, Result<Answer, LibraryError>>,
@@ -16,25 +16,24 @@ pub(super) struct Scripted {
     busy: Mutex<Busy>,
 }
 
-/// How many questions are being answered.
+/// The number of questions in progress.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Busy {
     now: usize,
     pages: usize,
-    /// The most there were.
+    /// The maximum.
     pub(super) most: usize,
-    /// The most there were for addresses.
+    /// The maximum for addresses.
     pub(super) most_pages: usize,
 }
 
-/// The commit whose id begins so.
+/// Returns a commit id that starts with this text.
 pub(super) fn sha(start: &str) -> String {
     format!("{start:0<40}")
 }
 
 impl Scripted {
-    /// Returns a library of these answers by the words for a question; all others are that there is
-    /// no such thing.
+    /// Returns a library with these answers, by the description of the question. All others are absent.
     pub(super) fn new(answers: &[(&str, &str)]) -> Self {
         let answers = answers.iter().map(|(question, text)| {
             let bytes = text.as_bytes().into();
@@ -59,7 +58,7 @@ impl Scripted {
         self
     }
 
-    /// Returns what was asked since the last time.
+    /// Returns the questions since the last call.
     pub(super) fn take_asked(&self) -> Vec<String> {
         std::mem::take(&mut self.asked.lock())
     }
@@ -80,7 +79,7 @@ impl Scripted {
     }
 }
 
-/// Returns the words for a question; the usual GitLab has none.
+/// Returns the description of a question; the user's own GitLab is left out.
 fn words(question: &Question) -> String {
     let short = |sha: &str| sha.trim_end_matches('0').to_owned();
     let text = match question {
@@ -114,12 +113,12 @@ fn words(question: &Question) -> String {
 #[async_trait]
 impl Library for Scripted {
     async fn ask(&self, question: &Question, etag: Option<&str>) -> Result<Answer, LibraryError> {
-        assert_eq!(etag, None, "nothing is known beforehand");
+        assert_eq!(etag, None, "nothing is known before");
         let words = words(question);
         self.asked.lock().push(words.clone());
         let is_page = matches!(question, Question::Page { .. } | Question::Template { .. });
         self.count(is_page, true);
-        // Others may begin meanwhile.
+        // Others may start meanwhile.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -134,7 +133,7 @@ impl Library for Scripted {
     }
 }
 
-/// A user whose project is on `https://own`, and who knows `https://other/git` too.
+/// A user whose project is on `https://own`, and who also uses `https://other/git`.
 #[derive(Debug)]
 pub(super) struct User;
 
@@ -157,9 +156,9 @@ impl Accounts for User {
     }
 }
 
-pub(super) fn elsewhere(library: &Arc<Scripted>) -> Elsewhere {
+pub(super) fn remote_includes(library: &Arc<Scripted>) -> RemoteIncludes {
     let library = Arc::clone(library) as Arc<dyn Library>;
-    Elsewhere::new(library, ElsewhereSettings::new(Arc::new(User)))
+    RemoteIncludes::new(library, RemoteSettings::new(Arc::new(User)))
 }
 
 pub(super) fn request(location: IncludeLocation) -> IncludeRequest {
@@ -193,10 +192,10 @@ pub(super) fn remote(url: &str) -> IncludeRequest {
 
 /// Returns the one file that is asked for.
 pub(super) fn one(
-    elsewhere: &Elsewhere,
+    remote_includes: &RemoteIncludes,
     request: IncludeRequest,
 ) -> Result<IncludedFile, IncludeError> {
-    let mut found = elsewhere.fetch(&[request]);
+    let mut found = remote_includes.fetch(&[request]);
     assert_eq!(found.len(), 1);
     found.remove(0)
 }

@@ -1,14 +1,14 @@
-//! What expressions stand for.
+//! Evaluates expressions.
 
-use super::error::ExpressionError;
-use super::scope::Scope;
+use super::ExpressionError;
+use super::Scope;
 use super::template::{self, LONGEST};
 use super::tree::{Binary, Conversion, Expression, Node, Unary};
 use crate::language::value::{Kind, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Returns the value of an expression; what has a name is not copied for that.
+/// Evaluates an expression; named values are not copied.
 pub(super) fn value<'s>(
     expression: &Expression,
     scope: &'s dyn Scope,
@@ -24,8 +24,8 @@ pub(super) fn value<'s>(
         Node::Name(name) => {
             return scope.get(name).map(Cow::Borrowed).ok_or_else(|| {
                 let known = scope.names().join(", ");
-                let words = format!("the \"{name}\" was not found; there are {known}");
-                ExpressionError::new(at, words)
+                let message = format!("unknown name \"{name}\"; known are {known}");
+                ExpressionError::new(at, message)
             });
         }
         Node::Property(of, name) => return property(&value(of, scope)?, name, at),
@@ -45,7 +45,7 @@ pub(super) fn value<'s>(
         Node::Binary(operator @ (Binary::Or | Binary::And), left, right) => {
             return match left_of(*operator, left, scope)? {
                 Left::Decides(left) => Ok(left),
-                // Which one it is tells of the other.
+                // Which side is the value reveals something about the left one.
                 Left::Passes { is_sensitive } => Ok(marked(value(right, scope)?, is_sensitive)),
             };
         }
@@ -57,11 +57,11 @@ pub(super) fn value<'s>(
     }))
 }
 
-/// What stands on the left of `||` or `&&`.
+/// The meaning of the left side of `||` or `&&`.
 enum Left<'s> {
-    /// It is the value.
+    /// It is the result.
     Decides(Cow<'s, Value>),
-    /// The right side is.
+    /// The right side is the result.
     Passes { is_sensitive: bool },
 }
 
@@ -81,22 +81,22 @@ fn left_of<'s>(
     Ok(Left::Passes { is_sensitive })
 }
 
-/// What was looked for in a struct or an array.
+/// The result of a lookup in a struct or an array.
 enum Found<'s> {
     Value(Cow<'s, Value>),
-    /// There is none, which is no mistake on the left of `||` and `&&`.
+    /// The element does not exist, which is no error on the left of `||` and `&&`.
     Missing {
-        /// Whether that tells of a secret.
+        /// Whether that reveals something about a secret.
         is_sensitive: bool,
     },
 }
 
-/// Returns the value of an expression, or that it names an element that is not there.
+/// Evaluates an expression, or reports that it names a missing element.
 fn found<'s>(expression: &Expression, scope: &'s dyn Scope) -> Result<Found<'s>, ExpressionError> {
     let (of, index) = match &expression.node {
         Node::Property(of, name) => (of, Cow::Owned(Value::text(name.as_str()))),
         Node::Element(of, index) => (of, value(index, scope)?),
-        // `a || b || c`: what is missing in the middle is on the left, too.
+        // `a || b || c`: a missing value in the middle is on the left, too.
         Node::Binary(operator @ (Binary::Or | Binary::And), left, right) => {
             return match left_of(*operator, left, scope)? {
                 Left::Decides(left) => Ok(Found::Value(left)),
@@ -120,13 +120,13 @@ fn found<'s>(expression: &Expression, scope: &'s dyn Scope) -> Result<Found<'s>,
     }
     let found = match &expression.node {
         Node::Property(_, name) => property(&of, name, expression.at)?,
-        Node::Element(_, place) => element(&of, &index, place.at)?,
+        Node::Element(_, position) => element(&of, &index, position.at)?,
         _ => of,
     };
     Ok(Found::Value(found))
 }
 
-/// Returns whether a struct or an array has this element. What has no elements is another mistake.
+/// Returns whether a struct or an array has an element. Other types are a different error.
 fn has(of: &Kind, index: &Kind) -> bool {
     match (of, index) {
         (Kind::Struct(values), Kind::Text(name)) => values.contains_key(name),
@@ -137,7 +137,7 @@ fn has(of: &Kind, index: &Kind) -> bool {
     }
 }
 
-/// Returns a value as a secret, if `is_sensitive`.
+/// Marks a value as a secret if `is_sensitive`.
 fn marked(value: Cow<'_, Value>, is_sensitive: bool) -> Cow<'_, Value> {
     if !is_sensitive || value.is_sensitive {
         return value;
@@ -146,32 +146,32 @@ fn marked(value: Cow<'_, Value>, is_sensitive: bool) -> Cow<'_, Value> {
 }
 
 fn array(values: &[Expression], scope: &dyn Scope) -> Result<Value, ExpressionError> {
-    let (mut made, mut size) = (Vec::with_capacity(values.len()), 0);
+    let (mut copies, mut size) = (Vec::with_capacity(values.len()), 0);
     for of in values {
-        made.push(sized(of, scope, &mut size)?);
+        copies.push(sized(of, scope, &mut size)?);
     }
-    Ok(Value::array(made))
+    Ok(Value::array(copies))
 }
 
 fn structure(
     values: &[(Expression, Expression)],
     scope: &dyn Scope,
 ) -> Result<Value, ExpressionError> {
-    let (mut made, mut size) = (BTreeMap::new(), 0);
+    let (mut copies, mut size) = (BTreeMap::new(), 0);
     let mut is_sensitive = false;
     for (key, of) in values {
         let (at, key) = (key.at, sized(key, scope, &mut size)?);
         is_sensitive |= key.is_sensitive;
         let Kind::Text(key) = key.kind else {
-            let words = format!("a key is a string, not of type {}", key.type_name());
-            return Err(ExpressionError::new(at, words));
+            let message = format!("expected a string as key, found type {}", key.type_name());
+            return Err(ExpressionError::new(at, message));
         };
-        made.insert(key, sized(of, scope, &mut size)?);
+        copies.insert(key, sized(of, scope, &mut size)?);
     }
-    Ok(Value::named(made).sensitive_if(is_sensitive))
+    Ok(Value::named(copies).sensitive_if(is_sensitive))
 }
 
-/// Returns a copy of a value, unless all that is copied becomes too large by it.
+/// Returns a copy of a value, unless the total size becomes too large.
 fn sized(of: &Expression, scope: &dyn Scope, size: &mut usize) -> Result<Value, ExpressionError> {
     let value = value(of, scope)?;
     *size += value.size() + 8;
@@ -193,10 +193,10 @@ fn property<'s>(
                 "a value of type {type_name} has no property \"{name}\""
             ));
         };
-        let missing = || format!("the \"{name}\" was not found");
+        let missing = || format!("\"{name}\" was not found");
         values.get(name).ok_or_else(missing)
     });
-    found.map_err(|words| ExpressionError::new(at, words))
+    found.map_err(|message| ExpressionError::new(at, message))
 }
 
 fn element<'s>(
@@ -204,40 +204,40 @@ fn element<'s>(
     index: &Value,
     at: usize,
 ) -> Result<Cow<'s, Value>, ExpressionError> {
-    let missing = |words: String| {
+    let missing = |message: String| {
         if index.has_secrets() {
             "there is no such element".to_owned()
         } else {
-            words
+            message
         }
     };
     let found = part(of, |kind| match (kind, &index.kind) {
         (Kind::Struct(values), Kind::Text(name)) => {
             let found = values.get(name);
-            found.ok_or_else(|| missing(format!("the \"{name}\" was not found")))
+            found.ok_or_else(|| missing(format!("\"{name}\" was not found")))
         }
         (Kind::Array(values), Kind::Number(number)) => {
-            let is_place = number.fract() == 0.0 && *number >= 0.0;
-            let found = values.get(whole(*number)).filter(|_| is_place);
+            let is_index = number.fract() == 0.0 && *number >= 0.0;
+            let found = values.get(whole(*number)).filter(|_| is_index);
             found.ok_or_else(|| {
                 let length = values.len();
                 missing(format!(
-                    "there is no element {number}: the array has {length}, and the first is 0"
+                    "there is no element {number}: the array has {length}, starting at 0"
                 ))
             })
         }
         _ => {
             let (of, index) = (of.type_name(), index.type_with_article());
             Err(format!(
-                "a value of type {of} has no element that {index} names"
+                "a value of type {of} has no element with {index} as its index"
             ))
         }
     });
-    let found = found.map_err(|words| ExpressionError::new(at, words))?;
+    let found = found.map_err(|message| ExpressionError::new(at, message))?;
     Ok(marked(found, index.is_sensitive))
 }
 
-/// Returns a part of a value, which is as secret as the whole.
+/// Returns a part of a value. It is secret if the whole is.
 fn part<'s>(
     of: &Cow<'s, Value>,
     find: impl Fn(&Kind) -> Result<&Value, String>,
@@ -274,11 +274,11 @@ fn call(conversion: Conversion, of: &Value, at: usize) -> Result<Value, Expressi
         (Conversion::Num, Kind::Text(text)) => match text.trim().parse::<f64>() {
             Ok(number) if number.is_finite() => Value::number(number),
             // The text may be a secret.
-            _ => return Err(ExpressionError::new(at, "the text is no number")),
+            _ => return Err(ExpressionError::new(at, "the string is not a number")),
         },
         (Conversion::Num, _) => {
-            let words = format!("a value of type {} is no number", of.type_name());
-            return Err(ExpressionError::new(at, words));
+            let message = format!("a value of type {} is not a number", of.type_name());
+            return Err(ExpressionError::new(at, message));
         }
     })
 }
@@ -291,8 +291,8 @@ fn unary(operator: Unary, of: &Value, at: usize) -> Result<Value, ExpressionErro
         (Unary::Plus, _) => ("+", of.type_name()),
         (Unary::Minus, _) => ("-", of.type_name()),
     };
-    let words = format!("`{sign}` needs a number, not a value of type {number}");
-    Err(ExpressionError::new(at, words))
+    let message = format!("`{sign}` requires a number, not a value of type {number}");
+    Err(ExpressionError::new(at, message))
 }
 
 fn binary(
@@ -330,15 +330,15 @@ fn arithmetic(
             return Ok(Value::text([one.as_str(), two].concat()));
         }
         _ => {
-            let words = match operator {
+            let operands = match operator {
                 Binary::Add => "adds two numbers or two strings",
                 _ => "is between two numbers",
             };
             let sign = sign(operator);
-            let words = format!(
-                "`{sign}` {words}, not values of type {left_type} and {right_type}; str() and num() convert"
+            let message = format!(
+                "`{sign}` {operands}, not values of type {left_type} and {right_type}; str() and num() convert"
             );
-            return Err(ExpressionError::new(at, words));
+            return Err(ExpressionError::new(at, message));
         }
     };
     let number = match operator {
@@ -346,7 +346,7 @@ fn arithmetic(
         Binary::Subtract => one - two,
         Binary::Multiply => one * two,
         Binary::Divide | Binary::Remainder if two == 0.0 => {
-            return Err(ExpressionError::new(at, "a division by zero"));
+            return Err(ExpressionError::new(at, "division by zero"));
         }
         Binary::Divide => one / two,
         _ => one % two,

@@ -1,17 +1,17 @@
-//! From words to a tree.
+//! Parses expressions.
 
-use super::error::ExpressionError;
+use super::ExpressionError;
 use super::template::Part;
-use super::token::{Token, Words};
+use super::token::{Token, Tokens};
 use super::tree::{Binary, Conversion, Expression, Node, Unary};
 
-/// Deeper nesting of parentheses and the like is refused, so that no expression exhausts the stack.
+/// The deepest nesting of parentheses and the like, so that no expression exhausts the stack.
 pub(super) const DEEPEST: usize = 64;
 
-/// As high as a tree may be: a row of operators is a high tree, too.
+/// The greatest height of a tree; a row of operators is a high tree, too.
 const HIGHEST: usize = 256;
 
-/// Words that are kept for later, and name nothing.
+/// Tokens that are reserved, and cannot be names.
 const RESERVED: [&str; 34] = [
     "array",
     "as",
@@ -49,26 +49,26 @@ const RESERVED: [&str; 34] = [
     "while",
 ];
 
-/// Reads an expression up to what cannot belong to it.
-pub(super) fn expression(words: &mut Words<'_>) -> Result<Expression, ExpressionError> {
-    let depth = words.depth();
-    binary(words, 1, depth)
+/// Parses an expression up to the first token that cannot belong to it.
+pub(super) fn expression(tokens: &mut Tokens<'_>) -> Result<Expression, ExpressionError> {
+    let depth = tokens.depth();
+    binary(tokens, 1, depth)
 }
 
-fn binary(words: &mut Words<'_>, least: u8, depth: usize) -> Result<Expression, ExpressionError> {
-    let mut left = unary(words, depth)?;
+fn binary(tokens: &mut Tokens<'_>, least: u8, depth: usize) -> Result<Expression, ExpressionError> {
+    let mut left = unary(tokens, depth)?;
     loop {
-        if is_closing(words) {
+        if is_closing(tokens) {
             return Ok(left);
         }
-        let Some(sign) = words.sign() else {
+        let Some(sign) = tokens.sign() else {
             return Ok(left);
         };
         let Some((operator, binds)) = Binary::of(sign).filter(|(_, binds)| *binds >= least) else {
             return Ok(left);
         };
-        words.take(sign);
-        let right = binary(words, binds + 1, depth + 1)?;
+        tokens.take(sign);
+        let right = binary(tokens, binds + 1, depth + 1)?;
         let (at, below) = (left.at, left.height.max(right.height));
         left = grown(
             at,
@@ -78,43 +78,43 @@ fn binary(words: &mut Words<'_>, least: u8, depth: usize) -> Result<Expression, 
     }
 }
 
-fn unary(words: &mut Words<'_>, depth: usize) -> Result<Expression, ExpressionError> {
-    let at = words.place();
+fn unary(tokens: &mut Tokens<'_>, depth: usize) -> Result<Expression, ExpressionError> {
+    let at = tokens.position();
     check_depth(at, depth)?;
-    let operator = if words.take("+") {
+    let operator = if tokens.take("+") {
         Unary::Plus
-    } else if words.take("-") {
+    } else if tokens.take("-") {
         Unary::Minus
-    } else if words.take("!") {
+    } else if tokens.take("!") {
         Unary::Not
     } else {
-        return postfix(words, depth);
+        return postfix(tokens, depth);
     };
-    let operand = unary(words, depth + 1)?;
+    let operand = unary(tokens, depth + 1)?;
     let below = operand.height;
     grown(at, Node::Unary(operator, Box::new(operand)), below)
 }
 
-fn postfix(words: &mut Words<'_>, depth: usize) -> Result<Expression, ExpressionError> {
-    let mut value = primary(words, depth)?;
+fn postfix(tokens: &mut Tokens<'_>, depth: usize) -> Result<Expression, ExpressionError> {
+    let mut value = primary(tokens, depth)?;
     loop {
-        if is_closing(words) {
+        if is_closing(tokens) {
             return Ok(value);
         }
         let (at, mut below) = (value.at, value.height);
-        let node = if words.take(".") {
-            let place = words.place();
-            match words.next()? {
+        let node = if tokens.take(".") {
+            let position = tokens.position();
+            match tokens.next()? {
                 Some(Token::Name(name)) => Node::Property(Box::new(value), name),
-                _ => return Err(ExpressionError::new(place, "a name is missing after `.`")),
+                _ => return Err(ExpressionError::new(position, "expected a name after `.`")),
             }
-        } else if words.take("[") {
-            let index = binary(words, 1, depth + 1)?;
-            expect(words, "]")?;
+        } else if tokens.take("[") {
+            let index = binary(tokens, 1, depth + 1)?;
+            expect(tokens, "]")?;
             below = below.max(index.height);
             Node::Element(Box::new(value), Box::new(index))
-        } else if words.take("(") {
-            let (function, argument) = call(words, &value, depth)?;
+        } else if tokens.take("(") {
+            let (function, argument) = call(tokens, &value, depth)?;
             below = argument.height;
             Node::Call(function, Box::new(argument))
         } else {
@@ -125,7 +125,7 @@ fn postfix(words: &mut Words<'_>, depth: usize) -> Result<Expression, Expression
 }
 
 fn call(
-    words: &mut Words<'_>,
+    tokens: &mut Tokens<'_>,
     called: &Expression,
     depth: usize,
 ) -> Result<(Conversion, Expression), ExpressionError> {
@@ -135,28 +135,28 @@ fn call(
             "num" => Conversion::Num,
             "bool" => Conversion::Bool,
             _ => {
-                let message = format!("there is no function {name}; there are str, num and bool");
+                let message = format!("unknown function {name}; known are str, num and bool");
                 return Err(ExpressionError::new(called.at, message));
             }
         },
-        _ => return Err(ExpressionError::new(called.at, "this is no function")),
+        _ => return Err(ExpressionError::new(called.at, "this is not a function")),
     };
-    let argument = binary(words, 1, depth + 1)?;
-    words.take(",");
-    expect(words, ")")?;
+    let argument = binary(tokens, 1, depth + 1)?;
+    tokens.take(",");
+    expect(tokens, ")")?;
     Ok((function, argument))
 }
 
-fn primary(words: &mut Words<'_>, depth: usize) -> Result<Expression, ExpressionError> {
-    let at = words.place();
-    if is_closing(words) {
-        return Err(ExpressionError::new(at, "an expression is missing"));
+fn primary(tokens: &mut Tokens<'_>, depth: usize) -> Result<Expression, ExpressionError> {
+    let at = tokens.position();
+    if is_closing(tokens) {
+        return Err(ExpressionError::new(at, "expected an expression"));
     }
-    let node = match words.at_depth(depth).next()? {
+    let node = match tokens.at_depth(depth).next()? {
         None => {
             return Err(ExpressionError::new(
                 at,
-                "the expression has no end: `}}` is missing",
+                "unterminated expression: `}}` is missing",
             ));
         }
         Some(Token::Number(number)) => Node::Number(number),
@@ -166,23 +166,23 @@ fn primary(words: &mut Words<'_>, depth: usize) -> Result<Expression, Expression
         }
         Some(Token::Name(name)) => named(name, at)?,
         Some(Token::Sign("(")) => {
-            let inner = binary(words, 1, depth + 1)?;
-            expect(words, ")")?;
+            let inner = binary(tokens, 1, depth + 1)?;
+            expect(tokens, ")")?;
             return Ok(Expression { at, ..inner });
         }
         Some(Token::Sign("[")) => {
-            let values = array(words, depth)?;
+            let values = array(tokens, depth)?;
             let below = values.iter().map(|it| it.height).max();
             return grown(at, Node::Array(values), below.unwrap_or_default());
         }
         Some(Token::Sign("{")) => {
-            let values = structure(words, depth)?;
+            let values = structure(tokens, depth)?;
             let heights = values.iter().flat_map(|(key, it)| [key.height, it.height]);
             let below = heights.max().unwrap_or_default();
             return grown(at, Node::Struct(values), below);
         }
         Some(Token::Sign(sign)) => {
-            let message = format!("a value is expected here, not `{sign}`");
+            let message = format!("expected a value, found `{sign}`");
             return Err(ExpressionError::new(at, message));
         }
     };
@@ -202,12 +202,12 @@ fn named(name: String, at: usize) -> Result<Node, ExpressionError> {
     })
 }
 
-fn array(words: &mut Words<'_>, depth: usize) -> Result<Vec<Expression>, ExpressionError> {
+fn array(tokens: &mut Tokens<'_>, depth: usize) -> Result<Vec<Expression>, ExpressionError> {
     let mut values = Vec::new();
-    while !words.take("]") {
-        values.push(binary(words, 1, depth + 1)?);
-        if !words.take(",") {
-            expect(words, "]")?;
+    while !tokens.take("]") {
+        values.push(binary(tokens, 1, depth + 1)?);
+        if !tokens.take(",") {
+            expect(tokens, "]")?;
             break;
         }
     }
@@ -215,51 +215,51 @@ fn array(words: &mut Words<'_>, depth: usize) -> Result<Vec<Expression>, Express
 }
 
 fn structure(
-    words: &mut Words<'_>,
+    tokens: &mut Tokens<'_>,
     depth: usize,
 ) -> Result<Vec<(Expression, Expression)>, ExpressionError> {
     let mut values = Vec::new();
-    while !words.take("}") {
-        let key = key(words, depth)?;
-        expect(words, ":")?;
-        let value = binary(words, 1, depth + 1)?;
+    while !tokens.take("}") {
+        let key = key(tokens, depth)?;
+        expect(tokens, ":")?;
+        let value = binary(tokens, 1, depth + 1)?;
         values.push((key, value));
-        if !words.take(",") {
-            expect(words, "}")?;
+        if !tokens.take(",") {
+            expect(tokens, "}")?;
             break;
         }
     }
     Ok(values)
 }
 
-/// Reads a key: a bare name stands for itself.
-fn key(words: &mut Words<'_>, depth: usize) -> Result<Expression, ExpressionError> {
-    let at = words.place();
-    match words.first() {
-        Some(first) if first.is_ascii_alphabetic() || first == '_' => match words.next()? {
+/// Parses a key; a bare name is a string.
+fn key(tokens: &mut Tokens<'_>, depth: usize) -> Result<Expression, ExpressionError> {
+    let at = tokens.position();
+    match tokens.first() {
+        Some(first) if first.is_ascii_alphabetic() || first == '_' => match tokens.next()? {
             Some(Token::Name(name)) => grown(at, Node::Text(vec![Part::Text(name)]), 0),
-            _ => Err(ExpressionError::new(at, "a key is expected here")),
+            _ => Err(ExpressionError::new(at, "expected a key")),
         },
-        Some('"' | '\'' | '(') => primary(words, depth + 1),
+        Some('"' | '\'' | '(') => primary(tokens, depth + 1),
         _ => Err(ExpressionError::new(
             at,
-            "a key is expected here: a name, a text, or an expression in parentheses",
+            "expected a key: a name, a string, or an expression in parentheses",
         )),
     }
 }
 
-/// Whether the expression as a whole ends here. Two closing braces of structs are passed over by those who
-/// read structs, who come first.
-fn is_closing(words: &Words<'_>) -> bool {
-    words.clone().closes()
+/// Returns whether the whole expression ends here. Parsers of structs come first, and consume their closing braces
+/// themselves.
+fn is_closing(tokens: &Tokens<'_>) -> bool {
+    tokens.clone().closes()
 }
 
-fn expect(words: &mut Words<'_>, sign: &str) -> Result<(), ExpressionError> {
-    let at = words.place();
-    if words.take(sign) {
+fn expect(tokens: &mut Tokens<'_>, sign: &str) -> Result<(), ExpressionError> {
+    let at = tokens.position();
+    if tokens.take(sign) {
         return Ok(());
     }
-    Err(ExpressionError::new(at, format!("`{sign}` is missing")))
+    Err(ExpressionError::new(at, format!("expected `{sign}`")))
 }
 
 fn grown(at: usize, node: Node, below: usize) -> Result<Expression, ExpressionError> {

@@ -1,25 +1,25 @@
-//! Texts with expressions in them.
+//! Strings with expressions.
 
-use super::error::ExpressionError;
+use super::ExpressionError;
+use super::Scope;
 use super::evaluate;
 use super::parse::{self, DEEPEST};
-use super::scope::Scope;
-use super::token::Words;
+use super::token::Tokens;
 use super::tree::Expression;
 use crate::language::value::{Kind, Value};
 use std::borrow::Cow;
 
-/// The longest text that may be made.
+/// The longest result.
 pub(super) const LONGEST: usize = 16 * 1024 * 1024;
 
-/// A text with expressions in it, `Hello, ${{ inputs.name }}`, which has been read.
+/// A parsed string with expressions, such as `Hello, ${{ inputs.name }}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     source: String,
     parts: Vec<Part>,
 }
 
-/// A part of a text.
+/// A part of a template.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Part {
     Text(String),
@@ -27,7 +27,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// Returns how high the tree of it is.
+    /// Returns the height of its tree.
     pub(super) const fn height(&self) -> usize {
         match self {
             Self::Text(_) => 0,
@@ -37,11 +37,11 @@ impl Part {
 }
 
 impl Template {
-    /// Reads a text. `\${{` stands for `${{`.
+    /// Parses a string. `\${{` stands for `${{`.
     ///
     /// # Errors
     ///
-    /// Says what is no expression, and where.
+    /// When an expression is invalid, with its position.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let source = text.to_owned();
         if !text.contains("${{") {
@@ -60,12 +60,12 @@ impl Template {
         Ok(Self { source, parts })
     }
 
-    /// Returns it as it was written.
+    /// Returns the text as written.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Returns whether it stands for itself.
+    /// Returns whether it has no expressions.
     pub fn is_plain(&self) -> bool {
         !self
             .parts
@@ -73,7 +73,7 @@ impl Template {
             .any(|part| matches!(part, Part::Expression(_)))
     }
 
-    /// Returns its text, without any expression: those have no value here.
+    /// Returns the text without expressions.
     pub(crate) fn plain(&self) -> String {
         let texts = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.as_str(),
@@ -82,11 +82,11 @@ impl Template {
         texts.collect()
     }
 
-    /// Returns what it stands for. An expression that is all of it keeps its type, all else is a text.
+    /// Evaluates the template. A single expression keeps its type; anything else becomes a string.
     ///
     /// # Errors
     ///
-    /// Says which expression has no value, and why.
+    /// When an expression cannot be evaluated.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Value, ExpressionError> {
         if let [Part::Expression(expression)] = &self.parts[..] {
             return evaluate::value(expression, scope).map(Cow::into_owned);
@@ -94,9 +94,9 @@ impl Template {
         joined(&self.parts, scope)
     }
 
-    /// Returns the same; white space around an expression that is all else does not make it a text.
+    /// Evaluates the template, ignoring white space around a single expression.
     ///
-    /// A block of YAML ends with a newline that nobody means.
+    /// A block scalar of YAML ends with a newline that is not intended.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Template {
     }
 }
 
-/// Returns all parts as one text, which is secret if one of them is.
+/// Joins all parts to one string, which is secret if one of them is.
 pub(super) fn joined(parts: &[Part], scope: &dyn Scope) -> Result<Value, ExpressionError> {
     let mut whole = String::new();
     let mut is_sensitive = false;
@@ -135,13 +135,10 @@ pub(super) fn joined(parts: &[Part], scope: &dyn Scope) -> Result<Value, Express
 }
 
 pub(super) fn too_long(at: usize) -> ExpressionError {
-    ExpressionError::new(
-        at,
-        format!("what is made here is longer than {LONGEST} bytes"),
-    )
+    ExpressionError::new(at, format!("the result is longer than {LONGEST} bytes"))
 }
 
-/// Reads a text in double quotes from behind the first quote. Returns its parts, and where it ends.
+/// Parses a string in double quotes after its first quote. Returns its parts and its end.
 pub(super) fn quoted(
     text: &[char],
     begin: usize,
@@ -149,7 +146,7 @@ pub(super) fn quoted(
 ) -> Result<(Vec<Part>, usize), ExpressionError> {
     let mut reader = Reader::new(text, begin, depth + 1);
     if depth + 1 > DEEPEST {
-        return Err(ExpressionError::new(begin, "texts are nested too deep"));
+        return Err(ExpressionError::new(begin, "strings are nested too deep"));
     }
     while let Some(next) = reader.peek() {
         if next == '"' {
@@ -165,11 +162,11 @@ pub(super) fn quoted(
     }
     Err(ExpressionError::new(
         begin - 1,
-        "a text in double quotes has no end",
+        "unterminated string in double quotes",
     ))
 }
 
-/// Reads text and the expressions in it.
+/// Reads text and its expressions.
 struct Reader<'t> {
     source: &'t [char],
     at: usize,
@@ -198,7 +195,7 @@ impl<'t> Reader<'t> {
         rest.len() >= text.len() && text.chars().eq(rest.iter().copied().take(text.len()))
     }
 
-    /// Passes over an expression, or an escaped beginning of one, if there is one here.
+    /// Consumes an expression, or an escaped start of one, if there is one here.
     fn expression(&mut self, next: char) -> Result<bool, ExpressionError> {
         match next {
             '\\' if self.follows("\\${{") => {
@@ -208,13 +205,13 @@ impl<'t> Reader<'t> {
             }
             '$' if self.follows("${{") => {
                 let begin = self.at;
-                let mut words = Words::new(self.source, begin + "${{".len(), self.depth);
-                let expression = parse::expression(&mut words)?;
-                let end = words.place();
-                if !words.closes() {
-                    let error = match words.first() {
-                        Some(_) => (end, "an operator or `}}` is expected here"),
-                        None => (begin, "this expression has no end: `}}` is missing"),
+                let mut tokens = Tokens::new(self.source, begin + "${{".len(), self.depth);
+                let expression = parse::expression(&mut tokens)?;
+                let end = tokens.position();
+                if !tokens.closes() {
+                    let error = match tokens.first() {
+                        Some(_) => (end, "expected an operator or `}}`"),
+                        None => (begin, "unterminated expression: `}}` is missing"),
                     };
                     return Err(ExpressionError::new(error.0, error.1));
                 }
@@ -227,7 +224,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads what follows a backslash in double quotes.
+    /// Parses the rest of an escape in double quotes.
     fn escape(&mut self) -> Result<char, ExpressionError> {
         let at = self.at - 1;
         let escaped = self.peek();
@@ -243,7 +240,7 @@ impl<'t> Reader<'t> {
             Some('v') => '\u{b}',
             Some('u') => {
                 let code = self.code_unit(at)?;
-                // Two of them are one character, as in JSON.
+                // A surrogate pair is one character, as in JSON.
                 let code = if (0xd800..0xdc00).contains(&code) && self.follows("\\u") {
                     self.at += "\\u".len();
                     let low = self.code_unit(at)?;
@@ -254,12 +251,12 @@ impl<'t> Reader<'t> {
                 } else {
                     code
                 };
-                let words = "this is no character of Unicode";
-                char::from_u32(code).ok_or_else(|| ExpressionError::new(at, words))?
+                let message = "invalid Unicode character";
+                char::from_u32(code).ok_or_else(|| ExpressionError::new(at, message))?
             }
             _ => {
-                let words = "there is no such escape; there are \\\\ \\\" \\/ \\n \\r \\t \\a \\b \\f \\v \\uXXXX \\${{";
-                return Err(ExpressionError::new(at, words));
+                let message = "unknown escape; known are \\\\ \\\" \\/ \\n \\r \\t \\a \\b \\f \\v \\uXXXX \\${{";
+                return Err(ExpressionError::new(at, message));
             }
         })
     }
@@ -270,7 +267,7 @@ impl<'t> Reader<'t> {
         self.at += 4;
         let is_hex = digits.len() == 4 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let code = u32::from_str_radix(&digits, 16).ok().filter(|_| is_hex);
-        code.ok_or_else(|| ExpressionError::new(at, "four digits are expected after \\u"))
+        code.ok_or_else(|| ExpressionError::new(at, "expected four hexadecimal digits after \\u"))
     }
 
     fn end_text(&mut self) {

@@ -53,7 +53,7 @@ fn refused(text: &str, expect: &str) {
 }
 
 #[test]
-fn a_whole_expression_keeps_its_type_and_all_else_is_text() {
+fn only_a_whole_expression_keeps_its_type() {
     check("plain", json!("plain"));
     check("", json!(""));
     check("a }} b { } $ \\ $", json!("a }} b { } $ \\ $"));
@@ -71,7 +71,7 @@ fn a_whole_expression_keeps_its_type_and_all_else_is_text() {
 }
 
 #[test]
-fn literals() {
+fn literals_are_read() {
     check("${{ null }}", json!(null));
     check("${{ true }}", json!(true));
     check("${{ 42 }}", json!(42));
@@ -128,7 +128,7 @@ fn operators_bind_as_documented() {
     check("${{ inputs.map.c.d || 'x' }}", json!("deep"));
     check("${{ inputs.count && 'yes' || 'no' }}", json!("yes"));
     check("${{ !inputs.list }}", json!(false));
-    // What is not needed has no value.
+    // The right side is not evaluated.
     check("${{ true || 1 / 0 }}", json!(true));
     check("${{ false && nobody }}", json!(false));
     check("${{ [1, 2] < [1, 3] }}", json!(true));
@@ -136,7 +136,7 @@ fn operators_bind_as_documented() {
 }
 
 #[test]
-fn properties_elements_and_functions() {
+fn properties_elements_and_functions_are_evaluated() {
     check("${{ inputs.list[0] }}", json!(1));
     check("${{ inputs.list[1 + 1][0] }}", json!(3));
     check("${{ inputs.map['a-b'] }}", json!(1));
@@ -156,69 +156,63 @@ fn properties_elements_and_functions() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_are_reported_with_their_position() {
     refused(
         "a ${{ b",
-        "this expression has no end: `}}` is missing, at character 3",
+        "unterminated expression: `}}` is missing, at character 3",
     );
-    refused("${{ }}", "an expression is missing, at character 5");
+    refused("${{ }}", "expected an expression, at character 5");
     refused(
         "${{",
-        "the expression has no end: `}}` is missing, at character 4",
+        "unterminated expression: `}}` is missing, at character 4",
     );
-    refused(
-        "${{ 1 2 }}",
-        "an operator or `}}` is expected here, at character 7",
-    );
-    refused("${{ 1 + }}", "an expression is missing, at character 9");
+    refused("${{ 1 2 }}", "expected an operator or `}}`, at character 7");
+    refused("${{ 1 + }}", "expected an expression, at character 9");
     refused(
         "${{ 'a }}",
-        "a text in single quotes has no end, at character 5",
+        "unterminated string in single quotes, at character 5",
     );
     refused(
         "${{ \"a }}",
-        "a text in double quotes has no end, at character 5",
+        "unterminated string in double quotes, at character 5",
     );
     refused(
         "${{ 'a\\n' }}",
         "in single quotes only \\\\ and \\' are escapes, at character 7",
     );
-    refused("${{ 1x }}", "this is no number, at character 5");
-    refused("${{ 1e999 }}", "this is no number, at character 5");
-    refused(
-        "${{ ä }}",
-        "'ä' is no part of an expression, at character 5",
-    );
+    refused("${{ 1x }}", "invalid number, at character 5");
+    refused("${{ 1e999 }}", "invalid number, at character 5");
+    refused("${{ ä }}", "unexpected 'ä', at character 5");
     refused(
         "${{ a = b }}",
-        "an operator or `}}` is expected here, at character 7",
+        "expected an operator or `}}`, at character 7",
     );
     refused("${{ for }}", "`for` is a reserved word, at character 5");
-    refused("${{ [1 }}", "`]` is missing, at character 8");
-    refused("${{ {a 1} }}", "`:` is missing, at character 8");
+    refused("${{ [1 }}", "expected `]`, at character 8");
+    refused("${{ {a 1} }}", "expected `:`, at character 8");
     refused(
         "${{ {1: 1} }}",
-        "a key is expected here: a name, a text, or an expression in parentheses, at character 6",
+        "expected a key: a name, a string, or an expression in parentheses, at character 6",
     );
     refused(
         "${{ {(1): 1} }}",
-        "a key is a string, not of type number, at character 6",
+        "expected a string as key, found type number, at character 6",
     );
     refused(
         "${{ len(1) }}",
-        "there is no function len; there are str, num and bool, at character 5",
+        "unknown function len; known are str, num and bool, at character 5",
     );
     refused(
         "${{ inputs. }}",
-        "a name is missing after `.`, at character 13",
+        "expected a name after `.`, at character 13",
     );
     refused(
         "${{ nobody }}",
-        "the \"nobody\" was not found; there are inputs, vars, work_dir, at character 5",
+        "unknown name \"nobody\"; known are inputs, vars, work_dir, at character 5",
     );
     refused(
         "${{ inputs.nothing }}",
-        "the \"nothing\" was not found, at character 5",
+        "\"nothing\" was not found, at character 5",
     );
     refused(
         "${{ work_dir.x }}",
@@ -226,14 +220,17 @@ fn what_is_wrong_is_told_with_its_place() {
     );
     refused(
         "${{ inputs.list[3] }}",
-        "there is no element 3: the array has 3, and the first is 0, at character 17",
+        "there is no element 3: the array has 3, starting at 0, at character 17",
     );
-    refused("${{ 1 / 0 }}", "a division by zero, at character 5");
+    refused("${{ 1 / 0 }}", "division by zero, at character 5");
     refused(
         "${{ 1e308 * 10 }}",
         "the result is too large for a number, at character 5",
     );
-    refused("${{ num('x') }}", "the text is no number, at character 5");
+    refused(
+        "${{ num('x') }}",
+        "the string is not a number, at character 5",
+    );
     refused(
         "${{ 'a' + 1 }}",
         "`+` adds two numbers or two strings, not values of type string and number; str() and num() \
@@ -241,12 +238,12 @@ fn what_is_wrong_is_told_with_its_place() {
     );
     refused(
         "${{ -'a' }}",
-        "`-` needs a number, not a value of type string, at character 5",
+        "`-` requires a number, not a value of type string, at character 5",
     );
 }
 
 #[test]
-fn what_is_made_of_a_secret_is_one() {
+fn values_derived_from_secrets_are_secret() {
     let secret = |text: &str| value(text).unwrap().has_secrets();
     for text in [
         "${{ vars.TOKEN }}",
@@ -285,7 +282,7 @@ fn what_is_made_of_a_secret_is_one() {
 }
 
 #[test]
-fn no_expression_exhausts_the_stack_or_the_memory() {
+fn deep_or_large_expressions_are_limited() {
     let nested = |open: &str, close: &str| {
         format!("${{{{ {}1{} }}}}", open.repeat(5000), close.repeat(5000))
     };
@@ -309,7 +306,7 @@ fn no_expression_exhausts_the_stack_or_the_memory() {
     };
     check(&texts(20), json!("1"));
     assert!(value(&texts(70)).is_err());
-    // A row of operators over a text over a row is one high tree.
+    // A row of operators over a string over a row is one high tree.
     let (open, close) = ("num(\"${{ ", format!(" }}}}\"){}", " + 1".repeat(60)));
     let both = format!("${{{{ {}1{} }}}}", open.repeat(20), close.repeat(20));
     assert!(value(&both).is_err());
@@ -330,10 +327,10 @@ fn no_expression_exhausts_the_stack_or_the_memory() {
 }
 
 #[test]
-fn what_is_missing_is_a_mistake_anywhere_but_on_the_left_of_or_and_and() {
+fn missing_values_are_allowed_left_of_or_and_and() {
     refused(
         "${{ 'a' && vars.NOPE }}",
-        "the \"NOPE\" was not found, at character 12",
+        "\"NOPE\" was not found, at character 12",
     );
     for text in [
         "${{ vars.NOPE }}",
@@ -349,7 +346,7 @@ fn what_is_missing_is_a_mistake_anywhere_but_on_the_left_of_or_and_and() {
 }
 
 #[test]
-fn white_space_around_an_only_expression_is_no_text_where_another_type_is_wanted() {
+fn whitespace_around_one_expression_is_ignored_for_non_string_types() {
     let trimmed = |text: &str| {
         let template = Template::parse(text).unwrap();
         template.evaluate_trimmed(&scope()).unwrap().to_json()

@@ -1,40 +1,40 @@
-//! Expressions as words and signs.
+//! Splits expressions into tokens.
 
-use super::error::ExpressionError;
+use super::ExpressionError;
 use super::template::{self, Part};
 
-/// A word or sign of an expression.
+/// A token of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     Name(String),
     Number(f64),
-    /// A text; one in double quotes may hold expressions.
+    /// A string; in double quotes it may contain expressions.
     Text(Vec<Part>),
     Sign(&'static str),
 }
 
-/// All signs, the longer ones first.
+/// All signs, longer ones first.
 const SIGNS: [&str; 23] = [
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "+", "-", "*", "/", "%", ".", ",", ":", "(",
     ")", "[", "]", "{", "}",
 ];
 
-/// Reads one word after the other.
+/// Reads tokens one by one.
 #[derive(Debug, Clone)]
-pub(super) struct Words<'t> {
+pub(super) struct Tokens<'t> {
     text: &'t [char],
     at: usize,
-    /// How many expressions these words are in.
+    /// The nesting depth of the expression.
     depth: usize,
 }
 
-impl<'t> Words<'t> {
+impl<'t> Tokens<'t> {
     pub(super) const fn new(text: &'t [char], at: usize, depth: usize) -> Self {
         Self { text, at, depth }
     }
 
-    /// Returns where the next one begins.
-    pub(super) fn place(&mut self) -> usize {
+    /// Skips white space, and returns the position of the next token.
+    pub(super) fn position(&mut self) -> usize {
         while self.peek().is_some_and(char::is_whitespace) {
             self.at += 1;
         }
@@ -45,15 +45,15 @@ impl<'t> Words<'t> {
         self.depth
     }
 
-    /// Says how deep the next word is.
+    /// Sets the nesting depth of the next token.
     pub(super) const fn at_depth(&mut self, depth: usize) -> &mut Self {
         self.depth = depth;
         self
     }
 
-    /// Passes over `}}`, if it is next.
+    /// Consumes `}}` if it is next.
     pub(super) fn closes(&mut self) -> bool {
-        let at = self.place();
+        let at = self.position();
         let closes = self.text.get(at..at + 2) == Some(&['}', '}']);
         if closes {
             self.at += 2;
@@ -61,9 +61,9 @@ impl<'t> Words<'t> {
         closes
     }
 
-    /// Returns the next one without passing over it, if it is a sign. Nothing else is looked at: a text may be long.
+    /// Returns the next token without consuming it, if it is a sign. Others are not read: a string may be long.
     pub(super) fn sign(&mut self) -> Option<&'static str> {
-        self.place();
+        self.position();
         let is_here = |sign: &&&str| {
             let rest = self.rest().iter().copied();
             sign.chars().eq(rest.take(sign.len()))
@@ -71,7 +71,7 @@ impl<'t> Words<'t> {
         SIGNS.iter().find(is_here).copied()
     }
 
-    /// Passes over a sign, if it is next.
+    /// Consumes a sign if it is next.
     pub(super) fn take(&mut self, sign: &str) -> bool {
         let is_next = self.sign() == Some(sign);
         if is_next {
@@ -80,15 +80,15 @@ impl<'t> Words<'t> {
         is_next
     }
 
-    /// Returns the character that the next one begins with.
+    /// Returns the first character of the next token.
     pub(super) fn first(&mut self) -> Option<char> {
-        self.place();
+        self.position();
         self.peek()
     }
 
-    /// Passes over the next one.
+    /// Consumes the next token.
     pub(super) fn next(&mut self) -> Result<Option<Token>, ExpressionError> {
-        let begin = self.place();
+        let begin = self.position();
         let Some(first) = self.peek() else {
             return Ok(None);
         };
@@ -109,15 +109,15 @@ impl<'t> Words<'t> {
             return self.raw(begin).map(Some);
         }
         let Some(sign) = self.sign() else {
-            let words = format!("{first:?} is no part of an expression");
-            return Err(ExpressionError::new(begin, words));
+            let message = format!("unexpected {first:?}");
+            return Err(ExpressionError::new(begin, message));
         };
         self.at += sign.len();
         Ok(Some(Token::Sign(sign)))
     }
 
     fn number(&mut self, begin: usize) -> Result<Token, ExpressionError> {
-        let digits = |words: &mut Self| words.while_is(|c| c.is_ascii_digit());
+        let digits = |tokens: &mut Self| tokens.while_is(|c| c.is_ascii_digit());
         let mut text = digits(self);
         if self.peek() == Some('.') && self.text.get(self.at + 1).is_some_and(char::is_ascii_digit)
         {
@@ -134,12 +134,12 @@ impl<'t> Words<'t> {
             }
             text.push_str(&digits(self));
         }
-        let goes_on = self
+        let continues = self
             .peek()
             .is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
         match text.parse::<f64>() {
-            Ok(number) if number.is_finite() && !goes_on => Ok(Token::Number(number)),
-            _ => Err(ExpressionError::new(begin, "this is no number")),
+            Ok(number) if number.is_finite() && !continues => Ok(Token::Number(number)),
+            _ => Err(ExpressionError::new(begin, "invalid number")),
         }
     }
 
@@ -152,8 +152,8 @@ impl<'t> Words<'t> {
                 '\'' => return Ok(Token::Text(vec![Part::Text(text)])),
                 '\\' => {
                     let Some(escaped @ ('\\' | '\'')) = self.peek() else {
-                        let words = "in single quotes only \\\\ and \\' are escapes";
-                        return Err(ExpressionError::new(self.at - 1, words));
+                        let message = "in single quotes only \\\\ and \\' are escapes";
+                        return Err(ExpressionError::new(self.at - 1, message));
                     };
                     self.at += 1;
                     text.push(escaped);
@@ -163,7 +163,7 @@ impl<'t> Words<'t> {
         }
         Err(ExpressionError::new(
             begin,
-            "a text in single quotes has no end",
+            "unterminated string in single quotes",
         ))
     }
 

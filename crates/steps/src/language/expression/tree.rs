@@ -1,12 +1,12 @@
-//! Expressions as trees.
+//! The syntax tree of expressions.
 
 use super::template::Part;
 
-/// A part of an expression, and the character where it begins.
+/// An expression, with the position of its first character.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Expression {
     pub(super) at: usize,
-    /// How many parts are one in the other here.
+    /// The height of the tree.
     pub(super) height: usize,
     pub(super) node: Node,
 }
@@ -18,7 +18,7 @@ pub(super) enum Node {
     Number(f64),
     Text(Vec<Part>),
     Array(Vec<Expression>),
-    /// The keys are any expressions.
+    /// Keys may be any expressions.
     Struct(Vec<(Expression, Expression)>),
     Name(String),
     Property(Box<Expression>, String),
@@ -28,7 +28,7 @@ pub(super) enum Node {
     Binary(Binary, Box<Expression>, Box<Expression>),
 }
 
-/// A function; all of them convert.
+/// A conversion function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Conversion {
     Str,
@@ -61,7 +61,7 @@ pub(super) enum Binary {
 }
 
 impl Binary {
-    /// Returns the operator of a sign, and how strongly it binds.
+    /// Returns the operator of a sign, and its precedence.
     pub(super) fn of(sign: &str) -> Option<(Self, u8)> {
         Some(match sign {
             "||" => (Self::Or, 1),

@@ -1,41 +1,41 @@
-//! Functions that come with the service: `builtin://NAME`, once `dist://NAME`.
+//! Functions of the service itself: `builtin://NAME`, formerly `dist://NAME`.
 
-use super::engine::Engine;
+use super::Engine;
+use super::evaluate::step_failure;
 use super::exchange::Exchange;
+use super::fetched_tree::platform;
 use super::frame::Env;
 use super::locate::below;
-use super::result;
-use super::tree::platform;
-use super::words::wrong;
+use super::step_result;
 use crate::image::{self, Image};
 use crate::language::{
     Declared, Function, Kind, Outputs, Value, ValueType, bind_inputs, bind_outputs,
 };
 use crate::library::Source;
-use crate::service::course::Failure;
-use crate::service::error::words;
+use crate::service::host_requests::HostAnswer;
+use crate::service::state::Failure;
 use crate::service::steps::stopped;
-use crate::service::wishes::Granted;
 use crate::wire::v1::StepResult;
 use crate::wire::v1::result::ErrorKind;
 use crate::wire::v1::wish::{Publish, What};
+use executor_core::chain;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A function that comes with the service.
+/// A function of the service itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Builtin {
-    /// Runs lines for a shell.
+    /// Runs a shell script.
     Script,
-    /// Makes an archive with an image of a function.
+    /// Builds an archive with the image of a function.
     Build,
-    /// Sends such an archive to a registry.
+    /// Publishes such an archive to a registry.
     Publish,
-    /// Brings the files of an image.
+    /// Fetches the files of an image.
     Fetch,
 }
 
-/// The names, those of earlier step-runners too.
+/// The names, including those of earlier step-runners.
 const NAMES: [(&str, Builtin); 7] = [
     ("script", Builtin::Script),
     ("function/oci/build", Builtin::Build),
@@ -46,65 +46,65 @@ const NAMES: [(&str, Builtin); 7] = [
     ("step/oci/fetch", Builtin::Fetch),
 ];
 
-/// Those with which GitLab Runner hands over whole jobs.
+/// The names by which GitLab Runner passes whole jobs.
 const OF_GITLAB_RUNNER: [&str; 2] = ["concrete", "script_legacy"];
 
-/// What a function takes and gives.
+/// The inputs or outputs of a function.
 type Values = BTreeMap<String, Value>;
 
 impl Builtin {
-    /// Returns the function of this name.
+    /// Returns the function with this name.
     ///
     /// # Errors
     ///
-    /// Says which ones there are.
+    /// Lists the known names.
     pub(super) fn named(name: &str) -> Result<Self, String> {
         if let Some((_, builtin)) = NAMES.iter().find(|(known, _)| *known == name) {
             return Ok(*builtin);
         }
         let hint = if OF_GITLAB_RUNNER.contains(&name) {
-            "it is a part of GitLab Runner's own helper, and is not here"
+            "it is a part of GitLab Runner's own helper, and not available here"
         } else {
-            "there is none of this name"
+            "unknown function"
         };
         let names = NAMES.iter().filter(|(name, _)| !name.starts_with("step/"));
         let names: Vec<_> = names.map(|(name, _)| *name).collect();
         Err(format!(
-            "builtin://{name}: {hint}; there are {}",
+            "builtin://{name}: {hint}; available are {}",
             names.join(", ")
         ))
     }
 
-    /// Returns what it takes and gives.
+    /// Returns its inputs and outputs.
     pub(super) fn described(self) -> Function {
         use ValueType::{Array, Struct, Text};
         let (inputs, outputs) = match self {
             Self::Script => (vec![secret("script")], Vec::new()),
             Self::Build => (
                 vec![
-                    needed("version", Text),
-                    needed("platforms", Struct),
-                    given("common", Value::named::<String>([])),
-                    given("archive", Value::text("function-image.tar")),
+                    required("version", Text),
+                    required("platforms", Struct),
+                    optional("common", Value::named::<String>([])),
+                    optional("archive", Value::text("function-image.tar")),
                 ],
-                vec![needed("archive", Text), needed("digest", Text)],
+                vec![required("archive", Text), required("digest", Text)],
             ),
             Self::Publish => (
-                vec![needed("archive", Text), needed("to_repository", Text)],
+                vec![required("archive", Text), required("to_repository", Text)],
                 vec![
-                    needed("digest", Text),
-                    needed("ref", Text),
-                    needed("tags", Array),
+                    required("digest", Text),
+                    required("ref", Text),
+                    required("tags", Array),
                 ],
             ),
             Self::Fetch => (
                 vec![
-                    needed("registry", Text),
-                    needed("repository", Text),
-                    needed("tag", Text),
-                    given("step_path", Value::text("")),
+                    required("registry", Text),
+                    required("repository", Text),
+                    required("tag", Text),
+                    optional("step_path", Value::text("")),
                 ],
-                vec![needed("fetched_step_path", Text), needed("ref", Text)],
+                vec![required("fetched_step_path", Text), required("ref", Text)],
             ),
         };
         Function {
@@ -123,16 +123,16 @@ fn declared(value_type: ValueType, default: Option<Value>) -> Declared {
     }
 }
 
-fn needed(name: &str, value_type: ValueType) -> (String, Declared) {
+fn required(name: &str, value_type: ValueType) -> (String, Declared) {
     (name.to_owned(), declared(value_type, None))
 }
 
-fn given(name: &str, default: Value) -> (String, Declared) {
+fn optional(name: &str, default: Value) -> (String, Declared) {
     let value_type = default.value_type().unwrap_or(ValueType::Text);
     (name.to_owned(), declared(value_type, Some(default)))
 }
 
-/// A text that secrets may be in, as in a `script:`.
+/// Returns an input that may contain secrets, as in a `script:`.
 fn secret(name: &str) -> (String, Declared) {
     let declared = Declared {
         is_sensitive: true,
@@ -142,30 +142,31 @@ fn secret(name: &str) -> (String, Declared) {
 }
 
 impl Engine<'_> {
-    /// Runs a function that comes with the service.
+    /// Runs a function of the service itself.
     pub(super) async fn builtin(
         &mut self,
         builtin: Builtin,
         inputs: Values,
         layers: &Env,
         exchange: &Exchange,
-        told: &mut StepResult,
+        result: &mut StepResult,
     ) -> Result<Values, Failure> {
         let function = builtin.described();
-        told.spec_definition = Some(result::described(&function));
+        result.spec_definition = Some(step_result::described(&function));
         let names: Vec<_> = inputs.keys().cloned().collect();
-        let inputs = Given(bind_inputs(&function.inputs, inputs).map_err(wrong)?);
-        result::note_inputs(told, &names, &inputs.0);
+        let inputs = Given(bind_inputs(&function.inputs, inputs).map_err(step_failure)?);
+        step_result::note_inputs(result, &names, &inputs.0);
         let outputs = match builtin {
             Builtin::Script => {
-                return Box::pin(self.script(inputs.text("script"), layers, exchange, told)).await;
+                return Box::pin(self.script(inputs.text("script"), layers, exchange, result))
+                    .await;
             }
             Builtin::Build => self.build(&inputs, exchange).await?,
             Builtin::Publish => self.publish(&inputs, layers).await?,
             Builtin::Fetch => self.fetch(&inputs, layers).await?,
         };
         match &function.outputs {
-            Outputs::Declared(declared) => bind_outputs(declared, outputs).map_err(wrong),
+            Outputs::Declared(declared) => bind_outputs(declared, outputs).map_err(step_failure),
             Outputs::Delegated => Ok(outputs),
         }
     }
@@ -176,9 +177,9 @@ impl Engine<'_> {
             &inputs.json("common"),
             &inputs.json("platforms"),
         );
-        let image = image.map_err(|error| wrong(words(&error)))?;
+        let image = image.map_err(|error| step_failure(chain(&error)))?;
         let sources = PathBuf::from(&self.request.work_dir);
-        let archive = below(&sources, inputs.text("archive")).map_err(wrong)?;
+        let archive = below(&sources, inputs.text("archive")).map_err(step_failure)?;
         let (scratch, target) = (exchange.directory().to_owned(), archive.clone());
         let cancellation = self.request.cancellation.clone();
         let built = tokio::task::spawn_blocking(move || {
@@ -191,7 +192,7 @@ impl Engine<'_> {
         if self.request.cancellation.is_canceled() {
             return Err(stopped(&self.request.cancellation));
         }
-        let digest = built.map_err(|error| wrong(words(&error)))?;
+        let digest = built.map_err(|error| step_failure(chain(&error)))?;
         Ok(named([
             ("archive", Value::text(archive.display().to_string())),
             ("digest", Value::text(digest)),
@@ -202,22 +203,24 @@ impl Engine<'_> {
         let archive = Path::new(&self.request.work_dir).join(inputs.text("archive"));
         if !archive.is_file() {
             let archive = archive.display();
-            return Err(wrong(format!(
-                "there is no archive {archive}; builtin://function/oci/build makes one"
+            return Err(step_failure(format!(
+                "the archive {archive} does not exist; builtin://function/oci/build creates one"
             )));
         }
         let repository = inputs.text("to_repository").trim();
         let parts = repository.split_once('/');
         if parts.is_none_or(|(registry, image)| registry.is_empty() || image.is_empty()) {
-            return Err(wrong("`to_repository` is REGISTRY/REPOSITORY"));
+            return Err(step_failure(
+                "`to_repository`: expected REGISTRY/REPOSITORY",
+            ));
         }
         let what = What::Publish(Publish {
             archive: archive.display().to_string(),
             to_repository: repository.to_owned(),
         });
-        let granted = self.request.wish(what, self.docker_auth_config(layers));
-        let Granted::Published { digest, tags } = granted.await? else {
-            return Err(wrong("an image was fetched instead of sent"));
+        let granted = self.request.ask_host(what, self.docker_auth_config(layers));
+        let HostAnswer::Published { digest, tags } = granted.await? else {
+            return Err(step_failure("the image was fetched, not published"));
         };
         let reference = Value::text(format!("{repository}@{digest}"));
         let tags = tags.into_iter().map(Value::text).collect();
@@ -243,7 +246,7 @@ impl Engine<'_> {
             "" => reference,
             digest => format!("{image}@{digest}"),
         };
-        let directory = below(&tree.root, inputs.text("step_path")).map_err(wrong)?;
+        let directory = below(&tree.root, inputs.text("step_path")).map_err(step_failure)?;
         Ok(named([
             (
                 "fetched_step_path",
@@ -261,7 +264,7 @@ fn named<const N: usize>(values: [(&str, Value); N]) -> Values {
         .collect()
 }
 
-/// What a function is given, of the types that it declares.
+/// The inputs of a function, by the declared types.
 struct Given(Value);
 
 impl Given {
@@ -289,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_both_generations() {
+    fn names_of_both_generations_are_read() {
         let check = |name, expect: Result<Builtin, &str>| match (Builtin::named(name), expect) {
             (Ok(found), Ok(expect)) => assert_eq!(found, expect),
             (Err(words), Err(expect)) => assert!(words.contains(expect), "{words}"),
@@ -301,7 +304,9 @@ mod tests {
         check("concrete", Err("GitLab Runner's own helper"));
         check(
             "function/oci/buid",
-            Err("there are script, function/oci/build, function/oci/publish, function/oci/fetch"),
+            Err(
+                "available are script, function/oci/build, function/oci/publish, function/oci/fetch",
+            ),
         );
     }
 }

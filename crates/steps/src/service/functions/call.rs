@@ -1,27 +1,27 @@
-//! A step of a sequence: what it refers to, with what it is given.
+//! Runs a step of a sequence: resolves its reference and evaluates its inputs.
 
 use super::builtin::Builtin;
-use super::engine::{Ended, Engine};
+use super::evaluate::{env_of, step_failure, text_of};
 use super::frame::{Env, Frame, Names};
 use super::locate::Located;
-use super::result;
-use super::words::{env_of, text_of, wrong};
+use super::step_result;
+use super::{Engine, StepOutcome};
 use crate::language::{Call, Function, Place, Reference, Target, Value, bind_inputs};
-use crate::service::course::Failure;
+use crate::service::state::Failure;
 use crate::wire::v1::StepResult;
 use crate::wire::v1::step_result::Status;
 use std::collections::BTreeMap;
 
-/// Functions that call each other deeper than this are ended: they would do so for ever.
+/// The deepest nesting of functions. A deeper one would be endless.
 const DEEPEST: usize = 32;
 
-/// Returns what a reference leads to.
+/// Resolves a reference.
 fn place_of(reference: &Reference, names: &Names) -> Result<Place, Failure> {
     match reference {
         Reference::Fixed(place) => Ok(place.clone()),
         Reference::Dynamic(template) => {
             let text = text_of(template, names, "reference")?;
-            Place::parse(&text).map_err(wrong)
+            Place::parse(&text).map_err(step_failure)
         }
         Reference::Parts(parts) => {
             parts.place(&|template, name| text_of(template, names, &format!("reference: `{name}`")))
@@ -30,15 +30,15 @@ fn place_of(reference: &Reference, names: &Names) -> Result<Place, Failure> {
 }
 
 impl Engine<'_> {
-    /// Runs a step of the function of a frame, over whose environment `own` is set.
-    pub(super) async fn call(&mut self, call: &Call, frame: &Frame, own: &Env) -> Ended {
-        let mut told = result::called(call);
-        match Box::pin(self.called(call, frame, own, &mut told)).await {
+    /// Runs a step of a frame's function; `own` are the variables of that function.
+    pub(super) async fn call(&mut self, call: &Call, frame: &Frame, own: &Env) -> StepOutcome {
+        let mut result = step_result::called(call);
+        match Box::pin(self.called(call, frame, own, &mut result)).await {
             Ok(ended) => ended,
             Err(failure) => {
-                told.status = result::status(&failure).into();
-                Ended {
-                    told,
+                result.status = step_result::status(&failure).into();
+                StepOutcome {
+                    result,
                     outputs: BTreeMap::new(),
                     failure: Some(failure),
                 }
@@ -51,37 +51,38 @@ impl Engine<'_> {
         call: &Call,
         frame: &Frame,
         own: &Env,
-        told: &mut StepResult,
-    ) -> Result<Ended, Failure> {
+        result: &mut StepResult,
+    ) -> Result<StepOutcome, Failure> {
         let exchange = self.exchange()?;
-        let names = Names::new(&self.surroundings, frame, own, &frame.exchange);
+        let names = Names::new(&self.variables, frame, own, &frame.exchange);
         let given = env_of(&call.env, &names)?;
-        result::note_env(told, &given);
+        step_result::note_env(result, &given);
         let mut layers = frame.env.clone();
         layers.extend(own.clone());
         layers.extend(given);
         let reference = match &call.target {
             Target::Script(script) => {
-                // Its own files, and what is set for it: nothing describes it but this.
-                let names = Names::new(&self.surroundings, frame, &layers, &exchange);
+                // A script sees its own files and its own variables: no function declares them.
+                let names = Names::new(&self.variables, frame, &layers, &exchange);
                 let script = text_of(script, &names, "script")?;
-                let outputs = Box::pin(self.script(&script, &layers, &exchange, told)).await?;
-                return Ok(success(std::mem::take(told), outputs));
+                let outputs = Box::pin(self.script(&script, &layers, &exchange, result)).await?;
+                return Ok(success(std::mem::take(result), outputs));
             }
             Target::Function(reference) => reference,
         };
         let place = place_of(reference, &names)?;
         drop(names);
-        result::note_place(told, &place);
+        step_result::note_place(result, &place);
         if let Place::Builtin(name) = &place {
-            let builtin = Builtin::named(name).map_err(wrong)?;
+            let builtin = Builtin::named(name).map_err(step_failure)?;
             let inputs = self.inputs(call, &builtin.described(), frame, own)?;
-            let outputs = Box::pin(self.builtin(builtin, inputs, &layers, &exchange, told)).await?;
-            return Ok(success(std::mem::take(told), outputs));
+            let outputs =
+                Box::pin(self.builtin(builtin, inputs, &layers, &exchange, result)).await?;
+            return Ok(success(std::mem::take(result), outputs));
         }
         if frame.depth >= DEEPEST {
-            return Err(wrong(format!(
-                "functions call each other more than {DEEPEST} deep"
+            return Err(step_failure(format!(
+                "functions are nested more than {DEEPEST} deep"
             )));
         }
         let Located {
@@ -89,14 +90,14 @@ impl Engine<'_> {
             directory,
             tree,
         } = Box::pin(self.locate(&place, frame, &layers)).await?;
-        told.spec_definition = Some(result::described(&function));
-        // What a text around an expression means depends on what is declared.
+        result.spec_definition = Some(step_result::described(&function));
+        // The declared type of an input decides what text around an expression means.
         let inputs = self.inputs(call, &function, frame, own)?;
         let given: Vec<_> = inputs.keys().cloned().collect();
-        let inputs = bind_inputs(&function.inputs, inputs).map_err(wrong)?;
-        // Only now is it known which of them are secrets.
+        let inputs = bind_inputs(&function.inputs, inputs).map_err(step_failure)?;
+        // Now their secrets are known.
         self.hide([&inputs])?;
-        result::note_inputs(told, &given, &inputs);
+        step_result::note_inputs(result, &given, &inputs);
         let mut inner = Frame {
             directory,
             tree,
@@ -106,11 +107,11 @@ impl Engine<'_> {
             exchange,
             depth: frame.depth + 1,
         };
-        let told = std::mem::take(told);
-        Ok(self.function(&function, &mut inner, told).await)
+        let result = std::mem::take(result);
+        Ok(self.function(&function, &mut inner, result).await)
     }
 
-    /// Returns what a step of a frame gives to a function.
+    /// Evaluates the inputs that a step passes to a function.
     fn inputs(
         &mut self,
         call: &Call,
@@ -118,33 +119,34 @@ impl Engine<'_> {
         frame: &Frame,
         own: &Env,
     ) -> Result<BTreeMap<String, Value>, Failure> {
-        let names = Names::new(&self.surroundings, frame, own, &frame.exchange);
+        let names = Names::new(&self.variables, frame, own, &frame.exchange);
         let mut inputs = BTreeMap::new();
         for (name, argument) in &call.inputs {
             let value_type = function.inputs.get(name).map(|it| it.value_type);
             let value = argument.evaluate_as(value_type, &names);
-            let value = value.map_err(|error| wrong(format!("input \"{name}\": {error}")))?;
+            let value =
+                value.map_err(|error| step_failure(format!("input \"{name}\": {error}")))?;
             inputs.insert(name.clone(), value);
         }
         self.hide(inputs.values())?;
         Ok(inputs)
     }
 
-    /// Returns the credentials of registries that steps have set, or nothing: those of the job are known outside.
+    /// Returns the registry credentials that steps have set, or nothing: the host knows those of the job.
     pub(super) fn docker_auth_config(&self, layers: &Env) -> String {
         const NAME: &str = "DOCKER_AUTH_CONFIG";
         let set = layers.get(NAME).map(Value::to_text);
-        set.or_else(|| self.surroundings.exports.get(NAME).cloned())
+        set.or_else(|| self.variables.exports.get(NAME).cloned())
             .unwrap_or_default()
     }
 }
 
-/// Returns the end of a step that gives this.
-fn success(mut told: StepResult, outputs: BTreeMap<String, Value>) -> Ended {
-    told.status = Status::Success.into();
-    told.outputs = result::shown_values(&outputs);
-    Ended {
-        told,
+/// Returns the outcome of a successful step.
+fn success(mut result: StepResult, outputs: BTreeMap<String, Value>) -> StepOutcome {
+    result.status = Status::Success.into();
+    result.outputs = step_result::shown_values(&outputs);
+    StepOutcome {
+        result,
         outputs,
         failure: None,
     }

@@ -1,4 +1,4 @@
-//! What the expressions of a function may name.
+//! The names that expressions of a function can use.
 
 use crate::language::Value;
 use crate::language::expression::Scope;
@@ -8,41 +8,41 @@ use std::path::PathBuf;
 
 use super::exchange::Exchange;
 
-/// Variables of an environment, as texts that may be secrets.
+/// Environment variables, whose values may be secrets.
 pub(super) type Env = BTreeMap<String, Value>;
 
-/// A function that runs.
+/// A running function.
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// The directory of the file that describes it.
+    /// The directory of its file.
     pub(super) directory: PathBuf,
-    /// What was brought from elsewhere that it is in: its relative references do not lead out of it.
+    /// The fetched tree that contains it: its relative references cannot leave the tree.
     pub(super) tree: Option<PathBuf>,
     /// A struct.
     pub(super) inputs: Value,
-    /// What the steps around it set, the outer ones first, and whoever called it.
+    /// The variables of the enclosing steps, outer ones first, and of the caller.
     pub(super) env: Env,
-    /// What its steps have given so far.
+    /// The outputs of its finished steps.
     pub(super) steps: BTreeMap<String, Value>,
     pub(super) exchange: Exchange,
-    /// How many functions it is in.
+    /// The depth of nesting.
     pub(super) depth: usize,
 }
 
-/// What all functions of a request share.
+/// The variables that all functions of a request share.
 #[derive(Debug)]
-pub(super) struct Surroundings {
-    /// What the runner and the environment itself set.
+pub(super) struct SharedVariables {
+    /// The variables of the runner and of the environment.
     pub(super) env: Vec<(OsString, OsString)>,
     /// The job's variables.
     pub(super) vars: Env,
-    /// What steps have exported.
+    /// The exports of finished steps.
     pub(super) exports: BTreeMap<String, String>,
     pub(super) work_dir: String,
 }
 
-impl Surroundings {
-    /// Returns the environment of a process, without what its function sets.
+impl SharedVariables {
+    /// Returns the environment of a process, without the variables of its function.
     pub(super) fn process_env<'a>(
         &self,
         layers: impl IntoIterator<Item = &'a Env>,
@@ -59,7 +59,7 @@ impl Surroundings {
         env
     }
 
-    /// Returns the same as expressions see it.
+    /// Returns the environment as expressions see it.
     fn visible_env(&self, layers: &[&Env]) -> Value {
         let outer = self.env.iter().filter_map(|(name, value)| {
             let (name, value) = (name.to_str()?, value.to_str()?);
@@ -78,39 +78,33 @@ impl Surroundings {
     }
 }
 
-/// All that expressions may name at one place.
+/// The names that expressions can use in one place.
 #[derive(Debug)]
 pub(super) struct Names(BTreeMap<&'static str, Value>);
 
 impl Names {
-    /// Returns what the expressions of a function may name, where `own` is set over the environment of its frame, and
-    /// files are exchanged by `exchange`.
+    /// Returns the names for expressions of a function. `own` are its variables, over the environment of its frame.
     pub(super) fn new(
-        surroundings: &Surroundings,
+        variables: &SharedVariables,
         frame: &Frame,
         own: &Env,
         exchange: &Exchange,
     ) -> Self {
-        let vars = Value::named(
-            surroundings
-                .vars
-                .iter()
-                .map(|(name, it)| (name, it.clone())),
-        );
+        let vars = Value::named(variables.vars.iter().map(|(name, it)| (name, it.clone())));
         let steps = frame.steps.iter().map(|(name, outputs)| {
             let outputs = [("outputs", outputs.clone())];
             (name, Value::named(outputs))
         });
         let directory = Value::text(frame.directory.to_string_lossy());
         Self(BTreeMap::from([
-            ("env", surroundings.visible_env(&[&frame.env, own])),
+            ("env", variables.visible_env(&[&frame.env, own])),
             ("inputs", frame.inputs.clone()),
             ("job", vars.clone()),
             ("vars", vars),
             ("steps", Value::named(steps)),
             ("func_dir", directory.clone()),
             ("step_dir", directory),
-            ("work_dir", Value::text(surroundings.work_dir.as_str())),
+            ("work_dir", Value::text(variables.work_dir.as_str())),
             (
                 "output_file",
                 Value::text(exchange.output().to_string_lossy()),

@@ -1,29 +1,29 @@
-//! From a reference to a function and its directory.
+//! Finds the function that a reference names.
 
-use super::engine::Engine;
+use super::Engine;
+use super::evaluate::step_failure;
+use super::fetched_tree::platform;
 use super::frame::{Env, Frame};
-use super::tree::platform;
-use super::words::wrong;
 use crate::language::{FILES, File, Function, Place};
 use crate::library::Source;
-use crate::service::course::Failure;
+use crate::service::state::Failure;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The longest file that describes a function, in bytes.
+/// The longest file of a function, in bytes.
 const LONGEST: u64 = 4 * 1024 * 1024;
 
-/// A function, and the directory of the file that describes it.
+/// A function, and the directory of its file.
 #[derive(Debug)]
 pub(super) struct Located {
     pub(super) function: Function,
     pub(super) directory: PathBuf,
-    /// What was brought from elsewhere that it is in.
+    /// The fetched tree that contains it.
     pub(super) tree: Option<PathBuf>,
 }
 
 impl Engine<'_> {
-    /// Finds a function that the function of a frame refers to.
+    /// Finds the function that a step of a frame refers to.
     pub(super) async fn locate(
         &mut self,
         place: &Place,
@@ -31,7 +31,7 @@ impl Engine<'_> {
         layers: &Env,
     ) -> Result<Located, Failure> {
         let (source, file) = match place {
-            Place::Local(file) => return self.local(file, frame).map_err(wrong),
+            Place::Local(file) => return self.local(file, frame).map_err(step_failure),
             Place::Git { url, rev, file } => {
                 let source = Source::Git {
                     url: url.clone(),
@@ -53,14 +53,16 @@ impl Engine<'_> {
                 };
                 (source, file)
             }
-            Place::Builtin(name) => return Err(wrong(format!("builtin://{name} has no files"))),
+            Place::Builtin(name) => {
+                return Err(step_failure(format!("builtin://{name} has no files")));
+            }
         };
         let root = self.tree(source, layers).await?.root;
         let located = in_tree(&root, &root.join(&file.directory), file.name.as_deref());
-        located.map_err(|words| wrong(format!("{place}: {words}")))
+        located.map_err(|words| step_failure(format!("{place}: {words}")))
     }
 
-    /// Finds a function in the environment. A relative path is one from the directory of the frame.
+    /// Finds a function in the environment. Relative paths start at the directory of the frame.
     fn local(&self, file: &File, frame: &Frame) -> Result<Located, String> {
         let directory = frame.directory.join(&file.directory);
         let tree = if file.directory.starts_with('/') {
@@ -75,7 +77,7 @@ impl Engine<'_> {
     }
 }
 
-/// Reads a function in a tree: neither `..` nor a link leads out of it.
+/// Reads a function in a tree. Neither `..` nor a link may leave the tree.
 fn in_tree(tree: &Path, directory: &Path, name: Option<&str>) -> Result<Located, String> {
     let shown = directory.strip_prefix(tree).unwrap_or(directory);
     let real = match directory.canonicalize() {
@@ -145,22 +147,22 @@ fn read(directory: &Path, shown: &Path, name: Option<&str>) -> Result<Located, S
 fn text_of(path: &Path) -> io::Result<String> {
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() > LONGEST {
-        let words = format!("it is no file of at most {LONGEST} bytes");
+        let words = format!("it is not a file of at most {LONGEST} bytes");
         return Err(io::Error::new(io::ErrorKind::InvalidData, words));
     }
     std::fs::read_to_string(path)
 }
 
-/// Returns a path without `.` in it.
+/// Returns a path without `.` components.
 fn clean(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-/// Returns a path below a directory, which need not be there.
+/// Returns a path below a directory; it need not exist.
 ///
 /// # Errors
 ///
-/// Says that it leads out of the directory.
+/// When the path leaves the directory.
 pub(super) fn below(directory: &Path, path: &str) -> Result<PathBuf, String> {
     let relative = Path::new(path);
     let leads_out = relative.is_absolute()

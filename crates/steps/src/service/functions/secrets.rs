@@ -1,16 +1,16 @@
-//! What of the steps' values the log must not show.
+//! The secrets in the values of steps, which the log masks.
 
-use super::words::wrong;
+use super::evaluate::step_failure;
 use crate::language::{Kind, Value};
-use crate::service::course::Failure;
+use crate::service::state::Failure;
 use std::collections::HashSet;
 
-/// How many secrets the steps of a request may have, and how many bytes they may be together. What hides them takes some
-/// twenty times their memory, in the process that follows all jobs.
+/// The limits for the secrets of a request: their number, and their size together. Masking takes some twenty times their
+/// memory, in the process that runs all jobs.
 const MOST: usize = 10_000;
 const LONGEST: usize = 1024 * 1024;
 
-/// The secrets of a request's steps, as far as they are known.
+/// The known secrets of a request's steps.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     known: HashSet<String>,
@@ -18,7 +18,7 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    /// Returns those of a value that are new.
+    /// Returns the new secrets in a value.
     pub(super) fn of(&mut self, value: &Value) -> Result<Vec<String>, Failure> {
         let mut new = Vec::new();
         let mut is_too_much = false;
@@ -34,8 +34,8 @@ impl Secrets {
             }
         });
         if is_too_much {
-            return Err(wrong(format!(
-                "the steps have more secrets than can be hidden: {MOST} values, and {} KiB of them together",
+            return Err(step_failure(format!(
+                "the steps have more secrets than can be masked: {MOST} values, and {} KiB of them together",
                 LONGEST / 1024
             )));
         }
@@ -43,14 +43,14 @@ impl Secrets {
     }
 }
 
-/// Numbers with a shorter text are not hidden: every other number has them in it.
+/// Shorter numbers are not masked: they occur in too many others.
 const SHORTEST_NUMBER: usize = 4;
 
-/// Longer values are hidden by their parts alone.
+/// Longer values are masked by their parts alone.
 const LONGEST_WHOLE: usize = 4096;
 
-/// Tells all texts of a value that are secrets, or all of them: also those of its numbers, and it as a whole. Keys are names
-/// and no secrets: they would hide words like `username` everywhere.
+/// Passes all secret texts of a value to `mask`, including numbers, and lists and structs as a whole. Keys are names, not
+/// secrets: masking them would hide words like `username` everywhere.
 fn hide(value: &Value, is_secret: bool, mask: &mut dyn FnMut(&str)) {
     let is_secret = is_secret || value.is_sensitive;
     match &value.kind {
@@ -72,7 +72,7 @@ fn hide(value: &Value, is_secret: bool, mask: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Hides a list or a struct as it stands in a text.
+/// Masks a list or a struct in its text form.
 fn hide_whole(value: &Value, is_secret: bool, mask: &mut dyn FnMut(&str)) {
     if is_secret && value.size() <= LONGEST_WHOLE {
         hide_text(&value.to_text(), SHORTEST_NUMBER, mask);
@@ -91,7 +91,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn secrets_count_once_and_are_no_more_than_can_be_hidden() {
+    fn repeated_secrets_count_once_towards_the_limit() {
         let list = |count: usize| {
             let values: Vec<_> = (0..count).map(|it| json!(format!("s3cr3t-{it}"))).collect();
             Value::from(&json!(values)).sensitive_if(true)
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_hidden_where_they_are_no_words_of_every_log() {
+    fn long_secret_numbers_are_masked() {
         let check = |json: serde_json::Value, expect: &[&str]| {
             let mut hidden = Vec::new();
             let mut mask = |text: &str| hidden.push(text.to_owned());
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_value_with_secrets_in_it_they_alone_are_hidden() {
+    fn only_the_secrets_in_a_value_are_masked() {
         let token = Value::text("hunter2").sensitive_if(true);
         let value = Value::named([("hostname1", Value::text("example")), ("token", token)]);
         let mut hidden = Vec::new();

@@ -10,7 +10,7 @@ use steps::agent::PROGRAM;
 use super::support::{agent, errors, run};
 
 #[test]
-fn it_copies_itself_once_and_the_copy_works() {
+fn bootstrap_copies_the_program_once() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().to_str().unwrap();
     let copy = root.path().join(PROGRAM);
@@ -21,14 +21,14 @@ fn it_copies_itself_once_and_the_copy_works() {
         fs::read(&copy).unwrap(),
         fs::read(env!("CARGO_BIN_EXE_runwright-agent")).unwrap()
     );
-    // The same again changes nothing.
+    // A second copy changes nothing.
     assert!(run(&["bootstrap", directory]).status.success());
     assert_eq!(fs::metadata(&copy).unwrap().ino(), first.ino());
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
 }
 
 #[test]
-fn another_file_is_replaced_in_one_step_by_many_at_once() {
+fn concurrent_replacement_is_atomic() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().to_str().unwrap();
     let copy = root.path().join(PROGRAM);
@@ -44,7 +44,7 @@ fn another_file_is_replaced_in_one_step_by_many_at_once() {
     let whole = fs::metadata(env!("CARGO_BIN_EXE_runwright-agent"))
         .unwrap()
         .len();
-    // Whoever looks sees the old one or the whole new one.
+    // A reader sees the old file or the complete new one.
     while children
         .iter_mut()
         .any(|child| child.try_wait().unwrap().is_none())
@@ -62,7 +62,7 @@ fn another_file_is_replaced_in_one_step_by_many_at_once() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_named() {
+fn missing_directory_is_named() {
     let refused = run(&["bootstrap", "/no/such/directory"]);
     assert_eq!(refused.status.code(), Some(1));
     let said = errors(&refused);

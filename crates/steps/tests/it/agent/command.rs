@@ -1,4 +1,4 @@
-//! The program that runs beside the agent, and orphans that come to it.
+//! The command of the agent, and orphans.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ fn beside(root: &Path, script: &str) -> Serving {
 }
 
 #[test]
-fn the_agent_ends_with_the_code_of_its_command() {
+fn agent_exits_with_the_code_of_its_command() {
     for (script, code) in [("exit 42", 42), ("true", 0), ("kill -9 $$", 137)] {
         let root = tempfile::tempdir().unwrap();
         let serving = beside(root.path(), script);
@@ -28,7 +28,7 @@ fn the_agent_ends_with_the_code_of_its_command() {
 }
 
 #[test]
-fn a_command_that_is_not_there_is_named() {
+fn missing_command_is_named() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().to_str().unwrap();
     let serving = Serving::start(&["--directory", directory, "--", "/no/such/program"]);
@@ -38,7 +38,7 @@ fn a_command_that_is_not_there_is_named() {
 }
 
 #[test]
-fn the_command_has_the_standard_streams_and_not_our_variables() {
+fn command_inherits_streams_but_not_agent_variables() {
     let root = tempfile::tempdir().unwrap();
     let script = "cat; env | grep ^RUNWRIGHT_AGENT; echo on error >&2";
     let words = ["serve", "--directory", root.path().to_str().unwrap()];
@@ -56,7 +56,7 @@ fn the_command_has_the_standard_streams_and_not_our_variables() {
 }
 
 #[test]
-fn a_signal_ends_the_command_gracefully_while_it_sleeps() {
+fn signal_ends_a_sleeping_command_gracefully() {
     let root = tempfile::tempdir().unwrap();
     let ready = root.path().join("ready");
     let script = format!(
@@ -72,10 +72,10 @@ fn a_signal_ends_the_command_gracefully_while_it_sleeps() {
 }
 
 #[test]
-fn orphans_are_collected_and_the_command_keeps_its_code() {
+fn orphans_are_reaped_and_the_command_keeps_its_exit_code() {
     let root = tempfile::tempdir().unwrap();
     let (begun, go) = (root.path().join("begun"), root.path().join("go"));
-    // Children of children whose parents have gone; they end at once, one in a session of its own.
+    // Grandchildren whose parents are gone; they end at once, one in its own session.
     let script = format!(
         "i=0; while [ $i -lt 100 ]; do (sh -c 'exit 3' & setsid sh -c : &); i=$((i+1)); done; \
          : > {}; while [ ! -e {} ]; do sleep 0.05; done; exit 7",

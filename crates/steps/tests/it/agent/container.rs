@@ -1,4 +1,4 @@
-//! A container that an agent serves in; removed when it is dropped.
+//! A container with a serving agent; removed when it is dropped.
 
 use parking_lot::Mutex;
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 
 use super::support::errors;
 
-/// Where the agent lies in a container, and where it keeps its files.
+/// The path of the agent in a container, and its directory.
 pub(crate) const PROGRAM: &str = "/.agent/runwright-agent";
 pub(crate) const DIRECTORY: &str = "/run/agent";
 
@@ -29,11 +29,14 @@ pub(crate) fn static_agent() -> Agent {
     })
 }
 
-/// Returns a call of Docker.
+/// Returns a command of Docker.
 pub(crate) fn docker<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let address = std::env::var_os("RUNWRIGHT_TEST_DOCKER")
-        .expect("RUNWRIGHT_TEST_DOCKER says where Docker is: run the tests by `cargo xtask test`");
-    #[expect(clippy::disallowed_methods, reason = "the tests look from outside")]
+        .expect("RUNWRIGHT_TEST_DOCKER must name Docker: run the tests by `cargo xtask test`");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the tests use Docker from outside"
+    )]
     let mut command = Command::new("docker");
     command
         .env("DOCKER_HOST", address)
@@ -42,7 +45,7 @@ pub(crate) fn docker<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) ->
     command
 }
 
-/// Calls Docker and returns what it wrote.
+/// Runs Docker, and returns its output.
 pub(crate) fn docker_output(arguments: &[&str]) -> Output {
     docker(arguments).output().unwrap()
 }
@@ -55,7 +58,7 @@ pub(crate) struct Container {
 }
 
 impl Container {
-    /// Starts a container with these options of `docker run`, this image and these words, and the agent in it.
+    /// Starts a container with options of `docker run`, an image and arguments, and the agent in it.
     pub(crate) fn start(options: &[&str], image: &str, words: &[&str]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -71,7 +74,7 @@ impl Container {
             .args(words)
             .output()
             .unwrap();
-        // From here on it is removed, whatever comes.
+        // From here on it is removed in any case.
         let container = Self {
             name,
             proxies: Mutex::default(),
@@ -120,7 +123,7 @@ impl Drop for Container {
     }
 }
 
-/// Reaches the agent as any runner would: by the program, run in the container.
+/// Connects like any runner: by the program, run in the container.
 #[async_trait]
 impl StepsConnector for Container {
     async fn connect(&self, _: &Cancellation) -> Result<Box<dyn Connection>, BuildError> {

@@ -1,4 +1,4 @@
-//! The static program in containers of images that have nothing for it.
+//! The static program in containers whose images provide nothing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -24,7 +24,7 @@ fn client(container: Container) -> (Arc<Container>, StepsClient) {
     )
 }
 
-/// Starts the agent as the main process, with these options, and asks who it is.
+/// Starts the agent as the main process with these options, and returns its description.
 async fn hello(options: &[&str], image: &str) -> (Arc<Container>, StepsClient, AgentInfo) {
     let serve = serve_command(PROGRAM, DIRECTORY, None);
     let words: Vec<&str> = serve.iter().map(String::as_str).collect();
@@ -49,14 +49,14 @@ async fn run(client: &StepsClient, id: &str, script: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_image_from_scratch_that_nobody_can_write_to_is_enough() {
+async fn read_only_image_from_scratch_suffices() {
     // R-STEP-44, R-STEP-45, R-STEP-50
     let options = [TMPFS.as_slice(), &["--read-only"]].concat();
     let (container, _, info) = hello(&options, "runwright-test/scratch:1").await;
     assert_eq!(info.version, static_agent().version());
     assert_eq!((info.pid, info.uid), (1, 0));
     assert!(info.shells.is_empty(), "{info:?}");
-    // Asked to, it ends in order though it is the first process, which the kernel shields from signals.
+    // It shuts down on SIGTERM although it is the first process, which has no default handlers.
     let stopped = docker_output(&["stop", "--time=60", &container.name]);
     assert!(stopped.status.success(), "{}", errors(&stopped));
     let state = docker_output(&["inspect", "--format={{.State.ExitCode}}", &container.name]);
@@ -64,8 +64,8 @@ async fn an_image_from_scratch_that_nobody_can_write_to_is_enough() {
 }
 
 #[tokio::test]
-async fn an_image_with_a_user_of_its_own_runs_steps() {
-    // The directory is somebody else's, as that of a mount is.
+async fn image_with_its_own_user_runs_steps() {
+    // The directory belongs to another user, as that of a mount does.
     let options = [
         "--tmpfs",
         "/run/agent:mode=1777",
@@ -83,7 +83,7 @@ async fn an_image_with_a_user_of_its_own_runs_steps() {
 }
 
 #[tokio::test]
-async fn a_log_without_room_is_told_and_the_rest_goes_on() {
+async fn full_spool_is_reported_and_the_script_continues() {
     let options = ["--tmpfs", "/run/agent:size=256k"];
     let (_container, client, _) = hello(&options, "runwright-test/busybox:1").await;
     let script = "yes 0123456789 | head -c 1000000; exit 3";
@@ -95,21 +95,21 @@ async fn a_log_without_room_is_told_and_the_rest_goes_on() {
     let result = ended.expect("nothing hangs").unwrap();
     assert_eq!(result.status, StageStatus::Exited(ExitCode(3)));
     assert!(result.log_error.is_some(), "{result:?}");
-    // What there was room for is as it was written.
+    // The written part of the log is correct.
     let whole = "0123456789\n".repeat(1_000_000 / 11 + 1).into_bytes();
     let tail = String::from_utf8_lossy(&output[output.len().saturating_sub(200)..]);
     assert!(output.len() < 256 * 1024, "{}", output.len());
     assert!(whole.starts_with(&output), "{tail:?}");
     assert!(!output.is_empty());
-    // The room is free again.
+    // The disk has room again.
     assert_eq!(run(&client, "small", "echo again").await, "again\n");
 }
 
 #[tokio::test]
-async fn an_entry_point_and_what_it_starts_are_left_alone() {
+async fn entry_point_and_its_children_are_not_killed() {
     let root = tempfile::tempdir().unwrap();
     let script = root.path().join("entry");
-    // A daemon that has left its parent and its environment before the agent takes the place of the script.
+    // A daemon that leaves its parent and its environment before the agent replaces the script.
     let text =
         "#!/bin/sh\nexport FROM_ENTRY=yes\n(env -i /bin/setsid /bin/sleep 600 &)\nexec \"$@\"\n";
     fs::write(&script, text).unwrap();
@@ -127,12 +127,12 @@ async fn an_entry_point_and_what_it_starts_are_left_alone() {
         .await,
         "yes\n"
     );
-    // The short ones of the script end by themselves.
+    // The short processes of the script end by themselves.
     eventually("one sleep is left, which is the daemon", || {
         let daemon = container.exec(&["pidof", "sleep"]).stdout;
         !daemon.is_empty() && daemon.split(|byte| *byte == b' ').count() == 1
     });
-    // What others leave behind is collected too.
+    // Orphans of other processes are reaped too.
     let orphans = container.exec(&[
         "sh",
         "-c",
@@ -146,7 +146,7 @@ async fn an_entry_point_and_what_it_starts_are_left_alone() {
 }
 
 #[tokio::test]
-async fn an_entry_point_that_is_a_shell_drops_the_arguments_and_they_are_found() {
+async fn arguments_dropped_by_a_shell_entry_point_are_found() {
     let serve = serve_command(PROGRAM, DIRECTORY, None);
     let variable = serde_json::to_string(&serve[1..]).unwrap();
     let variable = format!("--env={ARGV_VARIABLE}={variable}");

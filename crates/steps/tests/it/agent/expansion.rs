@@ -1,4 +1,4 @@
-//! What variables refer to is of the container, not of the runner.
+//! Variables refer to the environment of the container, not of the runner.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tonic::transport::{Endpoint, Uri};
 use super::container::{Container, DIRECTORY, PROGRAM};
 use crate::service::support::{follow, plain, steps_of};
 
-/// Connects the generated client, which knows nothing of how ours asks for something.
+/// Connects the generated client.
 #[derive(Clone)]
 pub(super) struct Dial(pub(super) Arc<Container>);
 

@@ -1,4 +1,4 @@
-//! The real program, as a process.
+//! The real program as a process.
 
 mod bootstrap;
 mod command;
@@ -7,7 +7,7 @@ mod docker;
 mod expansion;
 mod proxy;
 mod python;
+mod remote_functions;
 mod serve;
 mod stop;
 pub(crate) mod support;
-mod wishes;

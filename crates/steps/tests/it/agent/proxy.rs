@@ -1,4 +1,4 @@
-//! `proxy`: bytes from here to the socket and back, and nothing else.
+//! `proxy` passes bytes between its streams and the socket, and nothing else.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -9,13 +9,13 @@ use std::thread;
 
 use super::support::{agent, errors, eventually};
 
-/// Starts a proxy to this socket, with a pipe for its input.
+/// Starts a proxy to this socket, with a pipe as its input.
 fn proxy(socket: &Path) -> Child {
     let mut command = agent(&["proxy", "--socket", socket.to_str().unwrap()]);
     command.stdin(Stdio::piped()).spawn().unwrap()
 }
 
-/// Takes one connection and gives it to `serve`, while `talk` has the proxy.
+/// Accepts one connection for `serve`, while `talk` uses the proxy.
 fn with_peer<T: Send>(
     serve: impl FnOnce(UnixStream) -> T + Send,
     talk: impl FnOnce(Child) + Send,
@@ -23,7 +23,7 @@ fn with_peer<T: Send>(
     let root = tempfile::tempdir().unwrap();
     let socket = root.path().join("s");
     let listener = UnixListener::bind(&socket).unwrap();
-    // A proxy that never comes must not hold up the test for ever.
+    // A proxy that never connects must not block the test.
     listener.set_nonblocking(true).unwrap();
     let child = proxy(&socket);
     thread::scope(|scope| {
@@ -40,7 +40,7 @@ fn with_peer<T: Send>(
 }
 
 #[test]
-fn all_bytes_come_back_from_an_echo() {
+fn echo_returns_all_bytes() {
     // R-STEP-43
     let sent: Vec<u8> = (0..20_000_000_u32)
         .map(|number| (number % 251) as u8)
@@ -49,7 +49,7 @@ fn all_bytes_come_back_from_an_echo() {
         |mut stream| {
             let mut reader = stream.try_clone().unwrap();
             std::io::copy(&mut reader, &mut stream).unwrap();
-            // Nothing comes any more, so nothing goes any more.
+            // The input has ended, so the output ends.
             stream.shutdown(Shutdown::Write).unwrap();
         },
         |mut child| {
@@ -67,12 +67,12 @@ fn all_bytes_come_back_from_an_echo() {
 }
 
 #[test]
-fn what_the_other_side_says_after_our_end_still_comes() {
+fn output_after_end_of_input_arrives() {
     // R-STEP-43
     with_peer(
         |mut stream| {
             let mut question = String::new();
-            // Ends when the proxy has passed the end of its input on.
+            // Ends when the proxy has passed on the end of its input.
             stream.read_to_string(&mut question).unwrap();
             stream.write_all(format!("{question}?").as_bytes()).unwrap();
         },
@@ -86,7 +86,7 @@ fn what_the_other_side_says_after_our_end_still_comes() {
 }
 
 #[test]
-fn a_socket_that_closes_ends_it_though_the_input_is_open() {
+fn closed_socket_ends_the_proxy() {
     with_peer(
         |mut stream| stream.write_all(b"last words").unwrap(),
         |mut child| {
@@ -98,7 +98,7 @@ fn a_socket_that_closes_ends_it_though_the_input_is_open() {
 }
 
 #[test]
-fn without_a_socket_it_fails_and_writes_nothing_to_standard_output() {
+fn proxy_without_a_socket_writes_nothing_to_stdout() {
     // R-STEP-46, R-STEP-49
     let root = tempfile::tempdir().unwrap();
     let missing = root.path().join("missing");

@@ -1,4 +1,4 @@
-//! A client in another language, made from the .proto alone.
+//! A client in another language, generated from the .proto alone.
 
 use std::fs;
 use std::path::Path;
@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use super::support::{Serving, errors};
 
-/// Names a Python that has gRPC.
+/// Names a Python with gRPC.
 const VARIABLE: &str = "RUNWRIGHT_TEST_PYTHON";
 
 fn python() -> Command {
     let python = std::env::var_os(VARIABLE);
     let python = python.unwrap_or_else(|| {
-        panic!("{VARIABLE} names no Python with gRPC: `cargo xtask test -- -p runwright-steps` makes one, from PyPI")
+        panic!("{VARIABLE} must name a Python with gRPC: `cargo xtask test -- -p runwright-steps` creates one, from PyPI")
     });
-    #[expect(clippy::disallowed_methods, reason = "a client that is not ours")]
+    #[expect(clippy::disallowed_methods, reason = "a client in another language")]
     let mut command = Command::new(python);
     command.stdin(Stdio::null());
     command
@@ -28,7 +28,7 @@ fn successful(command: &mut Command) -> Output {
     output
 }
 
-/// Makes the client's code from the .proto.
+/// Generates the client's code from the .proto.
 fn generate(folder: &Path) {
     let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto");
     let mut command = python();
@@ -42,7 +42,7 @@ fn generate(folder: &Path) {
 }
 
 #[test]
-fn a_client_made_from_the_proto_runs_follows_asks_and_finishes() {
+fn client_generated_from_the_proto_can_use_the_service() {
     // R-STEP-02, R-STEP-37
     let root = tempfile::tempdir().unwrap();
     let (code, work) = (root.path().join("code"), root.path().join("work"));

@@ -1,4 +1,4 @@
-//! `serve`: the directory, the socket, the end.
+//! `serve`: the directory, the socket, the shutdown.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -15,7 +15,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn it_listens_on_a_socket_for_its_user_alone() {
+fn socket_is_private_to_the_user() {
     // R-STEP-06
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("deep/agent");
@@ -26,7 +26,7 @@ fn it_listens_on_a_socket_for_its_user_alone() {
 }
 
 #[test]
-fn a_socket_may_be_anywhere_and_its_folder_stays_as_it_is() {
+fn socket_may_be_in_any_folder() {
     let root = tempfile::tempdir().unwrap();
     fs::set_permissions(root.path(), fs::Permissions::from_mode(0o1777)).unwrap();
     let socket = root.path().join("s");
@@ -37,13 +37,16 @@ fn a_socket_may_be_anywhere_and_its_folder_stays_as_it_is() {
 }
 
 #[test]
-fn the_socket_of_a_killed_agent_is_taken_over_and_that_of_a_living_one_is_not() {
+fn only_the_socket_of_a_dead_agent_is_taken_over() {
     let root = tempfile::tempdir().unwrap();
     let mut first = Serving::in_directory(root.path());
     let refused = run(&["serve", "--directory", root.path().to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(1));
     let said = errors(&refused);
-    assert!(said.contains("another agent listens on socket"), "{said}");
+    assert!(
+        said.contains("another agent already listens on socket"),
+        "{said}"
+    );
 
     first.child.kill().unwrap();
     first.child.wait().unwrap();
@@ -56,7 +59,7 @@ fn the_socket_of_a_killed_agent_is_taken_over_and_that_of_a_living_one_is_not() 
 }
 
 #[test]
-fn places_where_nothing_can_be_made_are_named() {
+fn unwritable_directory_is_named() {
     // R-STEP-01
     let root = tempfile::tempdir().unwrap();
     let file = root.path().join("file");
@@ -65,8 +68,8 @@ fn places_where_nothing_can_be_made_are_named() {
     let (file, below) = (file.to_str().unwrap(), below.to_str().unwrap());
     let long = format!("/tmp/{}", "x".repeat(120));
     for (option, value, expected) in [
-        ("--directory", file, "make the directory"),
-        ("--directory", below, "make the directory"),
+        ("--directory", file, "create the directory"),
+        ("--directory", below, "create the directory"),
         ("--directory", long.as_str(), "the path of the socket has"),
     ] {
         let refused = run(&["serve", option, value]);
@@ -88,7 +91,7 @@ fn places_where_nothing_can_be_made_are_named() {
 }
 
 #[test]
-fn what_is_not_understood_ends_with_two_and_the_usage() {
+fn unknown_arguments_exit_with_two_and_the_usage() {
     for arguments in [&["sevre"][..], &["serve", "--sokcet", "x"], &[]] {
         let refused = run(arguments);
         assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
@@ -101,7 +104,7 @@ fn what_is_not_understood_ends_with_two_and_the_usage() {
 }
 
 #[test]
-fn an_entry_point_that_drops_the_arguments_does_no_harm() {
+fn entry_point_that_drops_arguments_is_harmless() {
     let kept = agent::<&str>(&[])
         .env(steps::agent::ARGV_VARIABLE, r#"["--version"]"#)
         .output()
@@ -111,12 +114,12 @@ fn an_entry_point_that_drops_the_arguments_does_no_harm() {
 }
 
 #[test]
-fn signals_end_it_in_order() {
+fn signals_end_the_agent_in_order() {
     for signal in [Signal::TERM, Signal::INT] {
         let root = tempfile::tempdir().unwrap();
         let serving = Serving::in_directory(root.path());
         let socket = serving.socket.clone();
-        // Somebody who is connected and says nothing holds up nobody.
+        // A silent client blocks nothing.
         let _connected = UnixStream::connect(&socket).unwrap();
         serving.signal(signal);
         let (status, said) = serving.wait();
@@ -126,20 +129,23 @@ fn signals_end_it_in_order() {
 }
 
 #[test]
-fn it_ends_by_itself_when_nobody_was_there_for_too_long() {
+fn agent_ends_itself_without_clients() {
     let root = tempfile::tempdir().unwrap();
-    // On a busy machine the grace of one may be over before anybody can be there.
+    // On a busy machine the grace may be over before a client can connect.
     let visited = (0..10).find_map(|_| visited(root.path()));
-    let (serving, connected) = visited.expect("it stays while somebody is there");
+    let (serving, connected) = visited.expect("it stays while a client is connected");
     drop(connected);
     let socket = serving.socket.clone();
     let (status, said) = serving.wait();
-    assert!(said.contains("nobody was here for too long"), "{said}");
+    assert!(
+        said.contains("no client was connected for too long"),
+        "{said}"
+    );
     assert_eq!(status.code(), Some(0));
     eventually("the socket is gone", || !socket.exists());
 }
 
-/// Starts an agent and is connected for longer than its grace; returns both if it still lives then.
+/// Starts an agent and stays connected longer than its grace; returns both if it still runs.
 fn visited(directory: &Path) -> Option<(Serving, UnixStream)> {
     let directory = directory.to_str().unwrap();
     let words = ["--directory", directory, "--orphan-grace", "300ms"];

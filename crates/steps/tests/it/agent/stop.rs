@@ -1,4 +1,4 @@
-//! The end of an agent while it runs something.
+//! The end of an agent with running requests.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use super::support::{Serving, eventually};
 
-/// Goes to a socket of this machine.
+/// Connects to a socket of this machine.
 #[derive(Debug)]
 struct Local(PathBuf);
 
@@ -36,14 +36,14 @@ impl StepsConnector for Local {
 fn client(serving: &Serving) -> StepsClient {
     let connector = Arc::new(Local(serving.socket.clone()));
     let options = ClientOptions {
-        // No connection is given up because the machine is busy.
+        // No connection is dropped because the machine is busy.
         keep_alive: Duration::from_mins(10),
         ..ClientOptions::default()
     };
     StepsClient::new(connector, options)
 }
 
-/// A script that notes its process and that of its child, and says when it is asked to end.
+/// A script that writes its process id and that of its child, and reacts to SIGTERM.
 fn restless(folder: &Path) -> RunSpec {
     let pids = folder.join("pids");
     let script = format!(
@@ -63,7 +63,7 @@ fn pids(folder: &Path) -> Vec<Pid> {
         .collect()
 }
 
-/// Waits until none of these can do anything; a dead one that is not collected yet has no command line.
+/// Waits until none of these processes runs; a zombie has no command line.
 fn until_gone(pids: &[Pid]) {
     let line = |pid: &Pid| fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero()));
     eventually("they are gone", || {
@@ -73,7 +73,7 @@ fn until_gone(pids: &[Pid]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_signal_ends_what_runs_and_whoever_follows_sees_it() {
+async fn signal_ends_running_requests_and_followers_see_it() {
     let root = tempfile::tempdir().unwrap();
     let agent = root.path().join("agent");
     let serving = Serving::in_directory(&agent);
@@ -89,7 +89,7 @@ async fn a_signal_ends_what_runs_and_whoever_follows_sees_it() {
         found
     });
     assert_eq!(output, b"asked\n", "{ended:?}");
-    // The result was there to be asked for: it is not that the service was lost.
+    // The result could be fetched: the service is not lost.
     assert!(!matches!(ended, Err(StepsError::Lost { .. })), "{ended:?}");
     let (status, said) = serving.wait();
     assert_eq!(status.code(), Some(0), "{said}");
@@ -99,7 +99,7 @@ async fn a_signal_ends_what_runs_and_whoever_follows_sees_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_runs_is_ended_when_nobody_comes_back() {
+async fn running_requests_end_when_no_client_returns() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("agent");
     let directory = directory.to_str().unwrap();
@@ -112,19 +112,19 @@ async fn what_runs_is_ended_when_nobody_comes_back() {
         let folder = root.path().to_owned();
         let found = tokio::task::spawn_blocking(move || pids(&folder));
         tokio::select! {
-            ended = client.execute(&run, &mut sink, &never) => panic!("it waits: {ended:?}"),
+            ended = client.execute(&run, &mut sink, &never) => panic!("ended early: {ended:?}"),
             found = found => found.unwrap(),
         }
     };
     // The connection is gone with the client, and the agent waits for another one.
     assert!(serving.child.try_wait().unwrap().is_none());
     let (status, said) = serving.wait();
-    assert!(said.contains("nobody was here"), "{said}");
+    assert!(said.contains("no client was connected"), "{said}");
     assert_eq!(status.code(), Some(0));
     until_gone(&pids);
 }
 
-/// An archive of which nothing comes.
+/// An archive that never continues.
 struct Stalled;
 
 impl AsyncRead for Stalled {
@@ -138,7 +138,7 @@ impl AsyncRead for Stalled {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn transfers_that_stall_hold_up_no_other() {
+async fn stalled_transfers_do_not_block_others() {
     let root = tempfile::tempdir().unwrap();
     let serving = Serving::in_directory(&root.path().join("agent"));
     let files = client(&serving).files();

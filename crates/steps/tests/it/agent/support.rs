@@ -1,4 +1,4 @@
-//! Starting the program, and ending it whatever comes of the test.
+//! Starts the program, and ends it after the test.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Long enough for a busy machine; who waits so long has met a hang.
+/// Long enough for a busy machine; anything longer is a hang.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
-/// Returns the program with these arguments, with no input and its output caught.
+/// Returns the program with arguments, without input and with captured output.
 pub(crate) fn agent<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
     #[expect(
         clippy::disallowed_methods,
-        reason = "the program is started as anybody would"
+        reason = "the tests start the program from outside"
     )]
     let mut command = Command::new(env!("CARGO_BIN_EXE_runwright-agent"));
     command
@@ -32,12 +32,12 @@ pub(crate) fn run<S: AsRef<OsStr>>(arguments: &[S]) -> Output {
     agent(arguments).output().unwrap()
 }
 
-/// Returns what a program wrote to standard error.
+/// Returns the standard error of a program.
 pub(crate) fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// An agent that serves; killed when it is dropped.
+/// A serving agent; killed when it is dropped.
 pub(crate) struct Serving {
     pub(crate) child: Child,
     pub(crate) socket: PathBuf,
@@ -45,7 +45,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Starts an agent with these arguments after `serve`, and waits until it says that it is ready.
+    /// Starts an agent with arguments after `serve`, and waits until it is ready.
     pub(crate) fn start<S: AsRef<OsStr>>(arguments: &[S]) -> Self {
         let words = [OsStr::new("serve")].into_iter();
         let words: Vec<_> = words.chain(arguments.iter().map(AsRef::as_ref)).collect();
@@ -58,7 +58,7 @@ impl Serving {
         let mut line = String::new();
         stderr.read_line(&mut line).unwrap();
         let path = line.strip_prefix(steps::agent::READY);
-        let path = path.unwrap_or_else(|| panic!("it says: {line}"));
+        let path = path.unwrap_or_else(|| panic!("unexpected line: {line}"));
         let socket = path.trim_end().into();
         Self {
             child,
@@ -79,7 +79,7 @@ impl Serving {
         Pid::from_child(&self.child)
     }
 
-    /// Waits for the end; returns how it ended and what it has said since it was ready.
+    /// Waits for the end; returns the exit status and the standard error since readiness.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
         let mut status = None;
         eventually("the agent ends", || {
@@ -108,13 +108,13 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Both fail for one that has ended.
+        // Both fail if it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     let begin = Instant::now();

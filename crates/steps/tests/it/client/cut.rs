@@ -7,7 +7,7 @@ use steps::StepsClient;
 
 use super::support::{Output, Plan, Served, Way, quick};
 
-/// Writes lines to both streams, with some in pieces, and an end that is no line.
+/// Writes lines to both streams, some in pieces, and ends with a partial line.
 const SCRIPT: &str = r#"
 echo x >> started
 seq 1 60000 | awk '{ if ($1 % 7) print "out " $1 " abcdefghijklmnopqrstuvwxyz"; else print "err " $1 > "/dev/stderr" }'
@@ -28,7 +28,7 @@ fn expected() -> (String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_cuts_leave_no_gap_and_start_nothing_twice() {
+async fn thousand_cuts_lose_no_output_and_repeat_nothing() {
     // R-STEP-24
     let served = Served::start();
     let (stdout, stderr) = expected();

@@ -13,7 +13,7 @@ use super::support::{Output, Served, trusting};
 use crate::together::until_all_there;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_runs_and_its_bytes_and_its_result_come_back() {
+async fn script_output_and_result_are_returned() {
     let served = Served::start();
     let client = served.client();
     let mut run = served.run(
@@ -38,7 +38,7 @@ async fn a_script_runs_and_its_bytes_and_its_result_come_back() {
     assert_eq!(result.status, StageStatus::Exited(ExitCode(3)));
     let stage = StageResult::from(result);
     assert_eq!((stage.stdout_bytes, stage.stderr_bytes), (24, 6));
-    // It was finished: the service knows it no more.
+    // It was finished, so the service does not know it.
     assert!(client.status(None).await.unwrap().is_empty());
 }
 
@@ -78,7 +78,7 @@ async fn many_requests_share_one_connection() {
     let mut running = tokio::task::JoinSet::new();
     for number in 0..20 {
         let (client, id) = (client.clone(), format!("run-{number}"));
-        // Each one waits for all others: one after the other they would fail.
+        // Each one waits for all others, so sequential runs would fail.
         let wait = until_all_there(&there, number, 20);
         let run = served.run(
             &id,
@@ -146,7 +146,7 @@ async fn two_clients_see_one_request() {
                 assert_eq!(seen, "begin\nend\n");
                 whole += 1;
             }
-            // Who is first at the end finishes the request, so that the other may find nothing.
+            // The first client at the end finishes the request, so the other may find nothing.
             Err(error) => {
                 assert!(matches!(error, StepsError::Forgotten { .. }), "{error}");
                 assert!("begin\nend\n".starts_with(&seen), "{seen:?}");
@@ -157,7 +157,7 @@ async fn two_clients_see_one_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_client_goes_on_where_the_one_that_is_gone_was() {
+async fn new_client_resumes_where_the_lost_one_was() {
     // R-STEP-42
     let served = Served::start();
     let offset = Arc::new(Mutex::new(0));
@@ -179,7 +179,7 @@ async fn another_client_goes_on_where_the_one_that_is_gone_was() {
             }
         };
         tokio::select! {
-            ended = execute => panic!("it waits for a file: {ended:?}"),
+            ended = execute => panic!("ended early: {ended:?}"),
             () = prompt => {}
         }
     }
@@ -198,7 +198,7 @@ async fn another_client_goes_on_where_the_one_that_is_gone_was() {
     assert_eq!(after.text(), "x\nend\n");
 }
 
-/// Notes when it was told that nothing comes, and lets the script go on then.
+/// Records idle notifications, and then lets the script continue.
 struct Idle {
     told: Vec<String>,
     go: PathBuf,
@@ -216,9 +216,9 @@ impl OutputSink for Idle {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_line_comes_whole_and_at_once_and_silence_is_told_once() {
+async fn line_is_flushed_complete_and_silence_is_reported_once() {
     let served = Served::start();
-    // Silent for long enough to be told of it again.
+    // Idle long enough for another notification.
     let script = "echo one; until [ -e go ]; do sleep 0.01; done; sleep 0.5; echo two";
     let run = served.run("1", script);
     let mut output = Idle {
@@ -234,7 +234,7 @@ async fn a_line_comes_whole_and_at_once_and_silence_is_told_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_cannot_be_is_refused_with_the_reason() {
+async fn invalid_request_is_refused_with_a_reason() {
     let served = Served::start();
     let client = served.client();
     let mut run = served.run("1", "echo");
@@ -249,7 +249,7 @@ async fn a_request_that_cannot_be_is_refused_with_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn masked_variables_of_a_job_are_hidden_and_go_to_any_input() {
+async fn masked_variables_are_masked_and_accepted_by_any_input() {
     const FUNCTION: &str = r#"
 spec:
   inputs:

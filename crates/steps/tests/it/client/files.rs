@@ -23,7 +23,7 @@ fn header(kind: EntryType, size: usize) -> Header {
     header
 }
 
-/// Adds an entry of any name, which the library would refuse.
+/// Adds an entry with any name, which the tar crate would refuse.
 fn add(builder: &mut Builder<Vec<u8>>, kind: EntryType, name: &str, link: &str, text: &[u8]) {
     let mut header = header(kind, text.len());
     let bytes = header.as_mut_bytes();
@@ -62,7 +62,7 @@ fn names(archive: &[u8]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tree_goes_in_and_comes_back_as_it_was() {
+async fn tree_round_trips_unchanged() {
     let served = Served::start();
     let (from, to) = (served.path("from"), served.path("a/b/to"));
     fs::create_dir_all(from.join("dir/empty")).unwrap();
@@ -102,7 +102,7 @@ async fn a_tree_goes_in_and_comes_back_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_replace_what_was_there_and_leave_the_rest() {
+async fn unpacked_files_replace_existing_ones_only() {
     let served = Served::start();
     let to = served.path("to");
     fs::create_dir_all(to.join("keep")).unwrap();
@@ -131,7 +131,7 @@ async fn files_replace_what_was_there_and_leave_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_that_would_do_harm_is_refused() {
+async fn unsafe_archive_is_refused() {
     use EntryType::{Block, Char, Fifo, Link, Regular, Symlink};
     let served = Served::start();
     let outside = served.path("outside");
@@ -164,11 +164,15 @@ async fn an_archive_that_would_do_harm_is_refused() {
     check(&[(Char, "null", "")], "is a device").await;
     check(&[(Block, "sda", "")], "is a device").await;
     check(&[(Fifo, "pipe", "")], "is a pipe").await;
-    check(&[(Symlink, "nowhere", "")], "link to nowhere").await;
+    check(
+        &[(Symlink, "nowhere", "")],
+        "is a link without a valid target",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_archive_or_was_cut_is_an_error() {
+async fn invalid_or_truncated_archive_is_an_error() {
     let served = Served::start();
     let to = served.path("to");
     let mut builder = Builder::new(Vec::new());
@@ -194,12 +198,12 @@ async fn what_is_no_archive_or_was_cut_is_an_error() {
         .unwrap_err();
     let config = FailureReason::RunnerConfigurationError;
     assert_eq!(error.failure_reason(), config, "{error}");
-    // Nothing is nothing.
+    // An empty archive has no entries.
     put(&served, &served.path("new"), Vec::new()).await.unwrap();
     assert!(served.path("new").is_dir());
 }
 
-/// Gives some bytes, and then fails or gives none for ever.
+/// Returns some bytes, and then fails or stalls.
 struct Broken {
     left: usize,
     fails: bool,
@@ -225,7 +229,7 @@ impl tokio::io::AsyncRead for Broken {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_that_cannot_be_read_says_so_and_one_that_waits_can_be_stopped() {
+async fn unreadable_archive_is_reported_and_a_stalled_one_can_be_stopped() {
     let served = Served::start();
     let files = served.client().files();
     let to = served.path("to").display().to_string();
@@ -246,7 +250,7 @@ async fn an_archive_that_cannot_be_read_says_so_and_one_that_waits_can_be_stoppe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_packed_that_lies_elsewhere() {
+async fn files_outside_the_directory_are_not_packed() {
     let served = Served::start();
     let from = served.path("from");
     fs::create_dir_all(from.join("real")).unwrap();
@@ -273,7 +277,7 @@ async fn nothing_is_packed_that_lies_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tree_is_given_away_and_no_link_is_followed() {
+async fn chown_of_a_tree_follows_no_link() {
     let served = Served::start();
     let (tree, other) = (served.path("tree"), served.path("other"));
     fs::create_dir_all(tree.join("a/b")).unwrap();
@@ -282,7 +286,7 @@ async fn a_tree_is_given_away_and_no_link_is_followed() {
     symlink(&other, tree.join("link")).unwrap();
     let is_root = fs::metadata(&other).unwrap().uid() == 0;
     let before = fs::metadata(&other).unwrap();
-    // Who is not root may give it to himself only.
+    // Without root, only the own user is permitted.
     let (uid, gid) = if is_root {
         (4321, 1234)
     } else {
@@ -297,7 +301,7 @@ async fn a_tree_is_given_away_and_no_link_is_followed() {
     }
     let after = fs::metadata(&other).unwrap();
     assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
-    // A link alone is given away itself.
+    // The owner of a link itself is changed.
     client.own(&format!("{path}/link"), uid, gid).await.unwrap();
     assert_eq!(fs::metadata(&other).unwrap().uid(), before.uid());
     let error = client.own(&format!("{path}/gone"), uid, gid).await;
@@ -305,7 +309,7 @@ async fn a_tree_is_given_away_and_no_link_is_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_nobody_reads_any_more_ends() {
+async fn unread_stream_ends() {
     let served = Served::start();
     let from = served.path("from");
     fs::create_dir(&from).unwrap();
@@ -321,7 +325,7 @@ async fn a_stream_that_nobody_reads_any_more_ends() {
     let mut some = [0; 4096];
     stream.read_exact(&mut some).await.unwrap();
     drop(stream);
-    // The connection is free for others.
+    // The connection can be used by other calls.
     assert!(client.hello(&never).await.is_ok());
     assert!(some.windows(5).any(|name| name == b"large"));
 }

@@ -9,7 +9,7 @@ use super::support::{Output, Plan, Served, Way, quick};
 use crate::service::support::PATIENCE;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_was_never_there_is_a_clear_error() {
+async fn missing_service_is_reported() {
     // R-STEP-01, R-STEP-49
     let folder = tempfile::tempdir().unwrap();
     let options = ClientOptions {
@@ -24,13 +24,13 @@ async fn a_service_that_was_never_there_is_a_clear_error() {
     assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
     assert_eq!(
         error.chain(),
-        "steps: no step-runner service answers in the environment; runwright-agent must be there and be started \
+        "steps: no step-runner service answers in the environment; runwright-agent must exist there and be started \
          (`runwright-agent serve`): test: connect: No such file or directory (os error 2)"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_comes_late_is_waited_for() {
+async fn client_waits_for_a_late_service() {
     let mut served = Served::start();
     served.end().await;
     std::fs::remove_file(served.socket()).unwrap();
@@ -63,7 +63,7 @@ async fn waiting_for_a_service_can_be_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_is_gone_for_too_long_is_lost() {
+async fn service_gone_too_long_is_lost() {
     let mut served = Served::start();
     let options = ClientOptions {
         lost_after: Duration::from_millis(200),
@@ -80,7 +80,7 @@ async fn a_service_that_is_gone_for_too_long_is_lost() {
         std::fs::remove_file(served.socket()).unwrap();
     });
     let error = ended.unwrap_err();
-    // The service may have told how it ended the script before it was gone.
+    // The service may have reported the end of the script before it was gone.
     if let StepsError::Lost { .. } = &error {
         let error = BuildError::from(error);
         assert!(matches!(
@@ -96,7 +96,7 @@ async fn a_service_that_is_gone_for_too_long_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_service_in_its_place_does_not_run_the_script_again() {
+async fn replacement_service_does_not_repeat_the_script() {
     let mut served = Served::start();
     let client = served.client();
     let run = served.run("1", "echo x >> started; echo begin; sleep 600");
@@ -114,7 +114,7 @@ async fn another_service_in_its_place_does_not_run_the_script_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_whose_start_was_not_answered_is_not_given_to_another_service() {
+async fn script_with_unknown_start_is_not_sent_to_another_service() {
     // R-STEP-18, R-STEP-24
     for greeted in [false, true] {
         let mut served = Served::start();
@@ -140,13 +140,13 @@ async fn a_script_whose_start_was_not_answered_is_not_given_to_another_service()
             }
             served.replace().await;
             way.is_replaced.cancel();
-            // Another call of the same client gets to know the new service first.
+            // Another call of the same client learns the new instance first.
             let _ = client.hello(&never).await;
             std::fs::write(served.path("work/go"), "").unwrap();
         });
-        let error = ended.expect_err("nobody knows how it ended");
+        let error = ended.expect_err("the outcome is unknown");
         assert!(
-            executor_core::chain(&error).contains("was started anew"),
+            executor_core::chain(&error).contains("was restarted"),
             "{error:?}"
         );
         assert!(
@@ -158,7 +158,7 @@ async fn a_script_whose_start_was_not_answered_is_not_given_to_another_service()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_was_started_anew_between_two_requests_takes_the_next() {
+async fn restarted_service_takes_the_next_request() {
     let mut served = Served::start();
     let client = served.client();
     let never = Cancellation::new();
@@ -168,7 +168,7 @@ async fn a_service_that_was_started_anew_between_two_requests_takes_the_next() {
         let ended = client.execute(&run, &mut output.sink(), &never).await;
         assert!(ended.unwrap().status.is_success());
         served.replace().await;
-        // It is known before the next one is run that the old one is gone.
+        // The client knows that the old service is gone before the next run.
         client.status(None).await.unwrap();
     }
     assert_eq!(
@@ -178,7 +178,7 @@ async fn a_service_that_was_started_anew_between_two_requests_takes_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_hangs_is_noticed_while_the_script_is_silent() {
+async fn hanging_connection_is_noticed_during_silence() {
     let served = Served::start();
     let options = ClientOptions {
         keep_alive: Duration::from_millis(200),
@@ -195,16 +195,16 @@ async fn a_connection_that_hangs_is_noticed_while_the_script_is_silent() {
     let never = Cancellation::new();
     let mut sink = output.sink();
     let ended = timeout(2 * PATIENCE, client.execute(&run, &mut sink, &never)).await;
-    let ended = ended.expect("it is noticed");
+    let ended = ended.expect("the hang is noticed");
     drop(sink);
     assert!(ended.unwrap().status.is_success());
     assert_eq!(output.stdout.len(), 5_004);
-    // A busy machine may let others count as hanging too.
+    // On a busy machine other connections may count as hanging too.
     assert!(way.connections.load(std::sync::atomic::Ordering::Relaxed) >= 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_is_dropped_harms_nothing() {
+async fn dropped_client_harms_nothing() {
     // R-STEP-20
     let served = Served::start();
     let run = served.run(
@@ -217,7 +217,7 @@ async fn a_client_that_is_dropped_harms_nothing() {
         let mut sink = |_, _: &[u8]| begun.notify_one();
         let never = Cancellation::new();
         tokio::select! {
-            ended = client.execute(&run, &mut sink, &never) => panic!("it waits: {ended:?}"),
+            ended = client.execute(&run, &mut sink, &never) => panic!("ended early: {ended:?}"),
             () = begun.notified() => {}
         }
     }

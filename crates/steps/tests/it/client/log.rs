@@ -8,13 +8,13 @@ use process::Stream;
 use super::support::Served;
 use crate::service::memory::held;
 
-/// Returns how much memory this process holds for itself, in bytes.
+/// Returns the private memory of this process in bytes.
 fn resident() -> u64 {
     held(std::process::id()) * 1024
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_of_200_mb_takes_no_memory() {
+async fn log_of_200_mb_takes_no_memory() {
     let served = Served::start();
     let client = served.client();
     let run = served.run(
@@ -42,6 +42,6 @@ async fn a_log_of_200_mb_takes_no_memory() {
     assert_eq!(result.stdout_bytes, 200_000_000);
     assert_eq!(bytes.load(Ordering::Relaxed), 200_000_000);
     let grown = most.load(Ordering::Relaxed).saturating_sub(before);
-    // Service and client, and whatever other tests hold meanwhile. With its stamps the log is 285 MB.
+    // This includes service, client, and other concurrent tests. With its timestamps the log has 285 MB.
     assert!(grown < 190_000_000, "{grown} bytes");
 }

@@ -26,7 +26,7 @@ fn proxied(socket: &Path) -> Proxied {
     }
 }
 
-/// A socket whose first connection is given to `serve`.
+/// A socket that passes its first connection to `serve`.
 fn served<T: Send + 'static>(
     folder: &Path,
     serve: impl FnOnce(UnixStream) -> T + Send + 'static,
@@ -43,7 +43,7 @@ fn echo(mut stream: UnixStream) {
 }
 
 #[test]
-fn bytes_of_all_kinds_come_back_from_an_echo() {
+fn echo_returns_bytes_of_all_kinds() {
     // R-STEP-43, R-STEP-44
     let folder = tempfile::tempdir().unwrap();
     let (socket, serving) = served(folder.path(), echo);
@@ -61,7 +61,7 @@ fn bytes_of_all_kinds_come_back_from_an_echo() {
 }
 
 #[test]
-fn the_end_of_the_input_is_passed_on_and_the_answer_is_waited_for() {
+fn end_of_input_leaves_output_open() {
     let folder = tempfile::tempdir().unwrap();
     let (socket, serving) = served(folder.path(), |mut stream| {
         let mut question = String::new();
@@ -89,7 +89,7 @@ fn the_end_of_the_input_is_passed_on_and_the_answer_is_waited_for() {
 }
 
 #[test]
-fn the_end_of_the_answer_is_passed_on_and_the_question_goes_on() {
+fn end_of_output_leaves_input_open() {
     let folder = tempfile::tempdir().unwrap();
     let (socket, serving) = served(folder.path(), |mut stream| {
         stream.write_all(b"answer").unwrap();
@@ -118,7 +118,7 @@ fn the_end_of_the_answer_is_passed_on_and_the_question_goes_on() {
 }
 
 #[test]
-fn it_ends_when_the_service_is_gone_though_the_input_is_open() {
+fn proxy_ends_when_the_service_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let (socket, serving) = served(folder.path(), drop);
     let mut proxied = proxied(&socket);
@@ -136,7 +136,7 @@ fn it_ends_when_the_service_is_gone_though_the_input_is_open() {
 }
 
 #[test]
-fn it_ends_when_nobody_reads_though_nothing_is_to_be_written() {
+fn proxy_ends_when_its_reader_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let (socket, serving) = served(folder.path(), |mut stream| {
         let mut question = Vec::new();
@@ -151,7 +151,7 @@ fn it_ends_when_nobody_reads_though_nothing_is_to_be_written() {
 }
 
 #[test]
-fn without_a_service_it_fails_and_says_nothing_on_its_output() {
+fn proxy_without_a_service_fails_silently() {
     // R-STEP-46
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("nothing");
@@ -174,7 +174,7 @@ fn without_a_service_it_fails_and_says_nothing_on_its_output() {
 }
 
 #[test]
-fn the_ends_are_left_as_they_were() {
+fn file_status_flags_are_restored() {
     let folder = tempfile::tempdir().unwrap();
     let (socket, serving) = served(folder.path(), echo);
     let (their_input, input) = pipe_with(PipeFlags::CLOEXEC).unwrap();

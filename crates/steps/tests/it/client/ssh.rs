@@ -1,4 +1,4 @@
-//! Through a real `ssh` and a real `sshd`, which runs the agent's proxy: no port is opened and none is forwarded.
+//! A real `ssh` and `sshd`, which runs the agent's proxy: no port is opened or forwarded.
 
 use parking_lot::Mutex;
 use std::fs;
@@ -20,13 +20,13 @@ use crate::agent::support::Serving;
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the programs are started as anybody would"
+    reason = "the tests start the programs from outside"
 )]
 fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     Command::new(program)
 }
 
-/// Keys and settings of a server that is started for each connection, and talks through the client's `ProxyCommand`.
+/// Keys and settings of a server that is started for each connection by the client's `ProxyCommand`.
 #[derive(Debug)]
 struct Host {
     folder: TempDir,
@@ -57,7 +57,7 @@ impl Host {
         );
         fs::write(folder.path().join("config"), settings).unwrap();
         if user == "root" {
-            // As the start script of the system does: it is empty, and `sshd` of root wants it.
+            // As the init script does: the directory is empty, and `sshd` of root requires it.
             fs::create_dir_all("/run/sshd").unwrap();
         }
         let places = ["/usr/sbin", "/usr/local/sbin", "/usr/bin"];
@@ -67,7 +67,7 @@ impl Host {
             .find(|sshd| sshd.exists());
         Self {
             folder,
-            sshd: sshd.expect("`sshd` is there: Debian's package openssh-server"),
+            sshd: sshd.expect("`sshd` is installed: Debian's package openssh-server"),
             user,
             socket: socket.to_owned(),
             clients: Mutex::default(),
@@ -95,11 +95,11 @@ impl Host {
             .unwrap()
     }
 
-    /// Ends all connections at once, as a network does.
+    /// Breaks all connections at once, like a network failure.
     fn cut(&self) -> usize {
         let mut clients = std::mem::take(&mut *self.clients.lock());
         for client in &mut clients {
-            // It may have ended by itself.
+            // It may have ended before.
             let _ = client.kill();
             client.wait().unwrap();
         }
@@ -127,7 +127,7 @@ impl StepsConnector for Host {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scripts_run_over_ssh_and_go_on_after_a_cut() {
+async fn scripts_over_ssh_survive_a_cut() {
     // R-STEP-45
     let folder = tempfile::tempdir().unwrap();
     let agent = Serving::in_directory(folder.path());
@@ -165,7 +165,7 @@ async fn scripts_run_over_ssh_and_go_on_after_a_cut() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_without_the_service_is_a_clear_error() {
+async fn host_without_the_service_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let host = Host::new(&folder.path().join("nothing"));
     let mut options = quick();

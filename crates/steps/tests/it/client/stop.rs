@@ -6,14 +6,14 @@ use steps::{RunTiming, StepsClient, StepsError};
 
 use super::support::{Output, Plan, Served, Way, quick};
 
-/// Cancels or aborts a script once it has begun; returns what it wrote.
+/// Cancels or aborts a script after its start; returns its output.
 async fn stopped(served: &Served, client: &StepsClient, script: &str, aborts: bool) -> String {
     let mut run = served.run("1", script);
     run.timing.terminate_grace = Duration::from_mins(10);
     let stop = Cancellation::new();
     let mut output = Output::default();
     let mut stopping = |stream, bytes: &[u8]| {
-        // The shell says on the other stream that its `sleep` was ended.
+        // The shell reports on the other stream that its `sleep` was killed.
         if stream == process::Stream::Stdout {
             output.stdout.extend_from_slice(bytes);
         }
@@ -36,7 +36,7 @@ async fn stopped(served: &Served, client: &StepsClient, script: &str, aborts: bo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_script_gets_the_signal_and_its_last_words_are_heard() {
+async fn cancelled_script_gets_the_signal_and_its_last_output_is_read() {
     let served = Served::start();
     let script = "trap 'echo bye; exit 7' TERM; echo begin; while :; do sleep 0.01; done";
     let text = stopped(&served, &served.client(), script, false).await;
@@ -44,7 +44,7 @@ async fn a_cancelled_script_gets_the_signal_and_its_last_words_are_heard() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_aborted_script_gets_none() {
+async fn aborted_script_gets_no_signal() {
     let served = Served::start();
     let script = "trap 'echo bye; exit 7' TERM; echo begin; while :; do sleep 0.01; done";
     let text = stopped(&served, &served.client(), script, true).await;
@@ -52,7 +52,7 @@ async fn an_aborted_script_gets_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancellation_comes_through_a_way_that_breaks() {
+async fn cancellation_passes_a_broken_connection() {
     let served = Served::start();
     let way = Way::planned(served.socket(), Plan::Random(0x1234_5678_9abc));
     let client = StepsClient::new(Arc::new(way), quick());
@@ -62,7 +62,7 @@ async fn a_cancellation_comes_through_a_way_that_breaks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_stopped_before_it_began_does_not_begin() {
+async fn request_cancelled_before_start_does_not_start() {
     let served = Served::start();
     let stop = Cancellation::new();
     stop.cancel(CancelCause::User);
@@ -77,7 +77,7 @@ async fn what_was_stopped_before_it_began_does_not_begin() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_has_a_time_of_its_own() {
+async fn request_has_its_own_time_limit() {
     let served = Served::start();
     let mut run = served.run("1", "echo begin; sleep 600");
     let limit = Duration::from_millis(300);
@@ -96,12 +96,12 @@ async fn a_request_has_a_time_of_its_own() {
         matches!(error, StepsError::TimedOut { limit: told } if told == limit),
         "{error:?}"
     );
-    // The time may be over before the shell is there.
+    // The time limit may be reached before the shell has started.
     assert!("begin\n".starts_with(&output.text()), "{output:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_abort_does_not_wait_for_a_service_that_is_gone() {
+async fn abort_does_not_wait_for_a_lost_service() {
     let mut served = Served::start();
     let mut options = quick();
     options.abort_within = Duration::from_millis(200);

@@ -1,4 +1,4 @@
-//! A service on a real socket, and ways to it that can be cut.
+//! A service on a real socket, and connectors that break connections.
 
 use parking_lot::Mutex;
 use std::io;
@@ -19,7 +19,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// A service of a test.
+/// A service for a test.
 pub(crate) struct Served {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) service: Service,
@@ -57,7 +57,7 @@ impl Served {
         self.folder.path().join(name)
     }
 
-    /// Ends the service, and all it knows with it, and starts another one in its place.
+    /// Replaces the service and its state by a new one.
     pub(crate) async fn replace(&mut self) {
         self.end().await;
         std::fs::remove_file(self.socket()).unwrap();
@@ -96,7 +96,7 @@ pub(crate) fn quick() -> ClientOptions {
     }
 }
 
-/// Options of a client that gives up no connection because the machine is busy.
+/// Options of a client that drops no connection because the machine is busy.
 pub(crate) fn trusting() -> ClientOptions {
     ClientOptions {
         keep_alive: Duration::from_mins(10),
@@ -104,7 +104,7 @@ pub(crate) fn trusting() -> ClientOptions {
     }
 }
 
-/// A way to a socket, which does with each connection what the plan says.
+/// A connector to a socket, which breaks connections by a plan.
 #[derive(Debug)]
 pub(crate) struct Way {
     socket: PathBuf,
@@ -115,16 +115,16 @@ pub(crate) struct Way {
     pub(crate) cuts: Arc<AtomicUsize>,
 }
 
-/// How long connections live.
+/// The plan for the life of connections.
 #[derive(Debug, Clone)]
 pub(crate) enum Plan {
     ForEver,
-    /// Until a number of bytes has passed that this generator makes up.
+    /// Until a random number of bytes has passed.
     Random(u64),
-    /// The first one until so many bytes have come; it hangs from then on. Others for ever.
+    /// The first one until this many bytes have arrived, after which it hangs; others are not broken.
     FirstHangs(usize),
-    /// On the first one nothing is heard any more as soon as these words were said; others for ever, once the service is
-    /// replaced.
+    /// The first one until these words have arrived, after which it delivers nothing; others are not broken, once the
+    /// service is replaced.
     FirstIsDeafAfter(&'static str),
 }
 
@@ -143,7 +143,7 @@ impl Way {
         }
     }
 
-    /// Returns whether the next connection is to meet another service than the first one did.
+    /// Returns whether the next connection must reach another service than the first one.
     fn waits(&self) -> bool {
         let is_later = self.connections.load(Ordering::Relaxed) > 0;
         is_later && matches!(*self.plan.lock(), Plan::FirstIsDeafAfter(_))
@@ -162,7 +162,7 @@ impl Way {
     }
 }
 
-/// Returns the next number of a generator.
+/// Returns the next random number.
 pub(crate) fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -170,7 +170,7 @@ pub(crate) fn random(state: &mut u64) -> u64 {
     *state
 }
 
-/// Many connections break while something begins or ends, others carry several pieces of a log.
+/// Short lives break connections while something starts or ends; long ones carry several pieces of a log.
 fn random_length(state: &mut u64) -> usize {
     let longest = if random(state).is_multiple_of(3) {
         1_000
@@ -207,21 +207,21 @@ impl StepsConnector for Way {
     }
 }
 
-/// A connection with an end.
+/// A connection with a limited life.
 struct Fated {
     stream: UnixStream,
     fate: Fate,
-    /// How many bytes may still pass.
+    /// The number of bytes that may still pass.
     left: usize,
-    /// Whether nothing that comes is heard.
+    /// Whether incoming bytes are withheld.
     deaf: bool,
-    /// Whether it was cut: it is asked again afterwards, and counts once.
+    /// Whether it was broken; further calls do not count again.
     is_cut: bool,
     cuts: Arc<AtomicUsize>,
 }
 
 impl Fated {
-    /// Returns what happens instead of more bytes.
+    /// Returns the outcome instead of more bytes.
     fn over<T>(&mut self) -> Poll<io::Result<T>> {
         if self.fate == Fate::Hang {
             return Poll::Pending;
@@ -286,7 +286,7 @@ impl AsyncWrite for Fated {
     }
 }
 
-/// What a script has written.
+/// The output of a script.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     pub(crate) stdout: Vec<u8>,

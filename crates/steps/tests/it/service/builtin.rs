@@ -1,4 +1,4 @@
-//! Functions that come with the service.
+//! Builtin functions.
 
 use super::fake_library::{FakeLibrary, run};
 use super::support::Served;
@@ -25,7 +25,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Returns what is in a tar archive, by name.
+/// Returns the content of a tar archive by name.
 fn unpacked(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut archive = tar::Archive::new(archive);
     let entries = archive.entries().unwrap().map(|entry| {
@@ -41,7 +41,7 @@ fn unpacked(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     entries.collect()
 }
 
-/// Returns the blob that a descriptor names, and checks that it is it.
+/// Returns the blob of a descriptor, and checks its digest.
 fn blob(layout: &BTreeMap<String, Vec<u8>>, descriptor: &serde_json::Value) -> Vec<u8> {
     let digest = descriptor["digest"].as_str().unwrap();
     let bytes = &layout[&format!("blobs/{}", digest.replace(':', "/"))];
@@ -81,7 +81,7 @@ fn sources(served: &Served) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_is_built_as_an_archive_that_others_read() {
+async fn image_archive_is_readable_by_other_tools() {
     let mut served = Served::start().await;
     sources(&served);
     let steps = format!(
@@ -134,7 +134,7 @@ async fn an_image_is_built_as_an_archive_that_others_read() {
     assert_eq!(names, ["func.yml", "lib/", "lib/a", "lib/b"]);
     assert_eq!(amd64["bin/tool"], b"for amd64");
     assert_eq!(arm64["bin/tool"].len(), 1_000_000);
-    // The same again makes the same bytes.
+    // A second build gives the same bytes.
     served.finish("1").await;
     served.run(request(&served, BUILD)).await;
     assert!(fs::read(&path).unwrap() == archive);
@@ -142,8 +142,8 @@ async fn an_image_is_built_as_an_archive_that_others_read() {
     served.stop().await;
 }
 
-/// Lets skopeo read the archive, if it is there.
-#[expect(clippy::disallowed_methods, reason = "a test asks another program")]
+/// Reads the archive with skopeo, if it is installed.
+#[expect(clippy::disallowed_methods, reason = "the test runs another program")]
 fn inspected(path: &Path) {
     let image = format!("oci-archive:{}:1.2.3", path.display());
     let platform = ["--override-os", "linux", "--override-arch", "arm64"];
@@ -161,7 +161,7 @@ fn inspected(path: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_that_cannot_be_built_leaves_nothing() {
+async fn failed_image_build_leaves_nothing() {
     let mut served = Served::start().await;
     sources(&served);
     write(&served.path("secret"), "");
@@ -169,7 +169,7 @@ async fn an_image_that_cannot_be_built_leaves_nothing() {
     let check = [
         (
             "version: \"1.2\"",
-            "input \"version\": it is no semantic version",
+            "input \"version\": expected a semantic version",
         ),
         (
             "version: \"1.2.3\", archive: ../x.tar",
@@ -200,7 +200,7 @@ async fn an_image_that_cannot_be_built_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_is_published_by_whoever_follows() {
+async fn archive_is_published_by_the_follower() {
     let served = Served::start().await;
     sources(&served);
     let library = Arc::new(FakeLibrary::default());
@@ -230,23 +230,27 @@ async fn an_archive_is_published_by_whoever_follows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_published_is_told() {
+async fn failed_publication_is_reported() {
     let served = Served::start().await;
     let work = served.path("work");
     write(&work.join("file.tar"), "");
     symlink("file.tar", work.join("link.tar")).unwrap();
     let library = Arc::new(FakeLibrary::default());
     let check = [
-        ("gone.tar", "r.example.com/a", "there is no archive"),
+        (
+            "gone.tar",
+            "r.example.com/a",
+            "does not exist; builtin://function/oci/build creates one",
+        ),
         (
             "file.tar",
             "example",
-            "`to_repository` is REGISTRY/REPOSITORY",
+            "`to_repository`: expected REGISTRY/REPOSITORY",
         ),
         (
             "link.tar",
             "r.example.com/a",
-            "something else came instead of the file",
+            "the archive has another entry than the file",
         ),
     ];
     for (archive, repository, expect) in check {
@@ -268,7 +272,7 @@ async fn what_cannot_be_published_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_is_fetched_and_a_function_in_it_is_run() {
+async fn function_in_a_fetched_image_runs() {
     let served = Served::start().await;
     let image = served.path("image");
     write(
@@ -296,7 +300,7 @@ async fn an_image_is_fetched_and_a_function_in_it_is_run() {
 }
 
 #[tokio::test]
-async fn scripts_are_builtin_too_and_what_is_not_there_is_told() {
+async fn scripts_are_builtin_and_unknown_builtins_are_reported() {
     let mut served = Served::start().await;
     let steps = r#"
 - {name: a, func: "builtin://script", inputs: {script: "echo $((1 + 1)); exit 3"}}
@@ -307,7 +311,7 @@ async fn scripts_are_builtin_too_and_what_is_not_there_is_told() {
     for (name, expect) in [
         ("concrete", "a part of GitLab Runner's own helper"),
         ("script_legacy", "a part of GitLab Runner's own helper"),
-        ("scrip", "there are script, function/oci/build"),
+        ("scrip", "available are script, function/oci/build"),
     ] {
         let steps = format!("[{{name: a, func: 'builtin://{name}'}}]");
         let (log, _) = served.run(request(&served, &steps)).await;

@@ -1,4 +1,4 @@
-//! Stopping, in two strengths, and what is stopped by itself.
+//! Cancel, abort, and stops by the service.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ async fn cancel(served: &mut Served, id: &str, level: Level) {
     served.client.cancel(message).await.unwrap();
 }
 
-/// Starts a script that says it is ready through a file.
+/// Starts a script that signals readiness by a file.
 async fn start(served: &mut Served, id: &str, script: &str) {
     let ready = served.path(&format!("ready-{id}"));
     let script = format!("touch '{}'\n{script}", ready.display());
@@ -30,7 +30,7 @@ async fn start(served: &mut Served, id: &str, script: &str) {
 }
 
 #[tokio::test]
-async fn a_script_can_tidy_up_when_it_is_cancelled() {
+async fn cancelled_script_can_clean_up() {
     let mut served = Served::start().await;
     let ready = served.path("ready");
     let script = format!(
@@ -51,14 +51,14 @@ async fn a_script_can_tidy_up_when_it_is_cancelled() {
         (State::Cancelled, ErrorKind::Cancelled)
     );
     assert_eq!((status.exit_code, result.killed), (7, false));
-    // The shell may have words of its own for what was terminated.
+    // The shell may print its own message about the terminated process.
     let log = served.log("1").await;
     assert_eq!(log.lines().next(), Some("tidied"));
     served.stop().await;
 }
 
 #[tokio::test]
-async fn what_does_not_listen_is_killed_after_its_grace() {
+async fn stubborn_process_is_killed_after_its_grace() {
     let mut served = Served::start().await;
     let ready = served.path("ready");
     let script = format!(
@@ -83,7 +83,7 @@ async fn what_does_not_listen_is_killed_after_its_grace() {
 }
 
 #[tokio::test]
-async fn an_abort_kills_at_once_and_no_step_follows() {
+async fn abort_kills_at_once_and_skips_later_steps() {
     let mut served = Served::start().await;
     let ready = served.path("ready");
     let script = format!("trap '' TERM; touch '{}'; sleep 600", ready.display());
@@ -93,7 +93,7 @@ async fn an_abort_kills_at_once_and_no_step_follows() {
     until_there(&ready).await;
     let begin = Instant::now();
     cancel(&mut served, "1", Level::Abort).await;
-    // Again, which changes nothing.
+    // A second stop changes nothing.
     cancel(&mut served, "1", Level::Abort).await;
     let status = served.until("1", |status| status.finished).await;
     assert!(begin.elapsed() < super::support::PATIENCE);
@@ -102,7 +102,7 @@ async fn an_abort_kills_at_once_and_no_step_follows() {
 }
 
 #[tokio::test]
-async fn a_request_that_has_ended_is_not_cancelled() {
+async fn ended_request_is_not_cancelled() {
     let mut served = Served::start().await;
     let (_, before) = served.run(served.request("1", "exit 5")).await;
     cancel(&mut served, "1", Level::Cancel).await;
@@ -111,7 +111,7 @@ async fn a_request_that_has_ended_is_not_cancelled() {
 }
 
 #[tokio::test]
-async fn what_nobody_finishes_is_forgotten() {
+async fn unfinished_requests_are_pruned() {
     // R-STEP-21
     // R-STEP-22
     let mut served = Served::with(|options| {
@@ -144,7 +144,7 @@ async fn what_nobody_finishes_is_forgotten() {
 }
 
 #[tokio::test]
-async fn what_runs_away_is_stopped() {
+async fn runaway_request_is_stopped() {
     // R-STEP-23
     let check = async |longest_run: u64, longest_silence: Option<u64>| {
         let mut served = Served::with(|options| {
@@ -174,7 +174,7 @@ async fn what_runs_away_is_stopped() {
 }
 
 #[tokio::test]
-async fn a_service_that_ends_leaves_nothing() {
+async fn shutdown_leaves_nothing() {
     let mut served = Served::start().await;
     start(
         &mut served,

@@ -1,14 +1,14 @@
-//! Which of several variables of one name a process gets.
+//! Which of several variables with one name a process gets.
 
 use super::support::Served;
 use std::fs;
 use steps::wire::v1;
 
-/// Cargo sets it for tests, so it is in the environment of the service; the name of this crate.
+/// Cargo sets it for tests, so it is in the environment of the service: the name of this crate.
 const NAME: &str = "CARGO_PKG_NAME";
 const OF_SERVICE: &str = env!("CARGO_PKG_NAME");
 
-/// Runs steps with a variable of the runner's, if any, and returns the log.
+/// Runs steps, optionally with a variable of the runner, and returns the log.
 async fn log_of(served: &mut Served, steps: &str, of_runner: Option<&str>) -> String {
     let mut request = v1::RunRequest {
         steps: steps.to_owned(),
@@ -41,7 +41,7 @@ async fn served() -> Served {
 }
 
 #[tokio::test]
-async fn the_runner_goes_before_the_environment_of_the_service() {
+async fn runner_variables_precede_the_service_environment() {
     let mut served = served().await;
     let steps = "[{name: a, func: ./plain}]";
     let log = log_of(&mut served, steps, None).await;
@@ -52,7 +52,7 @@ async fn the_runner_goes_before_the_environment_of_the_service() {
 }
 
 #[tokio::test]
-async fn what_was_exported_goes_before_both_and_a_step_that_sets_it_before_that() {
+async fn step_env_precedes_exports_and_exports_precede_the_rest() {
     let mut served = served().await;
     let steps = "- {name: a, func: ./exports}\n- {name: b, func: ./plain}\n- {name: c, func: ./plain, env: {CARGO_PKG_NAME: invocation}}\n- {name: d, func: ./plain}\n";
     let expect = "exported exported\ninvocation invocation\nexported exported\n";
@@ -64,7 +64,7 @@ async fn what_was_exported_goes_before_both_and_a_step_that_sets_it_before_that(
 }
 
 #[tokio::test]
-async fn what_a_function_defines_goes_before_all_else() {
+async fn function_env_precedes_all_else() {
     let mut served = served().await;
     let steps = "- {name: a, func: ./exports}\n- {name: b, func: ./defines, env: {CARGO_PKG_NAME: invocation}}\n";
     let log = log_of(&mut served, steps, Some("runner")).await;
@@ -73,7 +73,7 @@ async fn what_a_function_defines_goes_before_all_else() {
 }
 
 #[tokio::test]
-async fn what_a_step_inside_a_function_exports_is_seen_by_steps_outside_of_it() {
+async fn inner_exports_are_visible_to_outer_steps() {
     let mut served = served().await;
     let steps = "- {name: a, func: ./plain}\n- {name: b, func: ./nested}\n- {name: c, func: ./plain}\n- {name: d, script: 'echo $CARGO_PKG_NAME'}\n";
     let log = log_of(&mut served, steps, Some("runner")).await;

@@ -1,4 +1,4 @@
-//! A library that is a directory of this host. It says that it is a fake: it knows neither git nor registries.
+//! A library of directories on this host, without git and registries.
 
 use async_trait::async_trait;
 use executor_core::ability::{Connection, StepsConnector};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use steps::wire::v1;
 use steps::{
-    Asker, Fetched, Library, LibraryError, Published, RunId, RunResult, RunSpec, Source,
+    Fetched, JobCredentials, Library, LibraryError, Published, RunId, RunResult, RunSpec, Source,
     StepsClient, StepsError,
 };
 use tokio::net::UnixStream;
@@ -20,29 +20,29 @@ use tokio_util::sync::CancellationToken;
 use super::support::Served;
 use crate::client::support::quick;
 
-/// What somebody was asked for.
+/// A recorded call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) what: String,
     pub(crate) docker_auth_configs: Vec<String>,
 }
 
-/// Directories by the names of their sources; nothing else is known.
+/// Directories by source; other sources are unknown.
 #[derive(Debug, Default)]
 pub(crate) struct FakeLibrary {
     pub(crate) trees: BTreeMap<String, PathBuf>,
-    /// What was asked for.
+    /// The recorded calls.
     pub(crate) asked: Mutex<Vec<Asked>>,
-    /// The archives that were sent, by where they went.
+    /// The published archives by repository.
     pub(crate) sent: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// Lets what is asked for go on; without it nothing is held up.
+    /// Unblocks calls; `None` blocks nothing.
     pub(crate) gate: Option<CancellationToken>,
-    /// How many wait, or have been dropped.
+    /// The number of calls that wait, or were dropped.
     pub(crate) held: watch::Sender<usize>,
 }
 
 impl FakeLibrary {
-    /// Returns a library with these sources and directories.
+    /// Returns a library with these directories by source.
     pub(crate) fn with(trees: &[(&str, &Path)]) -> Self {
         let trees = trees.iter();
         let trees = trees.map(|(name, path)| ((*name).to_owned(), path.to_path_buf()));
@@ -57,10 +57,10 @@ impl FakeLibrary {
         asked.iter().map(|asked| asked.what.clone()).collect()
     }
 
-    async fn note(&self, what: String, asker: &Asker) {
+    async fn note(&self, what: String, credentials: &JobCredentials) {
         self.asked.lock().push(Asked {
             what,
-            docker_auth_configs: asker.docker_auth_configs.clone(),
+            docker_auth_configs: credentials.docker_auth_configs.clone(),
         });
         if let Some(gate) = &self.gate {
             self.held.send_modify(|held| *held += 1);
@@ -70,7 +70,7 @@ impl FakeLibrary {
     }
 }
 
-/// Counts down when whoever waits goes on or is dropped.
+/// Counts down when a waiting call continues or is dropped.
 struct Counted<'a>(&'a watch::Sender<usize>);
 
 impl Drop for Counted<'_> {
@@ -81,9 +81,13 @@ impl Drop for Counted<'_> {
 
 #[async_trait]
 impl Library for FakeLibrary {
-    async fn fetch(&self, source: &Source, asker: &Asker) -> Result<Fetched, LibraryError> {
+    async fn fetch(
+        &self,
+        source: &Source,
+        credentials: &JobCredentials,
+    ) -> Result<Fetched, LibraryError> {
         let name = source.to_string();
-        self.note(name.clone(), asker).await;
+        self.note(name.clone(), credentials).await;
         let Some(directory) = self.trees.get(&name) else {
             return Err(LibraryError::new("this fake library does not know it"));
         };
@@ -98,9 +102,9 @@ impl Library for FakeLibrary {
         &self,
         archive: &Path,
         repository: &str,
-        asker: &Asker,
+        credentials: &JobCredentials,
     ) -> Result<Published, LibraryError> {
-        self.note(format!("to {repository}"), asker).await;
+        self.note(format!("to {repository}"), credentials).await;
         let bytes = fs::read(archive).map_err(|error| LibraryError::new(error.to_string()))?;
         self.sent.lock().insert(repository.to_owned(), bytes);
         Ok(Published {
@@ -110,7 +114,7 @@ impl Library for FakeLibrary {
     }
 }
 
-/// A way to the socket of a service.
+/// A connector to the socket of a service.
 #[derive(Debug)]
 struct Socket(PathBuf);
 
@@ -123,7 +127,7 @@ impl StepsConnector for Socket {
     }
 }
 
-/// How a request ended whose wishes a library meets.
+/// The outcome of a request with a library.
 pub(crate) struct Ended {
     pub(crate) log: String,
     pub(crate) result: Result<RunResult, StepsError>,
@@ -138,26 +142,26 @@ impl Ended {
     }
 }
 
-/// Returns what a client knows of the steps with this name that somebody else has started.
+/// Returns the spec to resume a request that was started elsewhere.
 pub(crate) fn begun(id: &str) -> RunSpec {
     RunSpec::language(RunId::new(id), "")
 }
 
-/// Returns a client that the library belongs to.
+/// Returns a client with the library.
 pub(crate) fn client(served: &Served, library: &Arc<FakeLibrary>) -> StepsClient {
     client_by(Arc::new(Socket(served.path("socket"))), library)
 }
 
-/// Returns a client that the library belongs to, with its own way to the service.
+/// Returns a client with the library and its own connector.
 pub(crate) fn client_by(way: Arc<dyn StepsConnector>, library: &Arc<FakeLibrary>) -> StepsClient {
     let library: Arc<dyn Library> = Arc::clone(library) as _;
-    let asker = Asker {
+    let credentials = JobCredentials {
         docker_auth_configs: vec!["of the job".to_owned()],
     };
-    StepsClient::new(way, quick()).with_library(library, asker)
+    StepsClient::new(way, quick()).with_library(library, credentials)
 }
 
-/// Starts a request and follows it to its end, with a client that the library belongs to.
+/// Runs a request to its end with a client with the library.
 pub(crate) async fn run(
     served: &Served,
     library: &Arc<FakeLibrary>,

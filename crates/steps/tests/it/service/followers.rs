@@ -1,4 +1,4 @@
-//! Those who follow a log, and what becomes of the others when one of them goes.
+//! Followers of a log, and the effect of one leaving.
 
 use super::support::{Served, follow, plain};
 use std::fs;
@@ -10,7 +10,7 @@ use steps::wire::v1::step_runner_client::StepRunnerClient;
 use tonic::transport::Channel;
 use tonic::{Code, Streaming};
 
-/// Begins to follow a log.
+/// Starts to follow a log.
 async fn begin(client: &mut StepRunnerClient<Channel>) -> Streaming<v1::FollowLogsResponse> {
     let id = "1".to_owned();
     let answer = client
@@ -19,7 +19,7 @@ async fn begin(client: &mut StepRunnerClient<Channel>) -> Streaming<v1::FollowLo
     answer.unwrap().into_inner()
 }
 
-/// Returns a script that says what comes `before`, waits until it may go on, and says what comes after.
+/// Returns a script that prints `before`, waits for a file, and prints the rest.
 fn script(served: &Served) -> String {
     let go = served.path("go");
     format!(
@@ -34,7 +34,7 @@ fn whole() -> String {
 }
 
 #[tokio::test]
-async fn a_follower_that_cannot_be_written_to_ends_alone() {
+async fn stalled_follower_ends_alone() {
     let mut served = Served::start().await;
     let script = script(&served);
     let request = served.request("1", &script);
@@ -46,7 +46,7 @@ async fn a_follower_that_cannot_be_written_to_ends_alone() {
         plain(&gone.message().await.unwrap().unwrap().data),
         "before\n"
     );
-    // Its connection goes with it, so whatever is written to it from now on fails.
+    // Its connection is closed with it, so writes to it fail from now on.
     drop((gone, goes));
     fs::write(served.path("go"), "").unwrap();
     let mut log = first;
@@ -58,7 +58,7 @@ async fn a_follower_that_cannot_be_written_to_ends_alone() {
 }
 
 #[tokio::test]
-async fn a_follower_that_gives_up_while_nothing_comes_harms_nothing() {
+async fn follower_may_leave_during_silence() {
     let mut served = Served::start().await;
     let script = script(&served);
     let request = served.request("1", &script);
@@ -69,7 +69,7 @@ async fn a_follower_that_gives_up_while_nothing_comes_harms_nothing() {
     let next = tokio::time::timeout(Duration::from_millis(50), blocked.message()).await;
     assert!(next.is_err(), "there is nothing to be read");
     drop(blocked);
-    // The same connection still answers, and the request goes on.
+    // The same connection still works, and the request continues.
     let id = "1".to_owned();
     let answer = client.status(v1::StatusRequest { id }).await.unwrap();
     assert!(!answer.into_inner().jobs[0].finished);
@@ -79,12 +79,12 @@ async fn a_follower_that_gives_up_while_nothing_comes_harms_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_stopped_before_anybody_followed_is_read_to_its_end_until_it_is_finished() {
+async fn request_stopped_before_following_is_readable_until_finished() {
     let mut served = Served::start().await;
     let script = script(&served);
     let request = served.request("1", &script);
     served.client.run(request).await.unwrap();
-    // Something is in the log before it is stopped.
+    // The log has output before the stop.
     let mut client = served.other_client().await;
     assert!(begin(&mut client).await.message().await.unwrap().is_some());
     let cancel = v1::CancelRequest {
@@ -95,7 +95,7 @@ async fn what_was_stopped_before_anybody_followed_is_read_to_its_end_until_it_is
     let log = served.log("1").await;
     assert_eq!(log.lines().next(), Some("before"));
     served.finish("1").await;
-    // Upstream answers with an empty log; here what is finished is not known any more.
+    // Upstream returns an empty log; here a finished request is unknown.
     let id = "1".to_owned();
     let answer = client
         .follow_logs(v1::FollowLogsRequest { id, offset: 0 })
@@ -105,8 +105,7 @@ async fn what_was_stopped_before_anybody_followed_is_read_to_its_end_until_it_is
 }
 
 #[tokio::test]
-async fn whoever_follows_the_steps_of_what_is_finished_while_it_sleeps_is_told_that_it_was_cancelled()
- {
+async fn finish_while_sleeping_reports_cancelled_to_step_followers() {
     let mut served = Served::start().await;
     let ready = served.path("ready");
     let script = format!("touch '{}'; exec sleep 600", ready.display());
@@ -132,7 +131,7 @@ async fn whoever_follows_the_steps_of_what_is_finished_while_it_sleeps_is_told_t
             statuses.push(answer.result.unwrap().status());
         }
         assert_eq!(statuses, [Status::Running, Status::Cancelled]);
-        // Upstream keeps such a job as cancelled, with "context canceled"; here it is gone when the call answers.
+        // Upstream keeps such a job as cancelled, with "context canceled"; here it is gone when the call returns.
         let status = served.client.status(v1::StatusRequest { id }).await;
         assert_eq!(status.unwrap_err().code(), Code::NotFound);
         fs::remove_file(&ready).unwrap();

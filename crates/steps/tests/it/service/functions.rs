@@ -7,7 +7,7 @@ use std::path::Path;
 use steps::wire::v1::result::{ErrorKind, State};
 use steps::wire::v1::{self, StepResult, step_result};
 
-/// Returns a request of these steps, which are YAML.
+/// Returns a request with these steps in YAML.
 fn request(served: &Served, steps: &str) -> v1::RunRequest {
     v1::RunRequest {
         steps: steps.to_owned(),
@@ -15,7 +15,7 @@ fn request(served: &Served, steps: &str) -> v1::RunRequest {
     }
 }
 
-/// Writes a file, and makes the directories around it.
+/// Writes a file, and creates its directories.
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
@@ -30,7 +30,7 @@ fn variable(key: &str, value: &str, masked: bool) -> v1::Variable {
     }
 }
 
-/// Returns the results of all steps at their ends.
+/// Returns the final results of all steps.
 async fn ends(served: &mut Served) -> Vec<StepResult> {
     let id = "1".to_owned();
     let answer = served
@@ -62,7 +62,7 @@ exec:
 "#;
 
 #[tokio::test]
-async fn a_function_of_a_directory_takes_inputs_and_gives_outputs() {
+async fn function_in_a_directory_has_inputs_and_outputs() {
     let mut served = Served::start().await;
     write(&served.path("work/echo/func.yml"), ECHO);
     let mut request = request(
@@ -96,7 +96,7 @@ async fn a_function_of_a_directory_takes_inputs_and_gives_outputs() {
         .map(|it| it.step.clone().unwrap().name)
         .collect();
     assert_eq!(names, ["first", "second", "third"]);
-    // As it was run, and as it was written.
+    // As run, and as written.
     let second = &results[1];
     let given = second.step.as_ref().unwrap().inputs["message"].kind.clone();
     assert_eq!(given, Some(Kind::StringValue("hello Sally! 8".to_owned())));
@@ -109,7 +109,7 @@ async fn a_function_of_a_directory_takes_inputs_and_gives_outputs() {
 }
 
 #[tokio::test]
-async fn functions_run_functions_beside_them() {
+async fn function_runs_sibling_functions() {
     let mut served = Served::start().await;
     write(&served.path("work/lib/echo/func.yml"), ECHO);
     let outer = r#"
@@ -144,18 +144,18 @@ outputs:
         .map(|it| it.step.clone().unwrap().name)
         .collect();
     assert_eq!(names, ["one", "two"]);
-    // What its own steps give is nobody else's.
+    // Outputs of inner steps are not visible outside.
     served.finish("1").await;
     let steps = "[{name: a, func: ./lib/delegates.yml}, {name: b, script: 'echo ${{ steps.one.outputs.said }}'}]";
     let (log, status) = served.run(request(&served, steps)).await;
-    let expect = "ERROR: step \"b\": script: the \"one\" was not found, at character 10";
+    let expect = "ERROR: step \"b\": script: \"one\" was not found, at character 10";
     assert!(log.contains(expect), "{log}");
     assert_eq!(status.result.unwrap().error_kind(), ErrorKind::StepFailure);
     served.stop().await;
 }
 
 #[tokio::test]
-async fn the_environment_of_a_step_comes_from_five_places() {
+async fn step_environment_has_five_sources() {
     let mut served = Served::start().await;
     let show = r"
 spec:
@@ -191,7 +191,7 @@ run:
 }
 
 #[tokio::test]
-async fn secrets_are_given_only_where_they_may_be_and_are_nowhere_seen() {
+async fn secrets_reach_only_sensitive_inputs_and_no_output() {
     let mut served = Served::start().await;
     let keeper = r#"
 spec:
@@ -240,13 +240,13 @@ exec:
 - {name: b, func: ./echo, inputs: {message: "x ${{ steps.a.outputs.made }}"}}
 "#;
     let (log, _) = served.run(request(&served, steps)).await;
-    let expect = "got [MASKED]\nERROR: step \"b\": input \"message\" would be a secret, and is not declared with `sensitive: true`\n";
+    let expect = "got [MASKED]\nERROR: step \"b\": input \"message\" would be a secret, but is not declared with `sensitive: true`\n";
     assert_eq!(log, expect);
     served.stop().await;
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_told_with_the_step() {
+async fn errors_name_the_step() {
     let mut served = Served::start().await;
     write(&served.path("work/echo/func.yml"), ECHO);
     write(
@@ -285,32 +285,32 @@ async fn what_goes_wrong_is_told_with_the_step() {
     .await;
     check(
         "[{name: a, func: ./bad}]",
-        "work/./bad/func.yml: step 1: it has one of",
+        "work/./bad/func.yml: step 1: expected one of",
     )
     .await;
     check(
         "[{name: a, func: ./loop}]",
-        "functions call each other more than 32 deep",
+        "functions are nested more than 32 deep",
     )
     .await;
     check(
         "[{name: a, func: ./echo}]",
-        "it needs input \"message\", of type string",
+        "it requires input \"message\" of type string",
     )
     .await;
     check(
         "[{name: a, func: ./echo, inputs: {message: a, massage: b}}]",
-        "it does not accept input with name \"massage\"; there are message, times",
+        "it has no input \"massage\"; declared are message, times",
     )
     .await;
     check(
         "[{name: a, func: ./silent}]",
-        "its output file: it gives no output \"a\"",
+        "its output file: it did not set output \"a\"",
     )
     .await;
     check(
         "[{name: a, func: ./chatty}]",
-        "its output file: line 1: this is no JSON object",
+        "its output file: line 1: expected a JSON object",
     )
     .await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Calls that are made again, at the same time, or of what is not known.
+//! Repeated, concurrent and unknown calls.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::support::{PATIENCE, Served, follow, lives, until_there};
 use crate::together::until_all_there;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_runs_of_one_id_one_starts() {
+async fn concurrent_runs_of_one_id_start_once() {
     // R-STEP-18
     let mut served = Served::start().await;
     let count = served.path("count");
@@ -37,7 +37,7 @@ async fn of_many_runs_of_one_id_one_starts() {
 }
 
 #[tokio::test]
-async fn a_run_for_another_instance_is_refused_and_one_for_nobody_in_particular_is_taken() {
+async fn run_for_another_instance_is_refused() {
     // R-STEP-18
     let mut served = Served::start().await;
     let count = served.path("count");
@@ -60,7 +60,7 @@ async fn a_run_for_another_instance_is_refused_and_one_for_nobody_in_particular_
 }
 
 #[tokio::test]
-async fn a_transfer_that_stalls_is_given_up() {
+async fn stalled_transfer_is_aborted() {
     let mut served = Served::with(|options| {
         options.longest_stall = Duration::from_millis(50);
     })
@@ -76,7 +76,7 @@ async fn a_transfer_that_stalls_is_given_up() {
 }
 
 #[tokio::test]
-async fn each_call_made_twice_answers_the_same() {
+async fn repeated_calls_get_the_same_answer() {
     // R-STEP-17
     let mut served = Served::start().await;
     let (count, ready) = (served.path("count"), served.path("ready"));
@@ -121,7 +121,7 @@ async fn each_call_made_twice_answers_the_same() {
 }
 
 #[tokio::test]
-async fn finish_ends_what_runs_and_leaves_nothing() {
+async fn finish_ends_the_request_and_leaves_nothing() {
     // R-STEP-19
     let mut served = Served::start().await;
     let ready = served.path("ready");
@@ -138,13 +138,13 @@ async fn finish_ends_what_runs_and_leaves_nothing() {
     assert_eq!(fs::read_to_string(served.path("read")).unwrap(), "content");
     assert!(served.path("work.tmp/CERT").exists());
     let pid = fs::read_to_string(&ready).unwrap();
-    // It is there before it has become what it is told to be.
+    // The file exists before its name is changed.
     while !lives(&pid, "sleep 611") {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let begin = Instant::now();
     served.finish("1").await;
-    // It was not asked to end first.
+    // It was killed without a signal before.
     assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
     assert!(!lives(&pid, "sleep 611"));
     assert!(!served.path("work.tmp").exists());
@@ -156,7 +156,7 @@ async fn finish_ends_what_runs_and_leaves_nothing() {
         served.finish(id).await;
     }
     assert_eq!(served.service.requests(), 0);
-    // The id is free again.
+    // The id can be used again.
     let (log, _) = served.run(served.request("1", "echo again")).await;
     assert_eq!(log, "again\n");
     served.stop().await;
@@ -177,7 +177,7 @@ fn job_with_file(key: &str, value: &str) -> v1::Job {
 }
 
 #[tokio::test]
-async fn file_variables_go_with_the_service_but_not_from_where_they_were_asked_for() {
+async fn service_removes_only_its_own_file_variables() {
     let mut served = Served::start().await;
     let mut kept = served.request("kept", "true");
     kept.job = Some(job_with_file("CERT", "kept"));
@@ -190,14 +190,14 @@ async fn file_variables_go_with_the_service_but_not_from_where_they_were_asked_f
     served.finish("kept").await;
     let cert = served.path("given/CERT");
     assert_eq!(fs::read_to_string(cert).unwrap(), "kept");
-    // It has ended, and nobody has finished it.
+    // It has ended, and is not finished.
     assert!(served.path("work.tmp/CERT").exists());
     let folder = served.stop().await;
     assert!(!folder.path().join("work.tmp").exists());
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_said() {
+async fn unknown_names_are_reported() {
     let mut served = Served::start().await;
     let id = || "x".to_owned();
     let client = &mut served.client;
@@ -225,7 +225,7 @@ async fn what_is_not_known_is_said() {
 }
 
 #[tokio::test]
-async fn status_tells_of_one_or_of_all() {
+async fn status_reports_one_or_all() {
     // R-STEP-12
     // R-STEP-26
     let mut served = Served::start().await;
@@ -257,7 +257,7 @@ async fn status_tells_of_one_or_of_all() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_requests_run_at_once_and_do_not_mix() {
+async fn concurrent_requests_do_not_mix() {
     // R-STEP-14
     let served = Served::start().await;
     let there = served.path("there");
@@ -265,7 +265,7 @@ async fn many_requests_run_at_once_and_do_not_mix() {
     let mut runs = JoinSet::new();
     for number in 0..20 {
         let mut client = served.client.clone();
-        // Each one waits for all others: one after the other they would say nothing.
+        // Each one waits for all others, so sequential runs would hang.
         let wait = until_all_there(&there, number, 20);
         let request = served.request(
             &number.to_string(),
@@ -283,7 +283,7 @@ async fn many_requests_run_at_once_and_do_not_mix() {
 }
 
 #[tokio::test]
-async fn followers_that_go_early_harm_nothing() {
+async fn early_leaving_followers_harm_nothing() {
     // R-STEP-20
     let mut served = Served::start().await;
     let script = "for i in $(seq 1 200); do echo line $i; done; sleep 0.3; echo end";
@@ -345,7 +345,7 @@ async fn two_clients_follow_what_runs() {
 }
 
 #[tokio::test]
-async fn a_client_that_comes_after_a_crash_finds_what_runs() {
+async fn client_finds_running_requests_after_a_crash() {
     let served = Served::start().await;
     let go = served.path("go");
     let script = format!(

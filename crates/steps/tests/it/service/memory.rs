@@ -1,4 +1,4 @@
-//! Memory does not grow with output.
+//! Memory use does not grow with output.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use steps::wire::v1::step_runner_client::StepRunnerClient;
 
 use super::support::{PATIENCE, channel, steps_of};
 
-/// What the steps write, in bytes.
+/// The size of the steps' output in bytes.
 const OUTPUT: u64 = 100 << 20;
 
-/// Returns the memory that a process holds for itself, in KiB.
+/// Returns the private memory of a process in KiB.
 pub(crate) fn held(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status
@@ -21,7 +21,7 @@ pub(crate) fn held(pid: u32) -> u64 {
     words.parse().unwrap()
 }
 
-/// An agent in a process of its own, so that its memory can be told from the test's.
+/// An agent in its own process, whose memory is separate from that of the test.
 struct Agent(std::process::Child);
 
 impl Agent {
@@ -45,7 +45,7 @@ impl Drop for Agent {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn output_is_in_no_memory_whoever_follows() {
+async fn output_is_not_held_in_memory() {
     // R-STEP-20
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("socket");
@@ -77,7 +77,7 @@ async fn output_is_in_no_memory_whoever_follows() {
                 .follow_logs(v1::FollowLogsRequest { id, offset: 0 })
                 .await;
             let mut logs = logs.unwrap().into_inner();
-            // It reads once and then no more.
+            // It reads once, and then stops reading.
             assert!(logs.message().await.unwrap().is_some());
             slow = Some(logs);
         }

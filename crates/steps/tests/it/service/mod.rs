@@ -1,4 +1,4 @@
-//! The service, over a real socket and through nothing but the generated client.
+//! The service, over a real socket and with the generated client only.
 
 mod builtin;
 mod cancel;
@@ -6,6 +6,7 @@ mod environment;
 pub(crate) mod fake_library;
 mod followers;
 mod functions;
+mod host_requests;
 mod idempotence;
 pub(crate) mod memory;
 mod odd_input;
@@ -15,4 +16,3 @@ mod run;
 pub(crate) mod support;
 mod upstream;
 mod variables;
-mod wishes;

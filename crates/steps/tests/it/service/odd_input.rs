@@ -1,4 +1,4 @@
-//! What no good client sends.
+//! Invalid requests.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use tonic::Code;
 use super::support::{Served, steps_of};
 
 #[tokio::test]
-async fn what_cannot_run_is_refused_and_leaves_nothing() {
+async fn invalid_request_leaves_nothing() {
     // R-STEP-25
     let mut served = Served::start().await;
     let mut good = served.request("1", "true");
@@ -28,7 +28,7 @@ async fn what_cannot_run_is_refused_and_leaves_nothing() {
             fs::read_dir(served.path("state/requests")).unwrap().count(),
             0
         );
-        // No content of a file variable is left either.
+        // No content of a file variable is left.
         assert!(!served.path("work.tmp").exists());
     };
     let with_id = |id: &str| v1::RunRequest {
@@ -47,7 +47,7 @@ async fn what_cannot_run_is_refused_and_leaves_nothing() {
     check(
         &mut served,
         with_steps("[{\"name\":\"a\",\"func\":\"x\"}]"),
-        "no reference",
+        "is not a reference",
     )
     .await;
     check(
@@ -85,7 +85,7 @@ async fn what_cannot_run_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn an_id_leads_nowhere() {
+async fn id_cannot_leave_the_directory() {
     let mut served = Served::start().await;
     for id in ["../x", "/abs", "..", "a b", "\u{fffd}ö"] {
         let (log, _) = served.run(served.request(id, "echo ok")).await;
@@ -101,7 +101,7 @@ async fn an_id_leads_nowhere() {
 }
 
 #[tokio::test]
-async fn an_offset_is_in_the_log_or_beyond_it() {
+async fn offset_is_clamped_to_the_log() {
     let mut served = Served::start().await;
     served.run(served.request("1", "echo a")).await;
     let id = || "1".to_owned();
@@ -127,7 +127,7 @@ async fn an_offset_is_in_the_log_or_beyond_it() {
 }
 
 #[tokio::test]
-async fn a_script_of_five_megabytes_runs() {
+async fn script_of_five_megabytes_runs() {
     let mut served = Served::start().await;
     let script = format!(
         "echo begin\n{}echo end\n",
@@ -140,7 +140,7 @@ async fn a_script_of_five_megabytes_runs() {
 }
 
 #[tokio::test]
-async fn ten_thousand_steps_are_taken_and_the_first_failure_ends_them() {
+async fn first_failure_ends_ten_thousand_steps() {
     let mut served = Served::start().await;
     let mut request = served.request("1", "");
     let names: Vec<_> = (0..10_000).map(|number| format!("a{number}")).collect();
@@ -153,7 +153,7 @@ async fn ten_thousand_steps_are_taken_and_the_first_failure_ends_them() {
 }
 
 #[tokio::test]
-async fn what_cannot_start_says_why() {
+async fn failed_start_has_a_reason() {
     let mut served = Served::start().await;
     let mut request = served.request("1", "true");
     request.shell = Some(v1::Shell {
@@ -178,7 +178,7 @@ async fn what_cannot_start_says_why() {
 }
 
 #[tokio::test]
-async fn a_file_in_place_of_the_working_directory_is_said() {
+async fn file_in_place_of_the_working_directory_is_reported() {
     let mut served = Served::start().await;
     fs::write(served.path("work"), "a file").unwrap();
     let refused = served

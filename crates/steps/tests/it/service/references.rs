@@ -1,4 +1,4 @@
-//! What steps refer to, and whose outputs they give.
+//! References and delegated outputs.
 
 use super::fake_library::{FakeLibrary, run};
 use super::support::Served;
@@ -22,13 +22,13 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A function that says a word.
+/// A function that prints a word.
 fn says(word: &str) -> String {
     format!("spec:\n---\nexec: {{command: [echo, {word}]}}\n")
 }
 
 #[tokio::test]
-async fn a_reference_is_found_out_when_its_turn_comes() {
+async fn reference_is_evaluated_when_the_step_starts() {
     let mut served = Served::start().await;
     write(&served.path("work/one/func.yml"), &says("one"));
     write(&served.path("work/two/func.yml"), &says("two"));
@@ -49,14 +49,14 @@ async fn a_reference_is_found_out_when_its_turn_comes() {
     let steps = "[{name: a, func: '${{ \"echo\" }}'}]";
     let (log, _) = served.run(request(&served, steps)).await;
     assert!(
-        log.starts_with("ERROR: step \"a\": `echo` is no reference"),
+        log.starts_with("ERROR: step \"a\": `echo` is not a reference"),
         "{log}"
     );
     served.stop().await;
 }
 
 #[tokio::test]
-async fn a_reference_is_an_absolute_path_or_names_a_file() {
+async fn reference_is_an_absolute_path_or_names_a_file() {
     let mut served = Served::start().await;
     write(&served.path("elsewhere/func.yml"), &says("elsewhere"));
     write(&served.path("elsewhere/other.yml"), &says("other"));
@@ -74,7 +74,7 @@ async fn a_reference_is_an_absolute_path_or_names_a_file() {
 }
 
 #[tokio::test]
-async fn a_process_may_give_the_result_of_a_whole_step() {
+async fn process_can_return_a_step_result() {
     let mut served = Served::start().await;
     let whole = r#"
 spec: {outputs: delegate}
@@ -115,13 +115,13 @@ exec:
     let wrong = whole.replace("{\\\"status", "[{\\\"status");
     write(&served.path("work/whole/func.yml"), &wrong);
     let (log, _) = served.run(request(&served, steps)).await;
-    let expect = "its output file: it is no JSON of a step's result";
+    let expect = "its output file: it is not the JSON of a step result";
     assert!(log.contains(expect), "{log}");
     served.stop().await;
 }
 
 #[tokio::test]
-async fn parts_of_a_reference_are_found_out_when_its_turn_comes() {
+async fn parts_of_a_reference_are_evaluated_when_the_step_starts() {
     let mut served = Served::start().await;
     let repository = served.path("repository");
     write(&repository.join("tools/hello/func.yml"), &says("hello"));
@@ -179,7 +179,8 @@ run:
 
     let steps = "[{name: a, func: {git: {url: example.com/a, rev: v1, dir: '${{ \"../x\" }}'}}}]";
     let (log, _) = served.run(request(&served, steps)).await;
-    let expect = "ERROR: step \"a\": git: `dir` is below the root, and `file` is in it\n";
+    let expect =
+        "ERROR: step \"a\": git: `dir` must be below the root, and `file` a file name in it\n";
     assert_eq!(log, expect);
     served.stop().await;
 }

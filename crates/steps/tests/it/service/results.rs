@@ -1,4 +1,4 @@
-//! What results say: no secret, and what expressions stood for.
+//! Step results contain evaluated expressions and no secrets.
 
 use super::support::Served;
 use prost::Message;
@@ -14,7 +14,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Returns a request of these steps, which are YAML, with a variable TOKEN that is masked nowhere.
+/// Returns a request with these steps in YAML, and an unmasked variable TOKEN.
 fn request(served: &Served, steps: &str) -> v1::RunRequest {
     let token = v1::Variable {
         key: "TOKEN".to_owned(),
@@ -45,7 +45,7 @@ async fn results(served: &mut Served) -> Vec<StepResult> {
     results
 }
 
-/// Returns whether some text of the results holds this one.
+/// Returns whether a text of the results contains another.
 fn have(results: &[StepResult], text: &str) -> bool {
     let has = |result: &StepResult| {
         let bytes = result.encode_to_vec();
@@ -56,7 +56,7 @@ fn have(results: &[StepResult], text: &str) -> bool {
     results.iter().any(has)
 }
 
-/// Takes a secret, and gives it away wherever it can.
+/// A function that leaks a secret wherever possible.
 const LEAKS: &str = r#"
 spec:
   inputs: {tok: {type: string, sensitive: true}}
@@ -78,7 +78,7 @@ exec:
 "#;
 
 #[tokio::test]
-async fn a_secret_that_is_given_away_is_in_no_text_of_any_result() {
+async fn leaked_secret_is_masked_in_all_results() {
     let mut served = Served::start().await;
     write(&served.path("work/leaks/func.yml"), LEAKS);
     write(
@@ -108,7 +108,7 @@ async fn a_secret_that_is_given_away_is_in_no_text_of_any_result() {
 }
 
 #[tokio::test]
-async fn secret_numbers_and_structs_are_hidden_as_texts_are() {
+async fn secret_numbers_and_structs_are_masked() {
     let mut served = Served::start().await;
     let keeper = r#"
 spec:
@@ -131,7 +131,7 @@ exec: {command: [echo, "${{ inputs.pin }}", "${{ inputs.login }}", "${{ inputs.l
 }
 
 #[tokio::test]
-async fn a_block_of_yaml_keeps_the_type_of_its_only_expression_where_one_is_declared() {
+async fn block_scalar_with_one_expression_keeps_its_type() {
     let mut served = Served::start().await;
     let takes = r#"
 spec:

@@ -7,7 +7,7 @@ use steps::wire::v1::{self, step_result};
 use super::support::{Served, follow, steps_of};
 
 #[tokio::test]
-async fn a_script_runs_and_all_is_known_of_it() {
+async fn script_runs_and_its_state_is_reported() {
     // R-STEP-08
     // R-STEP-10
     let mut served = Served::start().await;
@@ -35,7 +35,7 @@ async fn a_script_runs_and_all_is_known_of_it() {
 }
 
 #[tokio::test]
-async fn steps_run_one_after_the_other_until_one_fails() {
+async fn steps_run_sequentially_until_one_fails() {
     // R-STEP-09
     let mut served = Served::start().await;
     let mut request = served.request("1", "");
@@ -50,7 +50,7 @@ async fn steps_run_one_after_the_other_until_one_fails() {
         (State::Failure, ErrorKind::StepFailure)
     );
     assert_eq!(result.message, "exit status 42");
-    // A late follower learns of everything.
+    // A late follower sees everything.
     let events = events(&mut served, "1").await;
     let expect = [
         ("a", Running),
@@ -65,7 +65,7 @@ async fn steps_run_one_after_the_other_until_one_fails() {
     served.stop().await;
 }
 
-/// Returns all that `FollowSteps` tells.
+/// Returns all results of `FollowSteps`.
 async fn events(served: &mut Served, id: &str) -> Vec<(String, step_result::Status)> {
     let id = id.to_owned();
     let answer = served
@@ -82,7 +82,7 @@ async fn events(served: &mut Served, id: &str) -> Vec<(String, step_result::Stat
 }
 
 #[tokio::test]
-async fn the_log_has_the_agreed_format() {
+async fn log_has_the_documented_format() {
     // R-STEP-38
     // R-STEP-39
     let mut served = Served::start().await;
@@ -106,7 +106,7 @@ async fn the_log_has_the_agreed_format() {
     let mut log = Vec::new();
     while let Some(piece) = pieces.message().await.unwrap() {
         log.extend_from_slice(&piece.data);
-        // What has no end yet is shown when the script pauses.
+        // A partial line is shown when the script pauses.
         if log.ends_with(b"part\n") {
             std::fs::write(served.path("work/go"), "").unwrap();
         }
@@ -121,7 +121,7 @@ async fn the_log_has_the_agreed_format() {
         assert_eq!(shape, "0000-00-00T00:00:00.000000Z");
     }
     let rest: Vec<_> = heads.iter().map(|(_, rest)| *rest).collect();
-    // Each stream keeps its order; between them there is none.
+    // Each stream keeps its order; the streams are not ordered among each other.
     let (out, err): (Vec<_>, Vec<_>) = rest.into_iter().partition(|line| line.contains('O'));
     assert_eq!(out, [" 01O a", " 01O part", " 01O+whole"]);
     assert_eq!(err, [" 01E e"]);
@@ -129,7 +129,7 @@ async fn the_log_has_the_agreed_format() {
 }
 
 #[tokio::test]
-async fn following_goes_on_at_any_byte() {
+async fn follow_resumes_at_any_byte() {
     // R-STEP-42
     // R-STEP-15
     let mut served = Served::start().await;
@@ -148,7 +148,7 @@ async fn following_goes_on_at_any_byte() {
 }
 
 #[tokio::test]
-async fn a_request_that_takes_too_long_is_stopped() {
+async fn request_is_stopped_at_its_time_limit() {
     let mut served = Served::start().await;
     let mut request = served.request("1", "echo begin; sleep 600");
     request.timing = Some(v1::Timing {
@@ -156,7 +156,7 @@ async fn a_request_that_takes_too_long_is_stopped() {
         ..v1::Timing::default()
     });
     let (log, status) = served.run(request).await;
-    // The time may be over before the shell is there.
+    // The time limit may be reached before the shell has started.
     assert!("begin\n".starts_with(&log), "{log:?}");
     let result = status.result.unwrap();
     assert_eq!(
@@ -167,7 +167,7 @@ async fn a_request_that_takes_too_long_is_stopped() {
 }
 
 #[tokio::test]
-async fn steps_are_told_while_they_run() {
+async fn steps_are_reported_while_they_run() {
     // R-STEP-09
     let mut served = Served::start().await;
     let mut request = served.request("1", "");
@@ -195,7 +195,7 @@ async fn steps_are_told_while_they_run() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_log_says_whose_newline_it_is() {
+async fn end_of_log_tells_whether_the_newline_was_written() {
     let check = async |script: &str, open: u32| {
         let mut served = Served::start().await;
         served

@@ -1,4 +1,4 @@
-//! A service on a real socket, and a plain client made of the generated code.
+//! A service on a real socket, and a plain client from the generated code.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tonic::transport::{Channel, Endpoint};
 
-/// Runs on a machine that is busy with other things still fit in.
+/// The time limit for runs on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A grace that nobody has patience for: what is killed only after it counts as never killed.
+/// A very long grace: a process that is killed only after it counts as never killed.
 pub(crate) fn long_grace() -> v1::Timing {
     v1::Timing {
         terminate_grace_ms: 600_000,
@@ -24,7 +24,7 @@ pub(crate) fn long_grace() -> v1::Timing {
     }
 }
 
-/// A service of a test.
+/// A service for a test.
 pub(crate) struct Served {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) service: Service,
@@ -58,12 +58,12 @@ impl Served {
         }
     }
 
-    /// Returns a client with a connection of its own.
+    /// Returns a client with its own connection.
     pub(crate) async fn other_client(&self) -> StepRunnerClient<Channel> {
         StepRunnerClient::new(channel(self.folder.path().join("socket")).await)
     }
 
-    /// Returns a client as GitLab Runner has one.
+    /// Returns a client with GitLab Runner's protocol.
     pub(crate) async fn upstream(&self) -> UpstreamClient<Channel> {
         UpstreamClient::new(channel(self.folder.path().join("socket")).await)
     }
@@ -72,7 +72,7 @@ impl Served {
         self.folder.path().join(name)
     }
 
-    /// Returns a request of one script.
+    /// Returns a request with one script.
     pub(crate) fn request(&self, id: &str, script: &str) -> v1::RunRequest {
         v1::RunRequest {
             id: id.to_owned(),
@@ -83,7 +83,7 @@ impl Served {
         }
     }
 
-    /// Runs a request and returns its log and its status at the end.
+    /// Runs a request, and returns its log and final status.
     pub(crate) async fn run(&mut self, request: v1::RunRequest) -> (String, v1::Status) {
         let id = request.id.clone();
         self.client.run(request).await.unwrap();
@@ -91,7 +91,7 @@ impl Served {
         (log, self.status(&id).await)
     }
 
-    /// Follows the log of a request to its end, and returns it without stamps.
+    /// Follows the log of a request to its end, and returns it without timestamps.
     pub(crate) async fn log(&mut self, id: &str) -> String {
         let bytes = follow(&mut self.client, id, 0).await;
         plain(&bytes)
@@ -104,7 +104,7 @@ impl Served {
         status
     }
 
-    /// Waits until a request is as it is wanted.
+    /// Waits until a request has a state.
     pub(crate) async fn until(
         &mut self,
         id: &str,
@@ -126,7 +126,7 @@ impl Served {
         self.client.finish(v1::FinishRequest { id }).await.unwrap();
     }
 
-    /// Ends the service in order and returns the folder.
+    /// Shuts the service down, and returns the folder.
     pub(crate) async fn stop(mut self) -> tempfile::TempDir {
         self.stop.cancel(CancelCause::Shutdown);
         while let Some(ended) = self.serving.join_next().await {
@@ -172,14 +172,14 @@ impl tower_service::Service<tonic::transport::Uri> for Socket {
     }
 }
 
-/// Returns steps as the payload of a request.
+/// Returns steps as in a request.
 pub(crate) fn steps_of(steps: &[(&str, &str)]) -> String {
     let step = |(name, script): &(&str, &str)| serde_json::json!({"name": name, "script": script});
     let steps: Vec<_> = steps.iter().map(step).collect();
     serde_json::Value::Array(steps).to_string()
 }
 
-/// Follows the log of a request to its end and returns its bytes.
+/// Follows the log of a request to its end, and returns its bytes.
 pub(crate) async fn follow(
     client: &mut StepRunnerClient<Channel>,
     id: &str,
@@ -197,7 +197,7 @@ pub(crate) async fn follow(
     log
 }
 
-/// Returns lines without their stamps.
+/// Returns lines without their timestamps.
 pub(crate) fn plain(log: &[u8]) -> String {
     let text = String::from_utf8_lossy(log);
     let mut lines = String::new();
@@ -208,7 +208,7 @@ pub(crate) fn plain(log: &[u8]) -> String {
     lines
 }
 
-/// Waits until a file is there.
+/// Waits until a file exists.
 pub(crate) async fn until_there(path: &Path) {
     let begin = Instant::now();
     while !path.exists() {
@@ -221,9 +221,9 @@ pub(crate) async fn until_there(path: &Path) {
     }
 }
 
-/// Returns whether a process with these words in its command line can still do anything.
+/// Returns whether a process with these words in its command line still runs.
 ///
-/// The number alone says little: a killed process keeps it until it is collected, and then others get it.
+/// The process id is not enough: a killed process keeps it until it is reaped, and then it can be reused.
 pub(crate) fn lives(pid: &str, words: &str) -> bool {
     let read =
         |file: &str| std::fs::read(format!("/proc/{}/{file}", pid.trim())).unwrap_or_default();

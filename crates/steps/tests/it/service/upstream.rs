@@ -1,4 +1,4 @@
-//! The shape that GitLab Runner's own client speaks.
+//! GitLab Runner's own protocol.
 
 use steps::wire::upstream::step_result::Status;
 use steps::wire::upstream::{
@@ -11,7 +11,7 @@ use steps::wire::v1;
 use tonic::Code;
 
 #[tokio::test]
-async fn a_job_of_gitlab_runner_runs() {
+async fn job_of_gitlab_runner_runs() {
     let served = Served::start().await;
     let mut client = served.upstream().await;
     let id = "1234".to_owned();
@@ -69,7 +69,7 @@ async fn a_job_of_gitlab_runner_runs() {
     served.stop().await;
 }
 
-/// Returns a request of one script.
+/// Returns a request with one script.
 fn request(served: &Served, id: &str, script: &str) -> RunRequest {
     RunRequest {
         id: id.to_owned(),
@@ -80,7 +80,7 @@ fn request(served: &Served, id: &str, script: &str) -> RunRequest {
 }
 
 #[tokio::test]
-async fn success_cancellation_and_close_are_told_in_its_words() {
+async fn upstream_statuses_are_mapped() {
     let mut served = Served::start().await;
     let mut client = served.upstream().await;
     let told = |jobs: upstream::StatusResponse| -> Vec<(Status, String)> {
@@ -126,7 +126,7 @@ async fn success_cancellation_and_close_are_told_in_its_words() {
     };
     client.close(close).await.unwrap();
     assert!(!lives(&pid, "sleep 612"));
-    // Whoever follows is told of the end.
+    // Followers see the end.
     while pieces.message().await.unwrap().is_some() {}
     let shut = client.status(status("shut")).await;
     assert_eq!(shut.unwrap_err().code(), Code::NotFound);
@@ -134,14 +134,13 @@ async fn success_cancellation_and_close_are_told_in_its_words() {
 }
 
 #[tokio::test]
-async fn nothing_is_known_of_a_request_before_it_runs() {
+async fn unknown_request_is_not_found() {
     let mut served = Served::start().await;
     let mut client = served.upstream().await;
     let status = || StatusRequest { id: "1".to_owned() };
     let close = CloseRequest { id: "1".to_owned() };
-    // Upstream makes a job before it runs it, whose status is unspecified then, and which is cancelled with "context
-    // canceled" when it is closed. Here there is no such moment: a request is known once it runs, and what is closed
-    // before is a name that nobody has.
+    // Upstream creates a job before it runs; its status is unspecified then, and closing it cancels it with "context
+    // canceled". Here no such state exists: a request is known once it runs, and before that its id is unknown.
     let unknown = client.status(status()).await.unwrap_err();
     assert_eq!(unknown.code(), Code::NotFound);
     client.close(close).await.unwrap();
@@ -165,7 +164,7 @@ async fn nothing_is_known_of_a_request_before_it_runs() {
 }
 
 #[tokio::test]
-async fn what_it_cannot_ask_for_is_refused() {
+async fn invalid_options_are_refused() {
     let mut served = Served::start().await;
     let mut client = served.upstream().await;
     client.run(request(&served, "known", "true")).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a job's data becomes: files, environment, masks.
+//! The data of a job as files, environment and masks.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +16,7 @@ fn variable(key: &str, value: &str) -> v1::Variable {
 }
 
 #[tokio::test]
-async fn a_job_becomes_directory_environment_and_files() {
+async fn job_sets_directory_environment_and_files() {
     // R-STEP-28
     // R-STEP-29
     // R-STEP-32
@@ -46,7 +46,7 @@ async fn a_job_becomes_directory_environment_and_files() {
     let (log, _) = served.run(request).await;
     let build = build_dir.display();
     let home = std::env::var("HOME").unwrap_or_default();
-    // The file lies where a job of GitLab Runner has it.
+    // The path of the file is that of GitLab Runner.
     let path = format!("{build}.tmp/CERT");
     assert_eq!(
         log,
@@ -57,7 +57,7 @@ async fn a_job_becomes_directory_environment_and_files() {
 }
 
 #[tokio::test]
-async fn a_client_without_a_job_fills_the_rest_itself() {
+async fn client_without_a_job_sends_defaults() {
     // R-STEP-27
     // R-STEP-30
     // R-STEP-37
@@ -78,7 +78,7 @@ async fn a_client_without_a_job_fills_the_rest_itself() {
 }
 
 #[tokio::test]
-async fn secrets_are_in_no_byte_of_the_log() {
+async fn log_contains_no_secret() {
     // R-STEP-16
     // R-STEP-36
     // R-STEP-35
@@ -107,7 +107,7 @@ async fn secrets_are_in_no_byte_of_the_log() {
 }
 
 #[tokio::test]
-async fn the_environment_of_the_service_is_passed_on_as_asked() {
+async fn service_environment_is_inherited_as_configured() {
     let names = async |inherit| {
         let mut served = Served::with(|options| options.inherit = inherit).await;
         let (log, _) = served
@@ -116,7 +116,7 @@ async fn the_environment_of_the_service_is_passed_on_as_asked() {
         served.stop().await;
         log
     };
-    // Cargo sets it for tests, and it is on no list.
+    // Cargo sets it for tests, and it is not in the list.
     let path = std::env::var("PATH").unwrap();
     assert_eq!(
         names(steps::Inherit::All).await,
@@ -129,7 +129,7 @@ async fn the_environment_of_the_service_is_passed_on_as_asked() {
 }
 
 #[tokio::test]
-async fn the_log_is_what_the_runners_own_pipeline_makes_of_the_output() {
+async fn log_equals_the_trace_pipelines_output() {
     // R-STEP-39
     // R-STEP-41
     let output = "a hunter2 b\nglpat-abc?private_token=xyz\rprogress\r\nHUNTER2 aHVudGVyMg== end";
@@ -151,7 +151,7 @@ async fn the_log_is_what_the_runners_own_pipeline_makes_of_the_output() {
     runner.write(executor_core::TraceStream::STDOUT, output.as_bytes());
     runner.finish();
     let expect = fs::read(served.path("runner")).unwrap();
-    // The times differ, and nothing else does.
+    // Only the times differ.
     let behind_time = |log: &[u8]| -> Vec<String> {
         let text = String::from_utf8_lossy(log).into_owned();
         let lines = text.split_terminator('\n');

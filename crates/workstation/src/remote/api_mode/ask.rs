@@ -5,7 +5,7 @@ use crate::project::user_input::UserInput;
 use crate::remote::variables::project_of;
 use crate::remote::{Outside, RemoteError};
 use gitlab_api::{Accounts, Client, LintRequest};
-use includes::Fetching;
+use includes::FetchPolicy;
 use pipeline::Dialect;
 use std::time::Duration;
 use web::{Limits, Web, WebOptions};
@@ -31,10 +31,10 @@ impl ApiMode {
         options: &PipelineOptions,
         input: &UserInput,
     ) -> Result<Option<Self>, ApiModeError> {
-        if !options.elsewhere.prefer_api {
+        if !options.remote.prefer_api {
             return Ok(None);
         }
-        if options.elsewhere.fetching == Fetching::Offline {
+        if options.remote.fetching == FetchPolicy::Offline {
             return Err(ApiModeError::Offline);
         }
         if options.dialect != Dialect::GitLab {

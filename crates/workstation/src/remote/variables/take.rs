@@ -2,7 +2,7 @@ use super::{Taken, VariablesError, Wanted, ask, given};
 use crate::project::situation::path_of_url;
 use crate::remote::Outside;
 use gitlab_api::{Accounts, Client, Instance};
-use includes::Fetching;
+use includes::FetchPolicy;
 use pipeline::context::{GivenVariable, PipelineContext};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl GitLabVariables {
     ///
     /// When requests are forbidden.
     pub(crate) fn new(outside: Arc<Outside>) -> Result<Self, VariablesError> {
-        if outside.options().fetching == Fetching::Offline {
+        if outside.options().fetching == FetchPolicy::Offline {
             return Err(VariablesError::Offline);
         }
         Ok(Self { outside })

@@ -1,4 +1,4 @@
-//! A service that says what a test wants, whether that makes sense or not. It runs nothing.
+//! A service with scripted answers, valid or not. It runs nothing.
 
 use parking_lot::Mutex;
 use std::fmt;
@@ -24,7 +24,7 @@ use tower_service::Service as _;
 pub(crate) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 pub(crate) type Make<T> = Arc<dyn Fn() -> T + Send + Sync>;
 
-/// What is said to whom. By default a request has ended well and without a word.
+/// The scripted answers. By default a request has succeeded without output.
 #[derive(Clone)]
 pub(crate) struct Liar {
     pub(crate) logs: Make<Answers<v1::FollowLogsResponse>>,
@@ -34,11 +34,11 @@ pub(crate) struct Liar {
     pub(crate) files: Make<Answers<v1::GetFilesResponse>>,
     /// The call that is never answered.
     pub(crate) silent: &'static str,
-    /// Whether it takes answers to wishes.
+    /// Whether it accepts answers to host requests.
     pub(crate) knows_wishes: bool,
-    /// How many answers to wishes came, whether they were taken or not.
+    /// The number of answers to host requests, accepted or not.
     pub(crate) granted: Arc<watch::Sender<usize>>,
-    /// For tests that count.
+    /// A counter for tests.
     pub(crate) asked: Arc<AtomicUsize>,
     pub(crate) connections: Arc<Mutex<JoinSet<()>>>,
 }
@@ -72,23 +72,23 @@ impl fmt::Debug for Liar {
     }
 }
 
-/// Says these, and ends.
+/// Sends these messages, and ends the stream.
 pub(crate) fn these<T: Send + 'static>(all: impl IntoIterator<Item = T>) -> Answers<T> {
     let all: Vec<_> = all.into_iter().map(Ok).collect();
     Box::pin(stream::iter(all))
 }
 
-/// Says these, and does not end.
+/// Sends these messages, and keeps the stream open.
 pub(crate) fn only<T: Send + 'static>(all: impl IntoIterator<Item = T>) -> Answers<T> {
     Box::pin(these(all).chain(stream::pending()))
 }
 
-/// Says nothing, and does not end.
+/// Sends nothing, and keeps the stream open.
 pub(crate) fn pending<T: Send + 'static>() -> Answers<T> {
     Box::pin(stream::pending())
 }
 
-/// Says something for each number there is.
+/// Sends a message for each number, without an end.
 pub(crate) fn endless<T: Send + 'static>(say: impl Fn(u64) -> T + Send + 'static) -> Answers<T> {
     Box::pin(stream::iter(0..).map(move |number| Ok(say(number))))
 }
@@ -112,7 +112,7 @@ impl StepsConnector for Liar {
         });
         self.connections.lock().spawn(async move {
             let builder = http2::Builder::new(TokioExecutor::new());
-            // How it ends is the client's to see.
+            // The client observes the end.
             let _ = builder.serve_connection(TokioIo::new(theirs), answer).await;
         });
         Ok(Box::new(ours))
@@ -223,7 +223,7 @@ impl StepRunner for Liar {
     }
 }
 
-/// Takes connections, says a word at most, and never answers.
+/// Accepts connections, sends at most a word, and never answers.
 #[derive(Debug)]
 pub(crate) struct Deaf {
     word: &'static str,

@@ -1,7 +1,7 @@
-//! A service that breaks the rules: a script could have put it in the place of the agent.
+//! A service that violates the protocol: a script could have replaced the agent.
 
+mod host_requests;
 mod liar;
-mod wishes;
 
 use std::io;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use prost_types::{Timestamp, Value};
 use steps::wire::v1::{self, step_result::Status};
 use steps::{ClientOptions, RunId, RunResult, RunSpec, StepReport, StepsClient, StepsError};
 
-/// Options of a client that gives up soon, for tests that have paused the time.
+/// Options of a client with short timeouts, for tests with paused time.
 fn impatient() -> ClientOptions {
-    // Of a clock that stands still while anything is done.
+    // The paused clock does not advance during work.
     let soon = Duration::from_secs(1);
     ClientOptions {
         ready_within: soon,
@@ -29,7 +29,7 @@ fn impatient() -> ClientOptions {
     }
 }
 
-/// Options of a client that waits for all but the end of what was stopped.
+/// Options of a client with long timeouts, except after an abort.
 fn unhurried() -> ClientOptions {
     ClientOptions {
         abort_within: Duration::from_millis(100),
@@ -37,7 +37,7 @@ fn unhurried() -> ClientOptions {
     }
 }
 
-/// Runs a script by this service and returns how it ended, and what it wrote.
+/// Runs a script by this service, and returns its outcome and output.
 async fn run(liar: Liar, cancellation: &Cancellation) -> (Result<RunResult, StepsError>, Output) {
     let client = StepsClient::new(Arc::new(liar), unhurried());
     let run = RunSpec::script(RunId::new("1"), "true");
@@ -62,13 +62,13 @@ fn ended() -> v1::Status {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_ends_again_and_again_ends_with_whoever_stops_it() {
+async fn log_that_always_ends_early_is_retried_until_stopped() {
     for is_told_of_end in [false, true] {
         let stop = Cancellation::new();
         let mut liar = Liar::new();
         let status = v1::Status {
             finished: false,
-            // It has a result, and has not ended.
+            // It has a result, but has not ended.
             result: is_told_of_end.then(v1::Result::default),
             ..ended()
         };
@@ -87,7 +87,7 @@ async fn a_log_that_ends_again_and_again_ends_with_whoever_stops_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn results_that_make_no_sense_are_results_or_errors() {
+async fn invalid_results_are_handled() {
     let time = |seconds, nanos| Some(Timestamp { seconds, nanos });
     let worst = |state, kind, signal, exit_code| v1::Status {
         exit_code,
@@ -131,7 +131,7 @@ async fn results_that_make_no_sense_are_results_or_errors() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_status_of_nobody_or_of_another_request_is_none() {
+async fn status_without_or_with_another_id_is_ignored() {
     let liar = Liar {
         status: Arc::new(|| v1::Status {
             id: "2".to_owned(),
@@ -144,7 +144,7 @@ async fn a_status_of_nobody_or_of_another_request_is_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_is_given_as_it_comes_whatever_is_in_it() {
+async fn log_is_passed_on_unchanged() {
     let bytes: Vec<u8> = (0..=255).cycle().take(300_000).collect();
     let sent = bytes.clone();
     let mut liar = Liar::new();
@@ -157,7 +157,7 @@ async fn a_log_is_given_as_it_comes_whatever_is_in_it() {
         let pieces = sent.chunks(100_000).map(piece);
         these(pieces.chain([odd, piece("")]).collect::<Vec<_>>())
     });
-    // It says that it has written less than it has.
+    // It reports a shorter log than it sends.
     liar.status = Arc::new(|| v1::Status {
         result: Some(v1::Result {
             log_bytes: 7,
@@ -171,10 +171,10 @@ async fn a_log_is_given_as_it_comes_whatever_is_in_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_never_ends_takes_no_memory_and_ends_when_it_is_stopped() {
+async fn endless_log_takes_no_memory_and_can_be_stopped() {
     const ENOUGH: usize = 64 << 20;
     let mut liar = Liar::new();
-    // One line, without an end.
+    // One endless line.
     liar.logs = Arc::new(|| endless(|_| piece(vec![b'a'; 1 << 20])));
     let client = StepsClient::new(Arc::new(liar), unhurried());
     let script = RunSpec::script(RunId::new("1"), "true");
@@ -189,12 +189,12 @@ async fn a_log_that_never_ends_takes_no_memory_and_ends_when_it_is_stopped() {
     };
     let ended = client.execute(&script, &mut output, &stop).await;
     assert!(matches!(ended, Err(StepsError::Canceled(_))), "{ended:?}");
-    // No line is kept until it ends.
+    // Lines are not held until they are complete.
     assert!(count > ENOUGH && longest <= 64 * 1024, "{longest}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_that_are_too_large_are_refused() {
+async fn too_large_messages_are_refused() {
     let huge = || vec![b'a'; 17 << 20];
     let mut in_the_log = Liar::new();
     in_the_log.logs = Arc::new(move || these([piece(huge())]));
@@ -209,7 +209,7 @@ async fn messages_that_are_too_large_are_refused() {
     }
 }
 
-/// A result of a step with steps in steps.
+/// A step result with nested steps.
 fn nested(depth: usize) -> v1::StepResult {
     let mut result = v1::StepResult::default();
     for _ in 0..depth {
@@ -222,7 +222,7 @@ fn nested(depth: usize) -> v1::StepResult {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn results_of_steps_that_make_no_sense_are_told_or_left_out() {
+async fn invalid_step_results_are_reported_or_skipped() {
     let number = |number| Value {
         kind: Some(Kind::NumberValue(number)),
     };
@@ -258,12 +258,12 @@ async fn results_of_steps_that_make_no_sense_are_told_or_left_out() {
     };
     check(odd, 1).await;
     check(nested(40), 1).await;
-    // Deeper than anybody calls functions, and than the reader goes.
+    // Deeper than functions can be nested, and than the reader goes.
     check(nested(400), 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn results_of_a_step_that_runs_without_an_end_are_not_waited_for() {
+async fn result_of_an_unfinished_step_is_not_awaited() {
     let running = v1::StepResult {
         status: Status::Running.into(),
         ..v1::StepResult::default()
@@ -275,7 +275,7 @@ async fn results_of_a_step_that_runs_without_an_end_are_not_waited_for() {
             result: Some(result.clone()),
         })
     });
-    // The time of a runtime that is never idle does not pass by itself. What is not answered in time is asked again.
+    // The time of a busy runtime does not advance by itself. An unanswered call is repeated.
     let options = ClientOptions {
         call_timeout: Duration::from_secs(1),
         ..quick()
@@ -290,7 +290,7 @@ async fn results_of_a_step_that_runs_without_an_end_are_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_service_that_does_not_answer_a_call_is_not_waited_for() {
+async fn unanswered_call_times_out() {
     let check = async |silent: &'static str, is_lost: bool| {
         let liar = Liar {
             silent,
@@ -320,7 +320,7 @@ async fn a_service_that_does_not_answer_a_call_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_takes_a_connection_and_is_no_service_is_unreachable() {
+async fn non_service_listener_is_unreachable() {
     for says in ["", "HTTP/1.1 400 Bad Request\r\n\r\n", "\0\0\0\u{7f}"] {
         let client = StepsClient::new(Arc::new(Deaf::saying(says)), impatient());
         let error = client.hello(&Cancellation::new()).await.unwrap_err();
@@ -329,7 +329,7 @@ async fn who_takes_a_connection_and_is_no_service_is_unreachable() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn archives_that_end_early_are_errors() {
+async fn truncated_archives_are_errors() {
     use tokio::io::AsyncReadExt;
     let mut liar = Liar::new();
     liar.files = Arc::new(|| {
