@@ -10,7 +10,8 @@ use crate::job::prepared::Prepared;
 use crate::job::resume;
 use crate::job::shared::{Shared, SharedHost};
 use crate::job::stage::{Stage, Timing};
-use crate::warm::{Pool, Removal};
+use crate::service::BuildPorts;
+use crate::warm::{BackgroundRemoval, Pool};
 use executor_core::ability::{Abilities, Resumable, ResumeHandle, ResumeObserver, Terminal};
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Executor,
@@ -19,7 +20,7 @@ use executor_core::{
 };
 use std::sync::Arc;
 
-/// Runs the stages of one job in a container.
+/// RequestStates the stages of one job in a container.
 ///
 /// Made by the provider that [`provider`](crate::provider()) returns. `prepare` pulls the image and
 /// creates and starts the container, `cleanup` removes all that was made.
@@ -33,7 +34,7 @@ pub struct DockerExecutor {
     observer: Option<ResumeObserver>,
     made: Option<CreatedResources>,
     /// The pool's removal of what was made, as long as it is waited for.
-    removal: Option<Removal>,
+    removal: Option<BackgroundRemoval>,
     prepared: Option<Prepared>,
     /// Until the job is cleaned up, what it uses is not removed.
     leases: Option<JobLeases>,
@@ -80,7 +81,7 @@ impl Executor for DockerExecutor {
         let _preparing = self.pool.preparing();
         let resumed = self.resumed.as_ref().map(resume::read).transpose()?;
         let (owner, attempt) = match &resumed {
-            Some((place, _)) => (place.owner.clone(), place.attempt),
+            Some((container_ref, _)) => (container_ref.owner.clone(), container_ref.attempt),
             None => (self.shared.owner().to_owned(), Shared::next_attempt()),
         };
         let (engine, images) = self.shared.engine(&settings, cancellation).await?;
@@ -105,8 +106,11 @@ impl Executor for DockerExecutor {
         };
         let prepared = match resumed {
             None => start(&preparation, &self.pool, made, cancellation).await?,
-            Some((place, runs)) => {
-                let adoption = Adoption { place, runs };
+            Some((container_ref, runs)) => {
+                let adoption = Adoption {
+                    container_ref,
+                    runs,
+                };
                 let adopted = adopt(&preparation, adoption, made, cancellation).await;
                 adopted.map_err(|error| BuildError::from(error).given_up())?
             }
@@ -222,10 +226,12 @@ impl Executor for DockerExecutor {
         };
         let port_proxy = self.base.options().ok().map(|options| {
             let ports = options.job.image.ports.iter().map(|port| port.number);
-            let build = (prepared.container.id().to_owned(), ports.collect());
-            prepared.services.port_proxy(Some(build))
+            prepared.services.port_proxy(Some(BuildPorts {
+                container: prepared.container.id().to_owned(),
+                ports: ports.collect(),
+            }))
         });
-        let ledger = prepared.ledger.clone();
+        let record = prepared.record.clone();
         Abilities {
             // Announced to a server, `native_steps_integration` means the whole language of steps.
             steps: None,
@@ -233,7 +239,7 @@ impl Executor for DockerExecutor {
             file_transfer: prepared.transfer.clone(),
             port_proxy,
             suspend: None,
-            resumable: ledger.map(|ledger| Arc::new(ledger) as Arc<dyn Resumable>),
+            resumable: record.map(|record| Arc::new(record) as Arc<dyn Resumable>),
         }
     }
 }

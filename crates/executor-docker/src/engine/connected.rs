@@ -1,6 +1,5 @@
 use crate::engine::connector::Connector;
-use crate::engine::host::DockerHost;
-use crate::engine::options::EngineOptions;
+use crate::engine::host::{DockerHost, EngineOptions};
 use crate::engine::transport::Transport;
 use crate::engine::version::{ApiVersion, EngineVersion};
 use crate::error::DockerError;
@@ -54,8 +53,8 @@ impl Engine {
         let answer = tokio::time::timeout(options.connect, first.version()).await;
         let answer = answer.unwrap_or(Err(bollard::errors::Error::RequestTimeoutError));
         let answer = answer.map_err(|error| {
-            let complaint = connector.complaint();
-            unreachable(host, &options, complaint, &error)
+            let error_output = connector.error_output();
+            unreachable(host, &options, error_output, &error)
         })?;
         let version = EngineVersion::of(answer)?;
         transport.speak(version.api);
@@ -158,12 +157,12 @@ fn docker(
 fn unreachable(
     host: &DockerHost,
     options: &EngineOptions,
-    complaint: Option<String>,
+    error_output: Option<String>,
     error: &bollard::errors::Error,
 ) -> DockerError {
     use bollard::errors::Error;
     let address = host.to_string();
-    if let Some(cause) = complaint {
+    if let Some(cause) = error_output {
         let help = Some("see that ssh gets in without a question, and that docker is there");
         return DockerError::Unreachable {
             address,

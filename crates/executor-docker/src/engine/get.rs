@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 #[derive(Deserialize)]
-struct Complaint {
+struct ErrorMessage {
     message: String,
 }
 
@@ -45,12 +45,12 @@ impl Engine {
         });
         let (status, body) = answer.await?;
         if !status.is_success() {
-            let complaint = serde_json::from_slice::<Complaint>(&body);
+            let error_output = serde_json::from_slice::<ErrorMessage>(&body);
             let words = || String::from_utf8_lossy(&body).into_owned();
             return Err(DockerError::Api {
                 doing: doing.to_owned(),
                 status: status.as_u16(),
-                message: complaint.map_or_else(|_| words(), |it| it.message),
+                message: error_output.map_or_else(|_| words(), |it| it.message),
             });
         }
         serde_json::from_slice(&body).map_err(|error| broken(error.into()))

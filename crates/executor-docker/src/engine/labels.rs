@@ -139,7 +139,7 @@ impl Labels {
     ///
     /// Labels stay as they are: which job gets it is told by its name alone, as [`Names`](crate::engine::names::Names)
     /// are then.
-    pub fn of_nobody(owner: &str) -> Self {
+    pub fn without_job(owner: &str) -> Self {
         let common = [
             (MANAGED.to_owned(), "true".to_owned()),
             (OWNER.to_owned(), owner.to_owned()),

@@ -15,11 +15,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a removal found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Removal {
+pub(crate) enum RemovalOutcome {
     /// It was there, and is gone now.
-    Done,
+    Removed,
     /// There was nothing.
-    Nothing,
+    Absent,
 }
 
 /// Waits for an answer, unless the job is stopped; then the request is dropped.
@@ -47,7 +47,7 @@ const UNANSWERED: u8 = 1;
 const ANSWERED: u8 = 2;
 
 /// Whether an engine may still make something that was asked for: nobody got its answer. Clones are the
-/// same doubt.
+/// same pending.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PendingRequest(Arc<AtomicU8>);
 
@@ -63,7 +63,7 @@ impl PendingRequest {
     }
 
     /// Waits for the answer to a request that makes something. While it is not there, and when it never
-    /// comes, there is doubt.
+    /// comes, there is pending.
     pub(crate) async fn until_answered<T>(
         &self,
         answer: impl Future<Output = Result<T, DockerError>>,
@@ -76,18 +76,18 @@ impl PendingRequest {
         answer
     }
 
-    /// Returns whether there is doubt.
+    /// Returns whether there is pending.
     pub(crate) fn is_left(&self) -> bool {
         self.0.load(Ordering::SeqCst) == UNANSWERED
     }
 
-    /// Removes the thing; where there is doubt, again for a while until it was there.
-    pub(crate) async fn settle<F: Future<Output = Result<Removal, DockerError>>>(
+    /// Removes the thing; where there is pending, again for a while until it was there.
+    pub(crate) async fn settle<F: Future<Output = Result<RemovalOutcome, DockerError>>>(
         &self,
         mut remove: impl FnMut() -> F,
     ) -> Result<(), DockerError> {
         let end = Instant::now() + LATE;
-        while remove().await? == Removal::Nothing && self.is_left() && Instant::now() < end {
+        while remove().await? == RemovalOutcome::Absent && self.is_left() && Instant::now() < end {
             sleep(PAUSE).await;
         }
         if self.is_left() {
@@ -111,14 +111,14 @@ mod tests {
         }
     }
 
-    async fn removals(doubt: &PendingRequest, there_at: usize) -> usize {
+    async fn removals(pending: &PendingRequest, there_at: usize) -> usize {
         let count = Cell::new(0);
-        let settled = doubt.settle(|| {
+        let settled = pending.settle(|| {
             count.set(count.get() + 1);
             std::future::ready(Ok(if count.get() == there_at {
-                Removal::Done
+                RemovalOutcome::Removed
             } else {
-                Removal::Nothing
+                RemovalOutcome::Absent
             }))
         });
         settled.await.expect("nothing stands in the way");
@@ -128,12 +128,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_may_come_late_is_looked_for_until_it_is_there() {
         let check = async |answer: Result<(), DockerError>, there_at: usize, expect: usize| {
-            let doubt = PendingRequest::default();
+            let pending = PendingRequest::default();
             let words = format!("{answer:?}");
             // How it ended is what the doubt is about.
-            let _ = doubt.until_answered(async { answer }).await;
-            assert_eq!(removals(&doubt, there_at).await, expect, "{words}");
-            assert!(!doubt.is_left(), "{words}");
+            let _ = pending.until_answered(async { answer }).await;
+            assert_eq!(removals(&pending, there_at).await, expect, "{words}");
+            assert!(!pending.is_left(), "{words}");
         };
         check(Ok(()), 5, 1).await;
         check(Err(api()), 5, 1).await;
@@ -145,12 +145,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_dropped_request_leaves_doubt() {
-        let (doubt, cancellation) = (PendingRequest::default(), Cancellation::new());
+        let (pending, cancellation) = (PendingRequest::default(), Cancellation::new());
         cancellation.cancel(CancelCause::User);
         let never = std::future::pending::<Result<(), DockerError>>();
-        let asked = doubt.until_answered(unless_stopped(&cancellation, never));
-        assert!(!doubt.was_asked() && !doubt.is_left());
+        let asked = pending.until_answered(unless_stopped(&cancellation, never));
+        assert!(!pending.was_asked() && !pending.is_left());
         assert!(matches!(asked.await, Err(DockerError::Canceled(_))));
-        assert!(doubt.was_asked() && doubt.is_left());
+        assert!(pending.was_asked() && pending.is_left());
     }
 }

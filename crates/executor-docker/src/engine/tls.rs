@@ -62,7 +62,7 @@ impl TlsFiles {
             DockerError::config(format!("trust the authorities of the engine: {cause}"))
         };
         if !self.verify {
-            return Ok(Arc::new(Anybody(provider)));
+            return Ok(Arc::new(TrustAny(provider)));
         }
         let Some(authorities) = self.read("ca.pem", read_certificates)? else {
             let verifier = Verifier::new(provider).map_err(|error| wrong(error.to_string()))?;
@@ -111,9 +111,9 @@ fn read_certificates(
 
 /// Trusts every certificate, as Docker and GitLab Runner do where `tls_verify` is not set.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct TrustAny(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for TrustAny {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,

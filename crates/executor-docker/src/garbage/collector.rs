@@ -1,11 +1,11 @@
 use super::Budget;
-use super::item::{Item, ItemKind, Stays, Verdict};
-use super::layers::Stack;
+use super::item::{Item, ItemKind, KeepReason, Verdict};
+use super::layers::Footprint;
 use super::ledger::{Ledger, now};
 use super::names::others;
 use super::notes::{ImageNote, Notes};
-use super::policy::{Thing, decide};
-use super::removal::Removal;
+use super::policy::{Candidate, decide};
+use super::removal::ItemRemoval;
 use super::usage::{FoundImage, Usage};
 use crate::config::policy::Pattern;
 use crate::engine::Engine;
@@ -35,9 +35,9 @@ pub struct Collection {
     pub held: u64,
 }
 
-/// A thing, and what is needed to remove it.
-struct Known {
-    thing: Thing,
+/// A candidate, and what is needed to remove it.
+struct TrackedItem {
+    candidate: Candidate,
     /// Those of ours, which are what is removed.
     names: Vec<String>,
     /// Those by which a job may have it, ours or not.
@@ -65,7 +65,7 @@ impl Collector {
     /// # Errors
     ///
     /// When the engine does not tell what it has, or the ledger cannot be read.
-    pub async fn look(&self) -> Result<Collection, DockerError> {
+    pub async fn preview(&self) -> Result<Collection, DockerError> {
         let (mut known, others) = self.survey().await?;
         Ok(self.decide(&mut known, &others).0)
     }
@@ -93,11 +93,11 @@ impl Collector {
         let (mut collection, order) = self.decide(&mut known, &others);
         for index in order {
             let item = &mut collection.items[index];
-            let Verdict::Goes(because) = item.verdict else {
+            let Verdict::Remove(because) = item.verdict else {
                 continue;
             };
             let stays = self.remove(&known[index], end).await?;
-            item.verdict = stays.map_or(Verdict::Gone(because), Verdict::Stays);
+            item.verdict = stays.map_or(Verdict::Removed(because), Verdict::Keep);
         }
         Ok(collection)
     }
@@ -112,21 +112,25 @@ impl Collector {
         Ok(Duration::from_secs(now().saturating_sub(last)))
     }
 
-    async fn remove(&self, known: &Known, end: Instant) -> Result<Option<Stays>, DockerError> {
+    async fn remove(
+        &self,
+        known: &TrackedItem,
+        end: Instant,
+    ) -> Result<Option<KeepReason>, DockerError> {
         if Instant::now() >= end {
-            return Ok(Some(Stays::NoTime));
+            return Ok(Some(KeepReason::NoTime));
         }
         if self.ledger.is_pulling()? {
-            return Ok(Some(Stays::PullsGoOn));
+            return Ok(Some(KeepReason::PullsGoOn));
         }
-        let thing = &known.thing;
-        let removal = Removal {
+        let candidate = &known.candidate;
+        let removal = ItemRemoval {
             engine: &self.engine,
             ledger: &self.ledger,
-            kind: thing.kind,
-            id: match thing.kind {
-                ItemKind::Image => &thing.stack.id,
-                ItemKind::Volume => &thing.name,
+            kind: candidate.kind,
+            id: match candidate.kind {
+                ItemKind::Image => &candidate.footprint.id,
+                ItemKind::Volume => &candidate.name,
             },
             names: &known.names,
             all_names: &known.all_names,
@@ -136,16 +140,16 @@ impl Collector {
     }
 
     /// Decides about what is known; returns that in its order, and what goes in that order.
-    fn decide(&self, known: &mut [Known], others: &[Stack]) -> (Collection, Vec<usize>) {
-        known.sort_by(|a, b| (a.used, &a.thing.name).cmp(&(b.used, &b.thing.name)));
-        let things: Vec<Thing> = known.iter().map(|it| it.thing.clone()).collect();
+    fn decide(&self, known: &mut [TrackedItem], others: &[Footprint]) -> (Collection, Vec<usize>) {
+        known.sort_by(|a, b| (a.used, &a.candidate.name).cmp(&(b.used, &b.candidate.name)));
+        let things: Vec<Candidate> = known.iter().map(|it| it.candidate.clone()).collect();
         let decision = decide(&things, others, &self.budget, SystemTime::now());
         let items = things.into_iter().zip(decision.verdicts);
-        let items = items.map(|(thing, verdict)| Item {
-            kind: thing.kind,
-            bytes: thing.stack.alone(),
-            name: thing.name,
-            used: thing.used,
+        let items = items.map(|(candidate, verdict)| Item {
+            kind: candidate.kind,
+            bytes: candidate.footprint.alone(),
+            name: candidate.name,
+            used: candidate.used,
             verdict,
         });
         let collection = Collection {
@@ -156,7 +160,7 @@ impl Collector {
     }
 
     /// Returns what jobs have used and is there, and the other images.
-    async fn survey(&self) -> Result<(Vec<Known>, Vec<Stack>), DockerError> {
+    async fn survey(&self) -> Result<(Vec<TrackedItem>, Vec<Footprint>), DockerError> {
         // Podman tells no such events, and who has pulled by hand is a matter of good will anyway.
         if let Err(error) = self.ledger.notice_pulls(&self.engine).await {
             let error = &error as &dyn std::error::Error;
@@ -171,25 +175,25 @@ impl Collector {
         for image in &usage.images {
             match self.known_image(&noted, image)? {
                 Some(found) => known.push(found),
-                None => strangers.push(image.stack.clone()),
+                None => strangers.push(image.footprint.clone()),
             }
         }
         for volume in &usage.volumes {
             if let Some(note) = noted.volumes.get(&volume.name) {
                 let stays = if volume.has_container {
-                    Some(Stays::InContainer)
+                    Some(KeepReason::InContainer)
                 } else {
                     self.in_use(ItemKind::Volume, &volume.name, &note.job)?
                 };
-                let stack = Stack {
+                let footprint = Footprint {
                     size: volume.bytes,
-                    ..Stack::default()
+                    ..Footprint::default()
                 };
-                known.push(Known {
-                    thing: Thing {
+                known.push(TrackedItem {
+                    candidate: Candidate {
                         kind: ItemKind::Volume,
                         name: volume.name.clone(),
-                        stack,
+                        footprint,
                         used: moment(note.used),
                         stays,
                     },
@@ -202,11 +206,15 @@ impl Collector {
         Ok((known, strangers))
     }
 
-    fn known_image(&self, noted: &Notes, image: &FoundImage) -> Result<Option<Known>, DockerError> {
+    fn known_image(
+        &self,
+        noted: &Notes,
+        image: &FoundImage,
+    ) -> Result<Option<TrackedItem>, DockerError> {
         let names = image.names.iter();
         let uses: Vec<(&String, &ImageNote)> = names
             .filter_map(|name| Some((name, noted.images.get(name)?)))
-            .filter(|(_, note)| note.id == image.stack.id)
+            .filter(|(_, note)| note.id == image.footprint.id)
             .collect();
         let Some((name, last)) = uses.iter().max_by_key(|(_, note)| note.used) else {
             return Ok(None);
@@ -216,7 +224,7 @@ impl Collector {
         let stays = if let Some(stays) = self.claimed(image, &ours) {
             Some(stays)
         } else if image.has_container {
-            Some(Stays::InContainer)
+            Some(KeepReason::InContainer)
         } else {
             // A job may have it by its digest, which is no name of ours.
             let mut names = image.names.iter();
@@ -224,11 +232,11 @@ impl Collector {
                 .find_map(|name| self.in_use(ItemKind::Image, name, &last.job).transpose())
                 .transpose()?
         };
-        Ok(Some(Known {
-            thing: Thing {
+        Ok(Some(TrackedItem {
+            candidate: Candidate {
                 kind: ItemKind::Image,
                 name: familiar(name),
-                stack: image.stack.clone(),
+                footprint: image.footprint.clone(),
                 used: moment(last.used),
                 stays,
             },
@@ -239,30 +247,36 @@ impl Collector {
     }
 
     /// Returns why an image is not ours to remove, or not to be removed.
-    fn claimed(&self, image: &FoundImage, ours: &[&str]) -> Option<Stays> {
+    fn claimed(&self, image: &FoundImage, ours: &[&str]) -> Option<KeepReason> {
         if ours.is_empty() {
-            return Some(Stays::NotOurs);
+            return Some(KeepReason::NotOurs);
         }
         if let Some(other) = others(&image.names, ours).first() {
-            return Some(Stays::OtherName(familiar(other)));
+            return Some(KeepReason::OtherName(familiar(other)));
         }
         let is_kept = |name: &&str| {
             let familiar = familiar(name);
             let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&familiar);
             self.budget.keep_images.iter().any(matches)
         };
-        ours.iter().any(is_kept).then_some(Stays::Kept)
+        ours.iter().any(is_kept).then_some(KeepReason::Kept)
     }
 
-    fn in_use(&self, kind: ItemKind, name: &str, job: &str) -> Result<Option<Stays>, DockerError> {
+    fn in_use(
+        &self,
+        kind: ItemKind,
+        name: &str,
+        job: &str,
+    ) -> Result<Option<KeepReason>, DockerError> {
         let is_leased = self.ledger.is_leased(kind, name)?;
-        Ok(is_leased.then(|| Stays::Leased(job.to_owned())))
+        Ok(is_leased.then(|| KeepReason::Leased(job.to_owned())))
     }
 
     /// Forgets what was noted and is there no more.
     fn forget(&self, noted: &Notes, usage: &Usage) -> Result<(), DockerError> {
         let has_image = |name: &str, id: &str| {
-            let is_it = |it: &FoundImage| it.stack.id == id && it.names.iter().any(|it| it == name);
+            let is_it =
+                |it: &FoundImage| it.footprint.id == id && it.names.iter().any(|it| it == name);
             usage.images.iter().any(is_it)
         };
         let has_volume = |name: &str| usage.volumes.iter().any(|it| it.name == name);

@@ -34,20 +34,20 @@ impl fmt::Display for ItemKind {
     }
 }
 
-/// What becomes of a thing.
+/// What becomes of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It goes.
-    Goes(Because),
+    Remove(RemovalReason),
     /// It is gone.
-    Gone(Because),
+    Removed(RemovalReason),
     /// It stays.
-    Stays(Stays),
+    Keep(KeepReason),
 }
 
 /// Why a thing goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Because {
+pub enum RemovalReason {
     /// No job has used it for so long.
     Unused(Duration),
     /// There is no room for it, and what is left was used after it.
@@ -56,7 +56,7 @@ pub enum Because {
 
 /// Why a thing stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stays {
+pub enum KeepReason {
     /// There is room for it.
     WithinBudget,
     /// There is no limit of any kind.

@@ -2,7 +2,7 @@
 
 /// What an image is made of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Stack {
+pub(crate) struct Footprint {
     /// The image's id.
     pub(crate) id: String,
     /// Its layers, the lowest first; none where it shares none.
@@ -13,7 +13,7 @@ pub(crate) struct Stack {
     pub(crate) shared: u64,
 }
 
-impl Stack {
+impl Footprint {
     /// Returns how many bytes no other image has.
     pub(crate) fn alone(&self) -> u64 {
         self.size.saturating_sub(self.shared)
@@ -46,9 +46,9 @@ mod tests {
     use super::*;
 
     /// An image of layers, one for each letter; `a` has 1 byte, `b` 2, and so on.
-    fn stack(letters: &str, shared: &str) -> Stack {
+    fn footprint(letters: &str, shared: &str) -> Footprint {
         let size = |letters: &str| letters.bytes().map(|it| u64::from(it - b'a') + 1).sum();
-        Stack {
+        Footprint {
             id: letters.to_owned(),
             layers: letters.chars().map(String::from).collect(),
             size: size(letters),
@@ -58,12 +58,16 @@ mod tests {
 
     #[test]
     fn what_others_have_too_is_not_freed() {
-        let check = |image: &Stack, others: &[&Stack], expect: u64| {
+        let check = |image: &Footprint, others: &[&Footprint], expect: u64| {
             let freed = image.freed(others.iter().copied());
             assert_eq!(freed, expect, "{image:?} {others:?}");
         };
-        let (base, one, two) = (stack("ab", "ab"), stack("abc", "ab"), stack("abd", "ab"));
-        let strange = stack("xyz", "");
+        let (base, one, two) = (
+            footprint("ab", "ab"),
+            footprint("abc", "ab"),
+            footprint("abd", "ab"),
+        );
+        let strange = footprint("xyz", "");
         check(&one, &[&two, &strange], 3);
         check(&one, &[&strange], 6);
         check(&base, &[&one], 0);
@@ -71,7 +75,7 @@ mod tests {
         check(&base, &[], 3);
         check(&one, &[&one], 0);
         // What each of them shares is known, and `a` alone is not: too little is told, not too much.
-        let (low, high) = (stack("abc", "ab"), stack("ade", "ad"));
+        let (low, high) = (footprint("abc", "ab"), footprint("ade", "ad"));
         check(&low, &[&high], 3);
     }
 }

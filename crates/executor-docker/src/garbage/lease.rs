@@ -1,4 +1,4 @@
-//! Locks on the names of things: shared by who uses a thing, exclusive while it is removed.
+//! Locks on the names of things: shared by who uses a candidate, exclusive while it is removed.
 //!
 //! The kernel takes them from who dies, so nobody has to find out who lives.
 
@@ -17,9 +17,9 @@ pub(super) struct Lease {
     file: File,
 }
 
-/// The right to remove a thing: nobody has a lease of it, and nobody gets one meanwhile.
+/// The right to remove a candidate: nobody has a lease of it, and nobody gets one meanwhile.
 #[derive(Debug)]
-pub(super) struct Seizure {
+pub(super) struct RemovalClaim {
     path: PathBuf,
     file: File,
 }
@@ -40,7 +40,7 @@ impl Lease {
     }
 }
 
-impl Seizure {
+impl RemovalClaim {
     /// Takes it; `None` where somebody has a lease, or is at it as well.
     pub(super) fn take(path: &Path) -> io::Result<Option<Self>> {
         let file = open(path)?;
@@ -62,7 +62,7 @@ impl Drop for Lease {
     }
 }
 
-impl Drop for Seizure {
+impl Drop for RemovalClaim {
     fn drop(&mut self) {
         // A file that stays is empty, and the next one who wants the thing takes it.
         let _ = fs::remove_file(&self.path);
@@ -91,7 +91,7 @@ pub(super) fn is_held(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Returns whether the file is still the one of that name: it is removed with the thing.
+/// Returns whether the file is still the one of that name: it is removed with the candidate.
 fn is_current(file: &File, path: &Path) -> bool {
     let inode = |found: io::Result<fs::Metadata>| found.map(|found| found.ino()).ok();
     let here = inode(file.metadata());
@@ -111,24 +111,24 @@ mod tests {
             Lease::take(&path).await.unwrap(),
             Lease::take(&path).await.unwrap(),
         );
-        assert!(Seizure::take(&path).unwrap().is_none());
+        assert!(RemovalClaim::take(&path).unwrap().is_none());
         drop(one);
-        assert!(Seizure::take(&path).unwrap().is_none());
+        assert!(RemovalClaim::take(&path).unwrap().is_none());
         drop(two);
-        let seizure = Seizure::take(&path).unwrap().unwrap();
-        assert!(Seizure::take(&path).unwrap().is_none());
+        let claim = RemovalClaim::take(&path).unwrap().unwrap();
+        assert!(RemovalClaim::take(&path).unwrap().is_none());
         let mut waits = pin!(Lease::take(&path));
         tokio::select! {
             biased;
             _ = &mut waits => panic!("it is being removed"),
             () = std::future::ready(()) => {}
         }
-        drop(seizure);
+        drop(claim);
         // The name has another file now, which is the one that is locked.
         let lease = waits.await.unwrap();
-        assert!(Seizure::take(&path).unwrap().is_none());
+        assert!(RemovalClaim::take(&path).unwrap().is_none());
         drop(lease);
-        assert!(Seizure::take(&path).unwrap().is_some());
+        assert!(RemovalClaim::take(&path).unwrap().is_some());
         assert!(!path.exists());
     }
 }

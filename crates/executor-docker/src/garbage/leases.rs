@@ -1,7 +1,7 @@
 use super::ItemKind;
 use super::lease::Lease;
 use super::ledger::{Ledger, now};
-use super::notes::{Before, ImageNote, Notes, VolumeNote};
+use super::notes::{ImageNote, ImagesBeforePull, Notes, VolumeNote};
 use crate::error::DockerError;
 use crate::image::{ImageInfo, ImageReference};
 use parking_lot::Mutex;
@@ -57,7 +57,7 @@ impl JobLeases {
     }
 
     /// Notes that the job has pulled an image.
-    pub(crate) async fn pulled(&self, info: &ImageInfo, before: Before) {
+    pub(crate) async fn pulled(&self, info: &ImageInfo, before: ImagesBeforePull) {
         let (name, note) = (info.reference.exact(), self.image_note(info));
         self.note(move |notes| notes.pull_image(&name, &before, note))
             .await;

@@ -1,5 +1,5 @@
 use super::ItemKind;
-use super::lease::{Lease, Seizure, is_held};
+use super::lease::{Lease, RemovalClaim, is_held};
 use super::notes::Notes;
 use crate::engine::Engine;
 use crate::error::DockerError;
@@ -26,10 +26,10 @@ const DIRECTORY: &str = "engines";
 /// engines/<engine>/pulling       locked by who pulls
 /// ```
 #[derive(Debug, Clone)]
-pub struct Ledger(Arc<Place>);
+pub struct Ledger(Arc<Shared>);
 
 #[derive(Debug)]
-struct Place {
+struct Shared {
     directory: PathBuf,
     host: String,
     /// How many seconds the engine's clock is ahead.
@@ -54,7 +54,7 @@ impl Ledger {
         let ahead = there.map_or(0, |there| there.as_second() - Timestamp::now().as_second());
         let directory = state.join(DIRECTORY).join(hash(&id));
         fs::create_dir_all(directory.join("leases")).map_err(failed("keep a list of images"))?;
-        Ok(Self(Arc::new(Place {
+        Ok(Self(Arc::new(Shared {
             directory,
             host,
             ahead,
@@ -101,16 +101,20 @@ impl Ledger {
         lease.map_err(|error| failed("keep a thing from being removed")(error))
     }
 
-    /// Returns whether somebody uses a thing.
+    /// Returns whether somebody uses a candidate.
     pub(super) fn is_leased(&self, kind: ItemKind, name: &str) -> Result<bool, DockerError> {
         let held = is_held(&self.lease_of(kind, name));
         held.map_err(failed("find out who uses a thing"))
     }
 
-    /// Returns the right to remove a thing; `None` where somebody uses it.
-    pub(super) fn seize(&self, kind: ItemKind, name: &str) -> Result<Option<Seizure>, DockerError> {
-        let seizure = Seizure::take(&self.lease_of(kind, name));
-        seizure.map_err(failed("find out who uses a thing"))
+    /// Returns the right to remove a candidate; `None` where somebody uses it.
+    pub(super) fn claim_removal(
+        &self,
+        kind: ItemKind,
+        name: &str,
+    ) -> Result<Option<RemovalClaim>, DockerError> {
+        let claim = RemovalClaim::take(&self.lease_of(kind, name));
+        claim.map_err(failed("find out who uses a thing"))
     }
 
     /// Says that something is pulled until the result is dropped.

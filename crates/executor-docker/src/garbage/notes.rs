@@ -46,7 +46,7 @@ pub(crate) struct VolumeNote {
 
 /// What the engine had before a pull.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Before {
+pub(crate) struct ImagesBeforePull {
     /// The image that had the name.
     pub(crate) named: Option<String>,
     /// All images.
@@ -55,7 +55,7 @@ pub(crate) struct Before {
 
 /// A pull, as the engine told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SeenPull {
+pub(crate) struct ObservedPull {
     /// The name in full.
     pub(crate) name: String,
     pub(crate) at: u64,
@@ -83,7 +83,7 @@ impl Notes {
     }
 
     /// Notes that a job pulled an image; it is ours if neither the name nor the image was there, or both were ours.
-    pub(crate) fn pull_image(&mut self, name: &str, before: &Before, pulled: ImageNote) {
+    pub(crate) fn pull_image(&mut self, name: &str, before: &ImagesBeforePull, pulled: ImageNote) {
         let old = self.images.get(name).cloned();
         let was_named = before.named.as_ref();
         let had_name = match (&old, was_named) {
@@ -114,7 +114,7 @@ impl Notes {
     }
 
     /// Notes which images somebody else has pulled: he wants them, so they are his from now on.
-    pub(crate) fn see_pulls(&mut self, seen: &[SeenPull]) {
+    pub(crate) fn see_pulls(&mut self, seen: &[ObservedPull]) {
         for pull in seen {
             for (name, note) in &mut self.images {
                 // By its digest he gets the image of our tag.
@@ -153,8 +153,8 @@ mod tests {
         }
     }
 
-    fn before(named: Option<&str>, ids: &[&str]) -> Before {
-        Before {
+    fn before(named: Option<&str>, ids: &[&str]) -> ImagesBeforePull {
+        ImagesBeforePull {
             named: named.map(str::to_owned),
             ids: ids.iter().map(|&id| id.to_owned()).collect(),
         }
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn an_image_is_ours_if_nobody_had_it_before() {
-        let check = |before: Before, expect: bool| {
+        let check = |before: ImagesBeforePull, expect: bool| {
             let mut notes = Notes::default();
             notes.pull_image(NAME, &before, note("new", 5));
             assert_eq!(is_ours(&notes, NAME), expect, "{before:?}");
@@ -223,7 +223,7 @@ mod tests {
     fn who_pulls_by_hand_has_it() {
         let mut notes = Notes::default();
         notes.pull_image(NAME, &before(None, &[]), note("one", 5));
-        let pull = |name: &str, at| SeenPull {
+        let pull = |name: &str, at| ObservedPull {
             name: name.to_owned(),
             at,
         };

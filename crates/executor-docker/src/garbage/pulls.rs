@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use super::names::in_full;
-use super::notes::SeenPull;
+use super::notes::ObservedPull;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use bollard::query_parameters::EventsOptionsBuilder;
@@ -33,11 +33,11 @@ impl Ledger {
             .build();
         let events = engine.api().events(Some(options)).try_collect::<Vec<_>>();
         let events = engine.call("ask which images were pulled", events).await?;
-        let seen: Vec<SeenPull> = events
+        let seen: Vec<ObservedPull> = events
             .into_iter()
             .filter_map(|event| {
                 let at = u64::try_from(event.time?).ok()?;
-                Some(SeenPull {
+                Some(ObservedPull {
                     name: in_full(&event.actor?.id?)?,
                     at: at.saturating_add_signed(-self.ahead()),
                 })

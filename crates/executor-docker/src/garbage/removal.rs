@@ -1,7 +1,7 @@
-//! Removing one thing, if it still is what it was taken for.
+//! Removing one candidate, if it still is what it was taken for.
 
 use super::ItemKind;
-use super::item::Stays;
+use super::item::KeepReason;
 use super::ledger::Ledger;
 use super::names::{in_full, others, repository};
 use crate::engine::Engine;
@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// A thing that is to go.
 #[derive(Debug)]
-pub(super) struct Removal<'r> {
+pub(super) struct ItemRemoval<'r> {
     pub(super) engine: &'r Engine,
     pub(super) ledger: &'r Ledger,
     pub(super) kind: ItemKind,
@@ -27,19 +27,19 @@ pub(super) struct Removal<'r> {
     pub(super) used: u64,
 }
 
-impl Removal<'_> {
+impl ItemRemoval<'_> {
     /// Removes it, or says why it stays after all. Nobody gets a lease of it meanwhile.
-    pub(super) async fn perform(&self) -> Result<Option<Stays>, DockerError> {
-        let mut seizures = Vec::new();
+    pub(super) async fn perform(&self) -> Result<Option<KeepReason>, DockerError> {
+        let mut claims = Vec::new();
         // Each once: nobody can seize what he has seized.
         for name in self.all_names.iter().collect::<BTreeSet<_>>() {
-            match self.ledger.seize(self.kind, name)? {
-                Some(seizure) => seizures.push(seizure),
-                None => return Ok(Some(Stays::Leased(self.last_job()?))),
+            match self.ledger.claim_removal(self.kind, name)? {
+                Some(claim) => claims.push(claim),
+                None => return Ok(Some(KeepReason::Leased(self.last_job()?))),
             }
         }
         if self.was_used()? {
-            return Ok(Some(Stays::WithinBudget));
+            return Ok(Some(KeepReason::WithinBudget));
         }
         let stays = match self.kind {
             ItemKind::Image => self.remove_image().await?,
@@ -55,7 +55,7 @@ impl Removal<'_> {
                 }
             })?;
         }
-        drop(seizures);
+        drop(claims);
         Ok(stays)
     }
 
@@ -79,7 +79,7 @@ impl Removal<'_> {
     }
 
     /// Takes our names off an image. Nothing is forced, so the engine refuses what a container has.
-    async fn remove_image(&self) -> Result<Option<Stays>, DockerError> {
+    async fn remove_image(&self) -> Result<Option<KeepReason>, DockerError> {
         let found = self.engine.api().inspect_image(self.id);
         let found = match self.engine.call("look for an image", found).await {
             Ok(found) => found,
@@ -90,7 +90,7 @@ impl Removal<'_> {
         let names: Vec<String> = names.filter_map(|name| in_full(name)).collect();
         let ours: Vec<&str> = self.names.iter().map(String::as_str).collect();
         if let Some(other) = others(&names, &ours).first() {
-            return Ok(Some(Stays::OtherName((*other).to_owned())));
+            return Ok(Some(KeepReason::OtherName((*other).to_owned())));
         }
         let mut removed = Vec::new();
         // One by its digest goes with the last tag of its repository.
@@ -134,7 +134,7 @@ impl Removal<'_> {
         }
     }
 
-    async fn remove_volume(&self) -> Result<Option<Stays>, DockerError> {
+    async fn remove_volume(&self) -> Result<Option<KeepReason>, DockerError> {
         let found = self.engine.api().inspect_volume(self.id);
         let found = match self.engine.call("look for a volume", found).await {
             Ok(found) => found,
@@ -142,7 +142,7 @@ impl Removal<'_> {
             Err(error) => return Err(error),
         };
         if !is_ours(&found.labels) {
-            return Ok(Some(Stays::NotOurs));
+            return Ok(Some(KeepReason::NotOurs));
         }
         let options = RemoveVolumeOptions { force: false };
         let removed = self.engine.api().remove_volume(self.id, Some(options));
@@ -173,7 +173,7 @@ fn is_ours(labels: &HashMap<String, String>) -> bool {
 }
 
 /// Returns the engine's words where it does not remove a thing because somebody has it.
-fn refused(removed: Result<(), DockerError>) -> Result<Option<Stays>, DockerError> {
+fn refused(removed: Result<(), DockerError>) -> Result<Option<KeepReason>, DockerError> {
     match removed {
         Ok(()) => Ok(None),
         Err(error) if error.is_not_found() => Ok(None),
@@ -181,7 +181,7 @@ fn refused(removed: Result<(), DockerError>) -> Result<Option<Stays>, DockerErro
             status: 409,
             message,
             ..
-        }) => Ok(Some(Stays::Refused(message))),
+        }) => Ok(Some(KeepReason::Refused(message))),
         Err(error) => Err(error),
     }
 }

@@ -27,7 +27,7 @@ const AT_ONCE: usize = 8;
 /// What a sweep removed, by name, and what it could not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Swept {
+pub struct SweepReport {
     /// The containers that were removed, with all that ran in them.
     pub containers: Vec<String>,
     /// The networks that were removed.
@@ -38,7 +38,7 @@ pub struct Swept {
     pub failures: Vec<String>,
 }
 
-impl Swept {
+impl SweepReport {
     /// Returns whether there was nothing to do.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -48,7 +48,7 @@ impl Swept {
 /// Whose a thing in the engine is, by its labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Belongs<'a> {
+pub struct ObjectOwner<'a> {
     /// The id of the run that made it.
     pub owner: &'a str,
     /// The job that it was made for.
@@ -59,7 +59,7 @@ pub struct Belongs<'a> {
     pub name: &'a str,
 }
 
-impl<'a> Belongs<'a> {
+impl<'a> ObjectOwner<'a> {
     /// Reads labels; `None` where they name no owner.
     fn read(labels: &'a HashMap<String, String>, name: &'a str) -> Option<Self> {
         let value = |key: &str| labels.get(key).map_or("", String::as_str);
@@ -100,17 +100,17 @@ impl<'a> Belongs<'a> {
 /// When the engine does not tell what it has. What fails for a single thing is in the result.
 pub async fn sweep(
     engine: &Engine,
-    needed: impl Fn(&Belongs<'_>) -> bool,
-) -> Result<Swept, DockerError> {
+    needed: impl Fn(&ObjectOwner<'_>) -> bool,
+) -> Result<SweepReport, DockerError> {
     let until = Instant::now() + DEADLINE;
     let dead = |labels: Option<&HashMap<String, String>>, name: &str| {
         let Some(labels) = labels else { return false };
         let kept = labels.get(KEEP).is_some_and(|keep| keep == "true");
-        !kept && Belongs::read(labels, name).is_some_and(|belongs| !needed(&belongs))
+        !kept && ObjectOwner::read(labels, name).is_some_and(|belongs| !needed(&belongs))
     };
     let label = vec![format!("{MANAGED}=true")];
     let filters = HashMap::from([("label".to_owned(), label)]);
-    let mut swept = Swept::default();
+    let mut swept = SweepReport::default();
 
     let options = ListContainersOptions {
         all: true,
@@ -254,7 +254,7 @@ mod tests {
         let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let labels = [(OWNER, "3f9c"), (JOB_ID, "7"), (ATTEMPT, "0")];
         let labels = labels.map(|(key, value)| label(key, value)).into();
-        let belongs = Belongs::read(&labels, "").expect("it has an owner");
+        let belongs = ObjectOwner::read(&labels, "").expect("it has an owner");
         let check = |executor: &str, owner: &str, job: &str, attempt: &str, expect| {
             let fields = [("owner", owner), ("job", job), ("attempt", attempt)];
             let handle = ResumeHandle {
@@ -269,7 +269,7 @@ mod tests {
         check(NAME, "3f9d", "7", "0", false);
         check("shell", "3f9c", "7", "0", false);
         let labels = [(OWNER.to_owned(), "3f9c".to_owned())].into();
-        let belongs = Belongs::read(&labels, "runwright-3f9c-7-0").expect("it has an owner");
+        let belongs = ObjectOwner::read(&labels, "runwright-3f9c-7-0").expect("it has an owner");
         let handle = |job: &str| ResumeHandle {
             executor: NAME.to_owned(),
             fields: [("owner", "3f9c"), ("job", job), ("attempt", "0")]
@@ -278,6 +278,6 @@ mod tests {
         };
         assert!(belongs.is_of(&handle("7")), "by its name");
         assert!(!belongs.is_of(&handle("8")));
-        assert_eq!(Belongs::read(&HashMap::new(), ""), None);
+        assert_eq!(ObjectOwner::read(&HashMap::new(), ""), None);
     }
 }

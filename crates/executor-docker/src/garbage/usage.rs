@@ -1,6 +1,6 @@
 //! What an engine says of the room that things take in it.
 
-use super::layers::Stack;
+use super::layers::Footprint;
 use super::names::in_full;
 use crate::engine::Engine;
 use crate::error::DockerError;
@@ -27,7 +27,7 @@ pub(super) struct Usage {
 /// An image.
 #[derive(Debug)]
 pub(super) struct FoundImage {
-    pub(super) stack: Stack,
+    pub(super) footprint: Footprint,
     /// All its names, in full.
     pub(super) names: Vec<String>,
     /// Whether a container was made from it.
@@ -122,13 +122,13 @@ async fn ask_when_free(engine: &Engine) -> Result<Answer, DockerError> {
 
 /// Adds the layers of images that share some.
 async fn add_layers(engine: &Engine, images: &mut [FoundImage]) -> Result<(), DockerError> {
-    let sharing = images.iter_mut().filter(|image| image.stack.shared > 0);
+    let sharing = images.iter_mut().filter(|image| image.footprint.shared > 0);
     let asked = sharing.map(|image| async move {
-        let found = engine.api().inspect_image(&image.stack.id);
+        let found = engine.api().inspect_image(&image.footprint.id);
         match engine.call("ask for the layers of an image", found).await {
             Ok(found) => {
                 let layers = found.root_fs.and_then(|it| it.layers);
-                image.stack.layers = layers.unwrap_or_default();
+                image.footprint.layers = layers.unwrap_or_default();
                 Ok(())
             }
             // Somebody has just removed it.
@@ -147,7 +147,7 @@ impl FoundImage {
         let digests = answer.repo_digests.unwrap_or_default();
         let names = tags.iter().chain(&digests);
         Self {
-            stack: Stack {
+            footprint: Footprint {
                 id: answer.id,
                 layers: Vec::new(),
                 size: bytes(answer.size),
@@ -184,7 +184,11 @@ mod tests {
         let images = answer.images.or(answer.image_usage.map(|it| it.items));
         let volumes = answer.volumes.or(answer.volume_usage.map(|it| it.items));
         let image = FoundImage::of(images.unwrap().remove(0));
-        assert_eq!((image.stack.size, image.stack.shared), (10, 0), "{text}");
+        assert_eq!(
+            (image.footprint.size, image.footprint.shared),
+            (10, 0),
+            "{text}"
+        );
         assert_eq!(image.names, ["docker.io/library/debian:12"]);
         let volume = FoundVolume::of(volumes.unwrap().remove(0));
         assert_eq!((volume.bytes, volume.has_container), (7, true), "{text}");

@@ -1,13 +1,13 @@
 use crate::engine::Engine;
 use crate::error::DockerError;
-use crate::garbage::{Before, JobLeases};
+use crate::garbage::{ImagesBeforePull, JobLeases};
 use crate::image::fault::PullFault;
 use crate::image::info::ImageInfo;
 use crate::image::login::{docker_credentials, fingerprint};
 use crate::image::policy::PullPolicy;
 use crate::image::pull::{PullFailure, pull};
 use crate::image::retry::{PullRetry, chance};
-use crate::image::turn::{PullKey, Turns};
+use crate::image::shared_pull::{PullKey, SharedPulls};
 use bollard::query_parameters::ListImagesOptions;
 use executor_core::{Cancellation, HumanDuration, JobTrace, JobTraceExt};
 use registry::{Credentials, FoundLogins, ImageReference, Platform, SourcedLogin};
@@ -20,7 +20,7 @@ pub struct Images {
     engine: Engine,
     credentials: Credentials,
     retry: PullRetry,
-    turns: Turns,
+    shared_pulls: SharedPulls,
     leases: Option<JobLeases>,
 }
 
@@ -31,7 +31,7 @@ impl Images {
             engine,
             credentials: Credentials::default(),
             retry: PullRetry::default(),
-            turns: Turns::default(),
+            shared_pulls: SharedPulls::default(),
             leases: None,
         }
     }
@@ -96,7 +96,7 @@ impl Images {
         cancellation.check()?;
         let platform = platform.filter(|platform| !platform.is_empty());
         let platform = platform.map(Platform::parse).transpose()?;
-        let wanted = Wanted {
+        let request = PullRequest {
             reference,
             platform,
             trace,
@@ -104,19 +104,19 @@ impl Images {
         // Nothing of ours is half done when this is dropped: the engine keeps what it has whole. It is
         // boxed, since a job has it several times, and it is large.
         tokio::select! {
-            ensured = Box::pin(self.by_policies(&wanted, policies)) => ensured,
+            ensured = Box::pin(self.by_policies(&request, policies)) => ensured,
             cause = cancellation.canceled() => Err(cause.into()),
         }
     }
 
     async fn by_policies(
         &self,
-        wanted: &Wanted<'_>,
+        request: &PullRequest<'_>,
         policies: &[PullPolicy],
     ) -> Result<ImageInfo, DockerError> {
-        let Wanted {
+        let PullRequest {
             reference, trace, ..
-        } = wanted;
+        } = request;
         // Before anybody looks whether the image is there: from now on nobody removes it.
         if let Some(leases) = &self.leases {
             leases.image(reference).await;
@@ -132,9 +132,9 @@ impl Images {
                     "Attempt #{number}: Trying \"{policy}\" pull policy"
                 ));
             }
-            match self.by_policy(wanted, *policy).await {
+            match self.by_policy(request, *policy).await {
                 Ok(info) => {
-                    self.check_platform(wanted, &info)?;
+                    self.check_platform(request, &info)?;
                     trace.system_line(&using(&info));
                     return Ok(info);
                 }
@@ -157,17 +157,17 @@ impl Images {
 
     async fn by_policy(
         &self,
-        wanted: &Wanted<'_>,
+        request: &PullRequest<'_>,
         policy: PullPolicy,
     ) -> Result<ImageInfo, DockerError> {
-        let Wanted {
+        let PullRequest {
             reference, trace, ..
-        } = wanted;
+        } = request;
         if policy != PullPolicy::Always
             && let Some(info) = self.find(reference).await?
         {
             let is_wanted = |platform: &Platform| platform.matches(&platform_of(&info));
-            if policy == PullPolicy::Never || wanted.platform.as_ref().is_none_or(is_wanted) {
+            if policy == PullPolicy::Never || request.platform.as_ref().is_none_or(is_wanted) {
                 if policy == PullPolicy::IfNotPresent {
                     trace.system_line(&format!(
                         "Using locally found version of {reference} due to \"if-not-present\" pull policy"
@@ -184,7 +184,7 @@ impl Images {
             return Err(PullFailure::new(PullFault::NotFound, message).into_error(reference));
         }
         let pulled = async {
-            self.pull(wanted).await?;
+            self.pull(request).await?;
             self.find(reference).await?.ok_or_else(|| {
                 let message = "the engine does not have it after the pull";
                 PullFailure::new(PullFault::Engine, message).into_error(reference)
@@ -206,7 +206,7 @@ impl Images {
     }
 
     /// Returns what the engine has before a pull, to know afterwards whether that brought the image.
-    async fn before(&self, reference: &ImageReference) -> Result<Before, DockerError> {
+    async fn before(&self, reference: &ImageReference) -> Result<ImagesBeforePull, DockerError> {
         let named = self.find(reference);
         let options = ListImagesOptions {
             all: true,
@@ -215,43 +215,46 @@ impl Images {
         let all = self.engine.api().list_images(Some(options));
         let all = self.engine.call("list images", all);
         let (named, all) = tokio::try_join!(named, all)?;
-        Ok(Before {
+        Ok(ImagesBeforePull {
             named: named.map(|info| info.id),
             ids: all.into_iter().map(|image| image.id).collect(),
         })
     }
 
     /// Pulls, or waits for somebody who does.
-    async fn pull(&self, wanted: &Wanted<'_>) -> Result<(), DockerError> {
-        let found = self.credentials.find(wanted.reference.repository()).await;
+    async fn pull(&self, request: &PullRequest<'_>) -> Result<(), DockerError> {
+        let found = self.credentials.find(request.reference.repository()).await;
         let FoundLogins { logins, warnings } = found;
         for warning in warnings {
-            wanted.trace.warning_line(&warning);
+            request.trace.warning_line(&warning);
         }
         for login in &logins {
-            wanted.trace.add_mask(login.login.secret.expose());
+            request.trace.add_mask(login.login.secret.expose());
         }
         let key = PullKey {
-            image: wanted.reference.normalized(),
-            platform: wanted.platform.as_ref().map(ToString::to_string),
+            image: request.reference.normalized(),
+            platform: request.platform.as_ref().map(ToString::to_string),
             credentials: fingerprint(&logins),
         };
-        let reference = wanted.reference;
-        wanted
+        let reference = request.reference;
+        request
             .trace
             .system_line(&format!("Pulling docker image {reference} ..."));
-        let pulled = self.turns.share(key, self.try_often(wanted, &logins)).await;
+        let pulled = self
+            .shared_pulls
+            .share(key, self.try_often(request, &logins))
+            .await;
         pulled.map_err(|failure| failure.into_error(reference))
     }
 
     async fn try_often(
         &self,
-        wanted: &Wanted<'_>,
+        request: &PullRequest<'_>,
         logins: &[SourcedLogin],
     ) -> Result<(), PullFailure> {
         let mut tried = 1;
         loop {
-            let Err(mut failure) = self.try_all(wanted, logins).await else {
+            let Err(mut failure) = self.try_all(request, logins).await else {
                 return Ok(());
             };
             if !failure.fault.is_passing() {
@@ -262,9 +265,9 @@ impl Images {
                 return Err(failure);
             }
             let wait = self.retry.wait(tried, chance());
-            wanted.trace.warning_line(&format!(
+            request.trace.warning_line(&format!(
                 "Failed to pull image {}: {}; trying again in {}",
-                wanted.reference,
+                request.reference,
                 failure.message,
                 HumanDuration(wait)
             ));
@@ -276,13 +279,13 @@ impl Images {
     /// Tries all credentials, one after the other.
     async fn try_all(
         &self,
-        wanted: &Wanted<'_>,
+        request: &PullRequest<'_>,
         logins: &[SourcedLogin],
     ) -> Result<(), PullFailure> {
-        let Wanted {
+        let PullRequest {
             reference, trace, ..
-        } = wanted;
-        let platform = wanted.platform.as_ref().map(ToString::to_string);
+        } = request;
+        let platform = request.platform.as_ref().map(ToString::to_string);
         let platform = platform.as_deref();
         let once = |login| {
             pull(
@@ -308,19 +311,23 @@ impl Images {
         once(Some(docker_credentials(last, reference.registry()))).await
     }
 
-    fn check_platform(&self, wanted: &Wanted<'_>, info: &ImageInfo) -> Result<(), DockerError> {
+    fn check_platform(
+        &self,
+        request: &PullRequest<'_>,
+        info: &ImageInfo,
+    ) -> Result<(), DockerError> {
         let version = self.engine.version();
         let engine = Platform::new(&version.os, &version.architecture, None);
-        let message = mismatch(&platform_of(info), wanted.platform.as_ref(), &engine);
+        let message = mismatch(&platform_of(info), request.platform.as_ref(), &engine);
         message.map_or(Ok(()), |message| {
             let failure = PullFailure::new(PullFault::Platform, message);
-            Err(failure.into_error(wanted.reference))
+            Err(failure.into_error(request.reference))
         })
     }
 }
 
 /// What somebody asks for.
-struct Wanted<'a> {
+struct PullRequest<'a> {
     reference: &'a ImageReference,
     platform: Option<Platform>,
     trace: &'a dyn JobTrace,
@@ -340,7 +347,7 @@ fn platform_of(info: &ImageInfo) -> Platform {
     Platform::new(&info.os, &info.architecture, info.variant.as_deref())
 }
 
-/// Returns what is wrong with an image for one platform, where another is wanted.
+/// Returns what is wrong with an image for one platform, where another is request.
 fn mismatch(image: &Platform, asked: Option<&Platform>, engine: &Platform) -> Option<String> {
     match asked {
         Some(asked) if asked.matches(image) => None,

@@ -9,7 +9,7 @@ mod fault;
 mod progress;
 mod pull;
 mod retry;
-mod turn;
+mod shared_pull;
 
 pub use fault::PullFault;
 pub use images::Images;

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::engine::pending_request::PendingRequest;
 use crate::error::DockerError;
 use crate::job::container;
-use crate::job::container::death::death;
+use crate::job::container::watch::wait_for_death;
 use crate::network::JobNetwork;
 use crate::service::Services;
 use crate::volume::JobVolumes;
@@ -47,9 +47,9 @@ impl CreatedResources {
 
     /// Notes a container by its name, before it is created; whoever creates it says what he doubts.
     pub(crate) fn container(&mut self, name: &str) -> PendingRequest {
-        let doubt = PendingRequest::default();
-        self.containers.push((name.to_owned(), doubt.clone()));
-        doubt
+        let pending = PendingRequest::default();
+        self.containers.push((name.to_owned(), pending.clone()));
+        pending
     }
 
     /// Notes a private directory of the job, before it is made.
@@ -68,10 +68,10 @@ impl CreatedResources {
 
     /// Notes a container by its id instead of its name: it keeps that when it is called something else.
     pub(crate) fn knows(&mut self, name: &str, id: &str) {
-        for (noted, doubt) in &mut self.containers {
+        for (noted, pending) in &mut self.containers {
             if noted == name {
                 id.clone_into(noted);
-                *doubt = PendingRequest::none();
+                *pending = PendingRequest::none();
             }
         }
     }
@@ -88,7 +88,7 @@ impl CreatedResources {
         is_dead: impl FnOnce(),
     ) -> Result<(), DockerError> {
         let death = only_one(&self.containers)
-            .map(|container| death(self.engine.clone(), container.to_owned()));
+            .map(|container| wait_for_death(self.engine.clone(), container.to_owned()));
         let told = async {
             if let Some(death) = death {
                 death.await;
@@ -107,9 +107,10 @@ impl CreatedResources {
     /// Removes all of it. What cannot be removed stays noted.
     pub(crate) async fn remove(&mut self) -> Result<(), DockerError> {
         let mut removals = JoinSet::new();
-        for (name, doubt) in &self.containers {
-            let (engine, name, doubt) = (self.engine.clone(), name.clone(), doubt.clone());
-            removals.spawn(async move { doubt.settle(|| container::remove(&engine, &name)).await });
+        for (name, pending) in &self.containers {
+            let (engine, name, pending) = (self.engine.clone(), name.clone(), pending.clone());
+            removals
+                .spawn(async move { pending.settle(|| container::remove(&engine, &name)).await });
         }
         let services = async {
             match &self.services {
@@ -161,7 +162,7 @@ impl CreatedResources {
 /// Returns the container that can be there, if it is one: which of several is the last one to die is not worth a word.
 /// That of a helper is noted before it is needed, and often it never is.
 fn only_one(containers: &[(String, PendingRequest)]) -> Option<&str> {
-    let mut asked = containers.iter().filter(|(_, doubt)| doubt.was_asked());
+    let mut asked = containers.iter().filter(|(_, pending)| pending.was_asked());
     match (asked.next(), asked.next()) {
         (Some((container, _)), None) => Some(container),
         _ => None,

@@ -5,8 +5,8 @@ use crate::job::container::{JobContainer, agent_place};
 use crate::job::files::JobFiles;
 use crate::job::files::chown;
 use crate::job::files::tree::{Owner, Tree};
-use crate::job::resume::Ledger;
-use crate::job::stage::StageEngine;
+use crate::job::resume::ResumeRecord;
+use crate::job::stage::StageRunner;
 use crate::job::stage::helper::Helper;
 use crate::job::terminal::DockerTerminal;
 use crate::service::Services;
@@ -26,7 +26,7 @@ pub(crate) struct Prepared {
     pub(crate) container: JobContainer,
     pub(crate) files: JobFiles,
     pub(crate) owner: Owner,
-    pub(crate) engine: StageEngine,
+    pub(crate) engine: StageRunner,
     pub(crate) shell: ShellInfo,
     pub(crate) transfer: Option<Arc<dyn FileTransfer>>,
     pub(crate) services: Services,
@@ -34,7 +34,7 @@ pub(crate) struct Prepared {
     pub(crate) are_ready: bool,
     pub(crate) terminal: Arc<DockerTerminal>,
     /// Where another process could go on; none without the agent.
-    pub(crate) ledger: Option<Ledger>,
+    pub(crate) record: Option<ResumeRecord>,
     /// Gives files back where the container is dead.
     pub(crate) rescuer: Option<Helper>,
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Where a job is: from this the names of all that it has follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ContainerRef {
     /// The id of its container.
     pub(crate) container: String,
     /// Who made it.
@@ -30,13 +30,13 @@ pub(crate) struct Place {
 
 /// What became of the requests to the agent, by their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Runs {
-    ended: BTreeMap<String, Ending>,
-    begun: BTreeMap<String, Course>,
+pub(crate) struct RequestStates {
+    ended: BTreeMap<String, RequestEnd>,
+    begun: BTreeMap<String, OpenRequest>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Course {
+struct OpenRequest {
     /// The byte of its log that comes next.
     offset: u64,
     /// Whether the agent has answered: before that it may never have heard of the request.
@@ -45,7 +45,7 @@ struct Course {
 
 /// How a request ended, as far as anybody needs it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum Ending {
+enum RequestEnd {
     Exited { code: i32, facts: Facts },
     Signaled { signal: i32, facts: Facts },
     Unknown,
@@ -61,7 +61,7 @@ struct Facts {
 
 /// What is known of a request that is about to be made.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum RequestState {
     /// It is new, or nobody has heard of it.
     New,
     /// It was begun, and its log was read up to this byte.
@@ -74,42 +74,46 @@ pub(crate) enum Known {
 
 /// Notes where a job is and how far it has come. Clones are the same notes.
 #[derive(Debug, Clone)]
-pub(crate) struct Ledger(Arc<Shared>);
+pub(crate) struct ResumeRecord(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    place: Place,
-    runs: Mutex<Runs>,
+    container_ref: ContainerRef,
+    runs: Mutex<RequestStates>,
     observer: Option<ResumeObserver>,
 }
 
-impl Ledger {
+impl ResumeRecord {
     /// Begins with what is known of earlier requests.
-    pub(crate) fn new(place: Place, runs: Runs, observer: Option<ResumeObserver>) -> Self {
-        let ledger = Self(Arc::new(Shared {
-            place,
+    pub(crate) fn new(
+        container_ref: ContainerRef,
+        runs: RequestStates,
+        observer: Option<ResumeObserver>,
+    ) -> Self {
+        let record = Self(Arc::new(Shared {
+            container_ref,
             runs: Mutex::new(runs),
             observer,
         }));
-        ledger.tell();
-        ledger
+        record.tell();
+        record
     }
 
     /// Returns what is known of a request.
-    pub(crate) fn known(&self, id: &str) -> Known {
+    pub(crate) fn state(&self, id: &str) -> RequestState {
         let runs = self.runs();
         if let Some(ending) = runs.ended.get(id) {
-            return ending.known();
+            return ending.state();
         }
         match runs.begun.get(id) {
-            Some(course) if course.answered => Known::Begun(course.offset),
-            _ => Known::New,
+            Some(course) if course.answered => RequestState::Begun(course.offset),
+            _ => RequestState::New,
         }
     }
 
     /// Notes a request before it is made.
     pub(crate) fn starting(&self, id: &str) {
-        let course = Course {
+        let course = OpenRequest {
             offset: 0,
             answered: false,
         };
@@ -120,7 +124,7 @@ impl Ledger {
     /// Notes up to where its log was read.
     pub(crate) fn read(&self, id: &str, offset: u64) {
         if let Some(course) = self.runs().begun.get_mut(id) {
-            *course = Course {
+            *course = OpenRequest {
                 offset,
                 answered: true,
             };
@@ -132,7 +136,7 @@ impl Ledger {
     pub(crate) fn ended(&self, id: &str, result: Option<&StageResult>) {
         let mut runs = self.runs();
         runs.begun.remove(id);
-        let ending = result.map_or(Ending::Unknown, Ending::of);
+        let ending = result.map_or(RequestEnd::Unknown, RequestEnd::of);
         runs.ended.insert(id.to_owned(), ending);
         drop(runs);
         self.tell();
@@ -145,17 +149,17 @@ impl Ledger {
     }
 
     fn handle(&self) -> ResumeHandle {
-        let place = &self.0.place;
+        let container_ref = &self.0.container_ref;
         // Numbers and plain texts: it cannot fail.
         let runs = serde_json::to_string(&*self.runs()).unwrap_or_default();
-        let private = place.private.clone().unwrap_or_default();
+        let private = container_ref.private.clone().unwrap_or_default();
         let fields = [
-            ("container", place.container.clone()),
-            ("owner", place.owner.clone()),
-            ("job", place.job.0.to_string()),
-            ("attempt", place.attempt.to_string()),
-            ("network", place.network.clone()),
-            ("mounted", place.mounted.to_string()),
+            ("container", container_ref.container.clone()),
+            ("owner", container_ref.owner.clone()),
+            ("job", container_ref.job.0.to_string()),
+            ("attempt", container_ref.attempt.to_string()),
+            ("network", container_ref.network.clone()),
+            ("mounted", container_ref.mounted.to_string()),
             ("private", private),
             ("runs", runs),
         ];
@@ -165,26 +169,26 @@ impl Ledger {
         }
     }
 
-    fn runs(&self) -> MutexGuard<'_, Runs> {
+    fn runs(&self) -> MutexGuard<'_, RequestStates> {
         self.0.runs.lock()
     }
 }
 
-impl Resumable for Ledger {
+impl Resumable for ResumeRecord {
     fn resume_handle(&self) -> Option<ResumeHandle> {
         Some(self.handle())
     }
 }
 
 /// Reads what another process has noted.
-pub(crate) fn read(handle: &ResumeHandle) -> Result<(Place, Runs), DockerError> {
+pub(crate) fn read(handle: &ResumeHandle) -> Result<(ContainerRef, RequestStates), DockerError> {
     if handle.executor != NAME {
         return Err(DockerError::config(format!(
             "the job to go on with is one of the executor {:?}, not of {NAME:?}",
             handle.executor
         )));
     }
-    let place = Place {
+    let container_ref = ContainerRef {
         container: field(handle, "container")?,
         owner: field(handle, "owner")?,
         job: JobId(field(handle, "job")?),
@@ -195,7 +199,7 @@ pub(crate) fn read(handle: &ResumeHandle) -> Result<(Place, Runs), DockerError> 
     };
     let runs: String = field(handle, "runs")?;
     let runs = serde_json::from_str(&runs).map_err(|_| unreadable("runs"))?;
-    Ok((place, runs))
+    Ok((container_ref, runs))
 }
 
 /// Returns a name that is no way out of its directory: notes may be wrong.
@@ -218,7 +222,7 @@ fn unreadable(key: &str) -> DockerError {
     ))
 }
 
-impl Ending {
+impl RequestEnd {
     fn of(result: &StageResult) -> Self {
         let facts = Facts {
             oom_killed: result.oom_killed,
@@ -232,13 +236,13 @@ impl Ending {
         }
     }
 
-    fn known(&self) -> Known {
+    fn state(&self) -> RequestState {
         let (status, facts) = match self {
             Self::Exited { code, facts } => (StageStatus::Exited(ExitCode(*code)), facts),
             Self::Signaled { signal, facts } => (StageStatus::Signaled { signal: *signal }, facts),
-            Self::Unknown => return Known::Lost,
+            Self::Unknown => return RequestState::Lost,
         };
-        Known::Ended(Box::new(StageResult {
+        RequestState::Ended(Box::new(StageResult {
             oom_killed: facts.oom_killed,
             duration: Duration::from_millis(facts.duration_ms),
             stdout_bytes: facts.stdout_bytes,
@@ -252,8 +256,8 @@ impl Ending {
 mod tests {
     use super::*;
 
-    fn place() -> Place {
-        Place {
+    fn container_ref() -> ContainerRef {
+        ContainerRef {
             container: "c0ffee".to_owned(),
             owner: "3f9c".to_owned(),
             job: JobId(7),
@@ -266,31 +270,31 @@ mod tests {
 
     #[test]
     fn what_is_noted_is_read_again() {
-        let ledger = Ledger::new(place(), Runs::default(), None);
+        let record = ResumeRecord::new(container_ref(), RequestStates::default(), None);
         let mut killed = StageResult::new(StageStatus::Signaled { signal: 9 });
         killed.oom_killed = true;
-        ledger.starting("a");
-        ledger.ended("a", Some(&StageResult::exited(42)));
-        ledger.starting("b");
-        ledger.ended("b", Some(&killed));
-        ledger.starting("c");
-        ledger.ended("c", None);
-        ledger.starting("d");
+        record.starting("a");
+        record.ended("a", Some(&StageResult::exited(42)));
+        record.starting("b");
+        record.ended("b", Some(&killed));
+        record.starting("c");
+        record.ended("c", None);
+        record.starting("d");
         // The agent may never have heard of it.
-        let handle = ledger.resume_handle().unwrap();
+        let handle = record.resume_handle().unwrap();
         let (found, runs) = read(&handle).unwrap();
-        assert_eq!(found, place());
-        let again = Ledger::new(found, runs, None);
+        assert_eq!(found, container_ref());
+        let again = ResumeRecord::new(found, runs, None);
         let exited = Box::new(StageResult::exited(42));
-        assert_eq!(again.known("a"), Known::Ended(exited));
-        assert_eq!(again.known("b"), Known::Ended(Box::new(killed)));
-        assert_eq!(again.known("c"), Known::Lost);
-        assert_eq!(again.known("d"), Known::New);
-        ledger.read("d", 17);
-        let (_, runs) = read(&ledger.resume_handle().unwrap()).unwrap();
-        let again = Ledger::new(place(), runs, None);
-        assert_eq!(again.known("d"), Known::Begun(17));
-        assert_eq!(again.known("e"), Known::New);
+        assert_eq!(again.state("a"), RequestState::Ended(exited));
+        assert_eq!(again.state("b"), RequestState::Ended(Box::new(killed)));
+        assert_eq!(again.state("c"), RequestState::Lost);
+        assert_eq!(again.state("d"), RequestState::New);
+        record.read("d", 17);
+        let (_, runs) = read(&record.resume_handle().unwrap()).unwrap();
+        let again = ResumeRecord::new(container_ref(), runs, None);
+        assert_eq!(again.state("d"), RequestState::Begun(17));
+        assert_eq!(again.state("e"), RequestState::New);
     }
 
     #[test]
@@ -301,10 +305,10 @@ mod tests {
             let runs = handle.fields.get("runs").cloned();
             told.lock().push(runs.unwrap_or_default());
         });
-        let ledger = Ledger::new(place(), Runs::default(), Some(observer));
-        ledger.starting("a");
-        ledger.read("a", 5);
-        ledger.ended("a", Some(&StageResult::exited(0)));
+        let record = ResumeRecord::new(container_ref(), RequestStates::default(), Some(observer));
+        record.starting("a");
+        record.read("a", 5);
+        record.ended("a", Some(&StageResult::exited(0)));
         let seen = seen.lock();
         assert_eq!(seen.len(), 4, "{seen:?}");
         assert!(seen[2].contains("\"offset\":5"), "{seen:?}");
@@ -313,8 +317,8 @@ mod tests {
     #[test]
     fn what_is_not_from_here_is_refused() {
         let check = |change: fn(&mut ResumeHandle), expect: &str| {
-            let ledger = Ledger::new(place(), Runs::default(), None);
-            let mut handle = ledger.handle();
+            let record = ResumeRecord::new(container_ref(), RequestStates::default(), None);
+            let mut handle = record.handle();
             change(&mut handle);
             let error = read(&handle).unwrap_err().to_string();
             assert!(error.contains(expect), "{error}");

@@ -6,7 +6,7 @@ use crate::config::DockerConfig;
 use crate::engine::Engine;
 use crate::engine::labels::{Labels, Role};
 use crate::engine::names::Names;
-use crate::engine::pending_request::{PendingRequest, Removal, unless_stopped};
+use crate::engine::pending_request::{PendingRequest, RemovalOutcome, unless_stopped};
 use crate::error::DockerError;
 use bollard::models::NetworkDisconnectRequest;
 use bollard::query_parameters::ListNetworksOptions;
@@ -33,7 +33,7 @@ pub struct JobNetwork {
     /// The id of a network of the job's own, once it is made.
     id: OnceLock<String>,
     /// Whether it may come into being later.
-    doubt: PendingRequest,
+    pending: PendingRequest,
 }
 
 impl JobNetwork {
@@ -95,7 +95,7 @@ impl JobNetwork {
             mode,
             name,
             id: OnceLock::new(),
-            doubt: PendingRequest::default(),
+            pending: PendingRequest::default(),
         }
     }
 
@@ -176,7 +176,7 @@ impl JobNetwork {
             )
         };
         let created = self
-            .doubt
+            .pending
             .until_answered(unless_stopped(cancellation, creating));
         // It is set once: what fails has no id.
         let _ = self.id.set(created.await?.id);
@@ -198,7 +198,7 @@ impl JobNetwork {
         let removed = async {
             match self.id.get() {
                 Some(id) => self.remove_id(id).await,
-                None => self.doubt.settle(|| self.remove_by_name()).await,
+                None => self.pending.settle(|| self.remove_by_name()).await,
             }
         };
         let removed = tokio::time::timeout(REMOVAL, removed).await;
@@ -211,7 +211,7 @@ impl JobNetwork {
     }
 
     /// Older engines let several networks have one name, and then refuse to remove any by it.
-    async fn remove_by_name(&self) -> Result<Removal, DockerError> {
+    async fn remove_by_name(&self) -> Result<RemovalOutcome, DockerError> {
         let filters = HashMap::from([("name".to_owned(), vec![self.name.clone()])]);
         let options = ListNetworksOptions {
             filters: Some(filters),
@@ -223,10 +223,10 @@ impl JobNetwork {
         let ours = listed
             .into_iter()
             .filter(|network| network.name.as_deref() == Some(&self.name));
-        let mut removal = Removal::Nothing;
+        let mut removal = RemovalOutcome::Absent;
         for id in ours.filter_map(|network| network.id) {
             self.remove_id(&id).await?;
-            removal = Removal::Done;
+            removal = RemovalOutcome::Removed;
         }
         Ok(removal)
     }

@@ -10,7 +10,7 @@ const LONGEST_NAME: usize = 253;
 
 /// What a service asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted<'a> {
+pub struct RequestedNames<'a> {
     /// The image, with its variables expanded.
     pub image: &'a str,
     /// The aliases, separated by spaces or commas, with their variables expanded.
@@ -47,7 +47,7 @@ pub struct AliasError {
 /// # Errors
 ///
 /// When an alias is no host name, or is one of this host itself.
-pub fn names_of(services: &[Wanted<'_>]) -> Result<Vec<ServiceNames>, AliasError> {
+pub fn names_of(services: &[RequestedNames<'_>]) -> Result<Vec<ServiceNames>, AliasError> {
     let mut taken: HashSet<String> = HashSet::new();
     services
         .iter()
@@ -185,7 +185,7 @@ mod tests {
     fn check(services: &[(&str, &str)], expect: &[&[&str]], warnings: usize) {
         let wanted: Vec<_> = services
             .iter()
-            .map(|&(image, aliases)| Wanted { image, aliases })
+            .map(|&(image, aliases)| RequestedNames { image, aliases })
             .collect();
         let found = names_of(&wanted).expect("names");
         let names: Vec<_> = found.iter().map(|one| one.names.clone()).collect();
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn what_is_no_host_name_is_refused() {
         let refuse = |alias: &str, part: &str| {
-            let wanted = Wanted {
+            let wanted = RequestedNames {
                 image: "db",
                 aliases: alias,
             };

@@ -1,6 +1,6 @@
 //! What is decided about a job's services before anything is asked of the engine.
 
-use super::alias::{ServiceNames, Wanted, image_names, names_of};
+use super::alias::{RequestedNames, ServiceNames, image_names, names_of};
 use super::probe::{ContainerFacts, Probes};
 use super::variables::ServiceVariables;
 use crate::config::policy::{self, PrivilegedRole, Refusal};
@@ -69,7 +69,7 @@ impl PlannedServices {
             .chain(services.iter().cloned())
             .map(|image| expanded(image, variables))
             .collect();
-        let wanted: Vec<Wanted<'_>> = definitions.iter().map(wanted).collect();
+        let wanted: Vec<RequestedNames<'_>> = definitions.iter().map(wanted).collect();
         let names = names_of(&wanted).map_err(config_error)?;
         let mut all = Self::default();
         for (at, (definition, found)) in definitions.iter().zip(names).enumerate() {
@@ -86,8 +86,8 @@ impl PlannedServices {
     }
 }
 
-fn wanted(definition: &Image) -> Wanted<'_> {
-    Wanted {
+fn wanted(definition: &Image) -> RequestedNames<'_> {
+    RequestedNames {
         image: &definition.name,
         aliases: definition.alias.as_deref().unwrap_or_default(),
     }

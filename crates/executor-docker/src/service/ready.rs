@@ -2,8 +2,8 @@
 
 use super::ended::Ended;
 use super::probe::{Probe, ProbeError, Probes};
-use super::running::{Running, Way};
-use super::{exec, inside, logs, look};
+use super::running::{PortAccess, Running};
+use super::{exec, host_probe, inside_probe, logs};
 use crate::engine::Engine;
 use bollard::models::HealthStatusEnum;
 use executor_core::HumanDuration;
@@ -86,20 +86,24 @@ pub(crate) async fn ended(end: &mut tokio::sync::watch::Receiver<Option<Ended>>)
 }
 
 async fn wait_for_one(engine: &Engine, running: &Running, probe: &Probe) -> Answer {
-    match (probe, running.way) {
-        (Probe::AnyPort(ports), Way::Direct(address)) => look::any_port(address, ports).await,
-        (Probe::Ports(ports), Way::Direct(address)) => look::all_ports(address, ports).await,
-        (Probe::Http { port, path }, Way::Direct(address)) => {
-            look::http(address, *port, path).await;
+    match (probe, running.access) {
+        (Probe::AnyPort(ports), PortAccess::Direct(address)) => {
+            host_probe::any_port(address, ports).await
         }
-        (Probe::AnyPort(ports), Way::Inside) => {
-            return script(engine, running, &inside::wait_for_ports(ports, false)).await;
+        (Probe::Ports(ports), PortAccess::Direct(address)) => {
+            host_probe::all_ports(address, ports).await
         }
-        (Probe::Ports(ports), Way::Inside) => {
-            return script(engine, running, &inside::wait_for_ports(ports, true)).await;
+        (Probe::Http { port, path }, PortAccess::Direct(address)) => {
+            host_probe::http(address, *port, path).await;
         }
-        (Probe::Http { port, path }, Way::Inside) => {
-            return script(engine, running, &inside::wait_for_http(*port, path)).await;
+        (Probe::AnyPort(ports), PortAccess::Inside) => {
+            return script(engine, running, &inside_probe::wait_for_ports(ports, false)).await;
+        }
+        (Probe::Ports(ports), PortAccess::Inside) => {
+            return script(engine, running, &inside_probe::wait_for_ports(ports, true)).await;
+        }
+        (Probe::Http { port, path }, PortAccess::Inside) => {
+            return script(engine, running, &inside_probe::wait_for_http(*port, path)).await;
         }
         (Probe::Exec(command), _) => {
             while !succeeds(engine, running, &exec::shell(command)).await {
@@ -125,7 +129,7 @@ async fn script(engine: &Engine, running: &Running, script: &str) -> Answer {
                 refused = true;
                 tokio::time::sleep(ENDING).await;
             }
-            // The way to the engine broke, or the service ends.
+            // The access to the engine broke, or the service ends.
             Ok(_) | Err(_) => {}
         }
         tokio::time::sleep(PAUSE).await;

@@ -1,5 +1,4 @@
 use super::planned::{PlannedService, PlannedServices};
-use super::ports::ServicePorts;
 use super::running::{self, Running};
 use crate::config::DockerConfig;
 use crate::engine::Engine;
@@ -9,7 +8,6 @@ use crate::engine::pending_request::PendingRequest;
 use crate::error::DockerError;
 use crate::image::{ImageInfo, Images};
 use bollard::models::Mount;
-use executor_core::ability::PortProxy;
 use executor_core::cancellation::Cancellation;
 use executor_core::trace::JobTrace;
 use executor_core::variable::JobVariables;
@@ -81,7 +79,7 @@ pub(crate) struct Service {
     pub(super) image: OnceLock<ImageInfo>,
     pub(super) running: OnceLock<Running>,
     /// Whether its container may come into being later.
-    pub(super) doubt: PendingRequest,
+    pub(super) pending: PendingRequest,
     /// Whether its end was told already.
     pub(super) told: AtomicBool,
 }
@@ -95,7 +93,7 @@ impl Services {
             plan,
             image: OnceLock::new(),
             running: OnceLock::new(),
-            doubt: PendingRequest::default(),
+            pending: PendingRequest::default(),
             told: AtomicBool::new(false),
         });
         Self {
@@ -158,12 +156,6 @@ impl Services {
         join_all(pulls).await.into_iter().collect()
     }
 
-    /// Returns what reaches the services' ports from outside; `build` is the job's own container, for
-    /// the name of that kind, with the ports that its image offers.
-    pub fn port_proxy(&self, build: Option<(String, Vec<u16>)>) -> Arc<dyn PortProxy> {
-        Arc::new(ServicePorts::new(Arc::clone(&self.shared), build))
-    }
-
     /// Removes all containers, in parallel. It may be called more than once, and after a half start.
     ///
     /// # Errors
@@ -177,7 +169,7 @@ impl Services {
             let removals = self.shared.services.iter().map(async |service| {
                 let name = options.names.service(service.index);
                 let remove = || running::remove(&options.engine, &name);
-                service.doubt.settle(remove).await
+                service.pending.settle(remove).await
             });
             removed = join_all(removals).await.into_iter().collect();
         }

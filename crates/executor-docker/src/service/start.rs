@@ -2,7 +2,7 @@
 
 use super::ended::{Ended, ended};
 use super::logs::{ServiceLabel, Start};
-use super::running::{self, Beginning, Running};
+use super::running::{self, Running, ServiceStart};
 use super::services::{Service, Services};
 use super::watching::is_over;
 use super::{logs, watching::number};
@@ -93,12 +93,12 @@ impl Services {
         body.mounts.clone_from(&options.mounts);
         let body = service_container(&options.config, &body);
         let name = options.names.service(service.index);
-        let beginning = Beginning {
+        let beginning = ServiceStart {
             engine,
             name: &name,
             title: &title,
             platform: plan.platform.as_deref(),
-            doubt: &service.doubt,
+            pending: &service.pending,
         };
         let id = running::begin(beginning, body, cancellation).await?;
         let attending = self.attend(service, id, Start::Beginning, network);
@@ -121,12 +121,12 @@ impl Services {
             self.capture(service.index, id.clone(), start, plan.name());
         }
         let on_host = *network.mode() == NetworkMode::Host;
-        let found = running::look_at(engine, &id, &title, on_host).await?;
+        let found = running::inspect(engine, &id, &title, on_host).await?;
         let running = Running {
             id,
             facts: found.facts,
             address: found.address,
-            way: found.way,
+            access: found.access,
             end,
         };
         // It is started once.

@@ -2,7 +2,7 @@ use super::{PlannedVolume, VolumePlan};
 use crate::config::DockerConfig;
 use crate::engine::Engine;
 use crate::engine::labels::{Labels, Role};
-use crate::engine::pending_request::{PendingRequest, Removal, unless_stopped};
+use crate::engine::pending_request::{PendingRequest, RemovalOutcome, unless_stopped};
 use crate::error::DockerError;
 use crate::garbage::JobLeases;
 use bollard::models::VolumeCreateRequest;
@@ -30,7 +30,7 @@ struct JobVolume {
     /// Whether nothing has been in it yet.
     is_fresh: bool,
     /// Whether it may come into being later.
-    doubt: PendingRequest,
+    pending: PendingRequest,
 }
 
 impl JobVolumes {
@@ -40,7 +40,7 @@ impl JobVolumes {
             planned,
             is_begun: false,
             is_fresh: false,
-            doubt: PendingRequest::default(),
+            pending: PendingRequest::default(),
         });
         Self {
             engine: engine.clone(),
@@ -178,7 +178,7 @@ impl JobVolume {
             )
         };
         let creating = unless_stopped(cancellation, creating);
-        self.doubt.until_answered(creating).await?;
+        self.pending.until_answered(creating).await?;
         self.is_fresh = true;
         Ok(())
     }
@@ -187,8 +187,8 @@ impl JobVolume {
         if self.planned.kept || !self.is_begun {
             return Ok(());
         }
-        let (name, force) = (&self.planned.name, !self.doubt.is_left());
-        let removed = self.doubt.settle(|| remove(engine, name, force));
+        let (name, force) = (&self.planned.name, !self.pending.is_left());
+        let removed = self.pending.settle(|| remove(engine, name, force));
         removed.await?;
         // What could not be removed is tried again.
         self.is_begun = false;
@@ -197,12 +197,12 @@ impl JobVolume {
 }
 
 /// Removes a volume. By force also one whose driver is gone; then nobody says whether there was one.
-async fn remove(engine: &Engine, name: &str, force: bool) -> Result<Removal, DockerError> {
+async fn remove(engine: &Engine, name: &str, force: bool) -> Result<RemovalOutcome, DockerError> {
     let options = RemoveVolumeOptions { force };
     let removed = engine.api().remove_volume(name, Some(options));
     match engine.call(format!("remove volume {name}"), removed).await {
-        Ok(()) => Ok(Removal::Done),
-        Err(error) if error.is_not_found() => Ok(Removal::Nothing),
+        Ok(()) => Ok(RemovalOutcome::Removed),
+        Err(error) if error.is_not_found() => Ok(RemovalOutcome::Absent),
         Err(error) => Err(error),
     }
 }

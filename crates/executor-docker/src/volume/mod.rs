@@ -7,13 +7,11 @@
 mod cache;
 mod job_volumes;
 mod plan;
-mod sockets;
 mod spec;
 #[cfg(test)]
 mod tests;
 
 pub use cache::CacheKey;
 pub use job_volumes::JobVolumes;
-pub use plan::{PlannedVolume, VolumeContext, VolumePlan};
-pub use sockets::sockets;
+pub use plan::{PlannedVolume, VolumeContext, VolumePlan, sockets};
 pub use spec::{Source, VolumeError, VolumeSpec};

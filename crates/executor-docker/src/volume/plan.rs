@@ -1,10 +1,13 @@
 use super::{CacheKey, Source, VolumeSpec};
 use crate::config::DockerConfig;
-use crate::config::policy::{Asked, RealPath, check_volume};
+use crate::config::policy::{RealPath, RequestedBy, check_volume};
 use crate::engine::names::Names;
+use crate::engine::{Address, Engine};
 use crate::error::DockerError;
 use executor_core::JobVariables;
 use std::collections::BTreeMap;
+use std::env;
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -57,9 +60,9 @@ impl VolumePlan {
         for text in &config.volumes {
             let expanded = context.variables.expand(text);
             let asked = if text.contains('$') {
-                Asked::ByJob
+                RequestedBy::Job
             } else {
-                Asked::ByRunner
+                RequestedBy::Runner
             };
             let spec = VolumeSpec::parse(&expanded, context.project_dir).map_err(config_error)?;
             if let Some(other) = destinations.insert(spec.destination.clone(), text) {
@@ -77,7 +80,7 @@ impl VolumePlan {
         config: &DockerConfig,
         context: &VolumeContext<'_>,
         spec: &VolumeSpec,
-        asked: Asked,
+        asked: RequestedBy,
     ) -> Result<(), DockerError> {
         let real = match &spec.source {
             Source::Host(path) => Some(
@@ -131,4 +134,38 @@ impl VolumePlan {
 
 fn config_error(error: impl std::fmt::Display) -> DockerError {
     DockerError::config(error.to_string())
+}
+
+/// Where the sockets of container engines are. Whoever can write to one has all rights on the host.
+const KNOWN: [&str; 8] = [
+    "/run/docker.sock",
+    "/var/run/docker.sock",
+    "/run/containerd/containerd.sock",
+    "/var/run/containerd/containerd.sock",
+    "/run/podman/podman.sock",
+    "/var/run/podman/podman.sock",
+    "/run/crio/crio.sock",
+    "/var/run/crio/crio.sock",
+];
+
+/// Returns the paths of the sockets of container engines, this one's among them, with and without the
+/// links on their way.
+pub fn sockets(engine: &Engine) -> Vec<PathBuf> {
+    let mut sockets = KNOWN.map(PathBuf::from).to_vec();
+    if let Address::Unix(path) = &engine.host().address {
+        sockets.push(path.clone());
+    }
+    if let Some(directory) = env::var_os("XDG_RUNTIME_DIR") {
+        let directory = PathBuf::from(directory);
+        sockets.push(directory.join("docker.sock"));
+        sockets.push(directory.join("podman/podman.sock"));
+    }
+    let real: Vec<PathBuf> = sockets
+        .iter()
+        .filter_map(|it| fs::canonicalize(it).ok())
+        .collect();
+    sockets.extend(real);
+    sockets.sort();
+    sockets.dedup();
+    sockets
 }

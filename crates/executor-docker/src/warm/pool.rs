@@ -1,9 +1,9 @@
 //! The containers of a provider that are ready ahead of their jobs.
 
 use super::blueprint::Blueprint;
-use super::key::Key;
-use super::removal::Removal;
-use super::shelf::{Shelf, Taken};
+use super::inventory::{Availability, Inventory};
+use super::kind::ContainerKind;
+use super::removal::BackgroundRemoval;
 use super::spare::Spare;
 use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
@@ -36,8 +36,8 @@ pub(crate) struct Pool {
 
 #[derive(Debug)]
 struct State {
-    shelf: Mutex<Shelf<Key, Spare>>,
-    /// Changes with the shelf.
+    inventory: Mutex<Inventory<ContainerKind, Spare>>,
+    /// Changes with the inventory.
     version: watch::Sender<u64>,
     /// How many jobs are being prepared: they come first.
     preparing: watch::Sender<usize>,
@@ -51,7 +51,7 @@ struct State {
 impl Default for State {
     fn default() -> Self {
         Self {
-            shelf: Mutex::default(),
+            inventory: Mutex::default(),
             version: watch::Sender::new(0),
             preparing: watch::Sender::new(0),
             turn: Semaphore::new(1),
@@ -74,17 +74,17 @@ impl Drop for Preparing {
 /// A job that waits for a container, until this is dropped.
 struct Waiting<'w> {
     state: &'w State,
-    key: &'w Key,
+    key: &'w ContainerKind,
     is_noted: bool,
 }
 
 impl Waiting<'_> {
     /// Looks again.
-    fn take(&mut self) -> Taken<Spare> {
-        let mut places = self.state.shelf();
-        places.leave(self.key);
-        let taken = places.take_or_wait(self.key);
-        self.is_noted = matches!(taken, Taken::Coming);
+    fn take(&mut self) -> Availability<Spare> {
+        let mut slots = self.state.inventory();
+        slots.leave(self.key);
+        let taken = slots.take_or_wait(self.key);
+        self.is_noted = matches!(taken, Availability::Coming);
         taken
     }
 }
@@ -92,7 +92,7 @@ impl Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if self.is_noted {
-            self.state.shelf().leave(self.key);
+            self.state.inventory().leave(self.key);
         }
     }
 }
@@ -112,7 +112,7 @@ impl Pool {
     pub(crate) async fn take(
         &self,
         creation: &Creation<'_>,
-        key: Option<&Key>,
+        key: Option<&ContainerKind>,
         made: &mut CreatedResources,
         cancellation: &Cancellation,
     ) -> Result<Option<StartedContainer>, DockerError> {
@@ -120,10 +120,10 @@ impl Pool {
             return Ok(None);
         };
         while let Some(spare) = self.next(key, cancellation).await? {
-            if let Some(readied) = creation.claim(spare, made, cancellation).await? {
+            if let Some(started) = creation.claim(spare, made, cancellation).await? {
                 let trace = &creation.preparation.options.trace;
                 trace.system_line("Using a container that was ready.");
-                return Ok(Some(readied));
+                return Ok(Some(started));
             }
         }
         Ok(None)
@@ -131,15 +131,15 @@ impl Pool {
 
     async fn next(
         &self,
-        key: &Key,
+        key: &ContainerKind,
         cancellation: &Cancellation,
     ) -> Result<Option<Spare>, DockerError> {
         let state = &self.state;
         let mut version = state.version.subscribe();
-        match state.change(|shelf| shelf.take_or_wait(key)) {
-            Taken::Ready(spare) => return Ok(Some(spare)),
-            Taken::Nothing => return Ok(None),
-            Taken::Coming => {}
+        match state.change(|inventory| inventory.take_or_wait(key)) {
+            Availability::Ready(spare) => return Ok(Some(spare)),
+            Availability::Nothing => return Ok(None),
+            Availability::Coming => {}
         }
         let mut waiting = Waiting {
             state,
@@ -151,9 +151,9 @@ impl Pool {
                 // The sender is in the state.
                 let _ = version.changed().await;
                 match waiting.take() {
-                    Taken::Coming => {}
-                    Taken::Ready(spare) => return Some(spare),
-                    Taken::Nothing => return None,
+                    Availability::Coming => {}
+                    Availability::Ready(spare) => return Some(spare),
+                    Availability::Nothing => return None,
                 }
             }
         };
@@ -164,7 +164,7 @@ impl Pool {
     /// Sees to it that the next job of this kind finds a container.
     pub(crate) fn want(&self, blueprint: Blueprint) {
         let (key, limits) = (blueprint.key.clone(), blueprint.limits);
-        let planned = self.state.change(|shelf| shelf.plan(&key, limits));
+        let planned = self.state.change(|inventory| inventory.plan(&key, limits));
         let Some((id, home)) = planned else {
             return;
         };
@@ -182,14 +182,14 @@ impl Pool {
         &self,
         made: CreatedResources,
         leases: Option<JobLeases>,
-    ) -> Result<Removal, Box<CreatedResources>> {
+    ) -> Result<BackgroundRemoval, Box<CreatedResources>> {
         let mut keepers = self.keepers();
         let turn = Arc::clone(&self.state.removals).try_acquire_owned();
         let Some(turn) = turn.ok().filter(|_| !self.state.stop.is_canceled()) else {
             return Err(Box::new(made));
         };
         while keepers.try_join_next().is_some() {}
-        let (removal, removing) = Removal::of(made);
+        let (removal, removing) = BackgroundRemoval::of(made);
         keepers.spawn(Box::pin(async move {
             removing.await;
             drop((leases, turn));
@@ -199,7 +199,7 @@ impl Pool {
 
     /// Returns how many containers are ready that no job has.
     pub(crate) fn ready(&self) -> usize {
-        self.state.shelf().ready()
+        self.state.inventory().ready()
     }
 
     /// Waits until no container is being made ahead, nor to be, and none of a job that has ended is left.
@@ -208,7 +208,7 @@ impl Pool {
         // It is closed by nobody.
         let _ = self.state.removals.acquire_many(all).await;
         let mut version = self.state.version.subscribe();
-        let is_settled = |_: &u64| !self.state.shelf().is_busy();
+        let is_settled = |_: &u64| !self.state.inventory().is_busy();
         // The sender is in the state.
         let _ = version.wait_for(is_settled).await;
     }
@@ -216,7 +216,7 @@ impl Pool {
     /// Removes all that no job has; from now on none are made. Returns whether that was done in time.
     pub(crate) async fn close(&self, deadline: Duration) -> bool {
         self.state.stop.abort(CancelCause::Shutdown);
-        self.state.change(Shelf::close);
+        self.state.change(Inventory::close);
         let mut keepers = std::mem::take(&mut *self.keepers());
         let ending = async { while keepers.join_next().await.is_some() {} };
         timeout(deadline, ending).await.is_ok()
@@ -228,12 +228,12 @@ impl Pool {
 }
 
 impl State {
-    fn shelf(&self) -> MutexGuard<'_, Shelf<Key, Spare>> {
-        self.shelf.lock()
+    fn inventory(&self) -> MutexGuard<'_, Inventory<ContainerKind, Spare>> {
+        self.inventory.lock()
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Shelf<Key, Spare>) -> T) -> T {
-        let changed = change(&mut self.shelf());
+    fn change<T>(&self, change: impl FnOnce(&mut Inventory<ContainerKind, Spare>) -> T) -> T {
+        let changed = change(&mut self.inventory());
         self.version.send_modify(|version| *version += 1);
         changed
     }
@@ -251,7 +251,7 @@ impl State {
                 None
             }
         };
-        self.change(|shelf| shelf.give_up(id));
+        self.change(|inventory| inventory.vacate(id));
         if let Some(spare) = spare
             && let Err(error) = spare.remove().await
         {
@@ -268,7 +268,7 @@ impl State {
             Ok(turn)
         };
         let _turn = unless_stopped(&self.stop, turn).await?;
-        if !self.change(|shelf| shelf.begin(id)) {
+        if !self.change(|inventory| inventory.begin(id)) {
             return Ok(None);
         }
         blueprint.make(&self.stop).await.map(Some)
@@ -283,7 +283,7 @@ impl State {
         idle: Duration,
     ) -> Option<Spare> {
         let mut end = spare.container.end();
-        if let Some(unwanted) = self.change(|shelf| shelf.put(id, spare)) {
+        if let Some(unwanted) = self.change(|inventory| inventory.put(id, spare)) {
             return Some(unwanted);
         }
         tokio::select! {
@@ -292,7 +292,7 @@ impl State {
             () = sleep(idle) => {}
             _ = ended(&mut end) => {}
         }
-        let back = self.change(|shelf| shelf.give_up(id));
+        let back = self.change(|inventory| inventory.vacate(id));
         back.or_else(|| home.try_recv().ok())
     }
 }

@@ -9,7 +9,7 @@ const KEPT: usize = 64 * 1024;
 
 /// Keeps what a container writes, and passes it on as soon as there is a job.
 #[derive(Debug, Default)]
-pub(super) struct Relay(Mutex<State>);
+pub(super) struct TraceRelay(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -18,7 +18,7 @@ struct State {
     job: Option<Arc<dyn JobTrace>>,
 }
 
-impl Relay {
+impl TraceRelay {
     /// Writes to the log of this job from now on, what was kept first.
     pub(super) fn attach(&self, job: &Arc<dyn JobTrace>) {
         let mut state = self.state();
@@ -33,7 +33,7 @@ impl Relay {
     }
 }
 
-impl JobTrace for Relay {
+impl JobTrace for TraceRelay {
     fn write(&self, stream: TraceStream, data: &[u8]) {
         let mut state = self.state();
         if let Some(job) = &state.job {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn what_came_before_the_job_is_in_its_log_first() {
-        let relay = Relay::default();
+        let relay = TraceRelay::default();
         relay.write(TraceStream::STDOUT, b"before\n");
         relay.write(TraceStream::STDERR, &vec![b'x'; 2 * KEPT]);
         let recording = RecordingTrace::new();

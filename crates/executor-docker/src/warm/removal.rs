@@ -7,15 +7,15 @@ use tokio::sync::oneshot;
 
 /// What a job hears of the removal of what it made.
 #[derive(Debug)]
-enum Told {
+enum RemovalEvent {
     /// Nothing of it runs any more.
     Dead,
-    Left(Box<Left>),
+    Failed(Box<FailedRemoval>),
 }
 
 /// What could not be removed while the job waited.
 #[derive(Debug)]
-pub(crate) struct Left {
+pub(crate) struct FailedRemoval {
     /// None where the pool has ended with it; then the next start removes it.
     pub(crate) made: Option<CreatedResources>,
     pub(crate) error: DockerError,
@@ -23,9 +23,9 @@ pub(crate) struct Left {
 
 /// A removal that somebody else does.
 #[derive(Debug)]
-pub(crate) struct Removal(oneshot::Receiver<Told>);
+pub(crate) struct BackgroundRemoval(oneshot::Receiver<RemovalEvent>);
 
-impl Removal {
+impl BackgroundRemoval {
     /// Returns it, and what does it.
     pub(super) fn of(made: CreatedResources) -> (Self, impl Future<Output = ()> + Send) {
         let (tell, told) = oneshot::channel();
@@ -33,11 +33,11 @@ impl Removal {
     }
 
     /// Waits until nothing of the job runs any more. Who stops waiting may come again.
-    pub(crate) async fn until_dead(&mut self) -> Result<(), Box<Left>> {
+    pub(crate) async fn until_dead(&mut self) -> Result<(), Box<FailedRemoval>> {
         match (&mut self.0).await {
-            Ok(Told::Dead) => Ok(()),
-            Ok(Told::Left(left)) => Err(left),
-            Err(_) => Err(Box::new(Left {
+            Ok(RemovalEvent::Dead) => Ok(()),
+            Ok(RemovalEvent::Failed(left)) => Err(left),
+            Err(_) => Err(Box::new(FailedRemoval {
                 made: None,
                 error: DockerError::Broken {
                     doing: "remove what the job made".to_owned(),
@@ -48,26 +48,26 @@ impl Removal {
     }
 }
 
-async fn remove(mut made: CreatedResources, tell: oneshot::Sender<Told>) {
+async fn remove(mut made: CreatedResources, tell: oneshot::Sender<RemovalEvent>) {
     let mut tell = Some(tell);
     let is_dead = || {
         // The job may have waited long enough.
-        let _ = tell.take().map(|tell| tell.send(Told::Dead));
+        let _ = tell.take().map(|tell| tell.send(RemovalEvent::Dead));
     };
     let removed = made.remove_and_tell(is_dead).await;
     let unheard = match (removed, tell) {
         (Ok(()), None) => None,
-        (Ok(()), Some(tell)) => tell.send(Told::Dead).err(),
+        (Ok(()), Some(tell)) => tell.send(RemovalEvent::Dead).err(),
         (Err(error), tell) => {
             let made = Some(made);
-            let left = Told::Left(Box::new(Left { made, error }));
+            let left = RemovalEvent::Failed(Box::new(FailedRemoval { made, error }));
             match tell {
                 Some(tell) => tell.send(left).err(),
                 None => Some(left),
             }
         }
     };
-    if let Some(Told::Left(left)) = unheard {
+    if let Some(RemovalEvent::Failed(left)) = unheard {
         let error = executor_core::chain(&left.error);
         tracing::warn!(error = %error, "What a job made is left; the next start removes it.");
     }

@@ -9,7 +9,7 @@ use executor_core::prelude::*;
 use executor_core::{ExecutorSettings, JobVariable};
 use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_docker::engine::labels::{JOB_ID, WARM};
-use executor_docker::garbage::{Belongs, sweep};
+use executor_docker::garbage::{ObjectOwner, sweep};
 use executor_testkit::RecordingTrace;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -320,7 +320,7 @@ async fn a_job_in_such_a_container_can_be_gone_on_with() {
     };
     // As a process that is killed.
     drop(opened);
-    let is_needed = |other: &Belongs<'_>| other.is_of(&handle) || other.owner != run.owner;
+    let is_needed = |other: &ObjectOwner<'_>| other.is_of(&handle) || other.owner != run.owner;
     let swept = sweep(&engine().await, is_needed).await.unwrap();
     let mut swept_names = swept.containers.iter();
     assert!(swept_names.all(|it| it.contains("-warm-")), "{swept:?}");

@@ -23,4 +23,4 @@ pub use pull::pull_policies;
 pub use real_path::RealPath;
 pub use refusal::Refusal;
 pub use user::{check_user, effective_user};
-pub use volume::{Asked, check_volume};
+pub use volume::{RequestedBy, check_volume};

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 /// Who asks for a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Asked {
+pub enum RequestedBy {
     /// The runner's settings, word for word.
-    ByRunner,
+    Runner,
     /// A job had a say: the text refers to its variables.
-    ByJob,
+    Job,
 }
 
 /// The key that has what may be mounted.
@@ -31,7 +31,7 @@ const KEY: &str = "allowed_volumes";
 pub fn check_volume(
     config: &DockerConfig,
     spec: &VolumeSpec,
-    asked: Asked,
+    asked: RequestedBy,
     real: Option<&RealPath>,
     sockets: &[PathBuf],
 ) -> Result<(), Refusal> {
@@ -51,16 +51,16 @@ pub fn check_volume(
     }
 }
 
-fn check_name(config: &DockerConfig, name: &str, asked: Asked) -> Result<(), Refusal> {
+fn check_name(config: &DockerConfig, name: &str, asked: RequestedBy) -> Result<(), Refusal> {
     let list = &config.allowed_volumes;
     // The caches of other projects have names of that kind.
-    if asked == Asked::ByJob && name.to_ascii_lowercase().starts_with("runwright-") {
+    if asked == RequestedBy::Job && name.to_ascii_lowercase().starts_with("runwright-") {
         let because = "its name is kept for the runner's own volumes";
         return Err(Refusal::because("volume", name, because));
     }
     let mut patterns = list.iter().filter(|it| !it.starts_with('/'));
     let listed = patterns.any(|it| Pattern::parse(it).is_ok_and(|it| it.matches(name)));
-    if listed || (list.is_empty() && asked == Asked::ByRunner) {
+    if listed || (list.is_empty() && asked == RequestedBy::Runner) {
         return Ok(());
     }
     Err(refused(config, name))
@@ -69,13 +69,13 @@ fn check_name(config: &DockerConfig, name: &str, asked: Asked) -> Result<(), Ref
 fn check_path(
     config: &DockerConfig,
     written: &str,
-    asked: Asked,
+    asked: RequestedBy,
     real: &RealPath,
 ) -> Result<(), Refusal> {
     let list = &config.allowed_volumes;
     let mut directories = list.iter().filter(|it| it.starts_with('/'));
     if directories.any(|it| real.as_path().starts_with(it))
-        || (list.is_empty() && asked == Asked::ByRunner)
+        || (list.is_empty() && asked == RequestedBy::Runner)
     {
         return Ok(());
     }
@@ -85,7 +85,7 @@ fn check_path(
 fn check_socket(
     config: &DockerConfig,
     written: &str,
-    asked: Asked,
+    asked: RequestedBy,
     real: &RealPath,
     sockets: &[PathBuf],
 ) -> Result<(), Refusal> {
@@ -102,12 +102,12 @@ fn check_socket(
             .any(|it| Path::new(it) == path)
     };
     let because = match (is_socket, asked) {
-        (true, Asked::ByRunner) if by_name => return Ok(()),
-        (true, Asked::ByRunner) => {
+        (true, RequestedBy::Runner) if by_name => return Ok(()),
+        (true, RequestedBy::Runner) => {
             "it is a socket of the container engine, which the runner's volumes must name by its path"
                 .to_owned()
         }
-        (true, Asked::ByJob) => "it is a socket of the container engine".to_owned(),
+        (true, RequestedBy::Job) => "it is a socket of the container engine".to_owned(),
         (false, _) if listed() => return Ok(()),
         (false, _) => format!(
             "a socket of the container engine is below it, and the runner's {} does not have this \

@@ -1,5 +1,5 @@
-use super::complaint::Complaint;
-use super::led::LedStream;
+use super::error_output::ErrorOutput;
+use super::forwarded_stream::ForwardedStream;
 use super::login::Login;
 use super::route::Route;
 use super::stream::SshStream;
@@ -20,7 +20,7 @@ pub(crate) struct SshClient {
     pub(super) supervisor: Supervisor,
     tree: ProcessTree,
     pub(super) route: Route,
-    pub(super) complaint: Complaint,
+    pub(super) error_output: ErrorOutput,
     shared: Arc<Mutex<Shared>>,
 }
 
@@ -48,14 +48,14 @@ impl SshClient {
             supervisor: supervisor.clone(),
             tree: supervisor.tree(),
             route: Route::new(command, address)?,
-            complaint: Complaint::default(),
+            error_output: ErrorOutput::default(),
             shared: Arc::default(),
         })
     }
 
     /// Returns what ssh said last on its standard error.
-    pub(crate) fn complaint(&self) -> Option<String> {
-        self.complaint.text()
+    pub(crate) fn error_output(&self) -> Option<String> {
+        self.error_output.text()
     }
 
     /// Opens a connection to the engine: over the login, which is made first where there is none.
@@ -66,7 +66,7 @@ impl SshClient {
                 return self.dial(None);
             };
             match login.connect().await {
-                Ok(Some(stream)) => return Ok(Box::new(LedStream::new(stream, login))),
+                Ok(Some(stream)) => return Ok(Box::new(ForwardedStream::new(stream, login))),
                 Ok(None) => return self.dial(Some(&login)),
                 Err(error) if has_ended(&error) => self.forget(&login).await,
                 Err(error) => return Err(error),
@@ -131,7 +131,7 @@ impl SshClient {
     pub(super) fn start(&self, words: Vec<String>) -> io::Result<SshStream> {
         let command = self.command(words).stdin(Stdin::Piped);
         let process = self.tree.spawn(&command).map_err(io::Error::other)?;
-        SshStream::of(process, &self.complaint)
+        SshStream::of(process, &self.error_output)
     }
 
     /// Runs an ssh that only speaks with another one here, or with nobody.

@@ -49,18 +49,18 @@ impl Login {
     ///
     /// # Errors
     ///
-    /// Fails when ssh does not get in; why is its complaint.
+    /// Fails when ssh does not get in; why is its error_output.
     pub(super) async fn begin(ssh: &SshClient) -> io::Result<Option<Self>> {
         let mut again = AGAIN.iter();
         loop {
-            ssh.complaint.clear();
+            ssh.error_output.clear();
             match Self::try_begin(ssh).await {
                 // Only so many may be on their way in at the same time; others may be, whom we know nothing of.
                 Err(_) if is_turned_away(ssh) => match again.next() {
                     Some(after) => tokio::time::sleep(*after).await,
-                    None => return Err(complained(ssh, io::ErrorKind::ConnectionRefused)),
+                    None => return Err(ssh_error(ssh, io::ErrorKind::ConnectionRefused)),
                 },
-                Err(error) => return Err(complained(ssh, error.kind())),
+                Err(error) => return Err(ssh_error(ssh, error.kind())),
                 begun => return begun,
             }
         }
@@ -83,8 +83,8 @@ impl Login {
             let forward = ssh.route.forward(&control, &login.socket(), there);
             login.leads = ssh.say(forward).await?.outcome.success();
         }
-        // What was complained of on the way is nobody's reason any more.
-        ssh.complaint.clear();
+        // What was ssh_error of on the way is nobody's reason any more.
+        ssh.error_output.clear();
         Ok(Some(login))
     }
 
@@ -170,18 +170,18 @@ async fn said(held: &mut BufReader<SshStream>) -> io::Result<Vec<String>> {
     }
 }
 
-/// Returns an error that says what ssh complained of.
-fn complained(ssh: &SshClient, kind: io::ErrorKind) -> io::Error {
-    match ssh.complaint.text() {
-        Some(complaint) => io::Error::new(kind, format!("log in by ssh: {complaint}")),
+/// Returns an error that says what ssh ssh_error of.
+fn ssh_error(ssh: &SshClient, kind: io::ErrorKind) -> io::Error {
+    match ssh.error_output.text() {
+        Some(error_output) => io::Error::new(kind, format!("log in by ssh: {error_output}")),
         None => kind.into(),
     }
 }
 
 /// Whether the last login ended before anything was spoken of, as it does where too many come at once.
 fn is_turned_away(ssh: &SshClient) -> bool {
-    let complaint = ssh.complaint.text();
-    complaint.is_some_and(|text| text.contains("exchange_identification"))
+    let error_output = ssh.error_output.text();
+    error_output.is_some_and(|text| text.contains("exchange_identification"))
 }
 
 /// Whether somebody answers and does not close the connection; `None` where neither happens in time.

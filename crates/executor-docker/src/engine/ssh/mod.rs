@@ -6,8 +6,8 @@
 //! is an ssh of its own, as the docker command has it.
 
 mod client;
-mod complaint;
-mod led;
+mod error_output;
+mod forwarded_stream;
 mod login;
 mod route;
 mod stream;

@@ -1,4 +1,4 @@
-use super::complaint::Complaint;
+use super::error_output::ErrorOutput;
 use executor_core::{CancelCause, Cancellation};
 use process::{Process, Stream, Timing};
 use std::io::{self, Write};
@@ -20,13 +20,13 @@ pub(crate) struct SshStream {
 
 impl SshStream {
     /// Passes on what an ssh says; `complaint` gets what it complains of.
-    pub(super) fn of(mut process: Process, complaint: &Complaint) -> io::Result<Self> {
+    pub(super) fn of(mut process: Process, error_output: &ErrorOutput) -> io::Result<Self> {
         let input = process.take_stdin();
         let (ours, theirs) = Blocking::pair()?;
         ours.set_nonblocking(true)?;
         let output = UnixStream::from_std(ours)?;
         let stop = Cancellation::new();
-        let (stopped, complaint) = (stop.clone(), complaint.clone());
+        let (stopped, error_output) = (stop.clone(), error_output.clone());
         let pump = move || {
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -37,7 +37,7 @@ impl SshStream {
             let mut sink = |stream: Stream, bytes: &[u8]| match stream {
                 // Nobody may be there to read, and then ssh is about to be stopped.
                 Stream::Stdout => drop((&theirs).write_all(bytes)),
-                Stream::Stderr => complaint.keep(bytes),
+                Stream::Stderr => error_output.keep(bytes),
             };
             // How it ended shows as the end of the stream.
             let _ = runtime.block_on(process.run(&mut sink, &stopped, &Timing::default()));

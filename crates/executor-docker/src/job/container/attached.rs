@@ -3,7 +3,7 @@
 use crate::error::DockerError;
 use crate::job::container::execs::{Execs, Running};
 use crate::job::container::fault;
-use crate::job::container::watch::{ContainerEnd, end_of_run, look};
+use crate::job::container::watch::{ContainerEnd, current_end, end_of_run};
 use crate::job::stage::mark::MarkedLine;
 use bollard::container::LogOutput;
 use bollard::query_parameters::{AttachContainerOptions, KillContainerOptions};
@@ -98,7 +98,7 @@ pub(crate) async fn signal(container: &Execs, signal: &str) -> Result<(), Docker
 
 /// Returns why the container is lost, where that is the reason of an error.
 pub(crate) async fn explain(container: &Execs, error: DockerError) -> DockerError {
-    match look(&container.engine, &container.container).await {
+    match current_end(&container.engine, &container.container).await {
         Some(end @ (ContainerEnd::Removed | ContainerEnd::EngineGone { .. })) => {
             end.error(&container.name)
         }
@@ -108,7 +108,7 @@ pub(crate) async fn explain(container: &Execs, error: DockerError) -> DockerErro
 
 /// A container's first script, which asks what is inside.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Question<'q> {
+pub(crate) struct ShellProbe<'q> {
     pub(crate) image: &'q str,
     /// What the answer begins with.
     pub(crate) mark: &'q str,
@@ -118,7 +118,7 @@ pub(crate) struct Question<'q> {
     pub(crate) trace: &'q dyn JobTrace,
 }
 
-impl Question<'_> {
+impl ShellProbe<'_> {
     /// Starts the container for this script; returns the line that answers.
     ///
     /// What the entry point writes is in the job's log.

@@ -20,7 +20,7 @@ const LATE: Duration = Duration::from_millis(500);
 
 /// What is waited for when a container starts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Beginning<'b> {
+pub(crate) struct Startup<'b> {
     pub(crate) image: &'b str,
     /// What the main process says when it is ready, at the beginning of a line.
     pub(crate) mark: &'b str,
@@ -29,7 +29,7 @@ pub(crate) struct Beginning<'b> {
     pub(crate) trace: &'b Arc<dyn JobTrace>,
 }
 
-impl Beginning<'_> {
+impl Startup<'_> {
     /// Starts the container and waits until it is ready; returns the line that says so.
     ///
     /// What the entry point writes before is in the job's log.
@@ -43,11 +43,11 @@ impl Beginning<'_> {
 }
 
 async fn begin(
-    beginning: &Beginning<'_>,
+    beginning: &Startup<'_>,
     container: &mut JobContainer,
     cancellation: &Cancellation,
 ) -> Result<MarkedLine, DockerError> {
-    let Beginning {
+    let Startup {
         image,
         mark,
         patience,

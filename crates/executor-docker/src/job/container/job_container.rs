@@ -1,7 +1,7 @@
 //! The container of a job.
 
 use crate::engine::Engine;
-use crate::engine::pending_request::{PendingRequest, Removal, unless_stopped};
+use crate::engine::pending_request::{PendingRequest, RemovalOutcome, unless_stopped};
 use crate::error::DockerError;
 use crate::job::container::execs::Execs;
 use crate::job::container::watch::{ContainerEnd, watch};
@@ -39,13 +39,13 @@ pub(crate) struct JobContainer {
 }
 
 impl JobContainer {
-    /// Creates it; `doubt` has whether it may come into being later.
+    /// Creates it; `pending` has whether it may come into being later.
     pub(crate) async fn create(
         engine: &Engine,
         name: &str,
         platform: Option<&str>,
         body: ContainerCreateBody,
-        doubt: &PendingRequest,
+        pending: &PendingRequest,
         cancellation: &Cancellation,
     ) -> Result<Self, DockerError> {
         let options = CreateContainerOptions {
@@ -60,7 +60,7 @@ impl JobContainer {
             created
                 .map_err(|error| DockerError::from_api(format!("create container {name}"), error))
         };
-        let created = doubt.until_answered(unless_stopped(cancellation, creating));
+        let created = pending.until_answered(unless_stopped(cancellation, creating));
         Ok(Self::of(engine, created.await?.id, name))
     }
 
@@ -211,7 +211,10 @@ pub(crate) async fn ended(end: &mut watch::Receiver<Option<ContainerEnd>>) -> Co
 /// Kills and removes a container and its anonymous volumes; one that is not there is removed already.
 ///
 /// An engine that is away for a while is waited for.
-pub(crate) async fn remove(engine: &Engine, container: &str) -> Result<Removal, DockerError> {
+pub(crate) async fn remove(
+    engine: &Engine,
+    container: &str,
+) -> Result<RemovalOutcome, DockerError> {
     let doing = || format!("remove container {container}");
     let begun = tokio::time::Instant::now();
     let mut pause = FIRST_PAUSE;
@@ -234,11 +237,11 @@ pub(crate) async fn remove(engine: &Engine, container: &str) -> Result<Removal, 
             });
         };
         let error = match removed {
-            Ok(()) => return Ok(Removal::Done),
+            Ok(()) => return Ok(RemovalOutcome::Removed),
             Err(error) => DockerError::from_api(doing(), error),
         };
         if error.is_not_found() {
-            return Ok(Removal::Nothing);
+            return Ok(RemovalOutcome::Absent);
         }
         // Somebody else is at it, the engine is busy with its end, or it is being started again.
         if !error.is_temporary() || begun.elapsed() > RETURN {

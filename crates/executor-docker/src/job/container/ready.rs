@@ -29,7 +29,7 @@ const WAIT: &str = "read -r nothing";
 
 /// What the main process found in its container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Inside {
+pub(crate) struct ContainerDetails {
     /// The best shell there is.
     pub(crate) shell: String,
     /// The user's number.
@@ -40,7 +40,7 @@ pub(crate) struct Inside {
     pub(crate) has_tar: bool,
 }
 
-impl Inside {
+impl ContainerDetails {
     /// Returns whom files belong to that are the user's.
     pub(crate) fn owner(&self) -> Owner {
         Owner {
@@ -112,7 +112,7 @@ mod tests {
         let check = |said: &str, expect: Option<(&str, u32, u32, bool, bool)>| {
             let mut line = MarkedLine::new("mark".to_owned());
             line.pass(said.as_bytes(), |_| ());
-            let found = Inside::read(&line);
+            let found = ContainerDetails::read(&line);
             let found = found
                 .as_ref()
                 .map(|it| (&*it.shell, it.uid, it.gid, it.is_bash(), it.has_tar));

@@ -106,7 +106,7 @@ pub(crate) async fn end_of_run(engine: &Engine, container: &str) -> ContainerEnd
     loop {
         {
             let stopped = stopped(engine, container);
-            let paused = told_of(engine, container, "pause", None);
+            let paused = wait_for_event(engine, container, "pause", None);
             tokio::pin!(stopped, paused);
             let mut asking = true;
             while asking {
@@ -115,7 +115,7 @@ pub(crate) async fn end_of_run(engine: &Engine, container: &str) -> ContainerEnd
                     () = &mut paused => false,
                     () = sleep(CHECK) => true,
                 };
-                match look(engine, container).await {
+                match current_end(engine, container).await {
                     Some(ContainerEnd::Paused) => {
                         sleep(PAUSED).await;
                         asking = false;
@@ -125,7 +125,7 @@ pub(crate) async fn end_of_run(engine: &Engine, container: &str) -> ContainerEnd
                 }
             }
         }
-        if let Some(end) = look(engine, container).await {
+        if let Some(end) = current_end(engine, container).await {
             return end;
         }
         sleep(PAUSE).await;
@@ -144,7 +144,7 @@ async fn stopped(engine: &Engine, container: &str) {
 }
 
 /// Returns when the engine tells of such an event of the container, from now on or since then; never when it does not.
-pub(crate) async fn told_of(
+pub(crate) async fn wait_for_event(
     engine: &Engine,
     container: &str,
     event: &str,
@@ -168,8 +168,18 @@ pub(crate) async fn told_of(
     }
 }
 
+/// Returns when the last process of the container is dead; never when the engine does not report it.
+///
+/// The engine publishes this event at once. Every other answer, also that to a kill, comes after the engine has taken
+/// apart network and file system, which takes as long again.
+pub(crate) async fn wait_for_death(engine: Engine, container: String) {
+    // The container may be removed before the engine sees this request for events.
+    let since = Some(SystemTime::now());
+    wait_for_event(&engine, &container, "die", since).await;
+}
+
 /// Asks how the container is; `None` when it runs.
-pub(crate) async fn look(engine: &Engine, container: &str) -> Option<ContainerEnd> {
+pub(crate) async fn current_end(engine: &Engine, container: &str) -> Option<ContainerEnd> {
     let ask = || async move {
         match engine.api().inspect_container(container, None).await {
             Ok(found) => Ok(found.state.and_then(|state| end_of(&state))),

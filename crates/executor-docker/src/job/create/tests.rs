@@ -472,15 +472,15 @@ fn the_lists_decide_what_a_job_is_granted() {
             user: job.map(str::to_owned),
             platform: None,
         };
-        let grant = Grant::of_build(&config(settings), &info(image), &options);
-        match (grant, expect) {
-            (Ok(grant), Ok(expect)) => {
+        let allowed = AllowedOptions::of_build(&config(settings), &info(image), &options);
+        match (allowed, expect) {
+            (Ok(allowed), Ok(expect)) => {
                 assert_eq!(
-                    (grant.user.as_deref(), grant.privileged),
+                    (allowed.user.as_deref(), allowed.privileged),
                     expect,
                     "{settings}"
                 );
-                let plan = grant.apply(plan());
+                let plan = allowed.apply(plan());
                 assert_eq!(
                     (plan.user.as_deref(), plan.privileged),
                     expect,
@@ -488,7 +488,7 @@ fn the_lists_decide_what_a_job_is_granted() {
                 );
             }
             (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
-            (grant, expect) => panic!("{settings}: {grant:?} is not {expect:?}"),
+            (allowed, expect) => panic!("{settings}: {allowed:?} is not {expect:?}"),
         }
     };
     check("", "", None, Ok((None, false)));

@@ -4,21 +4,20 @@ use crate::config::SourcesChoice;
 use crate::error::DockerError;
 use crate::job::container::JobContainer;
 use crate::job::container::agent_place;
-use crate::job::container::ready::Inside;
+use crate::job::container::ready::ContainerDetails;
 use crate::job::files::JobFiles;
 use crate::job::files::chown;
 use crate::job::files::tree::Owner;
 use crate::job::prepare::preparation::Preparation;
 use crate::job::prepared::Prepared;
-use crate::job::resume::Ledger;
-use crate::job::stage::agent::AgentEngine;
-use crate::job::stage::attach::AttachEngine;
+use crate::job::resume::ResumeRecord;
+use crate::job::stage::agent::AgentRunner;
+use crate::job::stage::attach::AttachRunner;
 use crate::job::stage::connector::AgentConnector;
-use crate::job::stage::exec::ExecEngine;
-use crate::job::stage::exec_files::ExecFiles;
+use crate::job::stage::exec::ExecRunner;
+use crate::job::stage::exec_files::{ExecFiles, LONGEST_STALL};
 use crate::job::stage::helper::{Helper, HelperPlan};
-use crate::job::stage::stall::LONGEST_STALL;
-use crate::job::stage::{StageEngine, Timing};
+use crate::job::stage::{StageRunner, Timing};
 use crate::job::terminal::DockerTerminal;
 use crate::service::Services;
 use executor_core::ability::FileTransfer;
@@ -34,15 +33,15 @@ pub(crate) struct Parts {
     pub(crate) container: JobContainer,
     pub(crate) files: JobFiles,
     pub(crate) services: Services,
-    pub(crate) inside: Inside,
-    pub(crate) way: Way,
+    pub(crate) details: ContainerDetails,
+    pub(crate) transport: PreparedTransport,
     /// Gives files back where the container is dead.
     pub(crate) rescuer: Option<HelperPlan>,
 }
 
-/// What the stages are run through, as [`Tactic`](crate::job::stage::transport::Tactic) has decided.
+/// What the stages are run through, as [`StageTransport`](crate::job::stage::transport::StageTransport) has decided.
 #[derive(Debug)]
-pub(crate) enum Way {
+pub(crate) enum PreparedTransport {
     Agent(AgentParts),
     Exec,
     /// Common work is done in this container.
@@ -55,7 +54,7 @@ pub(crate) struct AgentParts {
     pub(crate) client: StepsClient,
     /// What the ids of requests begin with.
     pub(crate) prefix: String,
-    pub(crate) ledger: Ledger,
+    pub(crate) record: ResumeRecord,
 }
 
 impl Parts {
@@ -69,23 +68,23 @@ impl Parts {
             container,
             files,
             services,
-            inside,
-            mut way,
+            details,
+            mut transport,
             rescuer,
         } = self;
-        let owner = inside.owner();
-        let shell = preparation.choose_shell(&inside, image)?;
+        let owner = details.owner();
+        let shell = preparation.choose_shell(&details, image)?;
         let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
         let timing = Timing::of(&preparation.options.config);
         let mut transfer: Option<Arc<dyn FileTransfer>> = None;
-        let mut ledger = None;
-        match &mut way {
-            Way::Agent(agent) => {
+        let mut record = None;
+        match &mut transport {
+            PreparedTransport::Agent(agent) => {
                 agent.client = preparation.with_library(agent.client.clone());
                 transfer = Some(agent.client.files());
-                ledger = Some(agent.ledger.clone());
+                record = Some(agent.record.clone());
             }
-            Way::Exec if inside.has_tar => {
+            PreparedTransport::Exec if details.has_tar => {
                 transfer = Some(Arc::new(ExecFiles {
                     execs: container.execs(),
                     shell: program.clone(),
@@ -93,14 +92,14 @@ impl Parts {
                 }));
             }
             // Between stages of `attach` nothing runs that could be asked.
-            Way::Exec | Way::Attach(_) => {}
+            PreparedTransport::Exec | PreparedTransport::Attach(_) => {}
         }
         if files.host.is_none() && transfer.is_none() {
             preparation.tell_of_no_files(owner);
         }
         // Its main process ends with each stage.
-        let is_restarted = matches!(way, Way::Attach(_));
-        let engine = stage_engine(way, &container, image, program, timing);
+        let is_restarted = matches!(transport, PreparedTransport::Attach(_));
+        let engine = stage_runner(transport, &container, image, program, timing);
         let (execs, dirs) = (container.execs(), files.inside.clone());
         let terminal =
             DockerTerminal::new(execs, shell.clone(), dirs, owner).restarted(is_restarted);
@@ -114,7 +113,7 @@ impl Parts {
             transfer,
             services,
             are_ready: false,
-            ledger,
+            record,
             rescuer: rescuer.map(Helper::new),
         })
     }
@@ -149,32 +148,32 @@ impl Preparation {
     }
 }
 
-fn stage_engine(
-    way: Way,
+fn stage_runner(
+    transport: PreparedTransport,
     container: &JobContainer,
     image: &str,
     shell: String,
     timing: Timing,
-) -> StageEngine {
-    match way {
-        Way::Attach(helper) => StageEngine::Attach(Box::new(AttachEngine {
+) -> StageRunner {
+    match transport {
+        PreparedTransport::Attach(helper) => StageRunner::Attach(Box::new(AttachRunner {
             build: container.execs(),
             image: image.to_owned(),
             helper: Helper::new(*helper),
             timing,
             doubtful: None,
         })),
-        Way::Exec => StageEngine::Exec(ExecEngine {
+        PreparedTransport::Exec => StageRunner::Exec(ExecRunner {
             execs: container.execs(),
             end: container.end(),
             shell,
             timing,
         }),
-        Way::Agent(agent) => StageEngine::Agent(AgentEngine {
+        PreparedTransport::Agent(agent) => StageRunner::Agent(AgentRunner {
             client: agent.client,
             prefix: agent.prefix,
             counts: HashMap::new(),
-            ledger: agent.ledger,
+            record: agent.record,
             name: container.name().to_owned(),
             end: container.end(),
             shell,
@@ -188,7 +187,7 @@ pub(crate) async fn reach_agent(
     container: &JobContainer,
     files: &JobFiles,
     cancellation: &Cancellation,
-) -> Result<(StepsClient, Option<Inside>), DockerError> {
+) -> Result<(StepsClient, Option<ContainerDetails>), DockerError> {
     let connector = AgentConnector {
         execs: container.execs(),
         command: agent_place::proxy(),
@@ -198,7 +197,7 @@ pub(crate) async fn reach_agent(
     let client = StepsClient::new(Arc::new(connector), ClientOptions::default());
     let found = client.hello(cancellation).await;
     let found = found.map_err(|error| lost(container, error))?;
-    Ok((client, Inside::of(&found)))
+    Ok((client, ContainerDetails::of(&found)))
 }
 
 /// Says why the agent does not answer: its container is lost, or as it is.

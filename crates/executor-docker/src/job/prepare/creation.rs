@@ -6,11 +6,11 @@ use crate::engine::names::Names;
 use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
 use crate::image::ImageInfo;
-use crate::job::container::attached::Question;
-use crate::job::container::begin::Beginning;
+use crate::job::container::attached::ShellProbe;
+use crate::job::container::begin::Startup;
 use crate::job::container::{JobContainer, agent_place, fault, ready};
 use crate::job::create::{
-    ContainerPlan, ContainerRole, Entrypoint, Grant, StandardInput, build_container,
+    AllowedOptions, ContainerPlan, ContainerRole, Entrypoint, StandardInput, build_container,
 };
 use crate::job::created_resources::CreatedResources;
 use crate::job::files::JobFiles;
@@ -19,7 +19,7 @@ use crate::job::files::tree::Owner;
 use crate::job::prepare::preparation::{PATIENCE, Preparation};
 use crate::job::stage::helper::HelperPlan;
 use crate::job::stage::mark::MarkedLine;
-use crate::job::stage::transport::Tactic;
+use crate::job::stage::transport::StageTransport;
 use crate::service::Attachment;
 use bollard::models::{ContainerCreateBody, Mount};
 use executor_core::{Cancellation, ShellDialect};
@@ -30,13 +30,13 @@ use std::path::Path;
 pub(crate) struct Creation<'c> {
     pub(crate) preparation: &'c Preparation,
     pub(crate) image: &'c ImageInfo,
-    pub(crate) tactic: &'c Tactic,
+    pub(crate) transport: &'c StageTransport,
     pub(crate) labels: &'c Labels,
     pub(crate) names: &'c Names,
     /// What the job says about its image for containers alone.
-    pub(crate) said: &'c ImageOptions,
+    pub(crate) image_options: &'c ImageOptions,
     /// What the lists of the settings let it have.
-    pub(crate) grant: &'c Grant,
+    pub(crate) allowed: &'c AllowedOptions,
     /// What the main process says when it is ready.
     pub(crate) mark: &'c str,
 }
@@ -50,25 +50,25 @@ impl Creation<'_> {
     ) -> Result<(JobContainer, JobFiles, MarkedLine), DockerError> {
         let (mut container, files) = self.create(made, cancellation).await?;
         if let Some(volumes) = &made.volumes {
-            let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
+            let user = self.allowed.user.as_deref().unwrap_or(&self.image.user);
             let user = Some(user).filter(|user| !user.is_empty());
             unless_stopped(cancellation, volumes.open(container.id(), user)).await?;
         }
         cancellation.check()?;
         let options = &self.preparation.options;
         let name = self.image.reference.familiar();
-        let beginning = Beginning {
+        let beginning = Startup {
             image: &name,
             mark: self.mark,
             patience: options.config.prepare_timeout.unwrap_or(PATIENCE),
             trace: &options.trace,
         };
-        let line = match self.tactic {
-            Tactic::Agent(_) | Tactic::Exec => {
+        let line = match self.transport {
+            StageTransport::Agent(_) | StageTransport::Exec => {
                 beginning.begin(&mut container, cancellation).await?
             }
-            Tactic::Attach => {
-                let question = Question {
+            StageTransport::Attach => {
+                let question = ShellProbe {
                     image: &name,
                     mark: self.mark,
                     script: &ready::question(self.mark),
@@ -95,10 +95,10 @@ impl Creation<'_> {
             ..
         } = self.preparation;
         let name = self.names.build();
-        let platform = self.said.platform.as_deref();
-        let doubt = made.container(&name);
+        let platform = self.image_options.platform.as_deref();
+        let pending = made.container(&name);
         let create =
-            |body| JobContainer::create(engine, &name, platform, body, &doubt, cancellation);
+            |body| JobContainer::create(engine, &name, platform, body, &pending, cancellation);
         if let Some(root) = self.root_to_mount() {
             let files = JobFiles::mounted(root, dirs, options, self.names.base())?;
             let body = self.with_this_host(root, &files, made)?;
@@ -116,13 +116,13 @@ impl Creation<'_> {
             ));
         }
         let files = JobFiles::remote(dirs, self.labels);
-        let more = match self.tactic {
-            Tactic::Agent(_) => vec![agent_place::volume(self.labels)],
-            Tactic::Exec | Tactic::Attach => Vec::new(),
+        let more = match self.transport {
+            StageTransport::Agent(_) => vec![agent_place::volume(self.labels)],
+            StageTransport::Exec | StageTransport::Attach => Vec::new(),
         };
         let body = self.body(&files, more, made);
         let container = create(body).await?;
-        if let Tactic::Agent(agent) = self.tactic {
+        if let StageTransport::Agent(agent) = self.transport {
             let archive = agent_place::archive(agent)?;
             let uploading = container.upload(agent_place::PLACE, archive);
             unless_stopped(cancellation, uploading).await?;
@@ -143,7 +143,7 @@ impl Creation<'_> {
             SourcesChoice::Auto if engine.may_make_sources() => false,
             // Without the right to give files away, those of this host are no use to another user.
             SourcesChoice::Auto if options.project_dir.is_none() => {
-                let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
+                let user = self.allowed.user.as_deref().unwrap_or(&self.image.user);
                 chown::may_give() || chown::is_root_or(user, chown::ourselves())
             }
             _ => true,
@@ -163,7 +163,9 @@ impl Creation<'_> {
         if let Some(host) = &files.host {
             made.directory(Path::new(&host.temp_dir))?;
             files.make(self.preparation.options.project_dir.is_some())?;
-            if let (Tactic::Agent(agent), Some(run)) = (self.tactic, files.agent_directory()) {
+            if let (StageTransport::Agent(agent), Some(run)) =
+                (self.transport, files.agent_directory())
+            {
                 made.directory(&run)?;
                 more = agent_place::mounts(agent, root, &run)?;
             }
@@ -180,14 +182,14 @@ impl Creation<'_> {
     ) -> ContainerCreateBody {
         let settings = &self.preparation.settings;
         let job = &self.preparation.options.job.image;
-        let (command, mut environment) = match self.tactic {
-            Tactic::Agent(_) => {
+        let (command, mut environment) = match self.transport {
+            StageTransport::Agent(_) => {
                 let grace = settings.orphan_grace();
                 let environment = vec![agent_place::environment(grace)];
                 (agent_place::serve(grace), environment)
             }
-            Tactic::Exec => (ready::command(self.mark), Vec::new()),
-            Tactic::Attach => (self.shell(), Vec::new()),
+            StageTransport::Exec => (ready::command(self.mark), Vec::new()),
+            StageTransport::Attach => (self.shell(), Vec::new()),
         };
         if files.host.is_some() {
             environment.extend(chown::git_environment(&self.image.environment));
@@ -203,21 +205,21 @@ impl Creation<'_> {
             standard_input: self.standard_input(),
             ..common_plan(made)
         };
-        let body = build_container(settings, &self.grant.clone().apply(plan));
-        match self.tactic {
+        let body = build_container(settings, &self.allowed.clone().apply(plan));
+        match self.transport {
             // The main process waits for a line that nobody sends.
-            Tactic::Exec => ContainerCreateBody {
+            StageTransport::Exec => ContainerCreateBody {
                 open_stdin: Some(true),
                 ..body
             },
-            Tactic::Agent(_) | Tactic::Attach => body,
+            StageTransport::Agent(_) | StageTransport::Attach => body,
         }
     }
 
     fn standard_input(&self) -> StandardInput {
-        match self.tactic {
-            Tactic::Attach => StandardInput::Once,
-            Tactic::Agent(_) | Tactic::Exec => StandardInput::Closed,
+        match self.transport {
+            StageTransport::Attach => StandardInput::Once,
+            StageTransport::Agent(_) | StageTransport::Exec => StandardInput::Closed,
         }
     }
 
@@ -254,10 +256,10 @@ impl Creation<'_> {
             engine, settings, ..
         } = self.preparation;
         let name = self.names.helper();
-        let doubt = made.container(&name);
+        let pending = made.container(&name);
         let is_here = files.host.is_some();
         let run = files.agent_directory();
-        let run = run.filter(|_| matches!(self.tactic, Tactic::Agent(_)));
+        let run = run.filter(|_| matches!(self.transport, StageTransport::Agent(_)));
         let mounts = files.mounts.iter().filter(|_| is_here).cloned();
         let mounts = mounts.chain(run.map(|run| agent_place::run_mount(&run)));
         let plan = ContainerPlan {
@@ -270,11 +272,11 @@ impl Creation<'_> {
             standard_input: StandardInput::Once,
             ..common_plan(made)
         };
-        let grant = Grant {
+        let allowed = AllowedOptions {
             user: Some(format!("{}:{}", owner.uid, owner.gid)),
-            ..self.grant.clone()
+            ..self.allowed.clone()
         };
-        let mut body = build_container(settings, &grant.apply(plan));
+        let mut body = build_container(settings, &allowed.apply(plan));
         let mut root = None;
         if !is_here {
             let host = body.host_config.get_or_insert_default();
@@ -288,10 +290,10 @@ impl Creation<'_> {
             engine: engine.clone(),
             name,
             image: image.reference.familiar(),
-            platform: self.said.platform.clone(),
+            platform: self.image_options.platform.clone(),
             body,
             root,
-            doubt,
+            pending,
         })
     }
 }

@@ -1,19 +1,22 @@
 //! What is known about a job before anything is created for it.
 
-use crate::config::policy;
-use crate::config::{DockerConfig, EngineChoice, ImageOptions};
+use crate::config::policy::{self, effective_user};
+use crate::config::{DockerConfig, EngineChoice, ImageOptions, SourcesChoice};
 use crate::engine::Engine;
+use crate::engine::names::Names;
 use crate::error::DockerError;
 use crate::garbage::JobLeases;
 use crate::image::{CredentialSources, Credentials, ImageInfo, ImageReference, Images};
-use crate::job::container::ready::Inside;
+use crate::job::container::ready::ContainerDetails;
+use crate::job::files::{JobFiles, chown};
 use crate::job::shared::SharedHost;
-use crate::job::stage::transport::{self, Fallback, Tactic};
+use crate::job::stage::transport::{self, StageTransport};
 use executor_core::ability::ResumeObserver;
 use executor_core::{
     BuildDirs, Cancellation, JobTraceExt, PrepareOptions, ShellDialect, ShellInfo,
 };
 use process::Supervisor;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long an entry point may take when the runner's settings set no limit.
@@ -61,7 +64,7 @@ impl Preparation {
     pub(crate) async fn image(
         &self,
         images: &Images,
-        said: &ImageOptions,
+        image_options: &ImageOptions,
         cancellation: &Cancellation,
     ) -> Result<ImageInfo, DockerError> {
         let job = &self.options.job.image;
@@ -82,15 +85,21 @@ impl Preparation {
         let reference = reference_of(&expanded)?;
         policy::check_image(&self.settings, &reference)
             .map_err(|refusal| DockerError::config(refusal.to_string()))?;
-        self.pull(images, &reference, &job.pull_policy, said, cancellation)
-            .await
+        self.pull(
+            images,
+            &reference,
+            &job.pull_policy,
+            image_options,
+            cancellation,
+        )
+        .await
     }
 
     /// Sees to it that the engine has the image of the predefined container, where that is another.
     pub(crate) async fn helper_image(
         &self,
         images: &Images,
-        said: &ImageOptions,
+        image_options: &ImageOptions,
         cancellation: &Cancellation,
     ) -> Result<Option<ImageInfo>, DockerError> {
         let named = self.settings.helper_image.as_deref();
@@ -99,7 +108,9 @@ impl Preparation {
             return Ok(None);
         };
         let reference = reference_of(&self.options.variables.expand(named))?;
-        let pulled = self.pull(images, &reference, &[], said, cancellation).await;
+        let pulled = self
+            .pull(images, &reference, &[], image_options, cancellation)
+            .await;
         pulled.map(Some)
     }
 
@@ -108,7 +119,7 @@ impl Preparation {
         images: &Images,
         reference: &ImageReference,
         asked: &[String],
-        said: &ImageOptions,
+        image_options: &ImageOptions,
         cancellation: &Cancellation,
     ) -> Result<ImageInfo, DockerError> {
         let policies = policy::pull_policies(&self.settings, asked)
@@ -117,36 +128,35 @@ impl Preparation {
             .ensure(
                 reference,
                 &policies,
-                said.platform.as_deref(),
+                image_options.platform.as_deref(),
                 &*self.options.trace,
                 cancellation,
             )
             .await
     }
 
-    /// Decides how stages are run, and says so where it is not the first choice and nobody has said it in this run.
-    pub(crate) fn tactic(&self, image: &ImageInfo) -> Result<Tactic, DockerError> {
-        let choice = self.settings.engine;
-        let (tactic, fallback) = transport::choose(choice, steps::agent::find(), image)?;
-        if let Some(Fallback(reason)) = fallback
+    /// Decides how stages are run, and says so where it is not the first choice and nobody has image_options it in this run.
+    pub(crate) fn transport(&self, image: &ImageInfo) -> Result<StageTransport, DockerError> {
+        let chosen = transport::choose(self.settings.engine, steps::agent::find(), image)?;
+        if let Some(reason) = chosen.agent_unavailable
             && self.shared.is_news(&reason)
         {
-            let words = format!("stages are run by exec, without the agent: {reason}");
-            self.options.trace.system_line(&words);
+            let text = format!("stages run by exec, without the agent: {reason}");
+            self.options.trace.system_line(&text);
         }
-        Ok(tactic)
+        Ok(chosen.transport)
     }
 
     /// Decides for the shell that scripts are written for.
     pub(crate) fn choose_shell(
         &self,
-        inside: &Inside,
+        details: &ContainerDetails,
         image: &str,
     ) -> Result<ShellInfo, DockerError> {
         let mut shell = self.shell.clone();
         let (dialect, program) = match self.options.config.shell {
             Some(ShellDialect::Sh) => (ShellDialect::Sh, "sh"),
-            Some(ShellDialect::Bash) if !inside.is_bash() => {
+            Some(ShellDialect::Bash) if !details.is_bash() => {
                 return Err(DockerError::config(format!(
                     "image {image} has no bash, which the runner's settings ask for with `shell`"
                 )));
@@ -156,12 +166,43 @@ impl Preparation {
                     "jobs in containers run in bash or sh, not in {dialect}"
                 )));
             }
-            _ if inside.is_bash() => (ShellDialect::Bash, inside.shell.as_str()),
-            _ => (ShellDialect::Sh, inside.shell.as_str()),
+            _ if details.is_bash() => (ShellDialect::Bash, details.shell.as_str()),
+            _ => (ShellDialect::Sh, details.shell.as_str()),
         };
         shell.dialect = dialect;
         shell.program = Some(program.to_owned());
         Ok(shell)
+    }
+
+    /// Says where the job's files are going to be, before it is known whether they can be there: whoever
+    /// waits for that brings them while images are pulled.
+    ///
+    /// Only the engine can say whether it sees this host's files, and only the image who its user is. What
+    /// is likely is announced: files of this host for an engine behind a socket of this host.
+    pub(crate) fn announce_files(&self, image_options: &ImageOptions, names: &Names) {
+        let Some(planned) = &self.options.planned else {
+            return;
+        };
+        let root = self.options.config.host_builds_dir.as_deref();
+        let Some(root) = root.filter(|_| self.is_likely_to_mount(image_options)) else {
+            return;
+        };
+        // What is wrong with the directories is told when they are made.
+        if let Ok(files) =
+            JobFiles::mounted(Path::new(root), &self.dirs, &self.options, names.base())
+        {
+            planned.announce(files.workspace(None));
+        }
+    }
+
+    fn is_likely_to_mount(&self, image_options: &ImageOptions) -> bool {
+        let user = effective_user(&self.settings, image_options.user.as_deref());
+        let of_image = "";
+        self.engine.is_local()
+            && self.settings.sources != SourcesChoice::Copy
+            && self.options.project_dir.is_none()
+            && (chown::may_give()
+                || chown::is_root_or(user.unwrap_or(of_image), chown::ourselves()))
     }
 }
 

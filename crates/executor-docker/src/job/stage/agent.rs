@@ -2,8 +2,8 @@
 
 use crate::job::container::ended;
 use crate::job::container::watch::ContainerEnd;
-use crate::job::resume::{Known, Ledger};
-use crate::job::stage::{SOON, Stage, Timing};
+use crate::job::resume::{RequestState, ResumeRecord};
+use crate::job::stage::stage_run::{SOON, Stage, Timing};
 use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, JobTraceExt, StageResult};
 use process::TraceOutput;
 use std::collections::HashMap;
@@ -19,16 +19,16 @@ const LATE: Duration = Duration::from_millis(500);
 /// How long after its agent a container that somebody stops may end: he waits 10 s for it.
 const PARTING: Duration = Duration::from_secs(15);
 
-/// Runs stages through one agent.
+/// RequestStates stages through one agent.
 #[derive(Debug)]
-pub(crate) struct AgentEngine {
+pub(crate) struct AgentRunner {
     pub(crate) client: StepsClient,
     /// What the ids of requests begin with.
     pub(crate) prefix: String,
     /// How often each stage was run.
     pub(crate) counts: HashMap<BuildStage, u32>,
     /// What is noted of the requests, also of those of the process before this one.
-    pub(crate) ledger: Ledger,
+    pub(crate) record: ResumeRecord,
     /// The container's name.
     pub(crate) name: String,
     pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
@@ -36,22 +36,22 @@ pub(crate) struct AgentEngine {
     pub(crate) timing: Timing,
 }
 
-impl AgentEngine {
-    /// Runs a stage to its end. One that another process has begun goes on, one that has ended is not run
+impl AgentRunner {
+    /// RequestStates a stage to its end. One that another process has begun goes on, one that has ended is not run
     /// again.
     pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
         let id = self.next_id(&stage.command.stage);
-        let begun = match self.ledger.known(&id) {
-            Known::Ended(result) => return Ok(*result),
-            Known::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
-            Known::Begun(offset) => Some(offset),
-            Known::New => {
-                self.ledger.starting(&id);
+        let begun = match self.record.state(&id) {
+            RequestState::Ended(result) => return Ok(*result),
+            RequestState::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
+            RequestState::Begun(offset) => Some(offset),
+            RequestState::New => {
+                self.record.starting(&id);
                 None
             }
         };
         let ran = self.run_to_end(&id, begun, stage).await;
-        self.ledger.ended(&id, ran.as_ref().ok());
+        self.record.ended(&id, ran.as_ref().ok());
         ran
     }
 
@@ -109,8 +109,8 @@ impl AgentEngine {
 
     fn request(&self, id: &str, stage: &Stage<'_>) -> RunSpec {
         let command = stage.command;
-        let (ledger, own) = (self.ledger.clone(), id.to_owned());
-        let progress: Progress = Arc::new(move |offset| ledger.read(&own, offset));
+        let (record, own) = (self.record.clone(), id.to_owned());
+        let progress: Progress = Arc::new(move |offset| record.read(&own, offset));
         let script = command.script.clone();
         let (steps, shell) = if command.stage == BuildStage::StepRun {
             // What runs the scripts of steps is not the job's shell but that of the language.

@@ -4,13 +4,14 @@ use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
 use crate::job::container::attached;
 use crate::job::container::execs::{Execs, Running};
-use crate::job::container::watch::{ContainerEnd, end_of_run, look};
+use crate::job::container::watch::{ContainerEnd, current_end, end_of_run};
 use crate::job::stage::feed::feed;
 use crate::job::stage::helper::Helper;
 use crate::job::stage::mark::new_mark;
 use crate::job::stage::output::{StageOutput, cut, unread};
 use crate::job::stage::signal::Signal;
-use crate::job::stage::{KILLED, SAME_KILL, Stage, Timing, seen_within, status, until};
+use crate::job::stage::stage_run::{KILLED, SAME_KILL, Stage, Timing, seen_within, until};
+use crate::job::stage::status;
 use executor_core::{BuildError, Cancellation, Placement, StageResult};
 use futures_util::StreamExt;
 use std::time::Duration;
@@ -26,7 +27,7 @@ const LATE: Duration = Duration::from_secs(5);
 
 /// Runs stages in two containers: the user's in that of the job, common work in a predefined one.
 #[derive(Debug)]
-pub(crate) struct AttachEngine {
+pub(crate) struct AttachRunner {
     pub(crate) build: Execs,
     /// The image of the job.
     pub(crate) image: String,
@@ -48,7 +49,7 @@ struct Stopping {
     give_up_at: Option<Instant>,
 }
 
-impl AttachEngine {
+impl AttachRunner {
     /// Runs a stage to its end.
     pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
         let mark = new_mark();
@@ -221,7 +222,7 @@ impl AttachEngine {
             is_read |= due(drained_at);
             if due(cut_at) {
                 cut_at = None;
-                let goes_on = look(&container.engine, &container.container)
+                let goes_on = current_end(&container.engine, &container.container)
                     .await
                     .is_none();
                 if goes_on && !stopping.asked {

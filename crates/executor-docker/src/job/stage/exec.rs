@@ -4,12 +4,13 @@ use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
 use crate::job::container::ended;
 use crate::job::container::execs::{ExecPlan, Execs, Running};
-use crate::job::container::watch::{ContainerEnd, look};
+use crate::job::container::watch::{ContainerEnd, current_end};
 use crate::job::stage::feed::feed;
 use crate::job::stage::mark::new_mark;
 use crate::job::stage::output::{StageOutput, cut, unread};
 use crate::job::stage::signal::Signal;
-use crate::job::stage::{Stage, Timing, status, until};
+use crate::job::stage::stage_run::{Stage, Timing, until};
+use crate::job::stage::status;
 use executor_core::{BuildError, StageResult};
 use futures_util::StreamExt;
 use std::time::Duration;
@@ -28,7 +29,7 @@ const SOON: Duration = Duration::from_secs(1);
 
 /// Runs stages in one container.
 #[derive(Debug)]
-pub(crate) struct ExecEngine {
+pub(crate) struct ExecRunner {
     pub(crate) execs: Execs,
     pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
     /// The program of the shell.
@@ -49,7 +50,7 @@ struct Stopping {
     killed: bool,
 }
 
-impl ExecEngine {
+impl ExecRunner {
     /// Runs a stage to its end.
     pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
         let mark = new_mark();
@@ -244,7 +245,7 @@ impl ExecEngine {
         let mut end = self.end.clone();
         let end = match tokio::time::timeout(SOON, ended(&mut end)).await {
             Ok(end) => Some(end),
-            Err(_) => look(&self.execs.engine, &self.execs.container).await,
+            Err(_) => current_end(&self.execs.engine, &self.execs.container).await,
         };
         end.map(|end| end.error(&self.execs.name))
     }

@@ -2,7 +2,6 @@
 
 use crate::error::DockerError;
 use crate::job::container::execs::{ExecPlan, Execs, Output, Running};
-use crate::job::stage::stall::unless_stalled;
 use async_trait::async_trait;
 use bollard::container::LogOutput;
 use bollard::errors::Error;
@@ -14,7 +13,11 @@ use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
 use tokio_util::io::StreamReader;
+
+/// How long the engine may neither take nor give a byte of a transfer: as long as the agent waits.
+pub(crate) const LONGEST_STALL: Duration = Duration::from_mins(5);
 
 /// Unpacks what it reads in the directory it is given. Files belong to the container's user.
 const PUT: &str = r#"mkdir -p -- "$1" && cd -- "$1" && exec tar -x -o -f -"#;
@@ -38,7 +41,7 @@ while [ $i -lt 1024 ]; do printf '\000'; i=$((i+1)); done
 const ALL_LINKS: &str = "EXTRACT_UNSAFE_SYMLINKS=1";
 
 /// So much is shown of what a program complains of.
-const COMPLAINTS: usize = 2048;
+const ERROR_OUTPUT_LIMIT: usize = 2048;
 
 /// The size of the buffer for an archive on its way in.
 const BUFFER: usize = 64 * 1024;
@@ -54,7 +57,7 @@ pub(crate) struct ExecFiles {
 
 /// What a program has to say.
 #[derive(Debug, Default)]
-struct Complaints(Vec<u8>);
+struct ErrorOutput(Vec<u8>);
 
 /// An archive that comes out of a container.
 struct Packing {
@@ -66,14 +69,14 @@ struct Packing {
 /// What a program that packs writes.
 struct Packed {
     output: Output,
-    complaints: Complaints,
+    error_output: ErrorOutput,
     doing: String,
     longest_stall: Duration,
 }
 
 /// Why an archive is not passed on to its end.
 #[derive(Debug)]
-enum Unfed {
+enum FeedError {
     /// It cannot be read.
     Unread(io::Error),
     /// Nobody takes it.
@@ -99,9 +102,9 @@ impl ExecFiles {
             ..self.plan(PUT, directory, &[])
         };
         let Running { id, output, input } = self.execs.start(plan).await?;
-        let complaints = pass_on(archive, input, output, &doing, self.longest_stall).await?;
+        let error_output = pass_on(archive, input, output, &doing, self.longest_stall).await?;
         let code = self.execs.exit_code(&id).await?;
-        complaints
+        error_output
             .judge(code)
             .map_err(|error| DockerError::Broken {
                 doing,
@@ -118,13 +121,13 @@ async fn pass_on(
     mut output: Output,
     doing: &str,
     longest_stall: Duration,
-) -> Result<Complaints, BuildError> {
+) -> Result<ErrorOutput, BuildError> {
     let stalled = |source: io::Error| DockerError::Broken {
         doing: doing.to_owned(),
         source: source.into(),
     };
     let mut feeding = std::pin::pin!(feed(archive, input, longest_stall));
-    let mut complaints = Complaints::default();
+    let mut error_output = ErrorOutput::default();
     let mut is_fed = false;
     loop {
         // An archive may be slow to read, so only then the other side is the one that is waited for.
@@ -137,9 +140,9 @@ async fn pass_on(
         };
         tokio::select! {
             ended = &mut feeding, if !is_fed => match ended {
-                Err(Unfed::Stalled(source)) => return Err(stalled(source).into()),
+                Err(FeedError::Stalled(source)) => return Err(stalled(source).into()),
                 // Nobody needs to hear what half of it was good for.
-                Err(Unfed::Unread(unread)) => {
+                Err(FeedError::Unread(unread)) => {
                     return Err(BuildError::system("docker", "read the archive", unread));
                 }
                 Ok(()) => is_fed = true,
@@ -147,9 +150,9 @@ async fn pass_on(
             piece = next => match piece.map_err(stalled)? {
                 Some(piece) => {
                     let piece = piece.map_err(|error| DockerError::from_api(doing, error))?;
-                    complaints.take(&piece);
+                    error_output.take(&piece);
                 }
-                None => return Ok(complaints),
+                None => return Ok(error_output),
             },
         }
     }
@@ -160,31 +163,31 @@ async fn feed(
     mut archive: ByteStream,
     mut input: Pin<Box<dyn AsyncWrite + Send>>,
     longest_stall: Duration,
-) -> Result<(), Unfed> {
+) -> Result<(), FeedError> {
     let mut buffer = vec![0; BUFFER];
     loop {
         let count = match archive.read(&mut buffer).await {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(Unfed::Unread(error)),
+            Err(error) => return Err(FeedError::Unread(error)),
         };
         let mut rest = &buffer[..count];
         while !rest.is_empty() {
             let taken = unless_stalled(longest_stall, input.write(rest)).await;
-            match taken.map_err(Unfed::Stalled)? {
+            match taken.map_err(FeedError::Stalled)? {
                 Ok(taken @ 1..) => rest = &rest[taken..],
                 Ok(0) | Err(_) => return Ok(()),
             }
         }
     }
     let ended = unless_stalled(longest_stall, input.shutdown()).await;
-    ended.map(drop).map_err(Unfed::Stalled)
+    ended.map(drop).map_err(FeedError::Stalled)
 }
 
-impl Complaints {
+impl ErrorOutput {
     fn take(&mut self, piece: &LogOutput) {
-        let room = COMPLAINTS.saturating_sub(self.0.len());
+        let room = ERROR_OUTPUT_LIMIT.saturating_sub(self.0.len());
         let bytes: &[u8] = piece.as_ref();
         self.0.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
@@ -215,9 +218,11 @@ impl Packing {
             Err(error) => return Some(Err(io::Error::other(error))),
         };
         let Packed {
-            complaints, doing, ..
+            error_output,
+            doing,
+            ..
         } = &self.packed;
-        let judged = complaints.judge(code).err()?;
+        let judged = error_output.judge(code).err()?;
         Some(Err(io::Error::other(format!("{doing}: {judged}"))))
     }
 }
@@ -228,7 +233,7 @@ impl Packed {
         loop {
             match unless_stalled(self.longest_stall, self.output.next()).await {
                 Ok(Some(Ok(LogOutput::StdOut { message }))) => return Some(Ok(message[..].into())),
-                Ok(Some(Ok(other))) => self.complaints.take(&other),
+                Ok(Some(Ok(other))) => self.error_output.take(&other),
                 Ok(Some(Err(error))) => return Some(Err(self.failed(error))),
                 Ok(None) => return None,
                 Err(stalled) => {
@@ -274,7 +279,7 @@ impl FileTransfer for ExecFiles {
             exec: id,
             packed: Packed {
                 output,
-                complaints: Complaints::default(),
+                error_output: ErrorOutput::default(),
                 doing: format!("copy files from {directory}"),
                 longest_stall: self.longest_stall,
             },
@@ -289,6 +294,14 @@ impl FileTransfer for ExecFiles {
     }
 }
 
+/// Waits for the next step of a transfer, at most `longest`.
+async fn unless_stalled<T>(longest: Duration, step: impl Future<Output = T>) -> io::Result<T> {
+    timeout(longest, step).await.map_err(|_| {
+        let text = "the transfer made no progress for too long";
+        io::Error::new(io::ErrorKind::TimedOut, text)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,11 +309,14 @@ mod tests {
     #[test]
     fn a_program_that_fails_is_told_by_its_own_words() {
         let check = |said: &str, code, expect: Option<&str>| {
-            let mut complaints = Complaints::default();
-            complaints.take(&LogOutput::StdErr {
+            let mut error_output = ErrorOutput::default();
+            error_output.take(&LogOutput::StdErr {
                 message: said.to_owned().into(),
             });
-            let told = complaints.judge(code).err().map(|error| error.to_string());
+            let told = error_output
+                .judge(code)
+                .err()
+                .map(|error| error.to_string());
             assert_eq!(told.as_deref(), expect);
         };
         check("", Some(0), None);
@@ -308,7 +324,7 @@ mod tests {
         check("", Some(2), Some("tar ended with code 2"));
         check("tar: a\ntar: b\n", Some(1), Some("tar: a; tar: b"));
         check("", None, Some("it goes on though its output has ended"));
-        let long = "x".repeat(COMPLAINTS + 1);
+        let long = "x".repeat(ERROR_OUTPUT_LIMIT + 1);
         check(&long, Some(1), Some(&long[1..]));
     }
 
@@ -321,7 +337,7 @@ mod tests {
     }
 
     /// Passes an archive on to who takes a piece of it when `takes` lets him, and then ends after a while.
-    async fn passed(bytes: usize, steps: usize, end: Duration) -> Result<Complaints, String> {
+    async fn passed(bytes: usize, steps: usize, end: Duration) -> Result<ErrorOutput, String> {
         let (input, mut taker) = tokio::io::duplex(bytes / 4);
         let taking = async move {
             let mut piece = vec![0; bytes / 4];
@@ -347,7 +363,7 @@ mod tests {
     async fn only_who_takes_nothing_for_too_long_is_given_up() {
         // The last piece is on its way then.
         passed(4096, 3, SLOW).await.unwrap();
-        let told = "docker: copy files to /b: the files were neither sent nor taken for too long";
+        let told = "docker: copy files to /b: the transfer made no progress for too long";
         for (steps, end) in [(0, STALL * 9), (2, STALL * 9), (3, STALL * 2)] {
             let begun = tokio::time::Instant::now();
             let error = passed(4096, steps, end).await.unwrap_err();
@@ -379,7 +395,7 @@ mod tests {
         });
         let mut packed = Packed {
             output: Box::pin(slow.chain(futures_util::stream::pending())),
-            complaints: Complaints::default(),
+            error_output: ErrorOutput::default(),
             doing: "copy files from /b".to_owned(),
             longest_stall: STALL,
         };
@@ -388,7 +404,7 @@ mod tests {
         }
         let error = packed.next().await.unwrap().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        let told = "copy files from /b: the files were neither sent nor taken for too long";
+        let told = "copy files from /b: the transfer made no progress for too long";
         assert_eq!(error.to_string(), told);
     }
 }

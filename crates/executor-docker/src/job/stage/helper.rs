@@ -23,7 +23,7 @@ pub(crate) struct HelperPlan {
     /// An archive for its root.
     pub(crate) root: Option<Vec<u8>>,
     /// Whether it may come into being later.
-    pub(crate) doubt: PendingRequest,
+    pub(crate) pending: PendingRequest,
 }
 
 /// A container that is created once, when it is first needed.
@@ -62,10 +62,10 @@ impl Helper {
             platform,
             body,
             root,
-            doubt,
+            pending,
         } = &self.plan;
         let (platform, body) = (platform.as_deref(), body.clone());
-        let container = JobContainer::create(engine, name, platform, body, doubt, cancellation);
+        let container = JobContainer::create(engine, name, platform, body, pending, cancellation);
         let container = container.await;
         let container = container.map_err(|error| fault::explain(image, error))?;
         if let Some(root) = root {

@@ -9,7 +9,7 @@ use crate::job::created_resources::CreatedResources;
 use crate::job::files::JobFiles;
 use crate::job::prepare::creation::Creation;
 use crate::job::prepare::preparation::Preparation;
-use crate::job::stage::transport::Tactic;
+use crate::job::stage::transport::StageTransport;
 use crate::network::NetworkMode;
 use crate::volume::JobVolumes;
 use bollard::models::ContainerCreateBody;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// All that the engine is asked for when the container of a job is created, but for what is of the job: so what
 /// two jobs do not have in common, their containers need not have either.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Key(Arc<Parts>);
+pub(crate) struct ContainerKind(Arc<Parts>);
 
 #[derive(Debug, PartialEq)]
 struct Parts {
@@ -45,7 +45,7 @@ impl Creation<'_> {
         &self,
         services: usize,
         made: &CreatedResources,
-    ) -> Result<Option<Key>, DockerError> {
+    ) -> Result<Option<ContainerKind>, DockerError> {
         let Some(root) = self.root_to_mount() else {
             return Ok(None);
         };
@@ -64,16 +64,16 @@ impl Creation<'_> {
         };
         let (dirs, options) = (&preparation.dirs, &preparation.options);
         let files = JobFiles::mounted(root, dirs, options, names.base())?;
-        let agent = match self.tactic {
-            Tactic::Agent(agent) => Some(match agent.path() {
+        let agent = match self.transport {
+            StageTransport::Agent(agent) => Some(match agent.path() {
                 Some(path) => AgentSource::File(path.to_owned()),
                 None => AgentSource::Own,
             }),
-            Tactic::Exec | Tactic::Attach => None,
+            StageTransport::Exec | StageTransport::Attach => None,
         };
-        Ok(Some(Key(Arc::new(Parts {
+        Ok(Some(ContainerKind(Arc::new(Parts {
             engine: preparation.engine.host().clone(),
-            platform: self.said.platform.clone(),
+            platform: self.image_options.platform.clone(),
             agent,
             body: likeness.body(&files, Vec::new(), made),
         }))))
@@ -90,7 +90,7 @@ impl Creation<'_> {
         );
         let base = self.names.base();
         let mut binds = made.volumes.iter().flat_map(JobVolumes::binds);
-        !matches!(self.tactic, Tactic::Attach)
+        !matches!(self.transport, StageTransport::Attach)
             && lasts
             && !binds.any(|bind| bind.starts_with(base))
             && !needs_others(&self.preparation.settings)
@@ -99,7 +99,7 @@ impl Creation<'_> {
 
 /// Returns the labels of a container that has no job yet.
 pub(super) fn warm_labels(preparation: &Preparation) -> Labels {
-    let labels = Labels::of_nobody(&preparation.owner);
+    let labels = Labels::without_job(&preparation.owner);
     labels.with_container_labels(&preparation.settings.container_labels)
 }
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// Files and directories as they were. While they are held open, no other gets their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Anchors(Vec<(PathBuf, OwnedFd)>);
+pub(super) struct HeldPaths(Vec<(PathBuf, OwnedFd)>);
 
-impl Anchors {
+impl HeldPaths {
     /// Holds what these paths lead to; what cannot be opened is nothing to hold.
     pub(super) fn of(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         let held = paths.into_iter().filter_map(|path| {
@@ -22,7 +22,7 @@ impl Anchors {
     /// Returns whether each path leads to what it led to.
     ///
     /// A container keeps what it was shown: what somebody has put in the place of it since, it does not see.
-    pub(super) fn hold(&self) -> bool {
+    pub(super) fn are_unchanged(&self) -> bool {
         self.0.iter().all(|(path, file)| is_same(path, file))
     }
 }
@@ -44,13 +44,13 @@ mod tests {
         for path in [&kept, &replaced] {
             fs::create_dir(path).unwrap();
         }
-        let anchors = Anchors::of([kept.clone(), replaced.clone()]);
-        assert!(anchors.hold());
+        let held_paths = HeldPaths::of([kept.clone(), replaced.clone()]);
+        assert!(held_paths.are_unchanged());
         fs::write(kept.join("file"), "what is in it does not matter").unwrap();
-        assert!(anchors.hold());
+        assert!(held_paths.are_unchanged());
         fs::remove_dir(&replaced).unwrap();
-        assert!(!anchors.hold());
+        assert!(!held_paths.are_unchanged());
         fs::create_dir(&replaced).unwrap();
-        assert!(!anchors.hold());
+        assert!(!held_paths.are_unchanged());
     }
 }

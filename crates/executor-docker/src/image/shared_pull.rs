@@ -18,10 +18,10 @@ pub(crate) struct PullKey {
 
 /// Lets one job at a time pull an image, and the jobs that waited have the result too.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Turns(Arc<Mutex<HashMap<PullKey, Arc<Turn>>>>);
+pub(crate) struct SharedPulls(Arc<Mutex<HashMap<PullKey, Arc<SharedPull>>>>);
 
 #[derive(Debug)]
-struct Turn {
+struct SharedPull {
     free: Semaphore,
     last: Mutex<Last>,
 }
@@ -33,7 +33,7 @@ struct Last {
     result: Option<Result<(), PullFailure>>,
 }
 
-impl Turns {
+impl SharedPulls {
     /// Returns the result of the pull that somebody else has under way, or else does `pull`.
     ///
     /// Who is dropped in the middle leaves the turn to the next.
@@ -42,12 +42,12 @@ impl Turns {
         key: PullKey,
         pull: impl Future<Output = Result<(), PullFailure>>,
     ) -> Result<(), PullFailure> {
-        let seat = self.sit(key);
-        let before = seat.turn.last.lock().ended;
-        let permit = seat.turn.free.acquire().await;
+        let participant = self.join(key);
+        let before = participant.pull.last.lock().ended;
+        let permit = participant.pull.free.acquire().await;
         let permit = permit.expect("the semaphore is never closed");
         {
-            let last = seat.turn.last.lock();
+            let last = participant.pull.last.lock();
             if last.ended != before
                 && let Some(result) = &last.result
             {
@@ -56,7 +56,7 @@ impl Turns {
         }
         let result = pull.await;
         {
-            let mut last = seat.turn.last.lock();
+            let mut last = participant.pull.last.lock();
             last.ended += 1;
             last.result = Some(result.clone());
         }
@@ -64,34 +64,34 @@ impl Turns {
         result
     }
 
-    fn sit(&self, key: PullKey) -> Seat<'_> {
-        let turn = Arc::clone(self.0.lock().entry(key.clone()).or_insert_with(|| {
-            Arc::new(Turn {
+    fn join(&self, key: PullKey) -> Participant<'_> {
+        let pull = Arc::clone(self.0.lock().entry(key.clone()).or_insert_with(|| {
+            Arc::new(SharedPull {
                 free: Semaphore::new(1),
                 last: Mutex::default(),
             })
         }));
-        Seat {
-            turns: self,
+        Participant {
+            shared_pulls: self,
             key,
-            turn,
+            pull,
         }
     }
 }
 
 /// One who waits for a turn or has it; the last one takes the entry away.
-struct Seat<'a> {
-    turns: &'a Turns,
+struct Participant<'a> {
+    shared_pulls: &'a SharedPulls,
     key: PullKey,
-    turn: Arc<Turn>,
+    pull: Arc<SharedPull>,
 }
 
-impl Drop for Seat<'_> {
+impl Drop for Participant<'_> {
     fn drop(&mut self) {
-        let mut turns = self.turns.0.lock();
+        let mut shared_pulls = self.shared_pulls.0.lock();
         // The map's own and this one; nobody gets another while the map is locked.
-        if Arc::strong_count(&self.turn) == 2 {
-            turns.remove(&self.key);
+        if Arc::strong_count(&self.pull) == 2 {
+            shared_pulls.remove(&self.key);
         }
     }
 }
@@ -120,21 +120,24 @@ mod tests {
 
     #[tokio::test]
     async fn jobs_of_one_time_share_a_pull_and_later_ones_do_not() {
-        let (turns, pulls) = (Turns::default(), Cell::new(0));
-        let all = join_all((0..20).map(|_| turns.share(key(0), counted(&pulls)))).await;
+        let (shared_pulls, pulls) = (SharedPulls::default(), Cell::new(0));
+        let all = join_all((0..20).map(|_| shared_pulls.share(key(0), counted(&pulls)))).await;
         assert!(all.iter().all(Result::is_ok));
         assert_eq!(pulls.get(), 1);
-        turns.share(key(0), counted(&pulls)).await.unwrap();
+        shared_pulls.share(key(0), counted(&pulls)).await.unwrap();
         assert_eq!(pulls.get(), 2);
-        assert!(turns.0.lock().is_empty(), "nothing is left of the turns");
+        assert!(
+            shared_pulls.0.lock().is_empty(),
+            "nothing is left of the shared_pulls"
+        );
     }
 
     #[tokio::test]
     async fn other_credentials_are_another_pull() {
-        let (turns, pulls) = (Turns::default(), Cell::new(0));
+        let (shared_pulls, pulls) = (SharedPulls::default(), Cell::new(0));
         let (one, other) = tokio::join!(
-            turns.share(key(1), counted(&pulls)),
-            turns.share(key(2), counted(&pulls)),
+            shared_pulls.share(key(1), counted(&pulls)),
+            shared_pulls.share(key(2), counted(&pulls)),
         );
         assert!(one.is_ok() && other.is_ok());
         assert_eq!(pulls.get(), 2);
@@ -142,18 +145,18 @@ mod tests {
 
     #[tokio::test]
     async fn who_leaves_in_the_middle_hands_the_turn_on() {
-        let (turns, pulls) = (Turns::default(), Cell::new(0));
+        let (shared_pulls, pulls) = (SharedPulls::default(), Cell::new(0));
         let leaves = async {
-            let first = turns.share(key(0), pending());
+            let first = shared_pulls.share(key(0), pending());
             tokio::select! {
                 biased;
                 _ = first => unreachable!("it never ends"),
                 () = async { for _ in 0..5 { yield_now().await } } => {}
             }
         };
-        let ((), second) = tokio::join!(leaves, turns.share(key(0), counted(&pulls)));
+        let ((), second) = tokio::join!(leaves, shared_pulls.share(key(0), counted(&pulls)));
         assert!(second.is_ok());
         assert_eq!(pulls.get(), 1);
-        assert!(turns.0.lock().is_empty());
+        assert!(shared_pulls.0.lock().is_empty());
     }
 }

@@ -6,7 +6,7 @@ use crate::image::ImageInfo;
 
 /// What the lists of the settings let a job's container have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grant {
+pub struct AllowedOptions {
     /// The user; `None` is the image's.
     pub user: Option<String>,
     /// Whether it has all rights.
@@ -15,7 +15,7 @@ pub struct Grant {
     pub seccomp: Option<String>,
 }
 
-impl Grant {
+impl AllowedOptions {
     /// Decides for the container of a job, made from this image.
     ///
     /// # Errors

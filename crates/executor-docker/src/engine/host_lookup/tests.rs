@@ -7,7 +7,7 @@ fn find(
     variables: &[(&str, &str)],
     sockets: &[&str],
 ) -> Result<DockerHost, DockerError> {
-    let world = World {
+    let lookup = HostLookup {
         variable: &|name| {
             let found = variables.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| value.into())
@@ -22,7 +22,7 @@ fn find(
             }
         },
     };
-    world.find(settings)
+    lookup.find(settings)
 }
 
 fn check(variables: &[(&str, &str)], sockets: &[&str], expected: &str) {
