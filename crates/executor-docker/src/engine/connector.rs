@@ -19,14 +19,14 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-/// Makes the connections to one engine.
+/// Opens connections to one engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
     endpoint: Arc<Endpoint>,
     deadline: Duration,
 }
 
-/// Over what a connection goes.
+/// The endpoint of connections.
 #[derive(Debug)]
 enum Endpoint {
     Unix(PathBuf),
@@ -39,7 +39,7 @@ enum Endpoint {
 }
 
 impl Connector {
-    /// Reads what is needed to connect: certificates, or a place for processes.
+    /// Prepares connections: reads certificates, or starts the supervisor of ssh.
     pub(crate) fn new(host: &DockerHost, options: &EngineOptions) -> Result<Self, DockerError> {
         let endpoint = match &host.address {
             Address::Unix(path) => Endpoint::Unix(path.clone()),
@@ -49,7 +49,7 @@ impl Connector {
                 let server = || {
                     ServerName::try_from(name.clone()).map_err(|_| {
                         DockerError::config(format!(
-                            "{name:?} is no name that a certificate can have"
+                            "invalid host {name:?} for TLS: expected a name that a certificate can have"
                         ))
                     })
                 };
@@ -72,7 +72,7 @@ impl Connector {
         })
     }
 
-    /// Returns what the program in between has complained of.
+    /// Returns the error output of ssh.
     pub(crate) fn error_output(&self) -> Option<String> {
         match &*self.endpoint {
             Endpoint::Ssh(ssh) => ssh.error_output(),
@@ -91,7 +91,7 @@ impl Connector {
             Endpoint::Unix(path) => Ok(Connection::new(UnixStream::connect(path).await?)),
             Endpoint::Tcp { host, port, tls } => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await?;
-                // Small requests go both ways; none of them shall wait for another.
+                // Small requests must not wait for each other.
                 stream.set_nodelay(true)?;
                 let Some((config, name)) = tls else {
                     return Ok(Connection::new(stream));
@@ -105,10 +105,10 @@ impl Connector {
     }
 }
 
-/// Returns a supervisor for ssh. That of a run ends before the last connections to its engine do.
+/// Returns a supervisor for ssh. That of the run ends before its last connections.
 fn own_supervisor() -> Result<Supervisor, DockerError> {
     let settings = Settings {
-        // An ssh whose runner is gone ends by itself.
+        // An ssh without its runner ends by itself.
         containment: Containment::ProcessGroup,
         ..Settings::default()
     };

@@ -4,15 +4,15 @@ use crate::error::DockerError;
 use std::fmt;
 use std::time::Duration;
 
-/// How the engine is reached, and how long is waited for it.
+/// The time limits of requests, and the command of ssh.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EngineOptions {
-    /// Until it has said who it is. Default: 10 s.
+    /// The limit for the version of the engine. Default: 10 s.
     pub connect: Duration,
-    /// Until it begins to answer any other call. Default: 2 min.
+    /// The limit for the beginning of any other response. Default: 2 min.
     pub call: Duration,
-    /// The command that logs in to other hosts. Default: `ssh`.
+    /// The ssh command. Default: `ssh`.
     pub ssh: Vec<String>,
 }
 
@@ -26,19 +26,19 @@ impl Default for EngineOptions {
     }
 }
 
-/// Where the container engine is.
+/// The address of the container engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DockerHost {
     /// Its address.
     pub address: Address,
-    /// How TLS is spoken with it; where the address is a port.
+    /// The TLS files, for a TCP address.
     pub tls: Option<TlsFiles>,
-    /// Who says so.
+    /// The origin of the address.
     pub origin: HostOrigin,
 }
 
-/// Who says where the engine is.
+/// The origin of an engine's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HostOrigin {
@@ -48,16 +48,16 @@ pub enum HostOrigin {
     Variable(&'static str),
     /// A context of the docker command.
     Context(String),
-    /// Nobody: it is where such sockets are.
+    /// The default sockets.
     Default,
 }
 
 impl DockerHost {
-    /// Returns the engine at an address, without TLS unless the address says so.
+    /// Parses an address; TLS only with the scheme `https`.
     ///
     /// # Errors
     ///
-    /// Fails when it is no address.
+    /// When the address is invalid.
     pub fn parse(address: &str) -> Result<Self, DockerError> {
         Ok(Self {
             address: Address::parse(address)?,
@@ -72,7 +72,7 @@ impl DockerHost {
         self
     }
 
-    /// Returns how TLS is spoken, or `None` where it is not.
+    /// Returns the TLS files of the address; `None` without TLS.
     pub(crate) fn tls_of_address(&self) -> Option<TlsFiles> {
         match &self.address {
             Address::Tcp { tls, .. } => self.tls.clone().or_else(|| {

@@ -8,10 +8,10 @@ use crate::error::DockerError;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Where Docker listens when nobody says otherwise.
+/// The default socket of Docker.
 const DEFAULT_SOCKET: &str = "/var/run/docker.sock";
 
-/// What the runner's settings say of the engine.
+/// The runner's settings of the engine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HostSettings<'a> {
     /// `host`.
@@ -23,12 +23,12 @@ pub struct HostSettings<'a> {
 }
 
 impl DockerHost {
-    /// Finds the engine: by the settings, `DOCKER_HOST`, the context of the docker command, and where
-    /// the sockets of Docker and Podman are.
+    /// Finds the engine: by the settings, `DOCKER_HOST`, the context of the docker command, and the default sockets of
+    /// Docker and Podman.
     ///
     /// # Errors
     ///
-    /// Fails when what they say cannot be.
+    /// When one of them is invalid.
     pub fn find(settings: &HostSettings<'_>) -> Result<Self, DockerError> {
         let lookup = HostLookup {
             variable: &|name| std::env::var_os(name),
@@ -38,23 +38,23 @@ impl DockerHost {
     }
 }
 
-/// What there is at the path of a socket.
+/// The state of a socket's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Socket {
-    Nothing,
-    NotForUs,
+    Missing,
+    NoPermission,
     Usable,
 }
 
 fn socket_at(path: &Path) -> Socket {
     match rustix::fs::access(path, rustix::fs::Access::WRITE_OK) {
         Ok(()) => Socket::Usable,
-        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => Socket::NotForUs,
-        Err(_) => Socket::Nothing,
+        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => Socket::NoPermission,
+        Err(_) => Socket::Missing,
     }
 }
 
-/// What is looked at to find the engine.
+/// The environment of the lookup.
 struct HostLookup<'a> {
     variable: &'a dyn Fn(&str) -> Option<OsString>,
     socket: &'a dyn Fn(&Path) -> Socket,
@@ -73,14 +73,14 @@ impl HostLookup<'_> {
             return Ok(host);
         }
         let config = self.config_dir();
-        if let Some(host) = self.word("DOCKER_HOST") {
-            let verify = self.word("DOCKER_TLS_VERIFY").is_some();
-            let directory = self.word("DOCKER_CERT_PATH").map(PathBuf::from);
+        if let Some(host) = self.variable("DOCKER_HOST") {
+            let verify = self.variable("DOCKER_TLS_VERIFY").is_some();
+            let directory = self.variable("DOCKER_CERT_PATH").map(PathBuf::from);
             let has_tls = verify || directory.is_some();
             return Ok(DockerHost {
                 address: Address::parse(&host)?,
                 tls: has_tls.then(|| TlsFiles {
-                    // Where the docker command looks.
+                    // As in the docker command.
                     directory: directory.or_else(|| config.clone()),
                     verify,
                 }),
@@ -88,7 +88,7 @@ impl HostLookup<'_> {
             });
         }
         if let Some(config) = config {
-            let name = match self.word("DOCKER_CONTEXT") {
+            let name = match self.variable("DOCKER_CONTEXT") {
                 Some(name) => Some(name),
                 None => context::current(&config)?,
             };
@@ -104,22 +104,21 @@ impl HostLookup<'_> {
         })
     }
 
-    /// Returns a variable that is set to something.
-    fn word(&self, name: &str) -> Option<String> {
+    /// Returns a variable unless it is empty.
+    fn variable(&self, name: &str) -> Option<String> {
         let value = (self.variable)(name)?.into_string().ok()?;
         (!value.is_empty()).then_some(value)
     }
 
-    /// Returns where the docker command has its files.
+    /// Returns the docker command's directory.
     fn config_dir(&self) -> Option<PathBuf> {
-        let own = self.word("DOCKER_CONFIG").map(PathBuf::from);
-        own.or_else(|| Some(PathBuf::from(self.word("HOME")?).join(".docker")))
+        let own = self.variable("DOCKER_CONFIG").map(PathBuf::from);
+        own.or_else(|| Some(PathBuf::from(self.variable("HOME")?).join(".docker")))
     }
 
-    /// Returns the first socket that we may use, or else the first that is there; Docker's before
-    /// Podman's.
+    /// Returns the first accessible socket, or else the first that exists; Docker's before Podman's.
     fn default_socket(&self) -> PathBuf {
-        let runtime_dir = self.word("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let runtime_dir = self.variable("XDG_RUNTIME_DIR").map(PathBuf::from);
         let in_runtime_dir = |name: &str| runtime_dir.as_ref().map(|dir| dir.join(name));
         let candidates: Vec<PathBuf> = [
             Some(PathBuf::from(DEFAULT_SOCKET)),
@@ -131,7 +130,7 @@ impl HostLookup<'_> {
         .flatten()
         .collect();
         let first = |state: Socket| candidates.iter().find(|path| (self.socket)(path) == state);
-        let found = first(Socket::Usable).or_else(|| first(Socket::NotForUs));
+        let found = first(Socket::Usable).or_else(|| first(Socket::NoPermission));
         found.cloned().unwrap_or_else(|| DEFAULT_SOCKET.into())
     }
 }

@@ -1,4 +1,4 @@
-//! Where the container engine is, and the way to it.
+//! The container engine: its address, the connection to it, names and labels of our objects in it.
 
 mod address;
 mod connected;

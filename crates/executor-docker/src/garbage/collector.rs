@@ -14,10 +14,10 @@ use crate::image::ImageReference;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, timeout};
 
-/// How long an engine may take to tell what it has; a large one adds up what all its layers hold.
+/// The time limit of the survey; an engine with much data adds up all its layers.
 const SURVEY: Duration = Duration::from_mins(1);
 
-/// Removes from an engine what a budget has no room for, of what jobs brought there.
+/// Removes images and volumes of jobs that exceed a budget from an engine.
 #[derive(Debug, Clone)]
 pub struct Collector {
     engine: Engine,
@@ -25,28 +25,28 @@ pub struct Collector {
     budget: Budget,
 }
 
-/// What a collector found, and what it did.
+/// The result of a collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Collection {
-    /// All that jobs have used and that is there, what was used least recently first.
+    /// The images and volumes that jobs have used, the least recently used first.
     pub items: Vec<Item>,
-    /// How many bytes of that are ours, what several images have counted once; before anything went.
+    /// The bytes of our items before the collection, shared ones counted once.
     pub held: u64,
 }
 
-/// A candidate, and what is needed to remove it.
+/// A candidate, and the data for its removal.
 struct TrackedItem {
     candidate: Candidate,
-    /// Those of ours, which are what is removed.
+    /// Our names, which are removed.
     names: Vec<String>,
-    /// Those by which a job may have it, ours or not.
+    /// All names that a job may use.
     all_names: Vec<String>,
     used: u64,
 }
 
 impl Collector {
-    /// Returns one that follows `budget`.
+    /// Returns a collector with this budget.
     pub fn new(engine: Engine, ledger: Ledger, budget: Budget) -> Self {
         Self {
             engine,
@@ -55,38 +55,38 @@ impl Collector {
         }
     }
 
-    /// Returns what it follows.
+    /// Returns the budget.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// Returns what would go, and removes nothing.
+    /// Returns what a collection would remove; removes nothing.
     ///
     /// # Errors
     ///
-    /// When the engine does not tell what it has, or the ledger cannot be read.
+    /// When the engine does not answer, or the ledger cannot be read.
     pub async fn preview(&self) -> Result<Collection, DockerError> {
         let (mut known, others) = self.survey().await?;
         Ok(self.decide(&mut known, &others).0)
     }
 
-    /// Removes what is to go, as long as nothing is pulled. From when the engine has told what it has, for which it has as
-    /// long but at least a minute, removals begin for `limit`.
+    /// Removes what exceeds the budget, unless a pull is in progress. The survey may take `limit`, at least a minute; then
+    /// removals start for `limit`.
     ///
     /// # Errors
     ///
-    /// When the engine does not tell in time what it has, or breaks off. That a thing is in use is no error, and in the result.
+    /// When the engine does not answer in time, or breaks. An item in use is not an error; see the result.
     ///
     /// # Cancellation
     ///
     /// Must not be dropped while it waits: a job could take what the engine is still removing.
     pub async fn collect(&self, limit: Duration) -> Result<Collection, DockerError> {
-        // Before it is tried, so that an engine that is too slow is not asked after each run.
+        // Recorded first, so that a slow engine is not asked after each run.
         self.ledger.change(|notes| notes.collected = now())?;
         let patience = limit.max(SURVEY);
         let surveyed = timeout(patience, self.survey()).await;
         let (mut known, others) = surveyed.map_err(|_| DockerError::Deadline {
-            doing: "ask what takes room".to_owned(),
+            doing: "read the disk usage".to_owned(),
             after: patience,
         })??;
         let end = Instant::now() + limit;
@@ -102,7 +102,7 @@ impl Collector {
         Ok(collection)
     }
 
-    /// Returns how long ago somebody last began to remove things.
+    /// Returns the time since the start of the last collection.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl Collector {
         removal.perform().await
     }
 
-    /// Decides about what is known; returns that in its order, and what goes in that order.
+    /// Decides about the tracked items; returns the collection and the removals in order.
     fn decide(&self, known: &mut [TrackedItem], others: &[Footprint]) -> (Collection, Vec<usize>) {
         known.sort_by(|a, b| (a.used, &a.candidate.name).cmp(&(b.used, &b.candidate.name)));
         let things: Vec<Candidate> = known.iter().map(|it| it.candidate.clone()).collect();
@@ -159,14 +159,14 @@ impl Collector {
         (collection, decision.order)
     }
 
-    /// Returns what jobs have used and is there, and the other images.
+    /// Returns the existing items that jobs have used, and the other images.
     async fn survey(&self) -> Result<(Vec<TrackedItem>, Vec<Footprint>), DockerError> {
-        // Podman tells no such events, and who has pulled by hand is a matter of good will anyway.
+        // Podman has no such events, and the protection of pulls by hand is best effort.
         if let Err(error) = self.ledger.notice_pulls(&self.engine).await {
             let error = &error as &dyn std::error::Error;
-            tracing::debug!(error, "Who pulled images by hand is not known.");
+            tracing::debug!(error, "Pulls by hand are not known.");
         }
-        // In this order: what a job notes meanwhile is not taken for something that is gone.
+        // In this order, so that an item recorded meanwhile does not count as missing.
         let noted = self.ledger.read()?;
         let usage = Usage::ask(&self.engine).await?;
         self.forget(&noted, &usage)?;
@@ -226,7 +226,7 @@ impl Collector {
         } else if image.has_container {
             Some(KeepReason::InContainer)
         } else {
-            // A job may have it by its digest, which is no name of ours.
+            // A job may use it by its digest, which is not one of our names.
             let mut names = image.names.iter();
             names
                 .find_map(|name| self.in_use(ItemKind::Image, name, &last.job).transpose())
@@ -246,7 +246,7 @@ impl Collector {
         }))
     }
 
-    /// Returns why an image is not ours to remove, or not to be removed.
+    /// Returns why the names or the settings protect an image.
     fn claimed(&self, image: &FoundImage, ours: &[&str]) -> Option<KeepReason> {
         if ours.is_empty() {
             return Some(KeepReason::NotOurs);
@@ -272,7 +272,7 @@ impl Collector {
         Ok(is_leased.then(|| KeepReason::Leased(job.to_owned())))
     }
 
-    /// Forgets what was noted and is there no more.
+    /// Forgets records of missing objects.
     fn forget(&self, noted: &Notes, usage: &Usage) -> Result<(), DockerError> {
         let has_image = |name: &str, id: &str| {
             let is_it =
@@ -281,7 +281,7 @@ impl Collector {
         };
         let has_volume = |name: &str| usage.volumes.iter().any(|it| it.name == name);
         self.ledger.change(|notes| {
-            // What was noted since is newer than what the engine said.
+            // A later record is newer than the survey.
             let is_new = |name: &str, id: &str| noted.images.get(name).is_none_or(|it| it.id != id);
             notes.forget(
                 |name, id| is_new(name, id) || has_image(name, id),

@@ -1,7 +1,7 @@
-//! Images and volumes that jobs brought into an engine: what of them goes when, and why.
+//! Garbage collection: images and volumes that jobs brought into an engine, and objects of dead runs.
 //!
-//! A [`Ledger`] knows what is ours, [`JobLeases`] keep what a job uses, and a [`Collector`] removes
-//! what a [`Budget`] has no room for. `docs/design/docker.md` tells the rules.
+//! A [`Ledger`] records what is ours, [`JobLeases`] protect what a job uses, and a [`Collector`] removes what exceeds a
+//! [`Budget`]. [`sweep()`] removes objects of dead runs. `docs/design/docker.md` has the rules.
 
 mod collector;
 mod item;

@@ -1,4 +1,4 @@
-//! The rules, as a function of what there is.
+//! The budget, and the rules that decide what to remove, as pure functions.
 
 use super::ItemKind;
 use super::item::{KeepReason, RemovalReason, Verdict};
@@ -7,38 +7,38 @@ use crate::config::policy::Pattern;
 use std::cmp::Reverse;
 use std::time::{Duration, SystemTime};
 
-/// How much room what jobs brought into an engine may take, and for how long. The default takes nothing away.
+/// The limits of images and volumes that jobs brought into an engine. The default removes nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Budget {
-    /// How many bytes it may have together. Default: any number.
+    /// The limit of bytes together. Default: none.
     pub disk: Option<u64>,
-    /// How long a thing is kept that no job uses. Default: for ever.
+    /// How long an unused item is kept. Default: forever.
     pub unused_for: Option<Duration>,
-    /// Images that stay whatever the rest says, as patterns of their names.
+    /// Images to keep in any case, as patterns of their names.
     pub keep_images: Vec<Pattern>,
 }
 
 impl Budget {
-    /// Returns whether there is nothing that it could take away.
+    /// Returns whether there is no limit.
     pub fn is_unlimited(&self) -> bool {
         self.disk.is_none() && self.unused_for.is_none()
     }
 }
 
-/// A thing in an engine that a job has used.
+/// An image or volume that a job has used.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) kind: ItemKind,
     pub(crate) name: String,
-    /// What it has; of a volume only how much.
+    /// Its layers and bytes.
     pub(crate) footprint: Footprint,
     pub(crate) used: SystemTime,
-    /// Why it cannot go, whatever is decided.
+    /// Why it cannot be removed, whatever the budget.
     pub(crate) stays: Option<KeepReason>,
 }
 
 impl Candidate {
-    /// Returns whether it counts: whether its room would be free if nobody used it.
+    /// Returns whether its bytes count against the budget: whether they could be freed if unused.
     fn counts(&self) -> bool {
         !matches!(
             self.stays,
@@ -47,20 +47,21 @@ impl Candidate {
     }
 }
 
-/// What the rules say.
+/// The decisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decision {
-    /// How many bytes what is ours has, what several have counted once.
+    /// The bytes of our items, shared ones counted once.
     pub(crate) held: u64,
-    /// What becomes of each candidate, in their order.
+    /// The verdict about each candidate, in their order.
     pub(crate) verdicts: Vec<Verdict>,
-    /// Those that go, in the order in which they do.
+    /// The candidates to remove, in order.
     pub(crate) order: Vec<usize>,
 }
 
-/// Decides what goes: what was not used for too long, and then, until the rest has room, what was used least recently.
+/// Decides what to remove: candidates unused for too long, then the least recently used ones until the rest is within
+/// the budget.
 ///
-/// `others` are images that are none of the things; what they have too is not freed.
+/// `others` are images that are not candidates; bytes shared with them are not freed.
 pub(crate) fn decide(
     things: &[Candidate],
     others: &[Footprint],
@@ -125,7 +126,7 @@ impl Selection<'_> {
         self.order.push(index);
     }
 
-    /// Returns what is free when this one goes too.
+    /// Returns the bytes that the removal of this one frees.
     fn freed(&self, index: usize) -> u64 {
         let stays =
             |&(other, _): &(usize, &Candidate)| other != index && self.gone[other].is_none();
@@ -136,7 +137,7 @@ impl Selection<'_> {
             .freed(stacks.chain(self.others))
     }
 
-    /// Returns what would be free if all that counts went.
+    /// Returns the bytes that would be free if all counting candidates were removed.
     fn held(&self) -> u64 {
         let mut all = Self {
             gone: vec![None; self.things.len()],
@@ -154,7 +155,7 @@ impl Selection<'_> {
     }
 }
 
-/// Returns the things from the one that was used least recently to that of last; of one time, the large first.
+/// Returns the candidates from the least recently used one; with equal times, the largest first.
 fn oldest_first(things: &[Candidate]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..things.len()).collect();
     order.sort_by_key(|&index| {
@@ -168,7 +169,7 @@ fn oldest_first(things: &[Candidate]) -> Vec<usize> {
     order
 }
 
-/// Returns for how long nobody has used a candidate; a clock that was set back makes nothing old.
+/// Returns how long a candidate is unused; zero when the clock was set back.
 fn age(candidate: &Candidate, now: SystemTime) -> Duration {
     now.duration_since(candidate.used).unwrap_or_default()
 }

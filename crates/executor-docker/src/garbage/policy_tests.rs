@@ -48,7 +48,7 @@ fn budget(disk: impl Into<Option<u64>>, days: impl Into<Option<u32>>) -> Budget 
     }
 }
 
-/// Checks which go, in their order.
+/// Checks which candidates are removed, in order.
 fn check(things: &[Candidate], others: &[Footprint], budget: &Budget, expect: &[&str]) -> Decision {
     let decision = decide(things, others, budget, now());
     let gone = decision
@@ -63,7 +63,7 @@ fn check(things: &[Candidate], others: &[Footprint], budget: &Budget, expect: &[
 }
 
 #[test]
-fn the_least_recently_used_goes_until_the_rest_has_room() {
+fn the_least_recently_used_are_removed_until_the_rest_fits() {
     let things = [
         candidate("b", 2, 10),
         candidate("c", 3, 10),
@@ -78,7 +78,7 @@ fn the_least_recently_used_goes_until_the_rest_has_room() {
 }
 
 #[test]
-fn what_nobody_used_for_too_long_goes_first() {
+fn items_unused_for_too_long_are_removed_first() {
     let things = [
         candidate("new", 1, 50),
         candidate("old", 20, 1),
@@ -93,13 +93,13 @@ fn what_nobody_used_for_too_long_goes_first() {
         decision.verdicts[0],
         Verdict::Keep(KeepReason::WithinBudget)
     );
-    // There is room when they are gone.
+    // The rest fits then.
     check(&things, &[], &budget(50, 14), &["older", "old"]);
     check(&things, &[], &budget(None, 30), &[]);
 }
 
 #[test]
-fn without_a_limit_nothing_goes() {
+fn without_a_limit_everything_is_kept() {
     let decision = check(
         &[candidate("a", 900, 1 << 40)],
         &[],
@@ -111,7 +111,7 @@ fn without_a_limit_nothing_goes() {
 }
 
 #[test]
-fn what_must_stay_stays_and_counts_if_it_is_ours() {
+fn protected_items_are_kept_and_ours_count() {
     let leased = || KeepReason::Leased("build".to_owned());
     let things = [
         stays(candidate("leased", 9, 10), leased()),
@@ -122,7 +122,7 @@ fn what_must_stay_stays_and_counts_if_it_is_ours() {
         ),
         candidate("free", 1, 5),
     ];
-    // What a job has takes the room of the others.
+    // A leased item counts against the budget.
     let decision = check(&things, &[], &budget(12, None), &["free"]);
     assert_eq!(decision.held, 15);
     assert_eq!(decision.verdicts[0], Verdict::Keep(leased()));
@@ -139,16 +139,16 @@ fn layers_of_several_images_count_once() {
     let decision = check(&things, &[], &budget(120, None), &[]);
     assert_eq!(decision.held, 120);
     check(&things, &[], &budget(115, None), &["one"]);
-    // The base goes with the last that has it.
+    // The base is removed with its last image.
     check(&things, &[], &budget(109, None), &["one", "two"]);
-    // Somebody else has the base, so it is neither ours nor free.
-    let theirs = [image(&[("base", 100), ("x", 1)], 100, 0).stack];
+    // A foreign image has the base, so it neither counts nor is freed.
+    let theirs = [image(&[("base", 100), ("x", 1)], 100, 0).footprint];
     let decision = check(&things, &theirs, &budget(20, None), &[]);
     assert_eq!(decision.held, 20);
 }
 
 #[test]
-fn what_frees_nothing_does_not_go_for_want_of_room() {
+fn an_item_that_frees_nothing_is_kept() {
     let base = image(&[("base", 100)], 100, 9);
     let leased = stays(
         image(&[("base", 100), ("app", 10)], 100, 1),
@@ -161,7 +161,7 @@ fn what_frees_nothing_does_not_go_for_want_of_room() {
         decision.verdicts[0],
         Verdict::Keep(KeepReason::FreesNothing)
     );
-    // When the one above it may go, it goes, and then the base.
+    // When the image above may be removed, it is removed first, then the base.
     let things = [
         things[0].clone(),
         image(&[("base", 100), ("app", 10)], 100, 1),

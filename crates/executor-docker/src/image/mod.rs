@@ -1,4 +1,4 @@
-//! Images: their names, and how they come to the engine.
+//! Images: names, pulls and credentials.
 
 mod images;
 mod info;

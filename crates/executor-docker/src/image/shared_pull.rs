@@ -5,18 +5,18 @@ use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// What one pull is for. Jobs share a pull only when they would have the same right to it.
+/// The key of a pull. Jobs share a pull only with equal rights to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PullKey {
-    /// The image, nothing left out.
+    /// The full name of the image.
     pub(crate) image: String,
-    /// The platform that was asked for.
+    /// The requested platform.
     pub(crate) platform: Option<String>,
     /// A fingerprint of the credentials.
     pub(crate) credentials: [u8; 32],
 }
 
-/// Lets one job at a time pull an image, and the jobs that waited have the result too.
+/// Lets one job at a time pull an image; waiting jobs get its result.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedPulls(Arc<Mutex<HashMap<PullKey, Arc<SharedPull>>>>);
 
@@ -28,15 +28,15 @@ struct SharedPull {
 
 #[derive(Debug, Default)]
 struct Last {
-    /// How many pulls have come to an end.
+    /// The number of ended pulls.
     ended: u64,
     result: Option<Result<(), PullFailure>>,
 }
 
 impl SharedPulls {
-    /// Returns the result of the pull that somebody else has under way, or else does `pull`.
+    /// Returns the result of a pull in progress, or else awaits `pull`.
     ///
-    /// Who is dropped in the middle leaves the turn to the next.
+    /// A dropped call passes the pull to the next job.
     pub(crate) async fn share(
         &self,
         key: PullKey,
@@ -79,7 +79,7 @@ impl SharedPulls {
     }
 }
 
-/// One who waits for a turn or has it; the last one takes the entry away.
+/// A job that pulls or waits; the last one removes the entry.
 struct Participant<'a> {
     shared_pulls: &'a SharedPulls,
     key: PullKey,
@@ -89,7 +89,7 @@ struct Participant<'a> {
 impl Drop for Participant<'_> {
     fn drop(&mut self) {
         let mut shared_pulls = self.shared_pulls.0.lock();
-        // The map's own and this one; nobody gets another while the map is locked.
+        // The map's reference and this one; no other can be taken while the map is locked.
         if Arc::strong_count(&self.pull) == 2 {
             shared_pulls.remove(&self.key);
         }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn jobs_of_one_time_share_a_pull_and_later_ones_do_not() {
+    async fn concurrent_jobs_share_a_pull_and_later_ones_do_not() {
         let (shared_pulls, pulls) = (SharedPulls::default(), Cell::new(0));
         let all = join_all((0..20).map(|_| shared_pulls.share(key(0), counted(&pulls)))).await;
         assert!(all.iter().all(Result::is_ok));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn other_credentials_are_another_pull() {
+    async fn other_credentials_need_another_pull() {
         let (shared_pulls, pulls) = (SharedPulls::default(), Cell::new(0));
         let (one, other) = tokio::join!(
             shared_pulls.share(key(1), counted(&pulls)),
@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_leaves_in_the_middle_hands_the_turn_on() {
+    async fn a_dropped_pull_passes_to_the_next_job() {
         let (shared_pulls, pulls) = (SharedPulls::default(), Cell::new(0));
         let leaves = async {
             let first = shared_pulls.share(key(0), pending());
             tokio::select! {
                 biased;
-                _ = first => unreachable!("it never ends"),
+                _ = first => unreachable!("the pull never ends"),
                 () = async { for _ in 0..5 { yield_now().await } } => {}
             }
         };

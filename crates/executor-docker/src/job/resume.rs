@@ -1,4 +1,4 @@
-//! What is noted of a job in a container, so that another process can go on with it.
+//! The record of a job in a container, from which another process resumes it.
 
 use crate::config::NAME;
 use crate::error::DockerError;
@@ -11,24 +11,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a job is: from this the names of all that it has follow.
+/// The container of a job, and the facts from which the names of its other objects derive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContainerRef {
     /// The id of its container.
     pub(crate) container: String,
-    /// Who made it.
+    /// The run that created it.
     pub(crate) owner: String,
     pub(crate) job: JobId,
     pub(crate) attempt: u32,
-    /// What the container's network is called in the engine.
+    /// The name of the container's network.
     pub(crate) network: String,
     /// Whether its files are mounted from the runner's host.
     pub(crate) mounted: bool,
-    /// What its private directory is called there, where that does not follow from the job.
+    /// The name of its private directory there, unless it derives from the job.
     pub(crate) private: Option<String>,
 }
 
-/// What became of the requests to the agent, by their ids.
+/// The states of the requests to the agent, by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RequestStates {
     ended: BTreeMap<String, RequestEnd>,
@@ -37,13 +37,13 @@ pub(crate) struct RequestStates {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct OpenRequest {
-    /// The byte of its log that comes next.
+    /// The next byte of its log.
     offset: u64,
-    /// Whether the agent has answered: before that it may never have heard of the request.
+    /// Whether the agent has answered; before, it may not know the request.
     answered: bool,
 }
 
-/// How a request ended, as far as anybody needs it again.
+/// The end of a request, as far as a resume needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum RequestEnd {
     Exited { code: i32, facts: Facts },
@@ -59,20 +59,20 @@ struct Facts {
     stderr_bytes: u64,
 }
 
-/// What is known of a request that is about to be made.
+/// The state of a request that is about to be sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RequestState {
-    /// It is new, or nobody has heard of it.
+    /// It is new, or was never sent.
     New,
-    /// It was begun, and its log was read up to this byte.
+    /// It was started, and its log was read up to this byte.
     Begun(u64),
-    /// It has ended in this way.
+    /// It has ended with this result.
     Ended(Box<StageResult>),
-    /// It was begun, and how it ended nobody can say.
+    /// It was started, and its end is unknown.
     Lost,
 }
 
-/// Notes where a job is and how far it has come. Clones are the same notes.
+/// Records where a job is and how far it has come. Clones share the record.
 #[derive(Debug, Clone)]
 pub(crate) struct ResumeRecord(Arc<Shared>);
 
@@ -84,7 +84,7 @@ struct Shared {
 }
 
 impl ResumeRecord {
-    /// Begins with what is known of earlier requests.
+    /// Returns a record that starts with these states of earlier requests.
     pub(crate) fn new(
         container_ref: ContainerRef,
         runs: RequestStates,
@@ -95,11 +95,11 @@ impl ResumeRecord {
             runs: Mutex::new(runs),
             observer,
         }));
-        record.tell();
+        record.notify();
         record
     }
 
-    /// Returns what is known of a request.
+    /// Returns the state of a request.
     pub(crate) fn state(&self, id: &str) -> RequestState {
         let runs = self.runs();
         if let Some(ending) = runs.ended.get(id) {
@@ -111,17 +111,17 @@ impl ResumeRecord {
         }
     }
 
-    /// Notes a request before it is made.
+    /// Records a request before it is sent.
     pub(crate) fn starting(&self, id: &str) {
         let course = OpenRequest {
             offset: 0,
             answered: false,
         };
         self.runs().begun.insert(id.to_owned(), course);
-        self.tell();
+        self.notify();
     }
 
-    /// Notes up to where its log was read.
+    /// Records how far its log was read.
     pub(crate) fn read(&self, id: &str, offset: u64) {
         if let Some(course) = self.runs().begun.get_mut(id) {
             *course = OpenRequest {
@@ -129,20 +129,20 @@ impl ResumeRecord {
                 answered: true,
             };
         }
-        self.tell();
+        self.notify();
     }
 
-    /// Notes how it ended; without a result nobody can say.
+    /// Records its end; `None` when the result is unknown.
     pub(crate) fn ended(&self, id: &str, result: Option<&StageResult>) {
         let mut runs = self.runs();
         runs.begun.remove(id);
         let ending = result.map_or(RequestEnd::Unknown, RequestEnd::of);
         runs.ended.insert(id.to_owned(), ending);
         drop(runs);
-        self.tell();
+        self.notify();
     }
 
-    fn tell(&self) {
+    fn notify(&self) {
         if let Some(observer) = &self.0.observer {
             observer.notify(&self.handle());
         }
@@ -150,7 +150,7 @@ impl ResumeRecord {
 
     fn handle(&self) -> ResumeHandle {
         let container_ref = &self.0.container_ref;
-        // Numbers and plain texts: it cannot fail.
+        // Numbers and plain strings always serialize.
         let runs = serde_json::to_string(&*self.runs()).unwrap_or_default();
         let private = container_ref.private.clone().unwrap_or_default();
         let fields = [
@@ -180,11 +180,11 @@ impl Resumable for ResumeRecord {
     }
 }
 
-/// Reads what another process has noted.
+/// Reads the record of another process.
 pub(crate) fn read(handle: &ResumeHandle) -> Result<(ContainerRef, RequestStates), DockerError> {
     if handle.executor != NAME {
         return Err(DockerError::config(format!(
-            "the job to go on with is one of the executor {:?}, not of {NAME:?}",
+            "cannot resume a job of the executor {:?}: expected {NAME:?}",
             handle.executor
         )));
     }
@@ -202,7 +202,7 @@ pub(crate) fn read(handle: &ResumeHandle) -> Result<(ContainerRef, RequestStates
     Ok((container_ref, runs))
 }
 
-/// Returns a name that is no way out of its directory: notes may be wrong.
+/// Returns a name that does not leave its directory: the record may be wrong.
 fn private(handle: &ResumeHandle) -> Result<Option<String>, DockerError> {
     let name = handle.fields.get("private").filter(|it| !it.is_empty());
     if name.is_some_and(|it| it.starts_with('.') || it.contains(['/', '\0'])) {
@@ -218,7 +218,7 @@ fn field<T: std::str::FromStr>(handle: &ResumeHandle, key: &str) -> Result<T, Do
 
 fn unreadable(key: &str) -> DockerError {
     DockerError::config(format!(
-        "what is noted of the job to go on with cannot be read: its field {key:?}"
+        "invalid record of the job to resume: its field {key:?} is missing or cannot be read"
     ))
 }
 
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_noted_is_read_again() {
+    fn a_record_is_read_back() {
         let record = ResumeRecord::new(container_ref(), RequestStates::default(), None);
         let mut killed = StageResult::new(StageStatus::Signaled { signal: 9 });
         killed.oom_killed = true;
@@ -280,7 +280,7 @@ mod tests {
         record.starting("c");
         record.ended("c", None);
         record.starting("d");
-        // The agent may never have heard of it.
+        // The agent may not know this request.
         let handle = record.resume_handle().unwrap();
         let (found, runs) = read(&handle).unwrap();
         assert_eq!(found, container_ref());
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn an_observer_is_told_of_each_change_at_once() {
+    fn the_observer_sees_each_change_at_once() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&seen);
         let observer = ResumeObserver::new(move |handle| {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_from_here_is_refused() {
+    fn a_wrong_record_is_refused() {
         let check = |change: fn(&mut ResumeHandle), expect: &str| {
             let record = ResumeRecord::new(container_ref(), RequestStates::default(), None);
             let mut handle = record.handle();

@@ -1,7 +1,7 @@
-//! The services of a job: what they are called, when they are ready, and what becomes of them.
+//! The services of a job: their names, readiness and end.
 //!
-//! What is decided is in plain functions ([`names_of`], [`ServiceVariables`], [`Probes`],
-//! [`PlannedServices`]); [`Services`] does it.
+//! Decisions are pure functions ([`names_of`], [`ServiceVariables`], [`Probes`], [`PlannedServices`]); [`Services`]
+//! executes them.
 
 mod alias;
 mod attachment;

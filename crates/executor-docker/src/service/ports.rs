@@ -1,4 +1,4 @@
-//! The ports of services, for whoever shows them to a user.
+//! The proxy to the ports of services.
 
 use super::probe::ContainerFacts;
 use super::running::{self, PortAccess};
@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_util::io::StreamReader;
 
-/// How long a connection may take.
+/// The time limit of a connection.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The name of the job's own container.
@@ -39,7 +39,7 @@ pub(crate) struct ServicePorts {
     build: Option<BuildPorts>,
 }
 
-/// What is connected to.
+/// The target of a connection.
 struct Target {
     container: String,
     access: PortAccess,
@@ -92,7 +92,7 @@ fn of_service(service: &Service, name: &str, port: u16) -> Result<Target, BuildE
     })
 }
 
-/// A port is offered when the job or the image names it, or when neither names any.
+/// Checks that a port is offered: the job or the image names it, or neither names any.
 fn check_offer(
     ports: &[u16],
     facts: &ContainerFacts,
@@ -105,7 +105,7 @@ fn check_offer(
         return Ok(());
     }
     Err(BuildError::config(format!(
-        "{name} does not offer the port {port}"
+        "{name} does not offer port {port}"
     )))
 }
 
@@ -147,13 +147,13 @@ impl PortProxy for ServicePorts {
 }
 
 impl ServicePorts {
-    /// Connects by a program in the container, for an engine whose networks are not reached from here.
+    /// Connects by a program in the container, for an engine whose networks are not reachable from this host.
     async fn inside(&self, container: &str, port: u16) -> Result<Box<dyn Connection>, BuildError> {
         let engine = &self.services.options.engine;
         let command = exec::shell(&inside_probe::connect(port));
         let (_, started) = exec::start(engine, container, &command, true).await?;
         let StartExecResults::Attached { output, input } = started else {
-            return Err(DockerError::config("the engine attached nothing").into());
+            return Err(DockerError::config("the engine did not attach to the command").into());
         };
         let output = output
             .map_ok(bollard::container::LogOutput::into_bytes)

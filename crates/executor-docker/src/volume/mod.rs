@@ -1,8 +1,6 @@
-//! What a job's containers see besides their images' own files: directories of the host, named
-//! volumes, volumes that live on from job to job, memory.
+//! The volumes of a job: directories of the host, named volumes, and caches that outlive the job.
 //!
-//! A volume of a bare path belongs to one project, one slot of a runner, and one side of the border
-//! between protected and other refs; see [`CacheKey`].
+//! A cache belongs to one project, one slot of a runner, and either protected or unprotected refs; see [`CacheKey`].
 
 mod cache;
 mod job_volumes;

@@ -11,49 +11,49 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-/// What is known about a job whose volumes are planned.
+/// The job whose volumes are planned.
 #[derive(Debug, Clone, Copy)]
 pub struct VolumeContext<'a> {
-    /// Where the job's sources are in the container: destinations may be below it.
+    /// The project's directory in the container, the base of relative destinations.
     pub project_dir: &'a str,
-    /// Whose the volumes are that live on.
+    /// The key of volumes that outlive the job.
     pub key: &'a CacheKey,
-    /// The names of what ends with the job.
+    /// The names of the job's objects.
     pub names: &'a Names,
-    /// What `$NAME` in a volume's text stands for.
+    /// The variables that the text of a volume may refer to.
     pub variables: &'a JobVariables,
-    /// The sockets of the engine, by all their paths; see [`sockets`](super::sockets).
+    /// All paths of the engine's sockets; see [`sockets`](super::sockets).
     pub sockets: &'a [PathBuf],
-    /// Tells the real path of one of the engine's host.
+    /// Resolves a path of the engine's host.
     pub real_path: fn(&str) -> io::Result<RealPath>,
 }
 
-/// The volumes of a job, before anything is made.
+/// The volumes of a job, before any is created.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VolumePlan {
-    /// What containers mount, in the engine's words.
+    /// The binds of containers, in the engine's format.
     pub binds: Vec<String>,
-    /// The volumes to make where they are not there yet.
+    /// The volumes to create unless they exist.
     pub made: Vec<PlannedVolume>,
 }
 
-/// A volume to make where it is not there yet.
+/// A volume to create unless it exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedVolume {
     /// Its name.
     pub name: String,
-    /// Where containers mount it.
+    /// Its path in containers.
     pub destination: String,
-    /// Whether it lives on when the job has ended.
+    /// Whether it outlives the job.
     pub kept: bool,
 }
 
 impl VolumePlan {
-    /// Plans the volumes that the settings ask for.
+    /// Plans the volumes of the settings.
     ///
     /// # Errors
     ///
-    /// When one is none, is not allowed, or two have one destination.
+    /// When one is invalid or not allowed, or two have the same destination.
     pub fn new(config: &DockerConfig, context: &VolumeContext<'_>) -> Result<Self, DockerError> {
         let mut plan = Self::default();
         let mut destinations = BTreeMap::new();
@@ -92,7 +92,7 @@ impl VolumePlan {
         check_volume(config, spec, asked, real.as_ref(), context.sockets).map_err(config_error)?;
         let source = match (&spec.source, &real) {
             (Source::Named(name), _) => name.clone(),
-            // What was allowed is what is mounted, wherever a link may lead meanwhile.
+            // The checked path is mounted, even if a link changes meanwhile.
             (Source::Host(path), real) => match real {
                 Some(real) => real.as_path().display().to_string(),
                 None => path.clone(),
@@ -103,7 +103,7 @@ impl VolumePlan {
         Ok(())
     }
 
-    /// Returns what is mounted for a bare destination.
+    /// Returns the source of a bare destination.
     fn own(
         &mut self,
         config: &DockerConfig,
@@ -136,7 +136,7 @@ fn config_error(error: impl std::fmt::Display) -> DockerError {
     DockerError::config(error.to_string())
 }
 
-/// Where the sockets of container engines are. Whoever can write to one has all rights on the host.
+/// The usual sockets of container engines. Write access to one grants all rights on the host.
 const KNOWN: [&str; 8] = [
     "/run/docker.sock",
     "/var/run/docker.sock",
@@ -148,8 +148,7 @@ const KNOWN: [&str; 8] = [
     "/var/run/crio/crio.sock",
 ];
 
-/// Returns the paths of the sockets of container engines, this one's among them, with and without the
-/// links on their way.
+/// Returns the paths of the sockets of container engines, including this one's, as written and with links resolved.
 pub fn sockets(engine: &Engine) -> Vec<PathBuf> {
     let mut sockets = KNOWN.map(PathBuf::from).to_vec();
     if let Address::Unix(path) = &engine.host().address {

@@ -1,4 +1,4 @@
-//! What a container is made from ahead of its job.
+//! The plan of a warm container.
 
 use super::held_paths::HeldPaths;
 use super::inventory::Limits;
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The plan of a job's container without what is of the job: no variable, no credential, no log.
+/// The plan of a job's container without its variables, credentials and log.
 #[derive(Debug)]
 pub(crate) struct Blueprint {
     pub(super) key: ContainerKind,
@@ -40,7 +40,7 @@ pub(crate) struct Blueprint {
 }
 
 impl Blueprint {
-    /// Takes it from a job whose container is there.
+    /// Derives the plan from a job with a started container.
     pub(crate) fn of(creation: &Creation<'_>, key: ContainerKind, made: &CreatedResources) -> Self {
         let settings = &creation.preparation.settings;
         let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
@@ -61,7 +61,7 @@ impl Blueprint {
         }
     }
 
-    /// Makes the container, starts it, and waits until it is ready. What fails leaves nothing.
+    /// Creates and starts the container and waits until it is ready. Removes it after a failure.
     pub(super) async fn make(mut self, cancellation: &Cancellation) -> Result<Spare, DockerError> {
         let Preparation {
             engine, supervisor, ..
@@ -69,7 +69,7 @@ impl Blueprint {
         let mut made = CreatedResources::new(engine.clone(), supervisor.clone());
         let log = Arc::new(TraceRelay::default());
         self.preparation.options.trace = Arc::clone(&log) as _;
-        // As no other of this owner: what fails is removed by its name.
+        // Unique for this owner, because a failed container is removed by its name.
         let names = Names::warm(&self.preparation.owner, Shared::next_attempt());
         let beginning = self.begin(&names, &mut made, cancellation);
         let begun = tokio::time::timeout(self.patience(), beginning).await;
@@ -81,7 +81,7 @@ impl Blueprint {
         });
         match begun {
             Ok(started) => {
-                made.knows(&names.build(), started.container.id());
+                made.set_container_id(&names.build(), started.container.id());
                 let mounts = started.files.mounts.iter();
                 Ok(Spare {
                     held_paths: HeldPaths::of(self.sources(mounts)),
@@ -94,9 +94,9 @@ impl Blueprint {
                 })
             }
             Err(error) => {
-                // What is left is told with the job's owner, and removed by the next start.
+                // The next start finds it by its owner.
                 if let Err(left) = made.remove().await {
-                    tracing::warn!(error = %left, "A container that was made ahead is left.");
+                    tracing::warn!(error = %left, "A warm container is left behind.");
                 }
                 Err(error)
             }
@@ -141,7 +141,7 @@ impl Blueprint {
         limit.unwrap_or(PATIENCE)
     }
 
-    /// Returns what the container is shown of this host.
+    /// Returns the paths of this host that the container mounts.
     fn sources<'m>(&self, mounts: impl Iterator<Item = &'m Mount>) -> Vec<PathBuf> {
         let files = mounts.filter(|mount| mount.typ == Some(MountType::BIND));
         let files = files.filter_map(|mount| mount.source.as_deref());
@@ -162,7 +162,7 @@ fn binds_of(made: &CreatedResources) -> Vec<String> {
     volumes.map_or_else(Vec::new, |volumes| volumes.binds().to_vec())
 }
 
-/// Returns what is known of the runner and of the kind of job.
+/// Returns the preparation without the data of its job.
 fn without_job(preparation: &Preparation) -> Preparation {
     let options = &preparation.options;
     let info = &options.job.job_info;
@@ -188,7 +188,7 @@ fn without_job(preparation: &Preparation) -> Preparation {
         engine: preparation.engine.clone(),
         images: preparation.images.clone(),
         supervisor: preparation.supervisor.clone(),
-        // Until the container is there: then the engine keeps its image and volumes from being removed.
+        // Until the container exists: then the engine protects its image and volumes.
         leases: preparation.leases.clone(),
         settings: preparation.settings.clone(),
         owner: preparation.owner.clone(),

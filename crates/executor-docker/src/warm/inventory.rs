@@ -1,20 +1,20 @@
-//! Which containers there are ahead of their jobs, and which are to be made: the decisions alone.
+//! The warm containers that exist and that are to be created, as pure decisions.
 
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// How many are kept, and how long.
+/// How many containers are kept, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
     /// For each kind.
     pub(super) each: usize,
     /// Of all kinds together.
     pub(super) all: usize,
-    /// How long one that nobody takes is kept.
+    /// How long an unused one is kept.
     pub(super) idle: Duration,
 }
 
-/// Things of kinds `K`, ready or being made.
+/// Items of kinds `K`, ready or in creation.
 #[derive(Debug)]
 pub(super) struct Inventory<K, T> {
     slots: Vec<Slot<K, T>>,
@@ -29,23 +29,23 @@ struct Slot<K, T> {
     id: u64,
     kind: K,
     state: State<T>,
-    /// Leads to who made it, and removes it when no job takes it.
+    /// Returns an unused item to its keeper, which removes it.
     home: oneshot::Sender<T>,
 }
 
 #[derive(Debug)]
 enum State<T> {
-    /// It waits for its turn to be made.
+    /// It waits for its turn to be created.
     Planned,
     Begun,
     Ready(T),
 }
 
-/// What somebody gets who wants a thing.
+/// The answer to a request for an item.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Availability<T> {
     Ready(T),
-    /// One is being made that nobody else waits for.
+    /// One is in creation and nobody else waits for it.
     Coming,
     Nothing,
 }
@@ -62,10 +62,9 @@ impl<K, T> Default for Inventory<K, T> {
 }
 
 impl<K: PartialEq + Clone, T> Inventory<K, T> {
-    /// Makes a place for one more of this kind, where there is to be one: returns its number, and what leads
-    /// back the thing that no job takes.
+    /// Adds a slot of this kind within the limits; returns its number and the channel that returns an unused item.
     ///
-    /// Where all places are taken, the oldest of another kind makes room, if it is ready.
+    /// When all slots are taken, the oldest ready item of another kind makes room.
     pub(super) fn plan(&mut self, kind: &K, limits: Limits) -> Option<(u64, oneshot::Receiver<T>)> {
         let of_kind = self.slots.iter().filter(|it| it.kind == *kind).count();
         if self.is_closed || of_kind >= limits.each || limits.all == 0 {
@@ -89,7 +88,7 @@ impl<K: PartialEq + Clone, T> Inventory<K, T> {
         Some((id, back))
     }
 
-    /// Notes that it is being made. Returns whether it is still wanted.
+    /// Marks the item as in creation. Returns whether it is still needed.
     pub(super) fn begin(&mut self, id: u64) -> bool {
         let slot = self.slots.iter_mut().find(|it| it.id == id);
         slot.is_some_and(|slot| {
@@ -98,7 +97,7 @@ impl<K: PartialEq + Clone, T> Inventory<K, T> {
         })
     }
 
-    /// Notes that it is there; gives it back when nobody wants it any more.
+    /// Stores a ready item; returns it when it is not needed any more.
     pub(super) fn put(&mut self, id: u64, thing: T) -> Option<T> {
         match self.slots.iter_mut().find(|it| it.id == id) {
             Some(slot) => {
@@ -109,7 +108,7 @@ impl<K: PartialEq + Clone, T> Inventory<K, T> {
         }
     }
 
-    /// Takes one of this kind for good.
+    /// Takes an item of this kind.
     fn take(&mut self, kind: &K) -> Availability<T> {
         let is_ready = |it: &Slot<K, T>| it.kind == *kind && matches!(it.state, State::Ready(_));
         if let Some(found) = self.slots.iter().position(is_ready)
@@ -127,7 +126,7 @@ impl<K: PartialEq + Clone, T> Inventory<K, T> {
         }
     }
 
-    /// The same, and notes who waits for one that is coming.
+    /// Takes an item, or registers a wait for one in creation.
     pub(super) fn take_or_wait(&mut self, kind: &K) -> Availability<T> {
         let taken = self.take(kind);
         if matches!(taken, Availability::Coming) {
@@ -136,14 +135,14 @@ impl<K: PartialEq + Clone, T> Inventory<K, T> {
         taken
     }
 
-    /// Notes that somebody does not wait any more.
+    /// Ends a wait.
     pub(super) fn leave(&mut self, kind: &K) {
         if let Some(found) = self.waiting.iter().position(|it| it == kind) {
             self.waiting.swap_remove(found);
         }
     }
 
-    /// Gives up a slot; returns what was there.
+    /// Removes a slot; returns its item.
     pub(super) fn vacate(&mut self, id: u64) -> Option<T> {
         let found = self.slots.iter().position(|it| it.id == id)?;
         match self.slots.remove(found).state {
@@ -152,7 +151,7 @@ impl<K: PartialEq + Clone, T> Inventory<K, T> {
         }
     }
 
-    /// Sends everything home; from now on there are no slots.
+    /// Returns all items; adds no more slots.
     pub(super) fn close(&mut self) {
         self.is_closed = true;
         self.slots.drain(..).for_each(Slot::send_home);
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_taken_once_and_by_its_kind_alone() {
+    fn an_item_is_taken_once_by_its_kind() {
         let mut inventory = Inventory::default();
         let _back = (ready(&mut inventory, "a", 1), ready(&mut inventory, "a", 2));
         assert_eq!(inventory.take(&"b"), Availability::Nothing);
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_never_more_than_the_limits_say() {
+    fn limits_are_kept() {
         let mut inventory = Inventory::<_, u32>::default();
         assert!(inventory.plan(&"a", limits(0, 9)).is_none());
         assert!(inventory.plan(&"a", limits(9, 0)).is_none());
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_coming_is_waited_for_by_one_alone() {
+    fn one_job_waits_for_an_item_in_creation() {
         let mut inventory = Inventory::default();
         let (id, _back) = inventory.plan(&"a", limits(1, 1)).expect("there is room");
         assert_eq!(
@@ -261,21 +260,21 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_all_goes_home_and_nothing_comes_after() {
+    fn close_returns_all_items_and_adds_none() {
         let mut inventory = Inventory::default();
         let mut back = ready(&mut inventory, "a", 1);
         let (id, _back) = inventory.plan(&"b", limits(1, 9)).expect("there is room");
         assert!(inventory.begin(id));
         inventory.close();
         assert_eq!(back.try_recv(), Ok(1));
-        assert_eq!(inventory.put(id, 2), Some(2), "nobody wants it any more");
+        assert_eq!(inventory.put(id, 2), Some(2), "it is not needed any more");
         assert!(!inventory.begin(id));
         assert!(inventory.plan(&"a", limits(1, 9)).is_none());
         assert!(!inventory.is_busy());
     }
 
     #[test]
-    fn a_place_that_is_given_up_is_free_again() {
+    fn a_vacated_slot_is_free_again() {
         let mut inventory = Inventory::default();
         let (id, _back) = inventory.plan(&"a", limits(1, 1)).expect("there is room");
         assert_eq!(inventory.vacate(id), None);

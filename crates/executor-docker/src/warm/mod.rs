@@ -1,6 +1,6 @@
-//! Containers that are ready before a job wants them, each used once.
+//! Warm containers: prepared before a job needs them, each used once.
 //!
-//! `docs/design/docker.md` tells what is of the job and what is of the container.
+//! `docs/design/docker.md` separates the properties of the job from those of the container.
 
 mod blueprint;
 mod held_paths;

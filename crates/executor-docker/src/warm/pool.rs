@@ -1,4 +1,4 @@
-//! The containers of a provider that are ready ahead of their jobs.
+//! The warm containers of a provider.
 
 use super::blueprint::Blueprint;
 use super::inventory::{Availability, Inventory};
@@ -20,17 +20,17 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// How long a job waits for a container that is being made: longer than that, something is wrong with it.
+/// How long a job waits for a container in creation.
 const COMING: Duration = Duration::from_mins(1);
 
-/// How many ended jobs may wait for the removal of what they left: an engine that is slower than they come is waited for.
+/// How many removals may run in the background. With a slower engine, jobs wait for their removal.
 const REMOVALS: usize = 8;
 
-/// Keeps containers ready, and removes them after their jobs. Clones are the same pool.
+/// Keeps containers ready, and removes those of ended jobs. Clones share the pool.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pool {
     state: Arc<State>,
-    /// One for each container that no job has: not yet, or not any more.
+    /// One task for each warm container, and for each background removal.
     keepers: Arc<Mutex<JoinSet<()>>>,
 }
 
@@ -39,11 +39,11 @@ struct State {
     inventory: Mutex<Inventory<ContainerKind, Spare>>,
     /// Changes with the inventory.
     version: watch::Sender<u64>,
-    /// How many jobs are being prepared: they come first.
+    /// The number of jobs in preparation, which have priority.
     preparing: watch::Sender<usize>,
-    /// One container at a time is made.
+    /// Limits the creation to one container at a time.
     turn: Semaphore,
-    /// The removals that may be begun.
+    /// The free background removals.
     removals: Arc<Semaphore>,
     stop: Cancellation,
 }
@@ -61,7 +61,7 @@ impl Default for State {
     }
 }
 
-/// A job that is being prepared, until this is dropped.
+/// A job in preparation, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Preparing(Arc<State>);
 
@@ -79,7 +79,7 @@ struct Waiting<'w> {
 }
 
 impl Waiting<'_> {
-    /// Looks again.
+    /// Tries again.
     fn take(&mut self) -> Availability<Spare> {
         let mut slots = self.state.inventory();
         slots.leave(self.key);
@@ -98,17 +98,17 @@ impl Drop for Waiting<'_> {
 }
 
 impl Pool {
-    /// Notes that a job is being prepared: meanwhile no container is begun for another.
+    /// Marks a job as in preparation: meanwhile the pool starts no container.
     pub(crate) fn preparing(&self) -> Preparing {
         self.state.preparing.send_modify(|count| *count += 1);
         Preparing(Arc::clone(&self.state))
     }
 
-    /// Gives the job a container of its kind that is ready, or soon will be; `None` when there is none.
+    /// Returns a container of the job's kind that is ready, or soon will be; `None` when there is none.
     ///
     /// # Errors
     ///
-    /// Only when the job is stopped: a container that is of no use is none.
+    /// When the job is stopped. An unusable container is not an error.
     pub(crate) async fn take(
         &self,
         creation: &Creation<'_>,
@@ -122,7 +122,7 @@ impl Pool {
         while let Some(spare) = self.next(key, cancellation).await? {
             if let Some(started) = creation.claim(spare, made, cancellation).await? {
                 let trace = &creation.preparation.options.trace;
-                trace.system_line("Using a container that was ready.");
+                trace.system_line("Using a warm container.");
                 return Ok(Some(started));
             }
         }
@@ -148,7 +148,7 @@ impl Pool {
         };
         let coming = async {
             loop {
-                // The sender is in the state.
+                // The state owns the sender.
                 let _ = version.changed().await;
                 match waiting.take() {
                     Availability::Coming => {}
@@ -161,7 +161,7 @@ impl Pool {
         unless_stopped(cancellation, coming).await
     }
 
-    /// Sees to it that the next job of this kind finds a container.
+    /// Starts a container for the next job of this kind.
     pub(crate) fn want(&self, blueprint: Blueprint) {
         let (key, limits) = (blueprint.key.clone(), blueprint.limits);
         let planned = self.state.change(|inventory| inventory.plan(&key, limits));
@@ -176,8 +176,8 @@ impl Pool {
         }));
     }
 
-    /// Begins to remove what an ended job has made, which is in use until then; gives it back where the job has to do
-    /// that by itself, since the pool is closed or has enough to remove.
+    /// Starts to remove the resources of an ended job; holds its leases until then. Returns the resources when the job must
+    /// remove them itself, because the pool is closed or busy.
     pub(crate) fn remove(
         &self,
         made: CreatedResources,
@@ -197,23 +197,23 @@ impl Pool {
         Ok(removal)
     }
 
-    /// Returns how many containers are ready that no job has.
+    /// Returns the number of ready containers.
     pub(crate) fn ready(&self) -> usize {
         self.state.inventory().ready()
     }
 
-    /// Waits until no container is being made ahead, nor to be, and none of a job that has ended is left.
+    /// Waits until no container is in creation or planned, and no background removal runs.
     pub(crate) async fn settled(&self) {
         let all = u32::try_from(REMOVALS).unwrap_or(u32::MAX);
-        // It is closed by nobody.
+        // The semaphore is never closed.
         let _ = self.state.removals.acquire_many(all).await;
         let mut version = self.state.version.subscribe();
         let is_settled = |_: &u64| !self.state.inventory().is_busy();
-        // The sender is in the state.
+        // The state owns the sender.
         let _ = version.wait_for(is_settled).await;
     }
 
-    /// Removes all that no job has; from now on none are made. Returns whether that was done in time.
+    /// Removes all warm containers and creates no more. Returns whether that finished in time.
     pub(crate) async fn close(&self, deadline: Duration) -> bool {
         self.state.stop.abort(CancelCause::Shutdown);
         self.state.change(Inventory::close);
@@ -238,7 +238,7 @@ impl State {
         changed
     }
 
-    /// Makes one container, and removes it when no job takes it.
+    /// Creates one container, and removes it when no job takes it.
     async fn keep(&self, id: u64, blueprint: Blueprint, home: oneshot::Receiver<Spare>) {
         let idle = blueprint.limits.idle;
         let made = Box::pin(self.make(id, blueprint)).await;
@@ -246,8 +246,8 @@ impl State {
             Ok(Some(spare)) => self.put_and_watch(id, spare, home, idle).await,
             Ok(None) => None,
             Err(error) => {
-                // Jobs do without it, and who has the same trouble says so.
-                tracing::debug!(error = %executor_core::chain(&error), "No container could be made ahead.");
+                // Jobs create their own, and report the same error.
+                tracing::debug!(error = %executor_core::chain(&error), "No warm container could be created.");
                 None
             }
         };
@@ -255,11 +255,11 @@ impl State {
         if let Some(spare) = spare
             && let Err(error) = spare.remove().await
         {
-            tracing::warn!(error = %executor_core::chain(&error), "A container that no job took is left.");
+            tracing::warn!(error = %executor_core::chain(&error), "A warm container is left behind.");
         }
     }
 
-    /// Makes it in its turn; `None` when nobody wants it any more.
+    /// Creates a container in its turn; `None` when it is not needed any more.
     async fn make(&self, id: u64, blueprint: Blueprint) -> Result<Option<Spare>, DockerError> {
         let turn = async {
             let turn = self.turn.acquire().await;
@@ -274,7 +274,7 @@ impl State {
         blueprint.make(&self.stop).await.map(Some)
     }
 
-    /// Offers it to jobs; returns it when it is to be removed.
+    /// Offers the container to jobs; returns it when it is to be removed.
     async fn put_and_watch(
         &self,
         id: u64,
@@ -287,7 +287,7 @@ impl State {
             return Some(unwanted);
         }
         tokio::select! {
-            // A job has it when nothing comes.
+            // An error means that a job took it.
             back = &mut home => return back.ok(),
             () = sleep(idle) => {}
             _ = ended(&mut end) => {}

@@ -18,20 +18,20 @@ use std::time::Duration;
 use steps::StepsClient;
 use tokio::time::timeout;
 
-/// How long its agent may take to show that it is well; a new one would not be there much later.
+/// The time limit for its agent's answer; a new container would not take much longer.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
-/// How long the engine may take to rename it: one that is busy would need much longer to make another.
+/// The time limit of the rename: a busy engine would need much longer for a new container.
 const RENAMING: Duration = Duration::from_secs(25);
-/// How long the removal of one that is not well is waited for.
+/// The time limit for the removal of an unusable one.
 const REMOVAL: Duration = Duration::from_secs(30);
 
-/// Such a container, and all that was made for it.
+/// A warm container and its resources.
 #[derive(Debug)]
 pub(super) struct Spare {
     pub(super) container: JobContainer,
     pub(super) details: Option<ContainerDetails>,
     pub(super) client: Option<StepsClient>,
-    /// What its private directory on this host is called.
+    /// The name of its private directory on this host.
     pub(super) private: String,
     pub(super) held_paths: HeldPaths,
     pub(super) log: Arc<TraceRelay>,
@@ -39,18 +39,18 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// Removes all of it.
+    /// Removes the container and its resources.
     pub(super) async fn remove(mut self) -> Result<(), DockerError> {
-        // It is not to be noticed as an end that nobody asked for.
+        // Its watcher must not report the removal as an unexpected end.
         drop(self.container);
         self.made.remove().await
     }
 }
 
 impl Creation<'_> {
-    /// Makes the container the job's; `None` when it is not what it was, and is removed.
+    /// Gives the container to the job; `None` when it was unusable and is removed.
     ///
-    /// From the beginning it is among what the job has made, so that it goes with it in any case.
+    /// It belongs to the job's resources from the start, so the cleanup removes it in any case.
     pub(super) async fn claim(
         &self,
         spare: Spare,
@@ -72,14 +72,15 @@ impl Creation<'_> {
         let id = container.id().to_owned();
         let asking = async {
             if !held_paths.are_unchanged() {
-                return Err("something else lies where its files were".to_owned());
+                return Err("its files were replaced".to_owned());
             }
             let renamed = async {
                 let renamed = timeout(RENAMING, container.rename(&name)).await;
-                let renamed = renamed.map_err(|_| "the engine does not rename it".to_owned())?;
+                let renamed =
+                    renamed.map_err(|_| "the engine did not rename it in time".to_owned())?;
                 renamed.map_err(|error| executor_core::chain(&error))
             };
-            // It has a deadline of its own.
+            // The inspection has its own deadline.
             let seen = async {
                 match current_end(&engine, &id).await {
                     Some(end) => Err(end.error(&name).to_string()),
@@ -102,8 +103,8 @@ impl Creation<'_> {
         let why = unless_stopped(cancellation, asking).await?.err();
         if let Some(why) = why {
             let trace = &self.preparation.options.trace;
-            trace.system_line(&format!("A container that was ready is of no use: {why}."));
-            // Its name may be the job's already.
+            trace.system_line(&format!("A warm container is unusable: {why}."));
+            // It may already have the job's name.
             let removal = container::remove(&engine, &id);
             let removal = async { Ok(timeout(REMOVAL, removal).await) };
             let _ = unless_stopped(cancellation, removal).await?;
@@ -112,7 +113,7 @@ impl Creation<'_> {
         let options = &self.preparation.options;
         log.attach(&options.trace);
         let root = self.root_to_mount().ok_or_else(|| {
-            DockerError::config("the files of a container that was ready are not here")
+            DockerError::config("the files of a warm container are not on this host")
         })?;
         let files = JobFiles::mounted(root, &self.preparation.dirs, options, &private)?;
         Ok(Some(StartedContainer {

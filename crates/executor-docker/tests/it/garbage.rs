@@ -160,7 +160,7 @@ fn verdict<'c>(collection: &'c Collection, name: &str) -> &'c Verdict {
 }
 
 #[tokio::test]
-async fn over_budget_what_was_used_least_recently_goes() {
+async fn over_budget_the_least_recently_used_is_removed() {
     let mut world = World::new().await;
     let middle = world.used("middle", 5).await;
     let old = world.used("old", 9).await;
@@ -215,7 +215,7 @@ async fn over_budget_what_was_used_least_recently_goes() {
 }
 
 #[tokio::test]
-async fn what_is_the_users_own_stays() {
+async fn the_users_own_items_are_kept() {
     let mut world = World::new().await;
     // Pulled by him before any job.
     let first = world.push("first").await;
@@ -289,7 +289,7 @@ async fn what_is_the_users_own_stays() {
 }
 
 #[tokio::test]
-async fn what_a_job_or_a_container_has_stays() {
+async fn items_in_use_are_kept() {
     let mut world = World::new().await;
     let image = world.push("app").await;
     let name = image.to_string();
@@ -332,7 +332,7 @@ async fn what_a_job_or_a_container_has_stays() {
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "a process that is killed")]
-async fn the_lease_of_who_was_killed_is_void() {
+async fn the_lease_of_a_killed_process_is_released() {
     let mut world = World::new().await;
     let image = world.used("app", 1).await;
     let leases = fs::read_dir(world.place().join("leases")).unwrap();
@@ -366,7 +366,7 @@ async fn the_lease_of_who_was_killed_is_void() {
 }
 
 #[tokio::test]
-async fn nothing_goes_while_images_are_pulled() {
+async fn nothing_is_removed_during_pulls() {
     let mut world = World::new().await;
     let image = world.used("app", 1).await;
     let pulling = fs::File::create(world.place().join("pulling")).unwrap();
@@ -409,7 +409,7 @@ async fn two_collectors_at_once_leave_nothing() {
 }
 
 #[tokio::test]
-async fn a_job_that_begins_during_a_collection_has_its_image() {
+async fn a_job_that_starts_during_a_collection_keeps_its_image() {
     let mut world = World::new().await;
     let image = world.push("app").await;
     let jobs = async {
@@ -447,7 +447,7 @@ async fn a_job_that_begins_during_a_collection_has_its_image() {
 }
 
 #[tokio::test]
-async fn volumes_that_outlive_jobs_go_when_no_container_has_them() {
+async fn unused_cache_volumes_are_removed() {
     let world = World::new().await;
     let settings = DockerConfig {
         volumes: vec!["/cache/deep".to_owned()],

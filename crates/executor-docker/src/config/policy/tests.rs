@@ -257,7 +257,7 @@ fn what_the_runner_names_is_mounted_and_what_a_job_names_only_from_the_list() {
 }
 
 #[test]
-fn the_engines_socket_is_mounted_only_by_its_own_name() {
+fn the_engines_socket_is_mounted_only_by_its_path() {
     let check = |list: &[&str], text: &str, real: &str, expect: [bool; 2]| {
         let found = [RequestedBy::Runner, RequestedBy::Job]
             .map(|asked| volume(list, text, asked, real).is_ok());
@@ -291,7 +291,7 @@ fn the_engines_socket_is_mounted_only_by_its_own_name() {
 }
 
 #[test]
-fn a_real_path_has_no_links_and_no_way_up() {
+fn a_real_path_has_no_links_or_parents() {
     let directory = tempfile::tempdir().unwrap();
     let base = directory.path().canonicalize().unwrap();
     std::fs::create_dir_all(base.join("allowed/inner")).unwrap();
@@ -344,7 +344,7 @@ proptest! {
     }
 
     #[test]
-    fn no_user_passes_for_another(user in any::<String>()) {
+    fn users_are_not_confused(user in any::<String>()) {
         let config = DockerConfig {
             allowed_users: texts(&["app", "1000:1000"]),
             ..DockerConfig::default()
@@ -375,7 +375,7 @@ proptest! {
     }
 
     #[test]
-    fn every_pattern_is_read_or_refused(pattern in any::<String>(), name in any::<String>()) {
+    fn every_pattern_is_parsed_or_refused(pattern in any::<String>(), name in any::<String>()) {
         if let Ok(pattern) = Pattern::parse(&pattern) {
             let _ = pattern.matches(&name);
         }

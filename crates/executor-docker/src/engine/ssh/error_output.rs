@@ -1,16 +1,15 @@
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// How much of what ssh complains of is kept.
+/// How much error output is kept.
 const LIMIT: usize = 2000;
 
-/// The end of what an ssh, and what it started on the other side, said on the standard error. Cheap to clone; the
-/// clones are one.
+/// The end of the standard error of ssh and its remote command. Cheap to clone; the clones share the text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ErrorOutput(Arc<Mutex<String>>);
 
 impl ErrorOutput {
-    /// Adds to it.
+    /// Appends bytes.
     pub(super) fn keep(&self, bytes: &[u8]) {
         let mut kept = self.0.lock();
         kept.push_str(&String::from_utf8_lossy(bytes));
@@ -20,12 +19,12 @@ impl ErrorOutput {
         }
     }
 
-    /// Forgets all.
+    /// Clears the text.
     pub(super) fn clear(&self) {
         self.0.lock().clear();
     }
 
-    /// Returns it in one line, if there is any.
+    /// Returns the text in one line, unless it is empty.
     pub(super) fn text(&self) -> Option<String> {
         let kept = self.0.lock();
         let text = kept.trim();
@@ -38,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_complaint_keeps_its_end() {
+    fn long_output_keeps_its_end() {
         let error_output = ErrorOutput::default();
         for _ in 0..1000 {
             error_output.keep("é".as_bytes());

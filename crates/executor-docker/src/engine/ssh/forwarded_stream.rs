@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
-/// A connection that a login leads to the engine. The login lives as long as it.
+/// A connection that a login forwards to the engine; it keeps the login alive.
 #[derive(Debug)]
 pub(super) struct ForwardedStream {
     stream: UnixStream,

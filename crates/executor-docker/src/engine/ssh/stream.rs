@@ -9,11 +9,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Sender;
 
-/// Both ends of an ssh; it is killed when this is dropped.
+/// The input and output of an ssh, which is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct SshStream {
     output: UnixStream,
-    /// None once we have no more to say.
+    /// None after the end of input.
     input: Option<Sender>,
     stop: Cancellation,
 }
@@ -35,15 +35,14 @@ impl SshStream {
                 return;
             };
             let mut sink = |stream: Stream, bytes: &[u8]| match stream {
-                // Nobody may be there to read, and then ssh is about to be stopped.
+                // Without a reader, ssh is about to be stopped.
                 Stream::Stdout => drop((&theirs).write_all(bytes)),
                 Stream::Stderr => error_output.keep(bytes),
             };
-            // How it ended shows as the end of the stream.
+            // The end of the stream shows the end of ssh.
             let _ = runtime.block_on(process.run(&mut sink, &stopped, &Timing::default()));
         };
-        // A thread: the pump waits for a slow reader, and must not stop other tasks meanwhile. It ends
-        // with ssh, which ends when the stream is dropped.
+        // A thread, because a slow reader blocks the pump. It ends with ssh, which ends when the stream is dropped.
         std::thread::Builder::new()
             .name("docker-ssh".to_owned())
             .spawn(pump)?;
@@ -85,7 +84,7 @@ impl AsyncWrite for SshStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // The other side sees the end of its input and goes on to answer.
+        // The other side sees the end of its input and can still answer.
         self.input = None;
         Poll::Ready(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! The container of a job: from its creation to its removal.
+//! The container of a job, from its creation to its removal.
 
 pub(crate) mod agent_place;
 pub(crate) mod agent_socket;

@@ -1,4 +1,4 @@
-//! Going on with a container that another process has made.
+//! Resumes a job in a container that another process created.
 
 use crate::engine::labels::{ATTEMPT, JOB_ID, Labels, OWNER, ROLE, Role, WARM};
 use crate::engine::names::Names;
@@ -18,17 +18,16 @@ use executor_core::Cancellation;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is known of the container.
+/// The job to resume.
 #[derive(Debug)]
 pub(crate) struct Adoption {
     pub(crate) container_ref: ContainerRef,
     pub(crate) runs: RequestStates,
 }
 
-/// Finds the container and all that belongs to it, and makes nothing.
+/// Finds the container and its other objects; creates nothing.
 ///
-/// All of it is noted as made, also when the container is not there any more: who cleans up then removes
-/// the rest.
+/// All of them are listed as created, also when the container is gone: the cleanup removes the rest.
 pub(crate) async fn adopt(
     preparation: &Preparation,
     adoption: Adoption,
@@ -42,7 +41,7 @@ pub(crate) async fn adopt(
     let (engine, options) = (&preparation.engine, &preparation.options);
     if container_ref.job != options.job.id {
         return Err(DockerError::config(format!(
-            "the job to go on with is {}, not {}",
+            "cannot resume job {}: this job is {}",
             container_ref.job, options.job.id
         )));
     }
@@ -65,7 +64,7 @@ pub(crate) async fn adopt(
     let is_other = |found: &ContainerInspectResponse| !is_of(found, &container_ref, &names);
     if found.as_ref().is_some_and(is_other) {
         return Err(DockerError::config(format!(
-            "container {} is not that of the job to go on with",
+            "container {} does not belong to the job to resume",
             container_ref.container
         )));
     }
@@ -80,7 +79,7 @@ pub(crate) async fn adopt(
     let reach = resources::network_mode(preparation, services.len())?;
     let network = Arc::new(JobNetwork::named(engine, reach, &names));
     made.network = Some(Arc::clone(&network));
-    // Before anything else fails, so that they are removed.
+    // Before a later failure, so that they are removed.
     services.adopt(&network).await;
     let lost = match found {
         Some(_) => current_end(engine, &container_ref.container).await,
@@ -113,7 +112,7 @@ pub(crate) async fn adopt(
     Ok(prepared)
 }
 
-/// Returns whether a container is the one that is meant: ids come from a journal, which may be wrong.
+/// Returns whether a container belongs to the job: ids come from a journal, which may be wrong.
 fn is_of(found: &ContainerInspectResponse, container_ref: &ContainerRef, names: &Names) -> bool {
     let name = found.name.as_deref().unwrap_or_default();
     let is_named = name.trim_start_matches('/') == names.build();
@@ -124,7 +123,7 @@ fn is_of(found: &ContainerInspectResponse, container_ref: &ContainerRef, names: 
             .map(String::as_str)
             == Some(value)
     };
-    // One that was ready before there was the job has the job's name, and no label of it.
+    // A warm container has the job's name but not its labels.
     let is_labeled = has(JOB_ID, &container_ref.job.to_string())
         && has(ATTEMPT, &container_ref.attempt.to_string());
     has(OWNER, &container_ref.owner)
@@ -143,9 +142,10 @@ fn find_files(
     if !container_ref.mounted {
         return Ok(JobFiles::remote(dirs, labels));
     }
-    let root = options.config.host_builds_dir.as_deref().ok_or_else(|| {
-        DockerError::config("the files of the job to go on with are on another host")
-    })?;
+    let root =
+        options.config.host_builds_dir.as_deref().ok_or_else(|| {
+            DockerError::config("the files of the job to resume are on another host")
+        })?;
     let private = container_ref.private.as_deref().unwrap_or(names.base());
     let files = JobFiles::mounted(Path::new(root), dirs, options, private)?;
     if let Some(host) = &files.host {

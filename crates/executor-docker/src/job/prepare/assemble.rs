@@ -1,4 +1,4 @@
-//! Putting together what runs the stages of a container that is ready.
+//! Builds the stage runner of a container that is ready.
 
 use crate::config::SourcesChoice;
 use crate::error::DockerError;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use steps::agent::locate_socket;
 use steps::{Asker, ClientOptions, StepsClient, StepsError};
 
-/// A container that is ready, and what is known of it.
+/// A container that is ready, and its details.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) container: JobContainer,
@@ -35,16 +35,16 @@ pub(crate) struct Parts {
     pub(crate) services: Services,
     pub(crate) details: ContainerDetails,
     pub(crate) transport: PreparedTransport,
-    /// Gives files back where the container is dead.
+    /// Changes the owner of files back when the container is dead.
     pub(crate) rescuer: Option<HelperPlan>,
 }
 
-/// What the stages are run through, as [`StageTransport`](crate::job::stage::transport::StageTransport) has decided.
+/// The transport of stages, ready for use.
 #[derive(Debug)]
 pub(crate) enum PreparedTransport {
     Agent(AgentParts),
     Exec,
-    /// Common work is done in this container.
+    /// Stages of the runner itself run in this container.
     Attach(Box<HelperPlan>),
 }
 
@@ -52,13 +52,13 @@ pub(crate) enum PreparedTransport {
 #[derive(Debug)]
 pub(crate) struct AgentParts {
     pub(crate) client: StepsClient,
-    /// What the ids of requests begin with.
+    /// The prefix of request ids.
     pub(crate) prefix: String,
     pub(crate) record: ResumeRecord,
 }
 
 impl Parts {
-    /// Joins them; `image` is for what is said.
+    /// Builds the prepared container; `image` is for messages.
     pub(crate) fn assemble(
         self,
         preparation: &Preparation,
@@ -91,13 +91,13 @@ impl Parts {
                     longest_stall: LONGEST_STALL,
                 }));
             }
-            // Between stages of `attach` nothing runs that could be asked.
+            // Between stages of `attach` no process runs in the container.
             PreparedTransport::Exec | PreparedTransport::Attach(_) => {}
         }
         if files.host.is_none() && transfer.is_none() {
-            preparation.tell_of_no_files(owner);
+            preparation.warn_about_owner(owner);
         }
-        // Its main process ends with each stage.
+        // With `attach`, the main process ends with each stage.
         let is_restarted = matches!(transport, PreparedTransport::Attach(_));
         let engine = stage_runner(transport, &container, image, program, timing);
         let (execs, dirs) = (container.execs(), files.inside.clone());
@@ -120,7 +120,7 @@ impl Parts {
 }
 
 impl Preparation {
-    /// Returns the client with who brings functions for this job.
+    /// Returns the client with the job's library of functions.
     fn with_library(&self, client: StepsClient) -> StepsClient {
         let Some(library) = &self.shared.options.library else {
             return client;
@@ -132,16 +132,15 @@ impl Preparation {
         client.with_library(Arc::clone(library), asker)
     }
 
-    /// Says that no files of this host come to the job, where it is a matter of rights: whoever sees them and does not get
-    /// them cannot know why.
-    fn tell_of_no_files(&self, owner: Owner) {
-        let ours = chown::ourselves().uid;
+    /// Warns that a lack of rights keeps this host's files from the job: the user could not see the reason otherwise.
+    fn warn_about_owner(&self, owner: Owner) {
+        let ours = chown::own_user().uid;
         let is_wanted = self.options.config.host_builds_dir.is_some()
             && self.settings.sources == SourcesChoice::Auto;
-        if is_wanted && !chown::may_give() && owner.uid != ours {
+        if is_wanted && !chown::is_permitted() && owner.uid != ours {
             self.options.trace.warning_line(&format!(
-                "The job gets no files of this host: its image works as user {}, and user {ours} here may give it none. Let it \
-                 work as root (`image:docker:user`), or use engine = \"agent\", which needs no right.",
+                "The job gets no files of this host: its image runs as user {}, to whom user {ours} cannot give files. Run it as \
+                 root (`image:docker:user`), or use engine = \"agent\", which needs no rights.",
                 owner.uid
             ));
         }
@@ -161,7 +160,7 @@ fn stage_runner(
             image: image.to_owned(),
             helper: Helper::new(*helper),
             timing,
-            doubtful: None,
+            unsettled: None,
         })),
         PreparedTransport::Exec => StageRunner::Exec(ExecRunner {
             execs: container.execs(),
@@ -182,7 +181,7 @@ fn stage_runner(
     }
 }
 
-/// Waits until the agent answers; says what it found, unless there is no shell.
+/// Waits for the agent; returns the details that it found, unless there is no shell.
 pub(crate) async fn reach_agent(
     container: &JobContainer,
     files: &JobFiles,
@@ -200,7 +199,7 @@ pub(crate) async fn reach_agent(
     Ok((client, ContainerDetails::of(&found)))
 }
 
-/// Says why the agent does not answer: its container is lost, or as it is.
+/// Returns why the agent does not answer: a lost container, or the error itself.
 fn lost(container: &JobContainer, error: StepsError) -> DockerError {
     match (container.lost(), error) {
         (Some(lost), _) => lost,

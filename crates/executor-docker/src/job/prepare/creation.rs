@@ -1,4 +1,4 @@
-//! Creating the container of a job.
+//! Creates the container of a job.
 
 use crate::config::{ImageOptions, SourcesChoice};
 use crate::engine::labels::{Labels, Role};
@@ -25,7 +25,7 @@ use bollard::models::{ContainerCreateBody, Mount};
 use executor_core::{Cancellation, ShellDialect};
 use std::path::Path;
 
-/// What is decided about a container before it is created.
+/// The decisions about a container before its creation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Creation<'c> {
     pub(crate) preparation: &'c Preparation,
@@ -33,11 +33,11 @@ pub(crate) struct Creation<'c> {
     pub(crate) transport: &'c StageTransport,
     pub(crate) labels: &'c Labels,
     pub(crate) names: &'c Names,
-    /// What the job says about its image for containers alone.
+    /// The job's options of its image.
     pub(crate) image_options: &'c ImageOptions,
-    /// What the lists of the settings let it have.
+    /// The options that the settings allow.
     pub(crate) allowed: &'c AllowedOptions,
-    /// What the main process says when it is ready.
+    /// The text that the main process prints when it is ready.
     pub(crate) mark: &'c str,
 }
 
@@ -81,7 +81,7 @@ impl Creation<'_> {
         Ok((container, files, line))
     }
 
-    /// Creates the container: with this host's files where the engine sees them, else without.
+    /// Creates the container, with mounts of this host's files when the engine sees them.
     pub(crate) async fn create(
         &self,
         made: &mut CreatedResources,
@@ -111,8 +111,8 @@ impl Creation<'_> {
         }
         if options.project_dir.is_some() {
             return Err(DockerError::config(
-                "the engine does not see this host's files, so that no job can run in a tree that is \
-                 here; let the job have a tree of its own",
+                "the engine does not see this host's files, so no job can run in a tree of this host; \
+                 let the job have its own tree",
             ));
         }
         let files = JobFiles::remote(dirs, self.labels);
@@ -130,7 +130,7 @@ impl Creation<'_> {
         Ok((container, files))
     }
 
-    /// Returns the directory of this host below which the container's files are to be, if the engine sees it.
+    /// Returns the directory of this host for the container's files, unless they are copied.
     pub(crate) fn root_to_mount(&self) -> Option<&Path> {
         let Preparation {
             engine,
@@ -141,10 +141,10 @@ impl Creation<'_> {
         let may_mount = match settings.sources {
             SourcesChoice::Copy => false,
             SourcesChoice::Auto if engine.may_make_sources() => false,
-            // Without the right to give files away, those of this host are no use to another user.
+            // Without the right to change owners, files of this host are useless to another user.
             SourcesChoice::Auto if options.project_dir.is_none() => {
                 let user = self.allowed.user.as_deref().unwrap_or(&self.image.user);
-                chown::may_give() || chown::is_root_or(user, chown::ourselves())
+                chown::is_permitted() || chown::is_root_or(user, chown::own_user())
             }
             _ => true,
         };
@@ -152,7 +152,7 @@ impl Creation<'_> {
         root.filter(|_| may_mount).map(Path::new)
     }
 
-    /// Makes the directories on this host, and returns what a container that sees them is created from.
+    /// Creates the directories on this host; returns the body of a container that mounts them.
     fn with_this_host(
         &self,
         root: &Path,
@@ -173,7 +173,7 @@ impl Creation<'_> {
         Ok(self.body(files, more, made))
     }
 
-    /// Returns what the engine is asked for, with these files and mounts.
+    /// Returns the body of the create request, with these files and mounts.
     pub(crate) fn body(
         &self,
         files: &JobFiles,
@@ -207,7 +207,7 @@ impl Creation<'_> {
         };
         let body = build_container(settings, &self.allowed.clone().apply(plan));
         match self.transport {
-            // The main process waits for a line that nobody sends.
+            // The main process waits for a line that never comes.
             StageTransport::Exec => ContainerCreateBody {
                 open_stdin: Some(true),
                 ..body
@@ -227,7 +227,8 @@ impl Creation<'_> {
         ready::shell(self.preparation.options.config.shell == Some(ShellDialect::Sh))
     }
 
-    /// Returns what gives the files of a dead container back, where root in it may have made some that are not ours.
+    /// Returns the plan of a helper that changes the owner of files when the container is dead. Needed when root in the
+    /// container created files that this process cannot remove.
     pub(crate) fn rescuer(
         &self,
         made: &mut CreatedResources,
@@ -235,15 +236,15 @@ impl Creation<'_> {
         files: &JobFiles,
         owner: Owner,
     ) -> Result<Option<HelperPlan>, DockerError> {
-        if files.host.is_none() || owner.uid != 0 || chown::may_give() {
+        if files.host.is_none() || owner.uid != 0 || chown::is_permitted() {
             return Ok(None);
         }
         self.helper(made, beside, files, self.image, owner)
             .map(Some)
     }
 
-    /// Returns what the predefined container is created from: it has the files of the job's container
-    /// `beside`, and works as that one's user, so that each may change what the other has made.
+    /// Returns the plan of the helper container. It has the files and the user of the job's container `beside`, so that
+    /// each can change files of the other.
     pub(crate) fn helper(
         &self,
         made: &mut CreatedResources,
@@ -298,7 +299,7 @@ impl Creation<'_> {
     }
 }
 
-/// Returns what the containers of a job have in common.
+/// Returns the common part of the plans of a job's containers.
 fn common_plan(made: &CreatedResources) -> ContainerPlan {
     let attachment = match (&made.services, &made.network) {
         (Some(services), Some(network)) => services.attachment(network),

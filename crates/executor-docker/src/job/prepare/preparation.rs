@@ -19,35 +19,35 @@ use process::Supervisor;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long an entry point may take when the runner's settings set no limit.
+/// The time limit of an entry point, unless the settings have one.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
-/// What is known before anything is made.
+/// The input of a preparation.
 #[derive(Debug)]
 pub(crate) struct Preparation {
     pub(crate) shared: SharedHost,
     pub(crate) engine: Engine,
-    /// Those of the engine, pulled as nobody in particular.
+    /// The images of the engine, without credentials.
     pub(crate) images: Images,
-    /// Keep what the job uses from being removed.
+    /// Protect the job's images and volumes from removal.
     pub(crate) leases: Option<JobLeases>,
-    /// Starts the helpers that tell credentials.
+    /// Starts the credential helpers.
     pub(crate) supervisor: Option<Supervisor>,
     pub(crate) settings: DockerConfig,
     /// The id of the run.
     pub(crate) owner: String,
     pub(crate) attempt: u32,
-    /// As the executor's base computed them.
+    /// The directories that the executor's base computed.
     pub(crate) dirs: BuildDirs,
-    /// The shell that somebody prefers.
+    /// The preferred shell.
     pub(crate) shell: ShellInfo,
     pub(crate) options: PrepareOptions,
-    /// Wants to know what another process would need to go on.
+    /// Observes the data that another process needs to resume the job.
     pub(crate) observer: Option<ResumeObserver>,
 }
 
 impl Preparation {
-    /// Returns the images of the engine as this job may pull them: its own, the helper's, those of services.
+    /// Returns the images of the engine with the credentials of this job.
     pub(crate) fn images_of_job(&self) -> Images {
         let variable = self.options.variables.get("DOCKER_AUTH_CONFIG");
         let sources = CredentialSources::of_runner();
@@ -60,7 +60,7 @@ impl Preparation {
         images.with_leases(self.leases.clone())
     }
 
-    /// Sees to it that the engine has the job's image.
+    /// Provides the job's image, pulling it when necessary.
     pub(crate) async fn image(
         &self,
         images: &Images,
@@ -95,7 +95,7 @@ impl Preparation {
         .await
     }
 
-    /// Sees to it that the engine has the image of the predefined container, where that is another.
+    /// Provides the helper's image, when it differs from the job's.
     pub(crate) async fn helper_image(
         &self,
         images: &Images,
@@ -135,19 +135,19 @@ impl Preparation {
             .await
     }
 
-    /// Decides how stages are run, and says so where it is not the first choice and nobody has image_options it in this run.
+    /// Chooses the transport of stages. The first job of this run without the agent reports the reason.
     pub(crate) fn transport(&self, image: &ImageInfo) -> Result<StageTransport, DockerError> {
         let chosen = transport::choose(self.settings.engine, steps::agent::find(), image)?;
         if let Some(reason) = chosen.agent_unavailable
             && self.shared.is_news(&reason)
         {
-            let text = format!("stages run by exec, without the agent: {reason}");
+            let text = format!("stages are run by exec, without the agent: {reason}");
             self.options.trace.system_line(&text);
         }
         Ok(chosen.transport)
     }
 
-    /// Decides for the shell that scripts are written for.
+    /// Chooses the shell that scripts are written for.
     pub(crate) fn choose_shell(
         &self,
         details: &ContainerDetails,
@@ -158,7 +158,7 @@ impl Preparation {
             Some(ShellDialect::Sh) => (ShellDialect::Sh, "sh"),
             Some(ShellDialect::Bash) if !details.is_bash() => {
                 return Err(DockerError::config(format!(
-                    "image {image} has no bash, which the runner's settings ask for with `shell`"
+                    "image {image} has no bash, which the runner's setting `shell` requires"
                 )));
             }
             Some(dialect @ (ShellDialect::Pwsh | ShellDialect::PowerShell)) => {
@@ -174,11 +174,10 @@ impl Preparation {
         Ok(shell)
     }
 
-    /// Says where the job's files are going to be, before it is known whether they can be there: whoever
-    /// waits for that brings them while images are pulled.
+    /// Announces the likely location of the job's files, so that they can be copied while images are pulled.
     ///
-    /// Only the engine can say whether it sees this host's files, and only the image who its user is. What
-    /// is likely is announced: files of this host for an engine behind a socket of this host.
+    /// Only the engine knows whether it sees this host's files, and only the image knows its user. Files of this host
+    /// are likely for an engine behind a socket of this host.
     pub(crate) fn announce_files(&self, image_options: &ImageOptions, names: &Names) {
         let Some(planned) = &self.options.planned else {
             return;
@@ -187,7 +186,7 @@ impl Preparation {
         let Some(root) = root.filter(|_| self.is_likely_to_mount(image_options)) else {
             return;
         };
-        // What is wrong with the directories is told when they are made.
+        // The creation of the directories reports their errors.
         if let Ok(files) =
             JobFiles::mounted(Path::new(root), &self.dirs, &self.options, names.base())
         {
@@ -201,8 +200,8 @@ impl Preparation {
         self.engine.is_local()
             && self.settings.sources != SourcesChoice::Copy
             && self.options.project_dir.is_none()
-            && (chown::may_give()
-                || chown::is_root_or(user.unwrap_or(of_image), chown::ourselves()))
+            && (chown::is_permitted()
+                || chown::is_root_or(user.unwrap_or(of_image), chown::own_user()))
     }
 }
 

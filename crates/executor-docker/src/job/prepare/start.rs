@@ -24,7 +24,7 @@ use crate::warm::{Blueprint, Pool};
 use executor_core::{Cancellation, JobTraceExt};
 use std::sync::Arc;
 use steps::StepsClient;
-/// Makes the container and waits until stages can run in it.
+/// Creates the container and waits until stages can run in it.
 pub(crate) async fn start(
     preparation: &Preparation,
     pool: &Pool,
@@ -53,7 +53,7 @@ pub(crate) async fn start(
     let helper = preparation.helper_image(&images, &image_options, cancellation);
     let network = resources::network(preparation, services.len(), &names, &labels, cancellation);
     let pulls = services.pull(&images, cancellation);
-    // Each comes to its end, so that what was made is known.
+    // All are awaited, so that every created object is known.
     let (volumes, image, helper, network, pulls) =
         tokio::join!(volumes, image, helper, network, pulls);
     let network = network.map(Arc::new);
@@ -99,7 +99,7 @@ pub(crate) async fn start(
     let making = files.make_inside(&container, owner, read_only);
     unless_stopped(cancellation, making).await?;
     let rescuer = match &transport {
-        // Its predefined container outlives the other.
+        // Its helper container outlives the job's container.
         StageTransport::Attach => None,
         StageTransport::Agent(_) | StageTransport::Exec => {
             creation.rescuer(made, &container, &files, owner)?
@@ -116,8 +116,8 @@ pub(crate) async fn start(
     };
     let wanted = kind.filter(|_| files.host.is_some());
     let wanted = wanted.map(|kind| Blueprint::of(&creation, kind, made));
-    // An engine takes names for those of all that begin so.
-    made.knows(&names.build(), container.id());
+    // An engine may take a name for a prefix of other names; an id is unique.
+    made.set_container_id(&names.build(), container.id());
     let parts = Parts {
         container,
         files,
@@ -128,14 +128,14 @@ pub(crate) async fn start(
     };
     let prepared = parts.assemble(preparation, &name)?;
     if let Some(blueprint) = wanted {
-        // Of another, the death of the first process is not that of all.
+        // In the host's process namespace, other processes survive the first one.
         made.is_of_pool = preparation.settings.pid_mode.as_deref() != Some("host");
         pool.want(blueprint);
     }
     Ok(prepared)
 }
 
-/// Makes the container, and starts the services: before it where it is told where they are, else beside it.
+/// Starts the container and the services: the services first when the container needs their addresses.
 async fn ready(
     creation: &Creation<'_>,
     services: &Services,
@@ -160,7 +160,7 @@ async fn ready(
     Ok(started)
 }
 
-/// Returns what another process needs to find the container.
+/// Returns the data that another process needs to find the container.
 fn container_ref(
     preparation: &Preparation,
     container: &JobContainer,
@@ -178,7 +178,7 @@ fn container_ref(
     }
 }
 
-/// Adds to an agent that answers what is noted of it.
+/// Returns the agent with a new resume record.
 fn with_agent(
     preparation: &Preparation,
     client: StepsClient,

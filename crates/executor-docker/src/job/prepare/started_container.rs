@@ -11,14 +11,14 @@ use crate::job::stage::transport::StageTransport;
 use executor_core::Cancellation;
 use steps::StepsClient;
 
-/// A container that has begun, and what it found.
+/// A container that has started, and its details.
 #[derive(Debug)]
 pub(crate) struct StartedContainer {
     pub(crate) container: JobContainer,
     pub(crate) files: JobFiles,
     /// None where there is no shell.
     pub(crate) details: Option<ContainerDetails>,
-    /// What its agent is asked through, where it has one.
+    /// The client of its agent, if it has one.
     pub(crate) client: Option<StepsClient>,
 }
 

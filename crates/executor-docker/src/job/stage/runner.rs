@@ -14,23 +14,23 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-/// Why steps of the language are not run.
-const NO_STEPS: &str = "the steps of `run` need the agent in the container: `engine = \"agent\"` says why it is not there";
+/// The error for steps without the agent.
+const NO_STEPS: &str = "the steps of `run` need the agent in the container; `engine = \"agent\"` shows why it is not available";
 
-/// What a process that could not be started ends with.
+/// The exit code of a process that could not be started.
 const NOT_STARTED: ExitCode = ExitCode(126);
 
-/// How long before the end of a container is seen the kernel may have killed what ended it.
+/// How long before a container's end the kernel may have killed the process that ended it.
 const RECENT: Duration = Duration::from_secs(10);
 
-/// One of the ways to run stages.
+/// Runs stages by one of the transports.
 #[derive(Debug)]
 pub(crate) enum StageRunner {
     /// Through the agent.
     Agent(AgentRunner),
-    /// Each as an exec.
+    /// Each stage is an exec.
     Exec(ExecRunner),
-    /// Each as a start of a container.
+    /// Each stage is a start of a container.
     Attach(Box<AttachRunner>),
 }
 
@@ -58,7 +58,7 @@ impl StageRunner {
             }
             Self::Attach(engine) => {
                 engine.timing = timing;
-                // Its container ends with each stage.
+                // The container ends with each stage.
                 return engine.run(stage).await;
             }
         };
@@ -81,8 +81,8 @@ impl StageRunner {
                 } = container;
                 result.oom_killed = status::ran_out_of_memory(engine, container, begun).await;
             }
-            // A stage is killed with its container, too, and that is no end of its own. The engine may
-            // notice the end of the container a little later.
+            // The death of the container kills the stage too, which is then not the stage's own end. The engine may
+            // notice the container's end a little later.
             let patience = if result.oom_killed {
                 Duration::ZERO
             } else {
@@ -99,10 +99,10 @@ impl StageRunner {
             }
         }
         if result.oom_killed {
-            // Should it be the container that died, the next stage is to find it dead.
+            // If the container died, the next stage must find it dead.
             ran_out_of_memory(end, stage.container, begun).await;
         }
-        // The engine starts nothing in a container that is there no more.
+        // The engine starts nothing in a container that is gone.
         if result.status.exit_code() == NOT_STARTED
             && let Some(died) = seen_within(Duration::ZERO, stage.container, |_| true).await
         {
@@ -111,7 +111,7 @@ impl StageRunner {
         Ok(result)
     }
 
-    /// Returns what tells the end of the container; none where it ends with each stage.
+    /// Returns the receiver of the container's end; none where it ends with each stage.
     fn end(&self) -> Option<watch::Receiver<Option<ContainerEnd>>> {
         match self {
             Self::Agent(engine) => Some(engine.end.clone()),
@@ -120,7 +120,7 @@ impl StageRunner {
         }
     }
 
-    /// Returns the predefined container, where there is one.
+    /// Returns the helper container, if there is one.
     pub(crate) fn helper(&mut self) -> Option<&mut Helper> {
         match self {
             Self::Attach(engine) => Some(&mut engine.helper),
@@ -128,14 +128,14 @@ impl StageRunner {
         }
     }
 
-    /// Returns whether it brings file variables into the container by itself.
-    pub(crate) fn brings_files(&self) -> bool {
+    /// Returns whether it writes file variables itself.
+    pub(crate) fn writes_files(&self) -> bool {
         matches!(self, Self::Agent(_))
     }
 }
 
-/// Returns whether the container ends because the memory ran out: then it is the stage that failed, and not what
-/// it ran in. The connection may break a little before.
+/// Returns whether the container ends because the memory ran out: then the stage failed, not its environment. The
+/// connection may break a little before.
 async fn ran_out_of_memory(
     end: Option<watch::Receiver<Option<ContainerEnd>>>,
     container: &Execs,
@@ -146,7 +146,7 @@ async fn ran_out_of_memory(
     };
     match timeout(SOON, ended(&mut end)).await {
         Ok(end) if end.is_out_of_memory() => true,
-        // The engine may hear later why than that. What the kernel killed long ago is not what ends it now.
+        // The engine may report the reason after the end. An old kill is not the reason.
         Ok(ContainerEnd::Ended { code: 137, .. }) => {
             let recently = Instant::now().checked_sub(RECENT);
             let since = recently.map_or(begun, |recently| recently.max(begun));

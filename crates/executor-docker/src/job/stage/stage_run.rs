@@ -6,11 +6,11 @@ use executor_core::{BuildError, Cancellation, ExitCode, JobTrace, RunnerConfig, 
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// A stage, and where its output goes.
+/// A stage, its container, and the log for its output.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stage<'s> {
     pub(crate) command: &'s StageCommand,
-    /// The job's private directory, inside the container.
+    /// The job's private directory in the container.
     pub(crate) temp_dir: &'s str,
     pub(crate) container: &'s Execs,
     pub(crate) trace: &'s dyn JobTrace,
@@ -24,27 +24,27 @@ impl Stage<'_> {
     }
 }
 
-/// What a process that was killed ends with.
+/// The exit code of a process that was killed.
 pub(super) const KILLED: ExitCode = ExitCode(137);
 
-/// How long after the end of a stage that of its container may show.
+/// How long after the end of a stage the end of its container may become visible.
 pub(super) const SOON: Duration = Duration::from_secs(1);
 
-/// How long after a stage that was killed its container may end.
+/// How long after a killed stage its container may end from the same kill.
 pub(super) const SAME_KILL: Duration = Duration::from_secs(3);
 
-/// How long what may take when a stage ends.
+/// The time limits at the end of a stage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
     pub(crate) terminate_grace: Duration,
     pub(crate) kill_deadline: Duration,
-    /// How long something else may hold the output of a shell that has ended, and be silent.
+    /// How long another process may hold the output of an ended shell without writing.
     pub(crate) pipe_grace: Duration,
     pub(crate) idle_after: Duration,
 }
 
 impl Timing {
-    /// Returns what the runner's settings say.
+    /// Returns the limits of the runner's settings.
     pub(crate) fn of(config: &RunnerConfig) -> Self {
         Self {
             terminate_grace: config.graceful_kill_timeout,
@@ -63,7 +63,7 @@ pub(super) async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// Looks for such an end of the container, until `patience` is over.
+/// Inspects the container for an end that `is_such` accepts, until `patience` is over.
 pub(super) async fn seen_within(
     patience: Duration,
     container: &Execs,
