@@ -36,7 +36,7 @@ fn image(layers: &[(&str, u64)], shared: u64, days: u32) -> Candidate {
 fn stays(candidate: Candidate, why: KeepReason) -> Candidate {
     Candidate {
         stays: Some(why),
-        ..thing
+        ..candidate
     }
 }
 

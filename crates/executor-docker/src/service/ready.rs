@@ -88,10 +88,10 @@ pub(crate) async fn ended(end: &mut tokio::sync::watch::Receiver<Option<Ended>>)
 async fn wait_for_one(engine: &Engine, running: &Running, probe: &Probe) -> Answer {
     match (probe, running.access) {
         (Probe::AnyPort(ports), PortAccess::Direct(address)) => {
-            host_probe::any_port(address, ports).await
+            host_probe::any_port(address, ports).await;
         }
         (Probe::Ports(ports), PortAccess::Direct(address)) => {
-            host_probe::all_ports(address, ports).await
+            host_probe::all_ports(address, ports).await;
         }
         (Probe::Http { port, path }, PortAccess::Direct(address)) => {
             host_probe::http(address, *port, path).await;
