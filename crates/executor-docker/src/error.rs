@@ -1,4 +1,4 @@
-//! What can go wrong with the container engine, and whose fault it is.
+//! The errors of this executor, and how they map to [`BuildError`].
 
 pub use crate::image::PullFault;
 
@@ -10,14 +10,14 @@ use std::time::Duration;
 /// The part that failed, in the messages of [`BuildError`].
 pub(crate) const BACKEND: &str = "docker";
 
-/// Why the container engine did not do what it should.
+/// A failure of a job's configuration or of the container engine.
 ///
-/// [`is_temporary`](Self::is_temporary) says whether trying again may help; [`BuildError`] is made of
-/// it by `From`, with the class that GitLab knows.
+/// [`is_temporary`](Self::is_temporary) tells whether a retry may help. `From` turns it into a [`BuildError`] with
+/// GitLab's failure reason.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DockerError {
-    /// What the job or the settings ask for cannot be.
+    /// The job or the settings request something impossible.
     #[error("{message}")]
     Config {
         /// What is wrong, and with which setting.
@@ -29,61 +29,61 @@ pub enum DockerError {
     /// The engine cannot be reached.
     #[error("connect to the container engine at {address}: {cause}{}", advice(*help))]
     Unreachable {
-        /// Where it was looked for.
+        /// Its address.
         address: String,
-        /// Why not.
+        /// The reason.
         cause: String,
-        /// What the user can do.
+        /// A remedy for the user.
         help: Option<&'static str>,
     },
     /// The engine did not answer in time.
     #[error("{doing}: the container engine did not answer within {}", HumanDuration(*after))]
     Deadline {
-        /// What was asked of it.
+        /// The operation.
         doing: String,
-        /// How long was waited.
+        /// The time limit.
         after: Duration,
     },
     /// The engine answered with an error.
     #[error("{doing}: {message}")]
     Api {
-        /// What was asked of it.
+        /// The operation.
         doing: String,
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
-        /// Its words.
+        /// The message of the engine.
         message: String,
     },
-    /// The engine or the way to it broke in the middle.
+    /// The engine, or the connection to it, broke during an operation.
     #[error("{doing}")]
     Broken {
-        /// What was asked of it.
+        /// The operation.
         doing: String,
         /// The cause.
         #[source]
         source: BoxError,
     },
-    /// An image could not be had.
+    /// An image could not be pulled.
     #[error("pull image {image}: {message}")]
     ImagePull {
-        /// The image, as it was asked for.
+        /// The image, as it was requested.
         image: String,
-        /// Why.
+        /// The kind of the failure.
         fault: PullFault,
-        /// The words of the engine or of the registry.
+        /// The message of the engine or of the registry.
         message: String,
-        /// Whether trying again may help; it may have been tried often enough.
+        /// Whether a retry may help.
         retry: Retryability,
     },
-    /// A container is there no more, or ended when it should not.
+    /// A container was removed or ended unexpectedly.
     #[error("container {container} is lost: {cause}")]
     ContainerLost {
         /// Its name or id.
         container: String,
-        /// How, as far as is known.
+        /// The reason, as far as it is known.
         cause: String,
     },
-    /// It was stopped.
+    /// The job was stopped.
     #[error("canceled {0}")]
     Canceled(CancelCause),
 }
@@ -93,7 +93,7 @@ fn advice(help: Option<&str>) -> String {
 }
 
 impl DockerError {
-    /// Returns a configuration error without a cause of its own.
+    /// Returns a configuration error without a source.
     pub fn config(message: impl Into<String>) -> Self {
         Self::Config {
             message: message.into(),
@@ -101,7 +101,7 @@ impl DockerError {
         }
     }
 
-    /// Returns what an error of the API means, where `doing` says what was attempted.
+    /// Translates an error of the API; `doing` names the operation.
     pub fn from_api(doing: impl Into<String>, error: bollard::errors::Error) -> Self {
         use bollard::errors::Error;
         let doing = doing.into();
@@ -134,7 +134,7 @@ impl DockerError {
         }
     }
 
-    /// Returns the status of HTTP, when the engine answered with an error.
+    /// Returns the HTTP status of an error response.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Api { status, .. } => Some(*status),
@@ -142,17 +142,17 @@ impl DockerError {
         }
     }
 
-    /// Returns whether the engine says that there is no such thing.
+    /// Returns whether the object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(404)
     }
 
-    /// Returns whether the engine says that another thing, or another request, is in the way.
+    /// Returns whether the request conflicts with another object or request.
     pub fn is_conflict(&self) -> bool {
         self.status() == Some(409)
     }
 
-    /// Returns whether trying the same again may help.
+    /// Returns whether a retry may help.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Config { .. } | Self::Canceled(_) => false,
@@ -187,7 +187,7 @@ impl From<NameError> for DockerError {
 impl From<io::Error> for DockerError {
     fn from(source: io::Error) -> Self {
         Self::Broken {
-            doing: "talk to the container engine".to_owned(),
+            doing: "communicate with the container engine".to_owned(),
             source: source.into(),
         }
     }
@@ -200,7 +200,7 @@ impl From<DockerError> for BuildError {
             error if error.is_temporary() => Retryability::Temporary,
             _ => Retryability::Permanent,
         };
-        let words = error.to_string();
+        let text = error.to_string();
         match error {
             DockerError::Config { message, source } => Self::Config { message, source },
             DockerError::Canceled(cause) => Self::Canceled(cause),
@@ -212,7 +212,7 @@ impl From<DockerError> for BuildError {
                     | PullFault::TooManyRequests,
                 ..
             } => Self::ExternalDependency {
-                message: words,
+                message: text,
                 source: None,
                 retry,
             },
@@ -246,7 +246,7 @@ impl From<DockerError> for BuildError {
                 ..
             } => Self::System {
                 backend: BACKEND,
-                message: words,
+                message: text,
                 source: None,
                 retry,
             },
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_class_follows_from_the_kind() {
+    fn each_kind_has_its_failure_reason() {
         use FailureReason::{
             ImagePullFailure, RunnerConfigurationError, RunnerExternalDependencyFailure,
             RunnerSystemFailure,
@@ -332,7 +332,7 @@ mod tests {
             io::Error::from(io::ErrorKind::ConnectionReset).into(),
             RunnerSystemFailure,
             true,
-            "docker: talk to the container engine: connection reset",
+            "docker: communicate with the container engine: connection reset",
         );
     }
 }

@@ -10,7 +10,8 @@ use crate::job::prepared::Prepared;
 use crate::job::resume;
 use crate::job::shared::{Shared, SharedHost};
 use crate::job::stage::{Stage, Timing};
-use crate::warm::{Pool, Removal};
+use crate::service::BuildPorts;
+use crate::warm::{BackgroundRemoval, Pool};
 use executor_core::ability::{Abilities, Resumable, ResumeHandle, ResumeObserver, Terminal};
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Executor,
@@ -19,23 +20,23 @@ use executor_core::{
 };
 use std::sync::Arc;
 
-/// Runs the stages of one job in a container.
+/// RequestStates the stages of one job in a container.
 ///
-/// Made by the provider that [`provider`](crate::provider()) returns. `prepare` pulls the image and
-/// creates and starts the container, `cleanup` removes all that was made.
+/// Created by the provider that [`provider`](crate::provider()) returns. `prepare` pulls the image, creates and starts
+/// the container; `cleanup` removes everything that was created.
 #[derive(Debug)]
 pub struct DockerExecutor {
     base: AbstractExecutor,
     shared: SharedHost,
     pool: Pool,
-    /// What another process has begun.
+    /// The job that another process started.
     resumed: Option<ResumeHandle>,
     observer: Option<ResumeObserver>,
     made: Option<CreatedResources>,
-    /// The pool's removal of what was made, as long as it is waited for.
-    removal: Option<Removal>,
+    /// The removal by the pool, until it is finished.
+    removal: Option<BackgroundRemoval>,
     prepared: Option<Prepared>,
-    /// Until the job is cleaned up, what it uses is not removed.
+    /// Protect the job's images and volumes until the cleanup.
     leases: Option<JobLeases>,
 }
 
@@ -80,7 +81,7 @@ impl Executor for DockerExecutor {
         let _preparing = self.pool.preparing();
         let resumed = self.resumed.as_ref().map(resume::read).transpose()?;
         let (owner, attempt) = match &resumed {
-            Some((place, _)) => (place.owner.clone(), place.attempt),
+            Some((container_ref, _)) => (container_ref.owner.clone(), container_ref.attempt),
             None => (self.shared.owner().to_owned(), Shared::next_attempt()),
         };
         let (engine, images) = self.shared.engine(&settings, cancellation).await?;
@@ -105,8 +106,11 @@ impl Executor for DockerExecutor {
         };
         let prepared = match resumed {
             None => start(&preparation, &self.pool, made, cancellation).await?,
-            Some((place, runs)) => {
-                let adoption = Adoption { place, runs };
+            Some((container_ref, runs)) => {
+                let adoption = Adoption {
+                    container_ref,
+                    runs,
+                };
                 let adopted = adopt(&preparation, adoption, made, cancellation).await;
                 adopted.map_err(|error| BuildError::from(error).given_up())?
             }
@@ -136,9 +140,9 @@ impl Executor for DockerExecutor {
         prepared.terminal.set_variables(&command.variables);
         if command.placement == Placement::User {
             prepared.await_services(cancellation).await?;
-            prepared.give_files().await?;
+            prepared.chown_files().await?;
         }
-        if !prepared.engine.brings_files() {
+        if !prepared.engine.writes_files() {
             let written = unless_stopped(cancellation, prepared.write_files(&command)).await;
             written.map_err(|error| BuildError::from(error).given_up())?;
         }
@@ -159,14 +163,14 @@ impl Executor for DockerExecutor {
                 ran = &mut running => ran,
                 lost = services.lost() => {
                     stop.cancel(CancelCause::EnvironmentLost);
-                    // The service is why, however the stage ends now.
+                    // The lost service is the reason, however the stage ends now.
                     let _ = running.await;
                     Err(lost.into())
                 }
             }
         };
         if command.placement == Placement::User {
-            prepared.take_from_root().await;
+            prepared.chown_files_of_root().await;
         }
         ran
     }
@@ -178,7 +182,7 @@ impl Executor for DockerExecutor {
     async fn cleanup(&mut self) -> Result<(), BuildError> {
         self.base.cleanup();
         if let Some(mut prepared) = self.prepared.take() {
-            prepared.take_back().await;
+            prepared.chown_private_directory().await;
         }
         if let Some(made) = self.made.take_if(|made| made.is_of_pool) {
             match self.pool.remove(made, self.leases.clone()) {
@@ -222,18 +226,20 @@ impl Executor for DockerExecutor {
         };
         let port_proxy = self.base.options().ok().map(|options| {
             let ports = options.job.image.ports.iter().map(|port| port.number);
-            let build = (prepared.container.id().to_owned(), ports.collect());
-            prepared.services.port_proxy(Some(build))
+            prepared.services.port_proxy(Some(BuildPorts {
+                container: prepared.container.id().to_owned(),
+                ports: ports.collect(),
+            }))
         });
-        let ledger = prepared.ledger.clone();
+        let record = prepared.record.clone();
         Abilities {
-            // Announced to a server, `native_steps_integration` means the whole language of steps.
+            // A server reads `native_steps_integration` as support for the whole language of steps.
             steps: None,
             terminal: Some(Arc::clone(&prepared.terminal) as Arc<dyn Terminal>),
             file_transfer: prepared.transfer.clone(),
             port_proxy,
             suspend: None,
-            resumable: ledger.map(|ledger| Arc::new(ledger) as Arc<dyn Resumable>),
+            resumable: record.map(|record| Arc::new(record) as Arc<dyn Resumable>),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Runs jobs in containers, through the API of Docker Engine.
 //!
-//! `docs/design/docker.md` tells the shapes and why.
+//! The design and its reasons are in `docs/design/docker.md`.
 //!
-//! [`provider()`] makes the provider from [`DockerOptions`]; its executors are [`DockerExecutor`]s.
+//! [`provider()`] creates the provider from [`DockerOptions`]; its executors are [`DockerExecutor`]s.
 
 pub mod config;
 pub mod engine;

@@ -12,14 +12,13 @@ use executor_core::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Returns the provider: jobs share the connection to their engine, and containers that are ready ahead of them.
+/// Returns the provider. Its jobs share the connection to their engine and the warm containers.
 ///
-/// Scripts are for bash; a job whose image has `sh` alone gets that. Nothing is connected to before the
-/// first job is prepared. There is no limit to how many jobs run at once; put a layer on it where there
-/// shall be.
+/// Scripts are for bash, or for `sh` where the image has no bash. The first preparation connects to the engine. The
+/// number of jobs is not limited; wrap the provider in a layer for that.
 pub fn provider(options: DockerOptions) -> DockerProvider {
     let shared = Arc::new(Shared::new(options));
-    let told = Arc::clone(&shared);
+    let reporting = Arc::clone(&shared);
     let pool = Pool::default();
     let of_jobs = pool.clone();
     let create = move |data: &ExecutorData| -> Result<Box<dyn Executor>, BuildError> {
@@ -29,15 +28,14 @@ pub fn provider(options: DockerOptions) -> DockerProvider {
     let base = DefaultExecutorProvider::new(ShellDialect::Bash)
         .with_creator(create)
         .with_features(add_features)
-        .with_config_info(move |config, info| told.settings(config).report(info));
+        .with_config_info(move |config, info| reporting.settings(config).report(info));
     DockerProvider { base, pool }
 }
 
-/// Makes executors for containers. Made by [`provider`].
+/// Creates executors for containers; see [`provider`].
 ///
-/// With [`warm`](crate::config::DockerConfig::warm) it keeps containers ready, and removes those of jobs that have
-/// ended without their waiting. All of them are gone after [`shutdown`](ExecutorProvider::shutdown), and where nobody
-/// called it, after the next start.
+/// With [`warm`](crate::config::DockerConfig::warm) it keeps containers ready, and removes those of ended jobs in the
+/// background. [`shutdown`](ExecutorProvider::shutdown) removes all of them; without it, the next start does.
 #[derive(Debug)]
 pub struct DockerProvider {
     base: DefaultExecutorProvider,
@@ -45,12 +43,12 @@ pub struct DockerProvider {
 }
 
 impl DockerProvider {
-    /// Returns how many containers are ready that no job has.
+    /// Returns the number of warm containers without a job.
     pub fn warm(&self) -> usize {
         self.pool.ready()
     }
 
-    /// Waits until no container is being made ahead of its job, and none of a job that has ended is left.
+    /// Waits until no warm container is being created and no container of an ended job is left.
     pub async fn settled(&self) {
         self.pool.settled().await;
     }
@@ -99,7 +97,7 @@ impl ExecutorProvider for DockerProvider {
             return Ok(());
         }
         Err(ProviderError::new(
-            "not all containers that were ready, or were being removed, are gone; the next start removes them",
+            "some warm or ended containers are not removed yet; the next start removes them",
         ))
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn clean(
         let ledger = Ledger::open(state.path(), &engine).await?;
         let collector = Collector::new(engine, ledger, budget);
         if dry_run {
-            collector.look().await
+            collector.preview().await
         } else {
             collector.collect(ON_WISH).await
         }
@@ -148,6 +148,6 @@ pub(super) fn clean(
 /// Returns how many things go or are gone, and how many bytes they have for themselves.
 fn going(found: &Collection) -> (usize, u64) {
     let goes = found.items.iter();
-    let goes = goes.filter(|item| !matches!(item.verdict, Verdict::Stays(_)));
+    let goes = goes.filter(|item| !matches!(item.verdict, Verdict::Keep(_)));
     (goes.clone().count(), goes.map(|item| item.bytes).sum())
 }

@@ -12,7 +12,7 @@ use executor_core::job::When;
 use executor_core::{Cancellation, chain};
 use executor_docker::config::{DockerConfig, KeyStyle};
 use executor_docker::engine::{DockerHost, Engine, HostSettings};
-use executor_docker::garbage::{Belongs, Swept, sweep};
+use executor_docker::garbage::{ObjectOwner, SweepReport, sweep};
 use executor_docker::{DockerError, DockerOptions};
 use executor_shell::ShellConfig;
 use includes::FetchPolicy;
@@ -257,7 +257,7 @@ async fn take_over(engine: Engine, run: &mut ReservedRun) -> Result<Taken, Failu
     });
     // Held until nothing is left of them, so that nobody goes on with what is about to go.
     let dead = owners.claim_dead(&here);
-    let is_left = |it: &Belongs<'_>| {
+    let is_left = |it: &ObjectOwner<'_>| {
         is_of(&dead, it) || (is_of(&resumed, it) && !kept.iter().any(|handle| it.is_of(handle)))
     };
     if tell(sweep(&engine, |it| !is_left(it)).await) {
@@ -273,12 +273,12 @@ async fn take_over(engine: Engine, run: &mut ReservedRun) -> Result<Taken, Failu
     })
 }
 
-fn is_of(owners: &[Owner], it: &Belongs<'_>) -> bool {
+fn is_of(owners: &[Owner], it: &ObjectOwner<'_>) -> bool {
     owners.iter().any(|owner| owner.id() == it.owner)
 }
 
 /// Tells what could not be removed; returns whether nothing is left.
-fn tell(swept: Result<Swept, DockerError>) -> bool {
+fn tell(swept: Result<SweepReport, DockerError>) -> bool {
     match swept {
         Ok(swept) => {
             for failure in &swept.failures {

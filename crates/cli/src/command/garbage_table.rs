@@ -1,7 +1,7 @@
 //! What jobs brought into a container engine, in a table.
 
 use console::{Row, Style, Tone, age, grid, size, strip_controls};
-use executor_docker::garbage::{Because, Collection, Item, Stays, Verdict};
+use executor_docker::garbage::{Collection, Item, KeepReason, RemovalReason, Verdict};
 use jiff::Timestamp;
 
 /// Returns a line for each thing: what becomes of it, and why. Nothing where there is nothing.
@@ -16,10 +16,10 @@ pub(super) fn garbage_table(found: &Collection, now: Timestamp, style: Style) ->
 
 fn row(item: &Item, now: Timestamp) -> Row<6> {
     let (fate, tone) = match item.verdict {
-        Verdict::Goes(_) => ("would go", Tone::Plain),
-        Verdict::Gone(_) => ("removed", Tone::Plain),
-        Verdict::Stays(Stays::Refused(_)) => ("stays", Tone::Warning),
-        Verdict::Stays(_) => ("stays", Tone::Quiet),
+        Verdict::Remove(_) => ("would go", Tone::Plain),
+        Verdict::Removed(_) => ("removed", Tone::Plain),
+        Verdict::Keep(KeepReason::Refused(_)) => ("stays", Tone::Warning),
+        Verdict::Keep(_) => ("stays", Tone::Quiet),
     };
     let used = Timestamp::try_from(item.used).unwrap_or(Timestamp::MIN);
     Row {
@@ -37,30 +37,29 @@ fn row(item: &Item, now: Timestamp) -> Row<6> {
 
 fn why(verdict: &Verdict) -> String {
     let text = match verdict {
-        Verdict::Goes(Because::Unused(_)) | Verdict::Gone(Because::Unused(_)) => {
+        Verdict::Remove(RemovalReason::Unused(_)) | Verdict::Removed(RemovalReason::Unused(_)) => {
             "no job used it for too long"
         }
-        Verdict::Goes(Because::OverBudget) | Verdict::Gone(Because::OverBudget) => {
-            "over the budget"
-        }
-        Verdict::Stays(stays) => return why_it_stays(stays),
+        Verdict::Remove(RemovalReason::OverBudget)
+        | Verdict::Removed(RemovalReason::OverBudget) => "over the budget",
+        Verdict::Keep(stays) => return why_it_stays(stays),
     };
     text.to_owned()
 }
 
-fn why_it_stays(stays: &Stays) -> String {
+fn why_it_stays(stays: &KeepReason) -> String {
     let text = match stays {
-        Stays::WithinBudget => "there is room",
-        Stays::NoLimit => "there is no limit",
-        Stays::NotOurs => "not ours: no job brought it, or you pulled it too",
-        Stays::OtherName(name) => return format!("it is {name} too"),
-        Stays::Kept => "keep-images",
-        Stays::Leased(job) => return format!("in use by job {job}"),
-        Stays::InContainer => "a container has it",
-        Stays::FreesNothing => "it would free nothing",
-        Stays::PullsGoOn => "images are being pulled",
-        Stays::NoTime => "the time was up",
-        Stays::Refused(words) => return format!("the engine refuses: {words}"),
+        KeepReason::WithinBudget => "there is room",
+        KeepReason::NoLimit => "there is no limit",
+        KeepReason::NotOurs => "not ours: no job brought it, or you pulled it too",
+        KeepReason::OtherName(name) => return format!("it is {name} too"),
+        KeepReason::Kept => "keep-images",
+        KeepReason::Leased(job) => return format!("in use by job {job}"),
+        KeepReason::InContainer => "a container has it",
+        KeepReason::FreesNothing => "it would free nothing",
+        KeepReason::PullsGoOn => "images are being pulled",
+        KeepReason::NoTime => "the time was up",
+        KeepReason::Refused(words) => return format!("the engine refuses: {words}"),
     };
     text.to_owned()
 }
@@ -82,7 +81,7 @@ mod tests {
             verdict,
         };
         let (image, volume) = (ItemKind::Image, ItemKind::Volume);
-        let unused = || Because::Unused(40 * day);
+        let unused = || RemovalReason::Unused(40 * day);
         let name = "runwright-cache-0f2c";
         let mut found = Collection::default();
         assert_eq!(
@@ -90,22 +89,34 @@ mod tests {
             ""
         );
         found.items = vec![
-            item(image, "a:1", 7_800_000, 40, Verdict::Stays(Stays::NotOurs)),
-            item(image, "b:1", 1_100_000_000, 21, Verdict::Goes(unused())),
-            item(volume, name, 412, 15, Verdict::Gone(Because::OverBudget)),
+            item(
+                image,
+                "a:1",
+                7_800_000,
+                40,
+                Verdict::Keep(KeepReason::NotOurs),
+            ),
+            item(image, "b:1", 1_100_000_000, 21, Verdict::Remove(unused())),
+            item(
+                volume,
+                name,
+                412,
+                15,
+                Verdict::Removed(RemovalReason::OverBudget),
+            ),
             item(
                 image,
                 "c\u{1b}[2J",
                 5,
                 2,
-                Verdict::Stays(Stays::Leased("test".to_owned())),
+                Verdict::Keep(KeepReason::Leased("test".to_owned())),
             ),
             item(
                 image,
                 "d:1",
                 5,
                 0,
-                Verdict::Stays(Stays::Refused("busy".to_owned())),
+                Verdict::Keep(KeepReason::Refused("busy".to_owned())),
             ),
         ];
         let now = Timestamp::try_from(UNIX_EPOCH + 100 * day).expect("a moment");

@@ -58,7 +58,7 @@ fn a_job_gets_a_container_that_was_ready() {
     let printed = project.printed();
     assert!(printed.contains("second | made"), "{printed}");
     let log = |job: &str| runwright(&project, &["logs", job]).expect_code(0).stdout;
-    let was_ready = "Using a container that was ready.";
+    let was_ready = "Using a warm container.";
     assert!(!log("first").contains(was_ready), "{}", log("first"));
     assert!(log("second").contains(was_ready), "{}", log("second"));
     nothing_left(&project);

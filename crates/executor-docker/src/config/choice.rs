@@ -7,11 +7,11 @@ pub enum EngineChoice {
     /// The first of the others that works.
     #[default]
     Auto,
-    /// The container's main process is our agent.
+    /// By our agent, the main process of the container.
     Agent,
-    /// Each stage is an exec of the image's shell.
+    /// By an exec of the image's shell for each stage.
     Exec,
-    /// Each stage is a start of the container, as GitLab Runner does it.
+    /// By a start of the container for each stage, as in GitLab Runner.
     Attach,
 }
 
@@ -19,12 +19,12 @@ pub enum EngineChoice {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourcesChoice {
-    /// They are mounted where the engine sees this host's files, else copied.
+    /// Mounted when the engine sees this host's files, else copied.
     #[default]
     Auto,
-    /// They are mounted; a job fails where that cannot be.
+    /// Mounted; a job fails when that is not possible.
     Mount,
-    /// They are copied.
+    /// Copied.
     Copy,
 }
 
@@ -32,17 +32,17 @@ pub enum SourcesChoice {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(from = "String")]
 pub enum NetworkChoice {
-    /// One of its own for a job with services, else the engine's default.
+    /// Its own for a job with services, else the engine's default.
     #[default]
     Auto,
-    /// One of its own for each job.
+    /// Its own for each job.
     PerJob,
-    /// That one: `bridge`, `host`, `none`, `container:name`, or the name of a network.
+    /// This one: `bridge`, `host`, `none`, `container:name`, or the name of a network.
     Named(String),
 }
 
 impl NetworkChoice {
-    /// Returns whether the job gets a network of its own, when it has this many services.
+    /// Returns whether a job with this number of services gets its own network.
     pub fn is_own(&self, services: usize) -> bool {
         match self {
             Self::Auto => services > 0,
@@ -51,13 +51,13 @@ impl NetworkChoice {
         }
     }
 
-    /// Returns whether it is a network that an operator or user made, where names can be found.
+    /// Returns whether it is a user-defined network, which resolves names.
     pub fn is_custom(&self) -> bool {
         matches!(self, Self::Named(name) if !is_builtin(name))
     }
 }
 
-/// Returns whether this is no network with a name server: one of the engine's own.
+/// Returns whether this is a built-in network of the engine, which does not resolve names.
 pub(crate) fn is_builtin(name: &str) -> bool {
     matches!(name, "bridge" | "default" | "host" | "none") || name.starts_with("container:")
 }

@@ -1,7 +1,7 @@
 use serde::Deserialize;
 use std::str::FromStr;
 
-/// A device that a container gets.
+/// A device of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Device {
@@ -11,14 +11,14 @@ pub enum Device {
         host: String,
         /// The path in the container.
         container: String,
-        /// What the container may do: read, write, make the file (`rwm`).
+        /// The permissions of the container: read, write, mknod (`rwm`).
         permissions: String,
     },
-    /// The name of a device that a vendor's file describes (CDI): `vendor.example/class=name`.
+    /// The CDI name of a device: `vendor.example/class=name`.
     Named(String),
 }
 
-/// Says what a device is.
+/// A text that is not a device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a device: write /dev/host[:/dev/container][:rwm] or vendor/class=name")]
 pub struct DeviceError(String);

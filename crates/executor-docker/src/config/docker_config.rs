@@ -11,9 +11,9 @@ use std::time::Duration;
 
 /// How a runner's jobs run in containers (`[runners.docker]`).
 ///
-/// The default is the safe choice of everything. A value of this type belongs into the runner's
-/// [`settings`](executor_core::RunnerConfig::settings). It holds what was written; what is wrong with
-/// it, and what cannot be followed, [`problems`](Self::problems) tells.
+/// The defaults are the safe choices. A value of this type belongs into the runner's
+/// [`settings`](executor_core::RunnerConfig::settings). It holds the settings as they were written;
+/// [`problems`](Self::problems) reports invalid and unsupported ones.
 ///
 /// # Examples
 ///
@@ -41,15 +41,15 @@ use std::time::Duration;
     reason = "one field for each key of the file, with the key's name and type"
 )]
 pub struct DockerConfig {
-    /// How messages name the keys; no key of a file.
+    /// How messages name the keys; not a key of a file.
     #[serde(skip)]
     pub key_style: KeyStyle,
 
     // What runs the containers.
     /// Where the engine is: `unix:///run/docker.sock`, `tcp://10.0.0.1:2376`, `ssh://user@host`.
-    /// Default: what `DOCKER_HOST` or the current context says.
+    /// Default: that of `DOCKER_HOST` or the current context.
     pub host: Option<String>,
-    /// The directory of `ca.pem`, `cert.pem` and `key.pem`. Default: what `DOCKER_CERT_PATH` says.
+    /// The directory of `ca.pem`, `cert.pem` and `key.pem`. Default: that of `DOCKER_CERT_PATH`.
     pub tls_cert_path: Option<String>,
     /// Whether a `tcp` engine must show a certificate that the authority signed.
     pub tls_verify: bool,
@@ -57,42 +57,40 @@ pub struct DockerConfig {
     pub engine: EngineChoice,
     /// How files get into the container. Ours.
     pub sources: SourcesChoice,
-    /// How long a job goes on without a runner, in seconds: that long somebody may come and go on with
-    /// it, then its agent ends, and its container with it. 0 or less: as long as it likes. Default:
-    /// [`DockerConfig::DEFAULT_ORPHAN_GRACE`]. Ours.
+    /// How long a job runs without a runner, in seconds. Until then another process may resume it; then its agent and
+    /// its container end. 0 or less: without limit. Default: [`DockerConfig::DEFAULT_ORPHAN_GRACE`]. Ours.
     pub orphan_grace: i64,
-    /// How many containers are kept ready ahead of jobs, for each kind that a job had. Default: none. Such a
-    /// job ends when its container is dead, and does not wait for its removal. Ours.
+    /// How many warm containers are kept for each kind that a job had. Default: none. Such a job ends when its container
+    /// is dead, and does not wait for its removal. Ours.
     pub warm: u32,
-    /// How many are kept ready for all kinds together. Default: [`DockerConfig::DEFAULT_WARM_LIMIT`]. Ours.
+    /// How many are kept for all kinds together. Default: [`DockerConfig::DEFAULT_WARM_LIMIT`]. Ours.
     pub warm_limit: u32,
-    /// How long one is kept that no job takes, in seconds. Default: [`DockerConfig::DEFAULT_WARM_IDLE`].
-    /// Ours.
+    /// How long an unused one is kept, in seconds. Default: [`DockerConfig::DEFAULT_WARM_IDLE`]. Ours.
     pub warm_idle: u64,
 
     // Images.
-    /// The image of jobs that name none.
+    /// The image of jobs without one.
     pub image: Option<String>,
     /// The images that jobs may name, as patterns; none means all.
     pub allowed_images: Vec<String>,
     /// When to pull, in the order to try: `always`, `if-not-present`, `never`. Default: `always`.
     #[serde(deserialize_with = "one_or_many")]
     pub pull_policy: Vec<PullPolicy>,
-    /// The policies that jobs may ask for. Default: those of `pull_policy`.
+    /// The policies that jobs may request. Default: those of `pull_policy`.
     #[serde(deserialize_with = "one_or_many")]
     pub allowed_pull_policies: Vec<PullPolicy>,
-    /// The image for common work, for `engine = "attach"` alone. Default: the job's image.
+    /// The image of the helper container, for `engine = "attach"` alone. Default: the job's image.
     pub helper_image: Option<String>,
-    /// Of GitLab Runner's own helper images; without a meaning here.
+    /// For GitLab Runner's own helper images; ignored.
     pub helper_image_flavor: Option<String>,
     /// The OCI runtime, for example `runsc`.
     pub runtime: Option<String>,
     /// The isolation of Windows containers; refused, except for `default`.
     pub isolation: Option<String>,
-    /// Whether a job may not replace its image's entry point.
+    /// Whether jobs may not replace their image's entry point.
     pub disable_entrypoint_overwrite: bool,
 
-    // Who the job is, and what it may do.
+    // The user and the rights of the job.
     /// The container's host name. Default: the engine's choice.
     pub hostname: Option<String>,
     /// The user that the job's scripts run as. Default: the image's.
@@ -101,19 +99,19 @@ pub struct DockerConfig {
     pub allowed_users: Vec<String>,
     /// More groups of that user.
     pub group_add: Vec<String>,
-    /// `host` turns a remapping of users off.
+    /// `host` disables a remapping of users.
     pub userns_mode: Option<String>,
-    /// Whether jobs run with all rights on the host. Default: no.
+    /// Whether jobs are privileged. Default: no.
     pub privileged: bool,
-    /// Whether services do. Default: no.
+    /// Whether services are privileged. Default: no.
     pub services_privileged: bool,
     /// The images that `privileged` is for, as patterns; none means all.
     pub allowed_privileged_images: Vec<String>,
     /// The images that `services_privileged` is for, as patterns; none means all.
     pub allowed_privileged_services: Vec<String>,
-    /// Capabilities a job has besides the usual ones.
+    /// Additional capabilities of a job.
     pub cap_add: Vec<String>,
-    /// Capabilities a job does not have. Default: [`DockerConfig::DEFAULT_CAP_DROP`].
+    /// Capabilities that a job does not have. Default: [`DockerConfig::DEFAULT_CAP_DROP`].
     pub cap_drop: Option<Vec<String>>,
     /// Whether no program may gain rights by a setuid bit, as `sudo` does. Default: yes, except in
     /// privileged containers. Ours.
@@ -122,7 +120,7 @@ pub struct DockerConfig {
     pub security_opt: Vec<String>,
     /// Security options of services.
     pub services_security_opt: Vec<String>,
-    /// Whether the image's own files cannot be changed. Ours.
+    /// Whether the image's files are read-only. Ours.
     pub read_only: bool,
     /// Whether the engine starts an init process of its own in the job's container. Ours.
     pub init: bool,
@@ -149,7 +147,7 @@ pub struct DockerConfig {
     pub cgroup_parent: Option<String>,
     /// Whether a job that is out of memory waits instead of being killed.
     pub oom_kill_disable: bool,
-    /// How likely the kernel kills the job first, from -1000 to 1000.
+    /// The preference of the kernel to kill the job, from -1000 to 1000.
     pub oom_score_adjust: Option<i64>,
     /// How many processes and threads a container may have; 0 means any number. Default:
     /// [`DockerConfig::DEFAULT_PIDS_LIMIT`]. Ours.
@@ -162,13 +160,13 @@ pub struct DockerConfig {
     pub sysctls: BTreeMap<String, String>,
     /// Devices of the host: `/dev/kvm`, `/dev/snd:/dev/snd:rw`, `vendor.example/class=name` (CDI).
     pub devices: Vec<Device>,
-    /// Rules for devices that come later: `c 81:* rmw`.
+    /// Rules for later devices: `c 81:* rmw`.
     pub device_cgroup_rules: Vec<String>,
-    /// The GPUs of a job, in the words of docker's command line: `all`, `2`, `device=0,1`.
+    /// The GPUs of a job, in the format of docker's command line: `all`, `2`, `device=0,1`.
     pub gpus: Option<Gpus>,
 
     // Services.
-    /// Services of every job, besides its own.
+    /// Additional services of every job.
     pub services: Vec<ServiceConfig>,
     /// The images that a job's services may come from, as patterns; none means all.
     pub allowed_services: Vec<String>,
@@ -200,28 +198,27 @@ pub struct DockerConfig {
     pub services_tmpfs: BTreeMap<String, String>,
 
     // Storage.
-    /// Binds (`/host:/here:ro`), named volumes (`name:/here`) and volumes that live on from job to job
-    /// of a project (`/here`).
+    /// Binds (`/host:/here:ro`), named volumes (`name:/here`) and caches of a project (`/here`).
     pub volumes: Vec<String>,
-    /// Containers whose volumes a job gets too: `name[:ro]`.
+    /// Containers whose volumes a job mounts: `name[:ro]`.
     pub volumes_from: Vec<String>,
-    /// Whether volumes stay when their job ends.
+    /// Whether volumes are kept after their job.
     pub volume_keep: bool,
-    /// The driver of volumes that are made.
+    /// The driver of created volumes.
     pub volume_driver: Option<String>,
     /// Options of that driver.
     pub volume_driver_ops: BTreeMap<String, String>,
-    /// The directory of this host that holds what lives on from job to job, instead of volumes.
+    /// The directory of this host for caches, instead of volumes.
     pub cache_dir: Option<String>,
-    /// Whether volumes of a bare path do not live on.
+    /// Whether volumes of a bare path end with their job.
     pub disable_cache: bool,
     /// Memory file systems: path to options.
     pub tmpfs: BTreeMap<String, String>,
 
     // Network.
-    /// The network of a job. Ours; `network_mode` says more.
+    /// The network of a job. Ours; `network_mode` has more choices.
     pub network: NetworkChoice,
-    /// The network of a job in the words of docker's `--network`; wins over `network`.
+    /// The network of a job in the format of docker's `--network`; overrides `network`.
     pub network_mode: Option<String>,
     /// Whether a job's own network has IPv6.
     pub enable_ipv6: bool,
@@ -229,17 +226,17 @@ pub struct DockerConfig {
     pub network_mtu: u32,
     /// The name servers.
     pub dns: Vec<String>,
-    /// The domains that short names are looked for in.
+    /// The search domains.
     pub dns_search: Vec<String>,
     /// More lines of `/etc/hosts`: `name:address`.
     pub extra_hosts: Vec<String>,
-    /// Containers that are reached by another name: `container:alias`. For the network `bridge`.
+    /// Links to other containers: `container:alias`. For the network `bridge`.
     pub links: Vec<String>,
-    /// The address of the job's network card.
+    /// The MAC address of the job's container.
     pub mac_address: Option<String>,
-    /// Whose processes a job sees: `host`, `container:name`.
+    /// The process namespace of a job: `host`, `container:name`.
     pub pid_mode: Option<String>,
-    /// Whose shared memory a job uses: `private`, `host`, `container:name`.
+    /// The IPC namespace of a job: `private`, `host`, `container:name`.
     pub ipcmode: Option<String>,
 
     // The rest.
@@ -250,34 +247,34 @@ pub struct DockerConfig {
 }
 
 impl DockerConfig {
-    /// The capabilities that builds do not need and jobs do not have, unless `cap_drop` is set: raw
-    /// packets, with which a container deceives its neighbours, and device files.
+    /// The default of `cap_drop`, capabilities that builds do not need: raw packets, with which a container can spoof its
+    /// neighbours, and device files.
     pub const DEFAULT_CAP_DROP: [&'static str; 2] = ["MKNOD", "NET_RAW"];
 
-    /// How many processes and threads a container may have, unless `pids_limit` is set.
+    /// The default of `pids_limit`.
     pub const DEFAULT_PIDS_LIMIT: i64 = 4096;
 
-    /// How many seconds a job goes on without a runner, unless `orphan_grace` is set.
+    /// The default of `orphan_grace`.
     pub const DEFAULT_ORPHAN_GRACE: i64 = 3600;
 
-    /// How many containers are kept ready for all kinds together, unless `warm_limit` is set.
+    /// The default of `warm_limit`.
     pub const DEFAULT_WARM_LIMIT: u32 = 8;
 
-    /// How many seconds a container is kept that no job takes, unless `warm_idle` is set.
+    /// The default of `warm_idle`.
     pub const DEFAULT_WARM_IDLE: u64 = 300;
 
-    /// Returns how long a container is kept that no job takes.
+    /// Returns how long an unused warm container is kept.
     pub fn warm_idle(&self) -> Duration {
         Duration::from_secs(self.warm_idle)
     }
 
-    /// Returns how long a job goes on without a runner; `None` is as long as it likes.
+    /// Returns how long a job runs without a runner; `None` is without limit.
     pub fn orphan_grace(&self) -> Option<Duration> {
         let seconds = u64::try_from(self.orphan_grace).ok()?;
         (seconds > 0).then(|| Duration::from_secs(seconds))
     }
 
-    /// Returns the network that the job is put into, by whichever key says so.
+    /// Returns the network of `network_mode` or `network`.
     pub fn network(&self) -> NetworkChoice {
         match self.network_mode.as_deref() {
             None | Some("") => self.network.clone(),
@@ -285,7 +282,7 @@ impl DockerConfig {
         }
     }
 
-    /// Adds what the coordinator is told about these settings: the GPUs.
+    /// Adds the reported part of these settings: the GPUs.
     pub fn report(&self, info: &mut ConfigInfo) {
         if let Some(gpus) = &self.gpus {
             gpus.as_str().clone_into(&mut info.gpus);

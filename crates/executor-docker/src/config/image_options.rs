@@ -2,8 +2,7 @@ use crate::error::DockerError;
 use executor_core::job::Image;
 use serde_json::Value;
 
-/// What a job says about one of its images for containers alone (`image:docker`,
-/// `executor_opts.docker`).
+/// A job's container options of an image (`image:docker`, `executor_opts.docker`).
 ///
 /// # Examples
 ///
@@ -27,7 +26,7 @@ pub struct ImageOptions {
     pub user: Option<String>,
 }
 
-/// Says what is wrong with the options of an image.
+/// An invalid option of an image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("image:docker{key}: {reason}")]
 pub struct ImageOptionsError {
@@ -36,12 +35,11 @@ pub struct ImageOptionsError {
 }
 
 impl ImageOptions {
-    /// Reads the options of an image; `executor_opts`, which a coordinator sends, wins over what a
-    /// pipeline file has.
+    /// Reads the options of an image; `executor_opts` from a coordinator override those of a pipeline file.
     ///
     /// # Errors
     ///
-    /// When one has not the type it must have. Options that are not known are left alone.
+    /// When one has a wrong type. Unknown options are ignored.
     pub fn of(image: &Image) -> Result<Self, ImageOptionsError> {
         let mut options = Self::default();
         for value in [&image.docker, &image.executor_opts.docker] {

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-/// How whoever wrote the settings writes their keys: messages name keys the same way.
+/// The spelling of keys in the settings, which messages use too.
 ///
 /// # Examples
 ///
@@ -13,15 +13,15 @@ use std::borrow::Cow;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum KeyStyle {
-    /// As GitLab Runner's file has them: `allowed_images` in `[runners.docker]`.
+    /// As in GitLab Runner's file: `allowed_images` in `[runners.docker]`.
     #[default]
     Underscores,
-    /// As the settings of the command have them: `allowed-images` in `[docker]`.
+    /// As in the settings of the command: `allowed-images` in `[docker]`.
     Hyphens,
 }
 
 impl KeyStyle {
-    /// Returns a key in this style; it is given with underscores.
+    /// Returns a key in this style, from the one with underscores.
     pub fn key(self, key: &str) -> Cow<'_, str> {
         match self {
             Self::Underscores => key.into(),

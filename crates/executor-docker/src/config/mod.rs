@@ -1,7 +1,6 @@
-//! What an operator says about containers: the keys of `[runners.docker]`.
+//! The settings of containers: the keys of `[runners.docker]`.
 //!
-//! Every key of GitLab Runner's is either followed or refused with a reason; the guide's page
-//! `docker-keys.md` has them in a table.
+//! Every key of GitLab Runner is either supported or refused with a reason; the guide's page `docker-keys.md` lists them.
 
 mod check;
 mod choice;

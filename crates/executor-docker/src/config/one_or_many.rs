@@ -4,7 +4,7 @@ use serde::de::{DeserializeOwned, Error, IntoDeserializer, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Reads a list that may be written as its one entry.
+/// Deserializes a list, or a single entry.
 pub(super) fn one_or_many<'de, D, T>(input: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

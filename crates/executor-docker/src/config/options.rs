@@ -1,4 +1,4 @@
-//! What a provider of this executor is made with.
+//! The options of a provider.
 
 use super::DockerConfig;
 use crate::garbage::Ledger;
@@ -25,17 +25,17 @@ pub struct DockerOptions {
     /// The settings of runners that have none of their own in
     /// [`RunnerConfig::settings`](executor_core::RunnerConfig::settings).
     pub config: DockerConfig,
-    /// The id of this run of the program, which everything that is made is labelled with.
+    /// The id of this run of the program, a label of everything that is created.
     ///
-    /// Default: one of its own. A [sweep](crate::garbage::sweep) removes what has an owner that is dead.
+    /// Default: a new one. A [sweep](crate::garbage::sweep) removes objects whose owner is dead.
     pub owner: Option<String>,
-    /// Has the journal that notes directories on this host, so that they go away when the runner dies.
+    /// Its journal records directories on this host, so that they are removed when the runner dies.
     pub supervisor: Option<Supervisor>,
-    /// Notes what jobs bring into the engine that it is of, and keeps that from being removed while they use it.
+    /// Records the images and volumes that jobs use in its engine, and protects them from removal meanwhile.
     pub ledger: Option<Ledger>,
-    /// Who brings the functions that the steps of a job (`run`) name in git repositories and registries.
+    /// Fetches the functions that a job's steps (`run`) name in git repositories and registries.
     ///
-    /// Default: nobody; such a step fails.
+    /// Default: none; such a step fails.
     pub library: Option<Arc<dyn Library>>,
 }
 
@@ -73,7 +73,7 @@ impl DockerOptions {
         self
     }
 
-    /// Returns the same with who brings functions.
+    /// Returns the same with this library of functions.
     #[must_use]
     pub fn with_library(mut self, library: Arc<dyn Library>) -> Self {
         self.library = Some(library);

@@ -16,7 +16,7 @@ pub struct ServiceConfig {
     pub entrypoint: Vec<String>,
     /// Variables of the service alone: `NAME=value`.
     pub environment: Vec<String>,
-    /// Of suspended jobs; without a meaning here.
+    /// For suspended jobs; ignored.
     pub suspend_data_path: Option<String>,
 }
 

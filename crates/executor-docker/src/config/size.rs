@@ -3,7 +3,7 @@ use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// An amount of memory, as docker's command line has it: `512m`, `1.5g`, or a number of bytes.
+/// An amount of memory in the format of docker's command line: `512m`, `1.5g`, or a number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Size(i64);
 
@@ -22,7 +22,7 @@ impl Size {
     }
 }
 
-/// Says what a size is.
+/// A text that is not a size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a size: write bytes, or a number with one of b, k, m, g, t behind it, like 512m"
@@ -51,7 +51,7 @@ impl FromStr for Size {
     }
 }
 
-/// How many times 1024 a unit is.
+/// Returns the power of 1024 of a unit.
 fn power_of(unit: &str) -> Option<u32> {
     Some(match unit {
         "" | "b" => 0,
@@ -64,7 +64,7 @@ fn power_of(unit: &str) -> Option<u32> {
     })
 }
 
-/// Reads a decimal number as thousandths; what is finer is cut off.
+/// Parses a decimal number as thousandths; truncates finer digits.
 fn thousandths(number: &str) -> Option<i64> {
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
@@ -89,7 +89,7 @@ impl Cpus {
     }
 }
 
-/// Says what a number of processors is.
+/// A text that is not a number of processors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a number of processors: write one like 2 or 0.5")]
 pub struct CpusError(String);
@@ -98,7 +98,7 @@ impl FromStr for Cpus {
     type Err = CpusError;
 
     fn from_str(text: &str) -> Result<Self, CpusError> {
-        // More than a million would leave the range of billionths soon.
+        // Far larger values would overflow the billionths.
         thousandths(text.trim())
             .filter(|it| (1..=1_000_000_000).contains(it))
             .map(|thousandths| Self { thousandths })
@@ -106,7 +106,7 @@ impl FromStr for Cpus {
     }
 }
 
-/// Reads a value that may be written as a text or as a number.
+/// A value written as a text or as a number.
 pub(super) struct TextOrNumber(pub(super) String);
 
 impl<'de> Deserialize<'de> for TextOrNumber {

@@ -8,11 +8,11 @@ use std::str::FromStr;
 pub struct Ulimit {
     /// The limit, which the process may raise.
     pub soft: i64,
-    /// How far it may raise it.
+    /// The maximum of the limit.
     pub hard: i64,
 }
 
-/// The names that there are limits for.
+/// The names of the limits.
 pub(super) const NAMES: [&str; 16] = [
     "as",
     "core",
@@ -32,7 +32,7 @@ pub(super) const NAMES: [&str; 16] = [
     "stack",
 ];
 
-/// Says what a limit is.
+/// A text that is not a limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a limit: write one number, or two as in 1024:4096; -1 is no limit")]
 pub struct UlimitError(String);

@@ -2,7 +2,7 @@ use super::{Cpus, Device, Gpus, Size, Ulimit};
 use proptest::prelude::*;
 
 #[test]
-fn sizes_are_read_as_docker_reads_them() {
+fn sizes_are_parsed_as_in_docker() {
     let check = |text: &str, expect: Option<i64>| {
         assert_eq!(text.parse::<Size>().ok().map(Size::get), expect, "{text:?}");
     };
@@ -67,7 +67,7 @@ fn limits_are_soft_and_hard() {
 }
 
 #[test]
-fn devices_have_a_place_and_rights() {
+fn devices_have_a_path_and_permissions() {
     let check = |text: &str, expect: Option<[&str; 3]>| {
         let file = text.parse().ok().map(|device| match device {
             Device::File {
@@ -100,7 +100,7 @@ fn devices_have_a_place_and_rights() {
 }
 
 #[test]
-fn gpus_are_in_the_words_of_dockers_command_line() {
+fn gpus_are_parsed_as_in_dockers_command_line() {
     let check = |text: &str, expect: Result<serde_json::Value, &str>| {
         let read = text.parse::<Gpus>();
         match (read, expect) {
@@ -149,7 +149,7 @@ fn gpus_are_in_the_words_of_dockers_command_line() {
 
 proptest! {
     #[test]
-    fn no_text_is_too_strange_to_be_read(text in any::<String>()) {
+    fn every_text_is_parsed_or_refused(text in any::<String>()) {
         let size = text.parse::<Size>();
         if let Ok(size) = size {
             prop_assert!(size.get() >= -1);

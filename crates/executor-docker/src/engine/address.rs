@@ -14,32 +14,32 @@ pub enum Address {
         host: String,
         /// The port.
         port: u16,
-        /// Whether TLS is spoken because the address says so.
+        /// Whether the scheme requires TLS.
         tls: bool,
     },
-    /// Through a shell on another host: `ssh://user@host:22`.
+    /// Through ssh to another host: `ssh://user@host:22`.
     Ssh {
-        /// The user there; else what ssh itself finds.
+        /// The user there; by default that of ssh.
         user: Option<String>,
         /// The host.
         host: String,
-        /// The port; else what ssh itself finds.
+        /// The port; by default that of ssh.
         port: Option<u16>,
-        /// The socket there; else what the docker command finds there.
+        /// The socket there; by default that of the docker command.
         socket: Option<String>,
     },
 }
 
 impl Address {
-    /// Reads an address as `DOCKER_HOST` has it.
+    /// Parses an address in the format of `DOCKER_HOST`.
     ///
     /// # Errors
     ///
-    /// Fails with what is wrong with it.
+    /// When the address is invalid.
     pub fn parse(text: &str) -> Result<Self, DockerError> {
         let wrong = |what: &str| {
             DockerError::config(format!(
-                "{:?} is no address of a container engine: {what}; write \
+                "invalid address of a container engine {:?}: {what}; expected \
                  unix:///var/run/docker.sock, tcp://host:2375 or ssh://user@host",
                 shown(text)
             ))
@@ -79,18 +79,18 @@ impl Address {
                     socket,
                 })
             }
-            "npipe" => Err(wrong("named pipes are of Windows")),
+            "npipe" => Err(wrong("named pipes exist only on Windows")),
             _ => Err(wrong("its scheme is not known")),
         }
     }
 
-    /// Returns whether the engine is on this host for sure.
+    /// Returns whether the engine is certainly on this host.
     pub fn is_local(&self) -> bool {
         matches!(self, Self::Unix(_))
     }
 }
 
-/// Returns the beginning of what was written, without what may be a password.
+/// Returns the beginning of the text, without a possible password.
 fn shown(text: &str) -> String {
     let text = match (text.find("://"), text.rfind('@')) {
         (Some(begin), Some(end)) if begin + 3 < end => {
@@ -101,7 +101,7 @@ fn shown(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
-/// Whether a path needs no quoting in any shell: ssh hands it to one.
+/// Returns whether a path needs no quoting in the shell that ssh starts.
 fn is_plain_path(path: &str) -> bool {
     path.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte))
@@ -109,7 +109,7 @@ fn is_plain_path(path: &str) -> bool {
 
 type Authority = (Option<String>, String, Option<u16>);
 
-/// Reads `[user@]host[:port]`. Neither part can be taken for an option of a program.
+/// Parses `[user@]host[:port]`. No part can look like an option of a program.
 fn authority(text: &str) -> Result<Authority, &'static str> {
     let (user, rest) = match text.rsplit_once('@') {
         Some((user, rest)) => (Some(user), rest),
@@ -118,11 +118,11 @@ fn authority(text: &str) -> Result<Authority, &'static str> {
     let (host, port) = if let Some(rest) = rest.strip_prefix('[') {
         let (host, rest) = rest.split_once(']').ok_or("a bracket is not closed")?;
         host.parse::<std::net::Ipv6Addr>()
-            .map_err(|_| "what is in the brackets is no address")?;
+            .map_err(|_| "the brackets contain no IPv6 address")?;
         match rest.strip_prefix(':') {
             Some(port) => (host, Some(port)),
             None if rest.is_empty() => (host, None),
-            None => return Err("something follows the bracket"),
+            None => return Err("unexpected text after the bracket"),
         }
     } else {
         match rest.split_once(':') {
@@ -139,15 +139,15 @@ fn authority(text: &str) -> Result<Authority, &'static str> {
                 .all(|byte| byte.is_ascii_alphanumeric() || b"._-:".contains(&byte))
     };
     if !is_word(host) {
-        return Err("the name of the host is missing or has characters that no name has");
+        return Err("the name of the host is missing or has invalid characters");
     }
     if user.is_some_and(|user| user.contains(':') || !is_word(user)) {
-        return Err("the name of the user has characters that no name has");
+        return Err("the name of the user has invalid characters");
     }
     let port = match port.map(str::parse::<u16>) {
         None => None,
         Some(Ok(port)) if port != 0 => Some(port),
-        Some(_) => return Err("the port is no number from 1 to 65535"),
+        Some(_) => return Err("the port is not a number from 1 to 65535"),
     };
     Ok((user.map(str::to_owned), host.to_owned(), port))
 }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_read_as_something_else_is_refused() {
+    fn ambiguous_addresses_are_refused() {
         check("", Err("no scheme"));
         check("/var/run/docker.sock", Err("no scheme"));
         check("unix://docker.sock", Err("slash"));

@@ -1,6 +1,5 @@
 use crate::engine::connector::Connector;
-use crate::engine::host::DockerHost;
-use crate::engine::options::EngineOptions;
+use crate::engine::host::{DockerHost, EngineOptions};
 use crate::engine::transport::Transport;
 use crate::engine::version::{ApiVersion, EngineVersion};
 use crate::error::DockerError;
@@ -12,10 +11,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A container engine that has answered. Cheap to clone.
+/// A connected container engine. Cheap to clone.
 ///
-/// What it can do is [`api`](Self::api), the verbs of `bollard`; [`call`](Self::call) gives one of
-/// them a deadline and its error a class.
+/// [`api`](Self::api) is the client of `bollard`; [`call`](Self::call) adds a deadline to a request and translates its
+/// error.
 #[derive(Clone)]
 pub struct Engine {
     api: Docker,
@@ -34,12 +33,12 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Fails when it cannot be reached, does not answer in time, or is too old.
+    /// When the engine cannot be reached, does not answer in time, or is too old.
     pub async fn connect(host: &DockerHost) -> Result<Self, DockerError> {
         Self::connect_with(host, EngineOptions::default()).await
     }
 
-    /// As [`connect`](Self::connect), with deadlines of the caller's.
+    /// As [`connect`](Self::connect), with these options.
     ///
     /// # Errors
     ///
@@ -54,11 +53,11 @@ impl Engine {
         let answer = tokio::time::timeout(options.connect, first.version()).await;
         let answer = answer.unwrap_or(Err(bollard::errors::Error::RequestTimeoutError));
         let answer = answer.map_err(|error| {
-            let complaint = connector.complaint();
-            unreachable(host, &options, complaint, &error)
+            let error_output = connector.error_output();
+            unreachable(host, &options, error_output, &error)
         })?;
         let version = EngineVersion::of(answer)?;
-        transport.speak(version.api);
+        transport.set_version(version.api);
         Ok(Self {
             api: docker(&transport, version.api, options.call)?,
             shared: Arc::new(Shared {
@@ -70,7 +69,7 @@ impl Engine {
         })
     }
 
-    /// Returns its verbs.
+    /// Returns the client of its API.
     pub fn api(&self) -> &Docker {
         &self.api
     }
@@ -79,44 +78,44 @@ impl Engine {
         &self.shared.transport
     }
 
-    /// Returns where it is.
+    /// Returns its address.
     pub fn host(&self) -> &DockerHost {
         &self.shared.host
     }
 
-    /// Returns whether it is on this host for sure: its socket is.
+    /// Returns whether it is certainly on this host, because its socket is.
     pub fn is_local(&self) -> bool {
         self.shared.host.address.is_local()
     }
 
-    /// Returns whether it makes what is to be mounted and is not there, so that a mount does not tell whether it sees
-    /// the files of this host: Podman does, and may be on another one.
+    /// Returns whether it may create missing mount sources, so that a mount does not tell whether it sees this host's files:
+    /// Podman does, and may be on another host.
     pub fn may_make_sources(&self) -> bool {
         self.version().name == "Podman" && !self.is_local()
     }
 
-    /// Returns what it said of itself.
+    /// Returns its name and version.
     pub fn version(&self) -> &EngineVersion {
         &self.shared.version
     }
 
-    /// Asks for its settings and its state.
+    /// Requests its settings and its state.
     ///
     /// # Errors
     ///
     /// As [`call`](Self::call).
     pub async fn info(&self) -> Result<SystemInfo, DockerError> {
-        self.call("ask the container engine for its state", self.api.info())
+        self.call("read the state of the container engine", self.api.info())
             .await
     }
 
-    /// Waits for the answer to a call, at most as long as the options say; `doing` is for the error.
+    /// Waits for a response within the time limit of the options; `doing` names the operation in the error.
     ///
-    /// Not for what takes as long as it takes: waiting for a container, pulling, streams.
+    /// Not for requests without a limit: waiting for a container, pulls, streams.
     ///
     /// # Errors
     ///
-    /// Fails when the call does, and when the answer does not come in time.
+    /// When the request fails, or has no response in time.
     pub async fn call<T>(
         &self,
         doing: impl Into<String>,
@@ -136,7 +135,7 @@ impl Engine {
     }
 }
 
-/// Returns the verbs over a transport; each waits so long for the beginning of its answer.
+/// Returns a client over a transport with this deadline for the beginning of each response.
 fn docker(
     transport: &Transport,
     version: ApiVersion,
@@ -147,24 +146,25 @@ fn docker(
         let transport = transport.clone();
         async move { transport.send(request).await }
     };
-    // It counts whole seconds.
+    // The client counts whole seconds.
     let seconds = deadline.as_secs().max(1);
     let version = version.for_client();
     Docker::connect_with_custom_transport(send, Some("http://engine"), seconds, &version)
         .map_err(|error| DockerError::from_api("connect to the container engine", error))
 }
 
-/// Returns why an engine cannot be reached, and what can be done about it.
+/// Returns the error of an unreachable engine, with help for the user.
 fn unreachable(
     host: &DockerHost,
     options: &EngineOptions,
-    complaint: Option<String>,
+    error_output: Option<String>,
     error: &bollard::errors::Error,
 ) -> DockerError {
     use bollard::errors::Error;
     let address = host.to_string();
-    if let Some(cause) = complaint {
-        let help = Some("see that ssh gets in without a question, and that docker is there");
+    if let Some(cause) = error_output {
+        let help =
+            Some("check that ssh logs in without a prompt and that docker is installed there");
         return DockerError::Unreachable {
             address,
             cause,
@@ -190,8 +190,8 @@ fn unreachable(
             ),
         ),
         Some(io::ErrorKind::NotFound) => (
-            "there is no such socket".to_owned(),
-            Some("start Docker, or say where it is with `host` or DOCKER_HOST"),
+            "the socket does not exist".to_owned(),
+            Some("start Docker, or set its address with `host` or DOCKER_HOST"),
         ),
         Some(io::ErrorKind::ConnectionRefused) => (
             "connection refused".to_owned(),

@@ -5,12 +5,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A way for bytes to the engine and back.
+/// A byte stream in both directions.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// One connection to the engine, over whatever it goes.
+/// One connection to the engine, over any transport.
 pub(crate) struct Connection(Box<dyn Stream>);
 
 impl Connection {
@@ -19,7 +19,7 @@ impl Connection {
         Self::boxed(Box::new(stream))
     }
 
-    /// As [`new`](Self::new), for a stream of a kind that is not known.
+    /// As [`new`](Self::new), for a boxed stream.
     pub(crate) fn boxed(stream: Box<dyn Stream>) -> TokioIo<Self> {
         TokioIo::new(Self(stream))
     }

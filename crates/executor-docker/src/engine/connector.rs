@@ -1,7 +1,6 @@
 use crate::engine::address::Address;
 use crate::engine::connection::Connection;
-use crate::engine::host::DockerHost;
-use crate::engine::options::EngineOptions;
+use crate::engine::host::{DockerHost, EngineOptions};
 use crate::engine::ssh::SshClient;
 use crate::error::DockerError;
 use hyper::Uri;
@@ -20,16 +19,16 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-/// Makes the connections to one engine.
+/// Opens connections to one engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
-    way: Arc<Way>,
+    endpoint: Arc<Endpoint>,
     deadline: Duration,
 }
 
-/// Over what a connection goes.
+/// The endpoint of connections.
 #[derive(Debug)]
-enum Way {
+enum Endpoint {
     Unix(PathBuf),
     Tcp {
         host: String,
@@ -40,17 +39,17 @@ enum Way {
 }
 
 impl Connector {
-    /// Reads what is needed to connect: certificates, or a place for processes.
+    /// Prepares connections: reads certificates, or starts the supervisor of ssh.
     pub(crate) fn new(host: &DockerHost, options: &EngineOptions) -> Result<Self, DockerError> {
-        let way = match &host.address {
-            Address::Unix(path) => Way::Unix(path.clone()),
+        let endpoint = match &host.address {
+            Address::Unix(path) => Endpoint::Unix(path.clone()),
             Address::Tcp {
                 host: name, port, ..
             } => {
                 let server = || {
                     ServerName::try_from(name.clone()).map_err(|_| {
                         DockerError::config(format!(
-                            "{name:?} is no name that a certificate can have"
+                            "invalid host {name:?} for TLS: expected a name that a certificate can have"
                         ))
                     })
                 };
@@ -59,25 +58,25 @@ impl Connector {
                     None => None,
                 };
                 let (host, port) = (name.clone(), *port);
-                Way::Tcp { host, port, tls }
+                Endpoint::Tcp { host, port, tls }
             }
             Address::Ssh { .. } => {
                 let supervisor = own_supervisor()?;
                 let ssh = SshClient::new(&supervisor, &options.ssh, &host.address);
-                Way::Ssh(ssh.ok_or_else(|| DockerError::config("there is no ssh to start"))?)
+                Endpoint::Ssh(ssh.ok_or_else(|| DockerError::config("there is no ssh to start"))?)
             }
         };
         Ok(Self {
-            way: Arc::new(way),
+            endpoint: Arc::new(endpoint),
             deadline: options.connect,
         })
     }
 
-    /// Returns what the program in between has complained of.
-    pub(crate) fn complaint(&self) -> Option<String> {
-        match &*self.way {
-            Way::Ssh(ssh) => ssh.complaint(),
-            Way::Unix(_) | Way::Tcp { .. } => None,
+    /// Returns the error output of ssh.
+    pub(crate) fn error_output(&self) -> Option<String> {
+        match &*self.endpoint {
+            Endpoint::Ssh(ssh) => ssh.error_output(),
+            Endpoint::Unix(_) | Endpoint::Tcp { .. } => None,
         }
     }
 
@@ -88,11 +87,11 @@ impl Connector {
     }
 
     async fn open(&self) -> io::Result<TokioIo<Connection>> {
-        match &*self.way {
-            Way::Unix(path) => Ok(Connection::new(UnixStream::connect(path).await?)),
-            Way::Tcp { host, port, tls } => {
+        match &*self.endpoint {
+            Endpoint::Unix(path) => Ok(Connection::new(UnixStream::connect(path).await?)),
+            Endpoint::Tcp { host, port, tls } => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await?;
-                // Small requests go both ways; none of them shall wait for another.
+                // Small requests must not wait for each other.
                 stream.set_nodelay(true)?;
                 let Some((config, name)) = tls else {
                     return Ok(Connection::new(stream));
@@ -101,15 +100,15 @@ impl Connector {
                 let stream = connector.connect(name.clone(), stream).await?;
                 Ok(Connection::new(stream))
             }
-            Way::Ssh(ssh) => Ok(Connection::boxed(ssh.connect().await?)),
+            Endpoint::Ssh(ssh) => Ok(Connection::boxed(ssh.connect().await?)),
         }
     }
 }
 
-/// Returns a supervisor for ssh. That of a run ends before the last connections to its engine do.
+/// Returns a supervisor for ssh. That of the run ends before its last connections.
 fn own_supervisor() -> Result<Supervisor, DockerError> {
     let settings = Settings {
-        // An ssh whose runner is gone ends by itself.
+        // An ssh without its runner ends by itself.
         containment: Containment::ProcessGroup,
         ..Settings::default()
     };

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The context that has no files: it is where Docker listens by default.
+/// The context without files: the default socket.
 const DEFAULT: &str = "default";
 
 #[derive(Deserialize, Default)]
@@ -36,20 +36,20 @@ struct Endpoint {
     skip_tls_verify: bool,
 }
 
-/// Returns the context that the user of the docker command has chosen.
+/// Returns the current context of the docker command.
 ///
 /// # Errors
 ///
-/// Fails when the file that says so is broken.
+/// When the configuration is broken.
 pub(crate) fn current(directory: &Path) -> Result<Option<String>, DockerError> {
     let path = directory.join("config.json");
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
-        // One who may not read it has chosen nothing in it.
+        // An unreadable file chooses no context.
         Err(error) if is_absent(error.kind()) => return Ok(None),
         Err(error) => return Err(unreadable(&path, &error.to_string())),
     };
-    // It holds passwords too, so nothing of it is shown.
+    // The file also holds passwords, so its content is not shown.
     let config: Config = serde_json::from_str(&text).map_err(|error| {
         let place = format!("line {} column {} is broken", error.line(), error.column());
         unreadable(&path, &place)
@@ -57,11 +57,11 @@ pub(crate) fn current(directory: &Path) -> Result<Option<String>, DockerError> {
     Ok(config.current_context.filter(|name| !name.is_empty()))
 }
 
-/// Returns the engine that a context of the docker command names; `None` for the default one.
+/// Returns the engine of a context of the docker command; `None` for the default context.
 ///
 /// # Errors
 ///
-/// Fails when there is no such context, or when it names no engine.
+/// When the context does not exist or has no engine.
 pub(crate) fn find(directory: &Path, name: &str) -> Result<Option<DockerHost>, DockerError> {
     if name == DEFAULT {
         return Ok(None);
@@ -87,7 +87,7 @@ pub(crate) fn find(directory: &Path, name: &str) -> Result<Option<DockerHost>, D
         .filter(|endpoint| !endpoint.host.is_empty());
     let endpoint = endpoint.ok_or_else(|| {
         DockerError::config(format!(
-            "the context {shown:?} of the docker command names no engine"
+            "the context {shown:?} of the docker command has no engine"
         ))
     })?;
     let directory = contexts.join("tls").join(&id).join("docker");

@@ -1,4 +1,4 @@
-//! Answers of which `bollard` knows another layout than all engines have.
+//! Requests whose responses have another layout in `bollard` than in some engines.
 
 use super::connected::Engine;
 use crate::error::DockerError;
@@ -10,16 +10,16 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 #[derive(Deserialize)]
-struct Complaint {
+struct ErrorMessage {
     message: String,
 }
 
 impl Engine {
-    /// Asks for what is at `path`, which begins with a slash.
+    /// Requests `path`, which begins with a slash.
     ///
     /// # Errors
     ///
-    /// As [`call`](Self::call), and when the answer has another layout.
+    /// As [`call`](Self::call), and when the response has another layout.
     pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         doing: &str,
@@ -45,12 +45,12 @@ impl Engine {
         });
         let (status, body) = answer.await?;
         if !status.is_success() {
-            let complaint = serde_json::from_slice::<Complaint>(&body);
-            let words = || String::from_utf8_lossy(&body).into_owned();
+            let error_output = serde_json::from_slice::<ErrorMessage>(&body);
+            let text = || String::from_utf8_lossy(&body).into_owned();
             return Err(DockerError::Api {
                 doing: doing.to_owned(),
                 status: status.as_u16(),
-                message: complaint.map_or_else(|_| words(), |it| it.message),
+                message: error_output.map_or_else(|_| text(), |it| it.message),
             });
         }
         serde_json::from_slice(&body).map_err(|error| broken(error.into()))

@@ -1,27 +1,44 @@
 use crate::engine::address::Address;
-use crate::engine::context;
 use crate::engine::tls::TlsFiles;
 use crate::error::DockerError;
-use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// Where Docker listens when nobody says otherwise.
-const DEFAULT_SOCKET: &str = "/var/run/docker.sock";
+/// The time limits of requests, and the command of ssh.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct EngineOptions {
+    /// The limit for the version of the engine. Default: 10 s.
+    pub connect: Duration,
+    /// The limit for the beginning of any other response. Default: 2 min.
+    pub call: Duration,
+    /// The ssh command. Default: `ssh`.
+    pub ssh: Vec<String>,
+}
 
-/// Where the container engine is.
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            call: Duration::from_mins(2),
+            ssh: vec!["ssh".to_owned()],
+        }
+    }
+}
+
+/// The address of the container engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DockerHost {
     /// Its address.
     pub address: Address,
-    /// How TLS is spoken with it; where the address is a port.
+    /// The TLS files, for a TCP address.
     pub tls: Option<TlsFiles>,
-    /// Who says so.
+    /// The origin of the address.
     pub origin: HostOrigin,
 }
 
-/// Who says where the engine is.
+/// The origin of an engine's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HostOrigin {
@@ -31,27 +48,16 @@ pub enum HostOrigin {
     Variable(&'static str),
     /// A context of the docker command.
     Context(String),
-    /// Nobody: it is where such sockets are.
+    /// The default sockets.
     Default,
 }
 
-/// What the runner's settings say of the engine.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct HostSettings<'a> {
-    /// `host`.
-    pub host: Option<&'a str>,
-    /// `tls_verify`.
-    pub tls_verify: bool,
-    /// `tls_cert_path`.
-    pub tls_cert_path: Option<&'a Path>,
-}
-
 impl DockerHost {
-    /// Returns the engine at an address, without TLS unless the address says so.
+    /// Parses an address; TLS only with the scheme `https`.
     ///
     /// # Errors
     ///
-    /// Fails when it is no address.
+    /// When the address is invalid.
     pub fn parse(address: &str) -> Result<Self, DockerError> {
         Ok(Self {
             address: Address::parse(address)?,
@@ -66,21 +72,7 @@ impl DockerHost {
         self
     }
 
-    /// Finds the engine: by the settings, `DOCKER_HOST`, the context of the docker command, and where
-    /// the sockets of Docker and Podman are.
-    ///
-    /// # Errors
-    ///
-    /// Fails when what they say cannot be.
-    pub fn find(settings: &HostSettings<'_>) -> Result<Self, DockerError> {
-        let world = World {
-            variable: &|name| std::env::var_os(name),
-            socket: &socket_at,
-        };
-        world.find(settings)
-    }
-
-    /// Returns how TLS is spoken, or `None` where it is not.
+    /// Returns the TLS files of the address; `None` without TLS.
     pub(crate) fn tls_of_address(&self) -> Option<TlsFiles> {
         match &self.address {
             Address::Tcp { tls, .. } => self.tls.clone().or_else(|| {
@@ -94,109 +86,8 @@ impl DockerHost {
     }
 }
 
-/// What there is at the path of a socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Socket {
-    Nothing,
-    NotForUs,
-    Usable,
-}
-
-fn socket_at(path: &Path) -> Socket {
-    match rustix::fs::access(path, rustix::fs::Access::WRITE_OK) {
-        Ok(()) => Socket::Usable,
-        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => Socket::NotForUs,
-        Err(_) => Socket::Nothing,
-    }
-}
-
-/// What is looked at to find the engine.
-struct World<'a> {
-    variable: &'a dyn Fn(&str) -> Option<OsString>,
-    socket: &'a dyn Fn(&Path) -> Socket,
-}
-
-impl World<'_> {
-    fn find(&self, settings: &HostSettings<'_>) -> Result<DockerHost, DockerError> {
-        if let Some(host) = settings.host.filter(|host| !host.is_empty()) {
-            let mut host = DockerHost::parse(host)?;
-            if settings.tls_verify || settings.tls_cert_path.is_some() {
-                host.tls = Some(TlsFiles {
-                    directory: settings.tls_cert_path.map(Path::to_owned),
-                    verify: settings.tls_verify,
-                });
-            }
-            return Ok(host);
-        }
-        let config = self.config_dir();
-        if let Some(host) = self.word("DOCKER_HOST") {
-            let verify = self.word("DOCKER_TLS_VERIFY").is_some();
-            let directory = self.word("DOCKER_CERT_PATH").map(PathBuf::from);
-            let has_tls = verify || directory.is_some();
-            return Ok(DockerHost {
-                address: Address::parse(&host)?,
-                tls: has_tls.then(|| TlsFiles {
-                    // Where the docker command looks.
-                    directory: directory.or_else(|| config.clone()),
-                    verify,
-                }),
-                origin: HostOrigin::Variable("DOCKER_HOST"),
-            });
-        }
-        if let Some(config) = config {
-            let name = match self.word("DOCKER_CONTEXT") {
-                Some(name) => Some(name),
-                None => context::current(&config)?,
-            };
-            let chosen = name.map(|name| context::find(&config, &name));
-            if let Some(host) = chosen.transpose()?.flatten() {
-                return Ok(host);
-            }
-        }
-        Ok(DockerHost {
-            address: Address::Unix(self.default_socket()),
-            tls: None,
-            origin: HostOrigin::Default,
-        })
-    }
-
-    /// Returns a variable that is set to something.
-    fn word(&self, name: &str) -> Option<String> {
-        let value = (self.variable)(name)?.into_string().ok()?;
-        (!value.is_empty()).then_some(value)
-    }
-
-    /// Returns where the docker command has its files.
-    fn config_dir(&self) -> Option<PathBuf> {
-        let own = self.word("DOCKER_CONFIG").map(PathBuf::from);
-        own.or_else(|| Some(PathBuf::from(self.word("HOME")?).join(".docker")))
-    }
-
-    /// Returns the first socket that we may use, or else the first that is there; Docker's before
-    /// Podman's.
-    fn default_socket(&self) -> PathBuf {
-        let runtime_dir = self.word("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let in_runtime_dir = |name: &str| runtime_dir.as_ref().map(|dir| dir.join(name));
-        let candidates: Vec<PathBuf> = [
-            Some(PathBuf::from(DEFAULT_SOCKET)),
-            in_runtime_dir("docker.sock"),
-            in_runtime_dir("podman/podman.sock"),
-            Some(PathBuf::from("/run/podman/podman.sock")),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        let first = |state: Socket| candidates.iter().find(|path| (self.socket)(path) == state);
-        let found = first(Socket::Usable).or_else(|| first(Socket::NotForUs));
-        found.cloned().unwrap_or_else(|| DEFAULT_SOCKET.into())
-    }
-}
-
 impl fmt::Display for DockerHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.address.fmt(f)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,15 +1,15 @@
-//! How it is known whose a container, a network or a volume is.
+//! The labels that tell the owner of a container, a network or a volume.
 
 use executor_core::job::Job;
 use std::collections::{BTreeMap, HashMap};
 
-/// What our own labels begin with.
+/// The prefix of our labels.
 pub const PREFIX: &str = "dev.runwright.";
 
-/// The label that everything we make has, with the value `true`.
+/// The label of every object of ours, with the value `true`.
 pub const MANAGED: &str = "dev.runwright.managed";
 
-/// The label with the id of the run that made it; a run that lives holds the lock file of that id.
+/// The label with the id of the run that created the object; a living run holds the lock file of its id.
 pub const OWNER: &str = "dev.runwright.owner";
 
 /// The label with the job's id.
@@ -18,24 +18,24 @@ pub const JOB_ID: &str = "dev.runwright.job.id";
 /// The label with the job's attempt, from 0.
 pub const ATTEMPT: &str = "dev.runwright.job.attempt";
 
-/// The label with what it is for; see [`Role`].
+/// The label with the purpose; see [`Role`].
 pub const ROLE: &str = "dev.runwright.role";
 
-/// The label of what outlives the job that made it, with the value `true`.
+/// The label of objects that outlive their job, with the value `true`.
 pub const KEEP: &str = "dev.runwright.keep";
 
-/// The label of what was made before there was a job for it, with the value `true`.
+/// The label of warm containers, with the value `true`.
 pub const WARM: &str = "dev.runwright.warm";
 
-/// What GitLab Runner's labels begin with; tools that clean up or measure look for them.
+/// The prefix of GitLab Runner's labels, which tools for cleanup and measurement read.
 pub const GITLAB_PREFIX: &str = "com.gitlab.gitlab-runner.";
 
-/// What a thing in the engine is for.
+/// The purpose of an object in the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The job's container.
     Build,
-    /// The container of the runner's own tools.
+    /// The helper container.
     Helper,
     /// The container of a service.
     Service,
@@ -57,7 +57,7 @@ impl Role {
         }
     }
 
-    /// Returns what GitLab Runner calls it.
+    /// Returns GitLab Runner's name of the role.
     const fn as_gitlab(self) -> &'static str {
         match self {
             Self::Helper => "predefined",
@@ -67,9 +67,9 @@ impl Role {
     }
 }
 
-/// The labels of what one attempt of a job makes.
+/// The labels of the objects of one attempt of a job.
 ///
-/// No secret is among them: of the job's variables only public ones are used.
+/// They hold no secret: of the job's variables only public ones are used.
 ///
 /// # Examples
 ///
@@ -135,11 +135,10 @@ impl Labels {
         }
     }
 
-    /// Returns the labels of what the run `owner` makes before it has a job for it.
+    /// Returns the labels of warm containers of the run `owner`.
     ///
-    /// Labels stay as they are: which job gets it is told by its name alone, as [`Names`](crate::engine::names::Names)
-    /// are then.
-    pub fn of_nobody(owner: &str) -> Self {
+    /// Labels cannot be changed later: only the name tells which job took the container, see [`Names`](crate::engine::names::Names)
+    pub fn without_job(owner: &str) -> Self {
         let common = [
             (MANAGED.to_owned(), "true".to_owned()),
             (OWNER.to_owned(), owner.to_owned()),
@@ -154,7 +153,7 @@ impl Labels {
 
     /// Adds `container_labels` of the runner's settings, for containers alone, as GitLab Runner does.
     ///
-    /// One that begins with [`PREFIX`] is left out: recovery relies on ours.
+    /// Labels with our [`PREFIX`] are ignored: the sweep relies on ours.
     #[must_use]
     pub fn with_container_labels<'a>(
         mut self,
@@ -168,7 +167,7 @@ impl Labels {
         self
     }
 
-    /// Returns the labels of what has the role `role`.
+    /// Returns the labels of an object with the role `role`.
     pub fn for_role(&self, role: Role) -> HashMap<String, String> {
         let mut labels: HashMap<_, _> = self.common.clone().into_iter().collect();
         labels.insert(ROLE.to_owned(), role.as_str().to_owned());
@@ -179,8 +178,7 @@ impl Labels {
         labels
     }
 
-    /// Returns the labels of the container of the service whose image is called `image` and has the
-    /// tag or digest `version`.
+    /// Returns the labels of a service container from the image `image` with the tag or digest `version`.
     pub fn for_service(&self, image: &str, version: &str) -> HashMap<String, String> {
         let mut labels = self.for_role(Role::Service);
         labels.insert(format!("{GITLAB_PREFIX}service"), image.to_owned());
@@ -191,8 +189,8 @@ impl Labels {
         labels
     }
 
-    /// Returns the labels of what has the role `role` and outlives the job, such as the volume of a
-    /// cache: recovery leaves it alone.
+    /// Returns the labels of an object with the role `role` that outlives the job, such as a cache volume: the sweep
+    /// keeps it.
     pub fn for_kept(&self, role: Role) -> HashMap<String, String> {
         let mut labels = self.for_role(role);
         labels.insert(KEEP.to_owned(), "true".to_owned());
@@ -227,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_tell_whose_it_is_and_nothing_secret() {
+    fn labels_name_the_owner_and_hold_no_secret() {
         let labels = Labels::of(&job(), "run-1", 2).for_role(Role::Helper);
         let check = |key: &str, expect: Option<&str>| {
             assert_eq!(labels.get(key).map(String::as_str), expect, "{key}");
@@ -252,10 +250,10 @@ mod tests {
     }
 
     #[test]
-    fn the_runners_own_labels_are_for_containers_and_cannot_hide_ours() {
+    fn container_labels_do_not_replace_ours() {
         let own = BTreeMap::from([
             ("team".to_owned(), "blue".to_owned()),
-            (OWNER.to_owned(), "somebody else".to_owned()),
+            (OWNER.to_owned(), "another owner".to_owned()),
         ]);
         let labels = Labels::of(&job(), "run-1", 0).with_container_labels(&own);
         let service = labels.for_service("postgres", "16");

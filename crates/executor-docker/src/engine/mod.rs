@@ -1,4 +1,4 @@
-//! Where the container engine is, and the way to it.
+//! The container engine: its address, the connection to it, names and labels of our objects in it.
 
 mod address;
 mod connected;
@@ -7,9 +7,9 @@ mod connector;
 mod context;
 mod get;
 mod host;
+mod host_lookup;
 pub mod labels;
 pub mod names;
-mod options;
 pub(crate) mod pending_request;
 mod ssh;
 mod tls;
@@ -18,7 +18,7 @@ mod version;
 
 pub use address::Address;
 pub use connected::Engine;
-pub use host::{DockerHost, HostOrigin, HostSettings};
-pub use options::EngineOptions;
+pub use host::{DockerHost, EngineOptions, HostOrigin};
+pub use host_lookup::HostSettings;
 pub use tls::TlsFiles;
 pub use version::{ApiVersion, EngineVersion};

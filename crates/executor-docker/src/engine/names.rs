@@ -1,18 +1,16 @@
-//! What the things of a job are called in the engine.
+//! The names of a job's objects in the engine.
 
 use executor_core::job::JobId;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// The longest an owner's part of a name is.
+/// The length limit of an owner in a name.
 const LONGEST_OWNER: usize = 24;
 
-/// The names of everything one attempt of a job has in the engine.
+/// The names of all objects that one attempt of a job has in the engine.
 ///
-/// They follow from what the journal knows (who runs the job, which job, which attempt) and from
-/// nothing else, so that a runner which was restarted finds again what it made. No name has anything
-/// of the project or the job's own name in it: those are the users' words, and are in
-/// [labels](crate::engine::labels::Labels), where every character may stand.
+/// They derive from the owner, the job and the attempt alone, so that a restarted runner finds its objects. The
+/// names of project and job are in [labels](crate::engine::labels::Labels), which allow every character.
 ///
 /// # Examples
 ///
@@ -32,15 +30,15 @@ pub struct Names {
 impl Names {
     /// Returns the names of attempt `attempt`, from 0, of the job `job` that `owner` runs.
     ///
-    /// An owner which is too long for a name, or has a character which no name may have, stands there
-    /// changed, with a part of its hash, so that two owners never have the same names.
+    /// An owner that does not fit into a name is shortened and gets a part of its hash, so that no two owners share
+    /// names.
     pub fn new(owner: &str, job: JobId, attempt: u32) -> Self {
         Self {
             base: format!("runwright-{}-{job}-{attempt}", owner_part(owner)),
         }
     }
 
-    /// Returns the names of what `owner` makes ahead of any job, as number `number`.
+    /// Returns the names of the warm container `number` of `owner`.
     pub fn warm(owner: &str, number: u32) -> Self {
         Self {
             base: format!("runwright-{}-warm-{number}", owner_part(owner)),
@@ -52,7 +50,7 @@ impl Names {
         self.base.clone()
     }
 
-    /// Returns the name of the container of the runner's own tools, where an engine needs one.
+    /// Returns the name of the helper container.
     pub fn helper(&self) -> String {
         format!("{}-helper", self.base)
     }
@@ -67,13 +65,13 @@ impl Names {
         format!("{}-network", self.base)
     }
 
-    /// Returns the name of the volume that ends with the job and is mounted at `destination`.
+    /// Returns the name of the job's own volume at `destination`.
     pub fn volume(&self, destination: &str) -> String {
         format!("{}-volume-{}", self.base, short_hash(destination))
     }
 
-    /// Returns what all of these names begin with, and no name of another attempt does when it is
-    /// followed by its end or a hyphen.
+    /// Returns the prefix of all these names. No other attempt has a name that is this prefix, or begins with it and a
+    /// hyphen.
     pub fn base(&self) -> &str {
         &self.base
     }
@@ -125,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_job_yet_has_no_jobs_name() {
+    fn warm_containers_do_not_have_names_of_jobs() {
         let warm = Names::warm("a", 7);
         assert_eq!(warm.build(), "runwright-a-warm-7");
         assert_ne!(warm, Names::new("a", JobId(7), 0));
     }
 
     #[test]
-    fn every_owner_makes_a_name_that_engines_accept_and_that_is_its_own() {
+    fn every_owner_has_unique_names_that_engines_accept() {
         let owners = [
             "",
             "a/b",

@@ -1,4 +1,4 @@
-//! Requests that nobody waits for any more, and what the engine makes of them all the same.
+//! Create requests whose outcome is unknown.
 
 use crate::error::DockerError;
 use executor_core::Cancellation;
@@ -8,23 +8,23 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long after its end is in sight an engine may do what it was asked for before.
+/// How long after the removal began an engine may still execute an earlier request.
 const LATE: Duration = Duration::from_secs(6);
-/// How long is waited between two removals of what is not there.
+/// The pause between two attempts to remove an absent object.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a removal found.
+/// The outcome of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Removal {
-    /// It was there, and is gone now.
-    Done,
-    /// There was nothing.
-    Nothing,
+pub(crate) enum RemovalOutcome {
+    /// The object existed and is removed.
+    Removed,
+    /// The object did not exist.
+    Absent,
 }
 
-/// Waits for an answer, unless the job is stopped; then the request is dropped.
+/// Waits for a response; drops the request when the job is stopped.
 ///
-/// It is boxed, since the requests of `bollard` are large.
+/// Boxed, because the requests of `bollard` are large.
 pub(crate) fn unless_stopped<'a, T: Send + 'a>(
     cancellation: &'a Cancellation,
     answer: impl Future<Output = Result<T, DockerError>> + Send + 'a,
@@ -39,32 +39,30 @@ pub(crate) fn unless_stopped<'a, T: Send + 'a>(
     })
 }
 
-/// Nobody has asked for it.
-const UNASKED: u8 = 0;
-/// It was asked for, and nobody got the answer.
+/// The request was not sent.
+const NOT_SENT: u8 = 0;
+/// The request was sent, and its outcome is unknown.
 const UNANSWERED: u8 = 1;
-/// It was asked for, and what became of that is known.
+/// The outcome is known.
 const ANSWERED: u8 = 2;
 
-/// Whether an engine may still make something that was asked for: nobody got its answer. Clones are the
-/// same doubt.
+/// A request to create an object, whose outcome may be unknown. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PendingRequest(Arc<AtomicU8>);
 
 impl PendingRequest {
-    /// About what is there.
+    /// Returns the state of an object that exists.
     pub(crate) fn none() -> Self {
         Self(Arc::new(AtomicU8::new(ANSWERED)))
     }
 
-    /// Returns whether anybody ever asked for it.
-    pub(crate) fn was_asked(&self) -> bool {
-        self.0.load(Ordering::SeqCst) != UNASKED
+    /// Returns whether the request was sent.
+    pub(crate) fn was_sent(&self) -> bool {
+        self.0.load(Ordering::SeqCst) != NOT_SENT
     }
 
-    /// Waits for the answer to a request that makes something. While it is not there, and when it never
-    /// comes, there is doubt.
-    pub(crate) async fn until_answered<T>(
+    /// Waits for the response to the request. Without a response, the outcome stays unknown.
+    pub(crate) async fn track<T>(
         &self,
         answer: impl Future<Output = Result<T, DockerError>>,
     ) -> Result<T, DockerError> {
@@ -76,21 +74,22 @@ impl PendingRequest {
         answer
     }
 
-    /// Returns whether there is doubt.
-    pub(crate) fn is_left(&self) -> bool {
+    /// Returns whether the outcome is unknown.
+    pub(crate) fn is_unknown(&self) -> bool {
         self.0.load(Ordering::SeqCst) == UNANSWERED
     }
 
-    /// Removes the thing; where there is doubt, again for a while until it was there.
-    pub(crate) async fn settle<F: Future<Output = Result<Removal, DockerError>>>(
+    /// Removes the object; while the outcome is unknown, retries for a while until the object appeared.
+    pub(crate) async fn settle<F: Future<Output = Result<RemovalOutcome, DockerError>>>(
         &self,
         mut remove: impl FnMut() -> F,
     ) -> Result<(), DockerError> {
         let end = Instant::now() + LATE;
-        while remove().await? == Removal::Nothing && self.is_left() && Instant::now() < end {
+        while remove().await? == RemovalOutcome::Absent && self.is_unknown() && Instant::now() < end
+        {
             sleep(PAUSE).await;
         }
-        if self.is_left() {
+        if self.is_unknown() {
             self.0.store(ANSWERED, Ordering::SeqCst);
         }
         Ok(())
@@ -111,29 +110,29 @@ mod tests {
         }
     }
 
-    async fn removals(doubt: &PendingRequest, there_at: usize) -> usize {
+    async fn removals(pending: &PendingRequest, there_at: usize) -> usize {
         let count = Cell::new(0);
-        let settled = doubt.settle(|| {
+        let settled = pending.settle(|| {
             count.set(count.get() + 1);
             std::future::ready(Ok(if count.get() == there_at {
-                Removal::Done
+                RemovalOutcome::Removed
             } else {
-                Removal::Nothing
+                RemovalOutcome::Absent
             }))
         });
-        settled.await.expect("nothing stands in the way");
+        settled.await.expect("the removal succeeds");
         count.get()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_may_come_late_is_looked_for_until_it_is_there() {
+    async fn a_pending_object_is_removed_when_it_appears() {
         let check = async |answer: Result<(), DockerError>, there_at: usize, expect: usize| {
-            let doubt = PendingRequest::default();
-            let words = format!("{answer:?}");
-            // How it ended is what the doubt is about.
-            let _ = doubt.until_answered(async { answer }).await;
-            assert_eq!(removals(&doubt, there_at).await, expect, "{words}");
-            assert!(!doubt.is_left(), "{words}");
+            let pending = PendingRequest::default();
+            let text = format!("{answer:?}");
+            // The outcome is the input of this test.
+            let _ = pending.track(async { answer }).await;
+            assert_eq!(removals(&pending, there_at).await, expect, "{text}");
+            assert!(!pending.is_unknown(), "{text}");
         };
         check(Ok(()), 5, 1).await;
         check(Err(api()), 5, 1).await;
@@ -144,13 +143,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dropped_request_leaves_doubt() {
-        let (doubt, cancellation) = (PendingRequest::default(), Cancellation::new());
+    async fn the_outcome_of_a_dropped_request_is_unknown() {
+        let (pending, cancellation) = (PendingRequest::default(), Cancellation::new());
         cancellation.cancel(CancelCause::User);
         let never = std::future::pending::<Result<(), DockerError>>();
-        let asked = doubt.until_answered(unless_stopped(&cancellation, never));
-        assert!(!doubt.was_asked() && !doubt.is_left());
+        let asked = pending.track(unless_stopped(&cancellation, never));
+        assert!(!pending.was_sent() && !pending.is_unknown());
         assert!(matches!(asked.await, Err(DockerError::Canceled(_))));
-        assert!(doubt.was_asked() && doubt.is_left());
+        assert!(pending.was_sent() && pending.is_unknown());
     }
 }

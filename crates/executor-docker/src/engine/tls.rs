@@ -9,7 +9,7 @@ use rustls_platform_verifier::Verifier;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How an engine is known, and how we are known to it.
+/// The certificates for TLS with an engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsFiles {
     /// The directory with `ca.pem`, `cert.pem` and `key.pem`, any of which may be missing.
@@ -53,7 +53,7 @@ impl TlsFiles {
         Ok(Arc::new(config))
     }
 
-    /// Trusts the authority of the directory, or else those of the system, or else everybody.
+    /// Returns a verifier of the directory's authority or of the system's, or one that trusts all.
     fn verifier(
         &self,
         provider: Arc<CryptoProvider>,
@@ -62,7 +62,7 @@ impl TlsFiles {
             DockerError::config(format!("trust the authorities of the engine: {cause}"))
         };
         if !self.verify {
-            return Ok(Arc::new(Anybody(provider)));
+            return Ok(Arc::new(TrustAny(provider)));
         }
         let Some(authorities) = self.read("ca.pem", read_certificates)? else {
             let verifier = Verifier::new(provider).map_err(|error| wrong(error.to_string()))?;
@@ -92,10 +92,10 @@ impl TlsFiles {
             return Ok(None);
         }
         let content = read(&path).map_err(|error| {
-            // It may hold a key, so nothing of it is shown.
+            // The file may hold a key, so its content is not shown.
             let cause = match error {
                 rustls::pki_types::pem::Error::Io(error) => error.to_string(),
-                _ => "it is not in PEM".to_owned(),
+                _ => "not in PEM format".to_owned(),
             };
             DockerError::config(format!("read {}: {cause}", path.display()))
         })?;
@@ -111,9 +111,9 @@ fn read_certificates(
 
 /// Trusts every certificate, as Docker and GitLab Runner do where `tls_verify` is not set.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct TrustAny(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for TrustAny {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,

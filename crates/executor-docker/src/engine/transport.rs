@@ -24,7 +24,7 @@ type Body = http_body_util::Either<
     >,
 >;
 
-/// Brings the requests of `bollard` to the engine.
+/// Sends the requests of `bollard` to the engine.
 #[derive(Clone)]
 pub(crate) struct Transport {
     client: Client<Connector, Body>,
@@ -35,7 +35,7 @@ impl Transport {
     pub(crate) fn new(connector: Connector) -> Self {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            // An engine that is restarted, or a proxy before it, has closed what is older.
+            // A restarted engine, or a proxy, closes older connections.
             .pool_idle_timeout(Duration::from_secs(20))
             .pool_max_idle_per_host(4)
             .build(connector);
@@ -45,13 +45,13 @@ impl Transport {
         }
     }
 
-    /// Sets the version that all later requests name.
-    pub(crate) fn speak(&self, version: ApiVersion) {
-        // Whoever negotiates does it once; a second call would say the same.
+    /// Sets the version of all later requests.
+    pub(crate) fn set_version(&self, version: ApiVersion) {
+        // Negotiated once; a second call would set the same.
         let _ = self.version.set(version);
     }
 
-    /// Sends a request, with what `bollard` leaves out.
+    /// Sends a request with the corrections below.
     pub(crate) async fn send(
         &self,
         mut request: BollardRequest,
@@ -66,14 +66,13 @@ impl Transport {
         {
             *value = safe;
         }
-        self.client.request(request).await.map_err(lower)
+        self.client.request(request).await.map_err(io_cause)
     }
 }
 
-/// Returns the address with the version in front of its path, which `bollard` drops when it joins
-/// the two.
+/// Returns the URI with the version before its path, which `bollard` drops.
 ///
-/// A request without one gets the newest version of the engine, whose answers we may not know.
+/// Without it, the engine uses its newest version, whose responses may be unknown.
 fn with_version(uri: &Uri, version: ApiVersion) -> Option<Uri> {
     let path = uri.path_and_query()?.as_str();
     if path.starts_with("/v1.") {
@@ -84,10 +83,10 @@ fn with_version(uri: &Uri, version: ApiVersion) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-/// Returns the header in the alphabet that the engine reads.
+/// Returns the header in the URL-safe alphabet that the engine reads.
 ///
-/// `bollard` writes `+` and `/`, and an engine that cannot read the header goes on without any
-/// password, silently. Passwords with `~`, `?` or `>` in them are hit.
+/// `bollard` writes `+` and `/`. An engine that cannot read the header silently ignores the password, which affects
+/// passwords with `~`, `?` or `>`.
 fn url_safe(value: &HeaderValue) -> Option<HeaderValue> {
     let text = value.to_str().ok()?;
     let safe = text.replace('+', "-").replace('/', "_");
@@ -96,8 +95,8 @@ fn url_safe(value: &HeaderValue) -> Option<HeaderValue> {
     Some(safe)
 }
 
-/// Returns the cause that can be acted upon, when there is one.
-fn lower(error: hyper_util::client::legacy::Error) -> Error {
+/// Translates an error into its I/O cause, if there is one.
+fn io_cause(error: hyper_util::client::legacy::Error) -> Error {
     let mut cause = error.source();
     while let Some(found) = cause {
         if let Some(io) = found.downcast_ref::<io::Error>() {
@@ -117,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_request_names_the_version_once() {
+    fn every_request_has_the_version_once() {
         let version = ApiVersion::parse("1.44").unwrap();
         let check = |given: &str, expected: Option<&str>| {
             let found = with_version(&given.parse().unwrap(), version);
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_of_a_password_is_in_the_alphabet_of_addresses() {
+    fn the_header_of_a_login_is_url_safe() {
         let found = url_safe(&HeaderValue::from_static("ab+/==")).unwrap();
         assert_eq!(found.to_str().unwrap(), "ab-_==");
         assert!(found.is_sensitive());

@@ -13,13 +13,13 @@ pub struct ApiVersion {
 }
 
 impl ApiVersion {
-    /// The oldest that is spoken here, that of Docker 20.10.
+    /// The oldest supported version, that of Docker 20.10.
     pub const OLDEST: Self = Self {
         major: 1,
         minor: 41,
     };
 
-    /// Returns the newest that is spoken here.
+    /// Returns the newest supported version.
     pub fn newest() -> Self {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Self {
@@ -28,7 +28,7 @@ impl ApiVersion {
         }
     }
 
-    /// Reads `1.41`.
+    /// Parses `1.41`.
     pub fn parse(text: &str) -> Option<Self> {
         let (major, minor) = text.trim().split_once('.')?;
         Some(Self {
@@ -37,24 +37,24 @@ impl ApiVersion {
         })
     }
 
-    /// Returns the version to speak with an engine that speaks all from `lowest` to `highest`.
+    /// Returns the version for an engine that supports all from `lowest` to `highest`.
     ///
     /// # Errors
     ///
-    /// Fails when there is none that both sides speak.
+    /// When no version is supported by both sides.
     pub(crate) fn negotiate(lowest: Self, highest: Self) -> Result<Self, DockerError> {
         let newest = Self::newest();
         if highest < Self::OLDEST {
             return Err(DockerError::config(format!(
-                "the container engine speaks API {highest} at most, and {} is needed; \
+                "the container engine supports API {highest} at most, but {} is required; \
                  update it to Docker 20.10 or later",
                 Self::OLDEST
             )));
         }
         if lowest > newest {
             return Err(DockerError::config(format!(
-                "the container engine speaks API {lowest} at least, and {newest} is the newest \
-                 that is known here; update Runwright"
+                "the container engine requires API {lowest} or later, but the newest supported version \
+                 is {newest}; update Runwright"
             )));
         }
         Ok(highest.min(newest))
@@ -75,7 +75,7 @@ impl fmt::Display for ApiVersion {
     }
 }
 
-/// What an engine says of itself.
+/// The name and version of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EngineVersion {
@@ -83,7 +83,7 @@ pub struct EngineVersion {
     pub name: String,
     /// Its version, such as `28.5.1`.
     pub version: String,
-    /// The version of the API that is spoken with it.
+    /// The version of its API in use.
     pub api: ApiVersion,
     /// The system of its containers: `linux`.
     pub os: String,
@@ -92,11 +92,11 @@ pub struct EngineVersion {
 }
 
 impl EngineVersion {
-    /// Reads what the engine answered, and chooses the version of the API.
+    /// Reads the response of the engine, and chooses the version of the API.
     pub(crate) fn of(answer: SystemVersion) -> Result<Self, DockerError> {
         let no_version = || {
             DockerError::config(
-                "what answers is no container engine: it names no version of the API",
+                "the server is not a container engine: its response has no version of the API",
             )
         };
         let highest = answer.api_version.as_deref().and_then(ApiVersion::parse);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_version_of_both_is_spoken() {
+    fn the_newest_common_version_is_used() {
         check("1.12", "1.41", Ok("1.41"));
         check("1.24", "1.47", Ok("1.47"));
         let newest = ApiVersion::newest().to_string();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_none() {
+    fn invalid_versions_are_not_parsed() {
         for text in ["", "1", "1.x", "one", "1.41.2"] {
             assert_eq!(ApiVersion::parse(text), None, "{text:?}");
         }

@@ -1,11 +1,11 @@
 use super::Budget;
-use super::item::{Item, ItemKind, Stays, Verdict};
-use super::layers::Stack;
+use super::item::{Item, ItemKind, KeepReason, Verdict};
+use super::layers::Footprint;
 use super::ledger::{Ledger, now};
 use super::names::others;
 use super::notes::{ImageNote, Notes};
-use super::policy::{Thing, decide};
-use super::removal::Removal;
+use super::policy::{Candidate, decide};
+use super::removal::ItemRemoval;
 use super::usage::{FoundImage, Usage};
 use crate::config::policy::Pattern;
 use crate::engine::Engine;
@@ -14,10 +14,10 @@ use crate::image::ImageReference;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, timeout};
 
-/// How long an engine may take to tell what it has; a large one adds up what all its layers hold.
+/// The time limit of the survey; an engine with much data adds up all its layers.
 const SURVEY: Duration = Duration::from_mins(1);
 
-/// Removes from an engine what a budget has no room for, of what jobs brought there.
+/// Removes images and volumes of jobs that exceed a budget from an engine.
 #[derive(Debug, Clone)]
 pub struct Collector {
     engine: Engine,
@@ -25,28 +25,28 @@ pub struct Collector {
     budget: Budget,
 }
 
-/// What a collector found, and what it did.
+/// The result of a collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Collection {
-    /// All that jobs have used and that is there, what was used least recently first.
+    /// The images and volumes that jobs have used, the least recently used first.
     pub items: Vec<Item>,
-    /// How many bytes of that are ours, what several images have counted once; before anything went.
+    /// The bytes of our items before the collection, shared ones counted once.
     pub held: u64,
 }
 
-/// A thing, and what is needed to remove it.
-struct Known {
-    thing: Thing,
-    /// Those of ours, which are what is removed.
+/// A candidate, and the data for its removal.
+struct TrackedItem {
+    candidate: Candidate,
+    /// Our names, which are removed.
     names: Vec<String>,
-    /// Those by which a job may have it, ours or not.
+    /// All names that a job may use.
     all_names: Vec<String>,
     used: u64,
 }
 
 impl Collector {
-    /// Returns one that follows `budget`.
+    /// Returns a collector with this budget.
     pub fn new(engine: Engine, ledger: Ledger, budget: Budget) -> Self {
         Self {
             engine,
@@ -55,54 +55,54 @@ impl Collector {
         }
     }
 
-    /// Returns what it follows.
+    /// Returns the budget.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// Returns what would go, and removes nothing.
+    /// Returns what a collection would remove; removes nothing.
     ///
     /// # Errors
     ///
-    /// When the engine does not tell what it has, or the ledger cannot be read.
-    pub async fn look(&self) -> Result<Collection, DockerError> {
+    /// When the engine does not answer, or the ledger cannot be read.
+    pub async fn preview(&self) -> Result<Collection, DockerError> {
         let (mut known, others) = self.survey().await?;
         Ok(self.decide(&mut known, &others).0)
     }
 
-    /// Removes what is to go, as long as nothing is pulled. From when the engine has told what it has, for which it has as
-    /// long but at least a minute, removals begin for `limit`.
+    /// Removes what exceeds the budget, unless a pull is in progress. The survey may take `limit`, at least a minute; then
+    /// removals start for `limit`.
     ///
     /// # Errors
     ///
-    /// When the engine does not tell in time what it has, or breaks off. That a thing is in use is no error, and in the result.
+    /// When the engine does not answer in time, or breaks. An item in use is not an error; see the result.
     ///
     /// # Cancellation
     ///
     /// Must not be dropped while it waits: a job could take what the engine is still removing.
     pub async fn collect(&self, limit: Duration) -> Result<Collection, DockerError> {
-        // Before it is tried, so that an engine that is too slow is not asked after each run.
+        // Recorded first, so that a slow engine is not asked after each run.
         self.ledger.change(|notes| notes.collected = now())?;
         let patience = limit.max(SURVEY);
         let surveyed = timeout(patience, self.survey()).await;
         let (mut known, others) = surveyed.map_err(|_| DockerError::Deadline {
-            doing: "ask what takes room".to_owned(),
+            doing: "read the disk usage".to_owned(),
             after: patience,
         })??;
         let end = Instant::now() + limit;
         let (mut collection, order) = self.decide(&mut known, &others);
         for index in order {
             let item = &mut collection.items[index];
-            let Verdict::Goes(because) = item.verdict else {
+            let Verdict::Remove(because) = item.verdict else {
                 continue;
             };
             let stays = self.remove(&known[index], end).await?;
-            item.verdict = stays.map_or(Verdict::Gone(because), Verdict::Stays);
+            item.verdict = stays.map_or(Verdict::Removed(because), Verdict::Keep);
         }
         Ok(collection)
     }
 
-    /// Returns how long ago somebody last began to remove things.
+    /// Returns the time since the start of the last collection.
     ///
     /// # Errors
     ///
@@ -112,21 +112,25 @@ impl Collector {
         Ok(Duration::from_secs(now().saturating_sub(last)))
     }
 
-    async fn remove(&self, known: &Known, end: Instant) -> Result<Option<Stays>, DockerError> {
+    async fn remove(
+        &self,
+        known: &TrackedItem,
+        end: Instant,
+    ) -> Result<Option<KeepReason>, DockerError> {
         if Instant::now() >= end {
-            return Ok(Some(Stays::NoTime));
+            return Ok(Some(KeepReason::NoTime));
         }
         if self.ledger.is_pulling()? {
-            return Ok(Some(Stays::PullsGoOn));
+            return Ok(Some(KeepReason::PullsGoOn));
         }
-        let thing = &known.thing;
-        let removal = Removal {
+        let candidate = &known.candidate;
+        let removal = ItemRemoval {
             engine: &self.engine,
             ledger: &self.ledger,
-            kind: thing.kind,
-            id: match thing.kind {
-                ItemKind::Image => &thing.stack.id,
-                ItemKind::Volume => &thing.name,
+            kind: candidate.kind,
+            id: match candidate.kind {
+                ItemKind::Image => &candidate.footprint.id,
+                ItemKind::Volume => &candidate.name,
             },
             names: &known.names,
             all_names: &known.all_names,
@@ -135,17 +139,17 @@ impl Collector {
         removal.perform().await
     }
 
-    /// Decides about what is known; returns that in its order, and what goes in that order.
-    fn decide(&self, known: &mut [Known], others: &[Stack]) -> (Collection, Vec<usize>) {
-        known.sort_by(|a, b| (a.used, &a.thing.name).cmp(&(b.used, &b.thing.name)));
-        let things: Vec<Thing> = known.iter().map(|it| it.thing.clone()).collect();
+    /// Decides about the tracked items; returns the collection and the removals in order.
+    fn decide(&self, known: &mut [TrackedItem], others: &[Footprint]) -> (Collection, Vec<usize>) {
+        known.sort_by(|a, b| (a.used, &a.candidate.name).cmp(&(b.used, &b.candidate.name)));
+        let things: Vec<Candidate> = known.iter().map(|it| it.candidate.clone()).collect();
         let decision = decide(&things, others, &self.budget, SystemTime::now());
         let items = things.into_iter().zip(decision.verdicts);
-        let items = items.map(|(thing, verdict)| Item {
-            kind: thing.kind,
-            bytes: thing.stack.alone(),
-            name: thing.name,
-            used: thing.used,
+        let items = items.map(|(candidate, verdict)| Item {
+            kind: candidate.kind,
+            bytes: candidate.footprint.alone(),
+            name: candidate.name,
+            used: candidate.used,
             verdict,
         });
         let collection = Collection {
@@ -155,14 +159,14 @@ impl Collector {
         (collection, decision.order)
     }
 
-    /// Returns what jobs have used and is there, and the other images.
-    async fn survey(&self) -> Result<(Vec<Known>, Vec<Stack>), DockerError> {
-        // Podman tells no such events, and who has pulled by hand is a matter of good will anyway.
+    /// Returns the existing items that jobs have used, and the other images.
+    async fn survey(&self) -> Result<(Vec<TrackedItem>, Vec<Footprint>), DockerError> {
+        // Podman has no such events, and the protection of pulls by hand is best effort.
         if let Err(error) = self.ledger.notice_pulls(&self.engine).await {
             let error = &error as &dyn std::error::Error;
-            tracing::debug!(error, "Who pulled images by hand is not known.");
+            tracing::debug!(error, "Pulls by hand are not known.");
         }
-        // In this order: what a job notes meanwhile is not taken for something that is gone.
+        // In this order, so that an item recorded meanwhile does not count as missing.
         let noted = self.ledger.read()?;
         let usage = Usage::ask(&self.engine).await?;
         self.forget(&noted, &usage)?;
@@ -171,25 +175,25 @@ impl Collector {
         for image in &usage.images {
             match self.known_image(&noted, image)? {
                 Some(found) => known.push(found),
-                None => strangers.push(image.stack.clone()),
+                None => strangers.push(image.footprint.clone()),
             }
         }
         for volume in &usage.volumes {
             if let Some(note) = noted.volumes.get(&volume.name) {
                 let stays = if volume.has_container {
-                    Some(Stays::InContainer)
+                    Some(KeepReason::InContainer)
                 } else {
                     self.in_use(ItemKind::Volume, &volume.name, &note.job)?
                 };
-                let stack = Stack {
+                let footprint = Footprint {
                     size: volume.bytes,
-                    ..Stack::default()
+                    ..Footprint::default()
                 };
-                known.push(Known {
-                    thing: Thing {
+                known.push(TrackedItem {
+                    candidate: Candidate {
                         kind: ItemKind::Volume,
                         name: volume.name.clone(),
-                        stack,
+                        footprint,
                         used: moment(note.used),
                         stays,
                     },
@@ -202,11 +206,15 @@ impl Collector {
         Ok((known, strangers))
     }
 
-    fn known_image(&self, noted: &Notes, image: &FoundImage) -> Result<Option<Known>, DockerError> {
+    fn known_image(
+        &self,
+        noted: &Notes,
+        image: &FoundImage,
+    ) -> Result<Option<TrackedItem>, DockerError> {
         let names = image.names.iter();
         let uses: Vec<(&String, &ImageNote)> = names
             .filter_map(|name| Some((name, noted.images.get(name)?)))
-            .filter(|(_, note)| note.id == image.stack.id)
+            .filter(|(_, note)| note.id == image.footprint.id)
             .collect();
         let Some((name, last)) = uses.iter().max_by_key(|(_, note)| note.used) else {
             return Ok(None);
@@ -216,19 +224,19 @@ impl Collector {
         let stays = if let Some(stays) = self.claimed(image, &ours) {
             Some(stays)
         } else if image.has_container {
-            Some(Stays::InContainer)
+            Some(KeepReason::InContainer)
         } else {
-            // A job may have it by its digest, which is no name of ours.
+            // A job may use it by its digest, which is not one of our names.
             let mut names = image.names.iter();
             names
                 .find_map(|name| self.in_use(ItemKind::Image, name, &last.job).transpose())
                 .transpose()?
         };
-        Ok(Some(Known {
-            thing: Thing {
+        Ok(Some(TrackedItem {
+            candidate: Candidate {
                 kind: ItemKind::Image,
                 name: familiar(name),
-                stack: image.stack.clone(),
+                footprint: image.footprint.clone(),
                 used: moment(last.used),
                 stays,
             },
@@ -238,36 +246,42 @@ impl Collector {
         }))
     }
 
-    /// Returns why an image is not ours to remove, or not to be removed.
-    fn claimed(&self, image: &FoundImage, ours: &[&str]) -> Option<Stays> {
+    /// Returns why the names or the settings protect an image.
+    fn claimed(&self, image: &FoundImage, ours: &[&str]) -> Option<KeepReason> {
         if ours.is_empty() {
-            return Some(Stays::NotOurs);
+            return Some(KeepReason::NotOurs);
         }
         if let Some(other) = others(&image.names, ours).first() {
-            return Some(Stays::OtherName(familiar(other)));
+            return Some(KeepReason::OtherName(familiar(other)));
         }
         let is_kept = |name: &&str| {
             let familiar = familiar(name);
             let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&familiar);
             self.budget.keep_images.iter().any(matches)
         };
-        ours.iter().any(is_kept).then_some(Stays::Kept)
+        ours.iter().any(is_kept).then_some(KeepReason::Kept)
     }
 
-    fn in_use(&self, kind: ItemKind, name: &str, job: &str) -> Result<Option<Stays>, DockerError> {
+    fn in_use(
+        &self,
+        kind: ItemKind,
+        name: &str,
+        job: &str,
+    ) -> Result<Option<KeepReason>, DockerError> {
         let is_leased = self.ledger.is_leased(kind, name)?;
-        Ok(is_leased.then(|| Stays::Leased(job.to_owned())))
+        Ok(is_leased.then(|| KeepReason::Leased(job.to_owned())))
     }
 
-    /// Forgets what was noted and is there no more.
+    /// Forgets records of missing objects.
     fn forget(&self, noted: &Notes, usage: &Usage) -> Result<(), DockerError> {
         let has_image = |name: &str, id: &str| {
-            let is_it = |it: &FoundImage| it.stack.id == id && it.names.iter().any(|it| it == name);
+            let is_it =
+                |it: &FoundImage| it.footprint.id == id && it.names.iter().any(|it| it == name);
             usage.images.iter().any(is_it)
         };
         let has_volume = |name: &str| usage.volumes.iter().any(|it| it.name == name);
         self.ledger.change(|notes| {
-            // What was noted since is newer than what the engine said.
+            // A later record is newer than the survey.
             let is_new = |name: &str, id: &str| noted.images.get(name).is_none_or(|it| it.id != id);
             notes.forget(
                 |name, id| is_new(name, id) || has_image(name, id),

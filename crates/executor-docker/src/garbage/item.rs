@@ -1,22 +1,22 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// A thing in an engine that a job has used, and what becomes of it.
+/// An image or volume that a job has used, and the verdict about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// What it is.
+    /// Its kind.
     pub kind: ItemKind,
-    /// Its name; of an image the one that jobs used last.
+    /// Its name; of an image the last used one.
     pub name: String,
-    /// How many bytes nothing else has a part in.
+    /// The bytes that it does not share.
     pub bytes: u64,
-    /// When a job used it last.
+    /// Its last use by a job.
     pub used: SystemTime,
-    /// What becomes of it, and why.
+    /// The verdict and its reason.
     pub verdict: Verdict,
 }
 
-/// What a thing is.
+/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemKind {
     /// An image.
@@ -34,49 +34,49 @@ impl fmt::Display for ItemKind {
     }
 }
 
-/// What becomes of a thing.
+/// The verdict about an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes.
-    Goes(Because),
-    /// It is gone.
-    Gone(Because),
-    /// It stays.
-    Stays(Stays),
+    /// It is to be removed.
+    Remove(RemovalReason),
+    /// It was removed.
+    Removed(RemovalReason),
+    /// It is kept.
+    Keep(KeepReason),
 }
 
-/// Why a thing goes.
+/// The reason of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Because {
-    /// No job has used it for so long.
+pub enum RemovalReason {
+    /// No job has used it for this time.
     Unused(Duration),
-    /// There is no room for it, and what is left was used after it.
+    /// The budget is exceeded, and the kept items were used later.
     OverBudget,
 }
 
-/// Why a thing stays.
+/// The reason to keep an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stays {
-    /// There is room for it.
+pub enum KeepReason {
+    /// It is within the budget.
     WithinBudget,
-    /// There is no limit of any kind.
+    /// There is no limit.
     NoLimit,
-    /// Somebody else than a job brought it, made it, or wants it.
+    /// It is the user's: no job brought it, or the user pulled or named it too.
     NotOurs,
-    /// It has another name, which somebody else gave it.
+    /// The user gave it another name.
     OtherName(String),
-    /// The settings say that it stays.
+    /// The settings keep it.
     Kept,
-    /// A job has it, or is about to; the name is that of the last one.
+    /// A job uses it or is about to; the name is that of the last job.
     Leased(String),
-    /// A container has it.
+    /// A container uses it.
     InContainer,
-    /// To remove it would free nothing: others have all that it has.
+    /// Its removal would free nothing: it shares all its bytes.
     FreesNothing,
-    /// Images are pulled, which may want what it has.
+    /// Pulls in progress may need its layers.
     PullsGoOn,
-    /// There was no time left.
+    /// The time was up.
     NoTime,
-    /// The engine does not remove it; its words.
+    /// The engine refused the removal, with this message.
     Refused(String),
 }

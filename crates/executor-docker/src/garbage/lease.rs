@@ -1,6 +1,6 @@
-//! Locks on the names of things: shared by who uses a thing, exclusive while it is removed.
+//! Locks on the names of images and volumes: shared while a job uses them, exclusive during a removal.
 //!
-//! The kernel takes them from who dies, so nobody has to find out who lives.
+//! The kernel releases the locks of a dead process.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -8,30 +8,30 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often a lock is tried that a removal holds.
+/// How often a lock is tried during a removal.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What keeps a thing from being removed, until it is dropped or its process ends in whatever way.
+/// Protects an object from removal until it is dropped or its process ends.
 #[derive(Debug)]
 pub(super) struct Lease {
     file: File,
 }
 
-/// The right to remove a thing: nobody has a lease of it, and nobody gets one meanwhile.
+/// The right to remove an object: there is no lease of it, and none is granted meanwhile.
 #[derive(Debug)]
-pub(super) struct Seizure {
+pub(super) struct RemovalClaim {
     path: PathBuf,
     file: File,
 }
 
 impl Lease {
-    /// Takes one; waits while the thing is removed.
+    /// Takes a lease; waits for a removal in progress.
     pub(super) async fn take(path: &Path) -> io::Result<Self> {
         loop {
             let file = open(path)?;
             match file.try_lock_shared() {
                 Ok(()) if is_current(&file, path) => return Ok(Self { file }),
-                // Who removed the thing has removed the file too.
+                // The removal has removed the file too.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
                 Err(TryLockError::Error(error)) => return Err(error),
@@ -40,8 +40,8 @@ impl Lease {
     }
 }
 
-impl Seizure {
-    /// Takes it; `None` where somebody has a lease, or is at it as well.
+impl RemovalClaim {
+    /// Takes the claim; `None` when there is a lease or another claim.
     pub(super) fn take(path: &Path) -> io::Result<Option<Self>> {
         let file = open(path)?;
         match file.try_lock() {
@@ -57,14 +57,14 @@ impl Seizure {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // A child that is being made has the file too, and would keep the lock for a moment.
+        // A process that is being forked has the file too, and would hold the lock for a moment.
         let _ = self.file.unlock();
     }
 }
 
-impl Drop for Seizure {
+impl Drop for RemovalClaim {
     fn drop(&mut self) {
-        // A file that stays is empty, and the next one who wants the thing takes it.
+        // A remaining file is empty and reused.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
     }
@@ -76,7 +76,7 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Returns whether somebody has a lease.
+/// Returns whether there is a lease.
 pub(super) fn is_held(path: &Path) -> io::Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -84,14 +84,14 @@ pub(super) fn is_held(path: &Path) -> io::Result<bool> {
         Err(error) => return Err(error),
     };
     match file.try_lock() {
-        // A child that is being made has the file too, and would keep the lock for a moment.
+        // A process that is being forked has the file too, and would hold the lock for a moment.
         Ok(()) => file.unlock().map(|()| false),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
-/// Returns whether the file is still the one of that name: it is removed with the thing.
+/// Returns whether the path still leads to this file, which is removed with the object.
 fn is_current(file: &File, path: &Path) -> bool {
     let inode = |found: io::Result<fs::Metadata>| found.map(|found| found.ino()).ok();
     let here = inode(file.metadata());
@@ -104,31 +104,31 @@ mod tests {
     use std::pin::pin;
 
     #[tokio::test]
-    async fn who_uses_a_thing_and_who_removes_it_keep_each_other_out() {
+    async fn leases_and_claims_exclude_each_other() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("thing");
         let (one, two) = (
             Lease::take(&path).await.unwrap(),
             Lease::take(&path).await.unwrap(),
         );
-        assert!(Seizure::take(&path).unwrap().is_none());
+        assert!(RemovalClaim::take(&path).unwrap().is_none());
         drop(one);
-        assert!(Seizure::take(&path).unwrap().is_none());
+        assert!(RemovalClaim::take(&path).unwrap().is_none());
         drop(two);
-        let seizure = Seizure::take(&path).unwrap().unwrap();
-        assert!(Seizure::take(&path).unwrap().is_none());
+        let claim = RemovalClaim::take(&path).unwrap().unwrap();
+        assert!(RemovalClaim::take(&path).unwrap().is_none());
         let mut waits = pin!(Lease::take(&path));
         tokio::select! {
             biased;
-            _ = &mut waits => panic!("it is being removed"),
+            _ = &mut waits => panic!("the object is being removed"),
             () = std::future::ready(()) => {}
         }
-        drop(seizure);
-        // The name has another file now, which is the one that is locked.
+        drop(claim);
+        // The path now leads to a new file, which is locked.
         let lease = waits.await.unwrap();
-        assert!(Seizure::take(&path).unwrap().is_none());
+        assert!(RemovalClaim::take(&path).unwrap().is_none());
         drop(lease);
-        assert!(Seizure::take(&path).unwrap().is_some());
+        assert!(RemovalClaim::take(&path).unwrap().is_some());
         assert!(!path.exists());
     }
 }

@@ -1,17 +1,16 @@
 use super::ItemKind;
 use super::lease::Lease;
 use super::ledger::{Ledger, now};
-use super::notes::{Before, ImageNote, Notes, VolumeNote};
+use super::notes::{ImageNote, ImagesBeforePull, Notes, VolumeNote};
 use crate::error::DockerError;
 use crate::image::{ImageInfo, ImageReference};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// What keeps the images and volumes of one job from being removed; clones are the same. It ends when all of
-/// them are dropped, and with the process.
+/// Protects the images and volumes of one job from removal. Clones share the leases, which end when all clones are
+/// dropped, or with the process.
 ///
-/// What cannot be noted is told to `tracing` and keeps no job from running: at worst a thing is taken for somebody
-/// else's, and stays.
+/// A failure is logged and does not fail the job: at worst an object counts as the user's and is kept.
 #[derive(Debug, Clone)]
 pub struct JobLeases {
     ledger: Ledger,
@@ -20,7 +19,7 @@ pub struct JobLeases {
 }
 
 impl JobLeases {
-    /// Returns those of a job that has none yet; `job` is what people call it.
+    /// Returns no leases yet for the job with the name `job`.
     pub fn new(ledger: Ledger, job: &str) -> Self {
         Self {
             ledger,
@@ -29,12 +28,12 @@ impl JobLeases {
         }
     }
 
-    /// Takes one of an image, before anybody looks whether the engine has it.
+    /// Takes a lease of an image, before the engine is asked whether it has it.
     pub(crate) async fn image(&self, reference: &ImageReference) {
         self.take(ItemKind::Image, &reference.exact()).await;
     }
 
-    /// Takes one of a volume, and notes that it is used.
+    /// Takes a lease of a volume and records its use.
     pub(crate) async fn volume(&self, name: &str) {
         self.take(ItemKind::Volume, name).await;
         let note = VolumeNote {
@@ -45,19 +44,19 @@ impl JobLeases {
         self.note(move |notes| notes.use_volume(&name, note)).await;
     }
 
-    /// Says that something is pulled until the result is dropped.
+    /// Marks a pull as in progress until the result is dropped.
     pub(crate) async fn pulling(&self) -> Option<impl Send + use<>> {
-        told(self.ledger.pulling().await)
+        log_error(self.ledger.pulling().await)
     }
 
-    /// Notes that the job uses an image which the engine had.
+    /// Records the use of an image that the engine had.
     pub(crate) async fn used(&self, info: &ImageInfo) {
         let (name, note) = (info.reference.exact(), self.image_note(info));
         self.note(move |notes| notes.use_image(&name, note)).await;
     }
 
-    /// Notes that the job has pulled an image.
-    pub(crate) async fn pulled(&self, info: &ImageInfo, before: Before) {
+    /// Records a pull of the job.
+    pub(crate) async fn pulled(&self, info: &ImageInfo, before: ImagesBeforePull) {
         let (name, note) = (info.reference.exact(), self.image_note(info));
         self.note(move |notes| notes.pull_image(&name, &before, note))
             .await;
@@ -75,7 +74,7 @@ impl JobLeases {
     }
 
     async fn take(&self, kind: ItemKind, name: &str) {
-        if let Some(lease) = told(self.ledger.lease(kind, name).await) {
+        if let Some(lease) = log_error(self.ledger.lease(kind, name).await) {
             let mut held = self.held.lock();
             held.push(lease);
         }
@@ -84,20 +83,20 @@ impl JobLeases {
     async fn note(&self, change: impl FnOnce(&mut Notes) + Send + 'static) {
         let ledger = self.ledger.clone();
         let noted = tokio::task::spawn_blocking(move || ledger.change(change)).await;
-        told(noted.unwrap_or_else(|panic| {
+        log_error(noted.unwrap_or_else(|panic| {
             Err(DockerError::Broken {
-                doing: "note what a job uses".to_owned(),
+                doing: "record the use of an image or volume".to_owned(),
                 source: panic.into(),
             })
         }));
     }
 }
 
-fn told<T>(result: Result<T, DockerError>) -> Option<T> {
+fn log_error<T>(result: Result<T, DockerError>) -> Option<T> {
     result
         .inspect_err(|error| {
             let error = error as &dyn std::error::Error;
-            tracing::warn!(error, "What a job uses is not noted.");
+            tracing::warn!(error, "The use of an image or volume is not recorded.");
         })
         .ok()
 }

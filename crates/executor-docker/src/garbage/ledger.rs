@@ -1,5 +1,5 @@
 use super::ItemKind;
-use super::lease::{Lease, Seizure, is_held};
+use super::lease::{Lease, RemovalClaim, is_held};
 use super::notes::Notes;
 use crate::engine::Engine;
 use crate::error::DockerError;
@@ -13,39 +13,39 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The directory of the state with one for each engine.
+/// The directory of the state with a directory for each engine.
 const DIRECTORY: &str = "engines";
 
-/// What is known of the images and volumes that jobs used in one engine, for all processes that share a state
-/// directory. Cheap to clone.
+/// The record of images and volumes that jobs used in one engine, for all processes that share a state directory. Cheap
+/// to clone.
 ///
 /// ```text
-/// engines/<engine>/ledger.json   what is known
-/// engines/<engine>/lock          held for a moment by who changes it
-/// engines/<engine>/leases/       a file for each thing in use, locked by who uses it
-/// engines/<engine>/pulling       locked by who pulls
+/// engines/<engine>/ledger.json   the record
+/// engines/<engine>/lock          locked during a change
+/// engines/<engine>/leases/       a file for each object in use, locked by its jobs
+/// engines/<engine>/pulling       locked during pulls
 /// ```
 #[derive(Debug, Clone)]
-pub struct Ledger(Arc<Place>);
+pub struct Ledger(Arc<Shared>);
 
 #[derive(Debug)]
-struct Place {
+struct Shared {
     directory: PathBuf,
     host: String,
-    /// How many seconds the engine's clock is ahead.
+    /// The seconds by which the engine's clock is ahead.
     ahead: i64,
 }
 
 impl Ledger {
-    /// Opens what is kept in the state directory `state` of an engine, and makes the place for it.
+    /// Opens the ledger of an engine in the state directory `state`, creating it when necessary.
     ///
     /// # Errors
     ///
-    /// When the engine does not answer, or the directory cannot be made.
+    /// When the engine does not answer, or the directory cannot be created.
     pub async fn open(state: &Path, engine: &Engine) -> Result<Self, DockerError> {
         let info = engine.info().await?;
         let host = engine.host().to_string();
-        // Podman has another id each time it is asked.
+        // Podman reports a new id with each request.
         let id = match info.id.filter(|_| engine.version().name == "Docker") {
             Some(id) if !id.is_empty() => id,
             _ => host.clone(),
@@ -54,31 +54,31 @@ impl Ledger {
         let ahead = there.map_or(0, |there| there.as_second() - Timestamp::now().as_second());
         let directory = state.join(DIRECTORY).join(hash(&id));
         fs::create_dir_all(directory.join("leases")).map_err(failed("keep a list of images"))?;
-        Ok(Self(Arc::new(Place {
+        Ok(Self(Arc::new(Shared {
             directory,
             host,
             ahead,
         })))
     }
 
-    /// Returns whether it is of this engine.
+    /// Returns whether this is the ledger of `engine`.
     pub(crate) fn is_of(&self, engine: &Engine) -> bool {
         self.0.host == engine.host().to_string()
     }
 
-    /// Returns what is known.
+    /// Reads the record.
     pub(super) fn read(&self) -> Result<Notes, DockerError> {
         let notes = self.load().map_err(failed("read the list of images"))?;
         if notes.version > Notes::VERSION {
             return Err(DockerError::config(format!(
-                "a newer Runwright keeps the list of images in {}; update this one",
+                "the list of images in {} is from a newer Runwright; update this one",
                 self.file().display()
             )));
         }
         Ok(notes)
     }
 
-    /// Changes what is known. Blocks, for a moment.
+    /// Changes the record. Blocks for a moment.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Notes) -> T) -> Result<T, DockerError> {
         let lock = File::create(self.0.directory.join("lock"));
         let lock = lock.map_err(failed("lock the list of images"))?;
@@ -95,37 +95,41 @@ impl Ledger {
         Ok(result)
     }
 
-    /// Keeps a thing from being removed; waits while it is.
+    /// Protects an object from removal; waits for a removal in progress.
     pub(super) async fn lease(&self, kind: ItemKind, name: &str) -> Result<Lease, DockerError> {
         let lease = Lease::take(&self.lease_of(kind, name)).await;
-        lease.map_err(|error| failed("keep a thing from being removed")(error))
+        lease.map_err(|error| failed("protect an image or volume from removal")(error))
     }
 
-    /// Returns whether somebody uses a thing.
+    /// Returns whether a job uses the object.
     pub(super) fn is_leased(&self, kind: ItemKind, name: &str) -> Result<bool, DockerError> {
         let held = is_held(&self.lease_of(kind, name));
-        held.map_err(failed("find out who uses a thing"))
+        held.map_err(failed("check the use of an image or volume"))
     }
 
-    /// Returns the right to remove a thing; `None` where somebody uses it.
-    pub(super) fn seize(&self, kind: ItemKind, name: &str) -> Result<Option<Seizure>, DockerError> {
-        let seizure = Seizure::take(&self.lease_of(kind, name));
-        seizure.map_err(failed("find out who uses a thing"))
+    /// Returns the right to remove an object; `None` when a job uses it.
+    pub(super) fn claim_removal(
+        &self,
+        kind: ItemKind,
+        name: &str,
+    ) -> Result<Option<RemovalClaim>, DockerError> {
+        let claim = RemovalClaim::take(&self.lease_of(kind, name));
+        claim.map_err(failed("check the use of an image or volume"))
     }
 
-    /// Says that something is pulled until the result is dropped.
+    /// Marks a pull as in progress until the result is dropped.
     pub(super) async fn pulling(&self) -> Result<Lease, DockerError> {
         let lease = Lease::take(&self.0.directory.join("pulling")).await;
-        lease.map_err(failed("say that an image is pulled"))
+        lease.map_err(failed("mark a pull as in progress"))
     }
 
-    /// Returns whether something is pulled.
+    /// Returns whether a pull is in progress.
     pub(super) fn is_pulling(&self) -> Result<bool, DockerError> {
         let held = is_held(&self.0.directory.join("pulling"));
-        held.map_err(failed("find out whether images are pulled"))
+        held.map_err(failed("check for pulls in progress"))
     }
 
-    /// Returns how many seconds the engine's clock is ahead.
+    /// Returns the seconds by which the engine's clock is ahead.
     pub(super) fn ahead(&self) -> i64 {
         self.0.ahead
     }
@@ -145,10 +149,10 @@ impl Ledger {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Notes::default()),
             Err(error) => return Err(error),
         };
-        // What nobody can read is nobody's: then all that is there stays.
+        // Without a readable record, every object counts as the user's and is kept.
         Ok(serde_json::from_slice(&text).unwrap_or_else(|error| {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "The list of images is torn, and begins anew.");
+            tracing::warn!(error, "The list of images cannot be read and starts anew.");
             Notes::default()
         }))
     }

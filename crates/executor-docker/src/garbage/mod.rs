@@ -1,9 +1,8 @@
-//! Images and volumes that jobs brought into an engine: what of them goes when, and why.
+//! Garbage collection: images and volumes that jobs brought into an engine, and objects of dead runs.
 //!
-//! A [`Ledger`] knows what is ours, [`JobLeases`] keep what a job uses, and a [`Collector`] removes
-//! what a [`Budget`] has no room for. `docs/design/docker.md` tells the rules.
+//! A [`Ledger`] records what is ours, [`JobLeases`] protect what a job uses, and a [`Collector`] removes what exceeds a
+//! [`Budget`]. [`sweep()`] removes objects of dead runs. `docs/design/docker.md` has the rules.
 
-mod budget;
 mod collector;
 mod item;
 mod layers;
@@ -18,10 +17,10 @@ mod removal;
 mod sweep;
 mod usage;
 
-pub use budget::Budget;
 pub use collector::{Collection, Collector};
-pub use item::{Because, Item, ItemKind, Stays, Verdict};
+pub use item::{Item, ItemKind, KeepReason, RemovalReason, Verdict};
 pub use leases::JobLeases;
 pub use ledger::Ledger;
-pub(crate) use notes::Before;
-pub use sweep::{Belongs, Swept, sweep};
+pub(crate) use notes::ImagesBeforePull;
+pub use policy::Budget;
+pub use sweep::{ObjectOwner, SweepReport, sweep};

@@ -1,10 +1,10 @@
-//! The names of an image in an engine, each written in full.
+//! The full names of an image in an engine.
 
 use crate::image::ImageReference;
 
-/// Returns a name in full, so that two that mean the same are the same; `None` for what is no name.
+/// Returns the full name, so that equal names compare equal; `None` when the text is not a name.
 pub(super) fn in_full(name: &str) -> Option<String> {
-    // The engine writes so what has no name.
+    // The engine writes this for a missing name.
     if name.contains("<none>") {
         return None;
     }
@@ -12,7 +12,7 @@ pub(super) fn in_full(name: &str) -> Option<String> {
     Some(parsed.map_or_else(|| name.to_owned(), |it| it.exact()))
 }
 
-/// Returns the repository of a name in full.
+/// Returns the repository of a full name.
 pub(super) fn repository(full: &str) -> &str {
     let name = full.split('@').next().unwrap_or(full);
     match name.rsplit_once(':') {
@@ -22,8 +22,8 @@ pub(super) fn repository(full: &str) -> &str {
     }
 }
 
-/// Returns the names among those of an image that are not `ours`. A digest that came with one of our tags
-/// goes with it, so it is no name of somebody else.
+/// Returns the names of an image that are not `ours`. A digest of the repository of one of our tags belongs to that
+/// tag.
 pub(super) fn others<'n>(names: &'n [String], ours: &[&str]) -> Vec<&'n str> {
     let is_ours = |name: &str| {
         ours.iter()
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_somebody_else_are_told_from_ours() {
+    fn foreign_names_are_found() {
         let check = |names: &[&str], ours: &[&str], expect: &[&str]| {
             let full: Vec<String> = names.iter().filter_map(|name| in_full(name)).collect();
             let ours: Vec<String> = ours.iter().filter_map(|name| in_full(name)).collect();
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_no_tag() {
+    fn a_port_is_not_a_tag() {
         assert_eq!(repository("r:5000/a"), "r:5000/a");
         assert_eq!(repository("r:5000/a:1"), "r:5000/a");
         assert_eq!(repository("r/a@sha256:0"), "r/a");

@@ -1,42 +1,42 @@
-//! What the ledger says of an engine, and how it comes to say it.
+//! The content of the ledger, and the rules that change it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
-/// How long after we noted a pull its event in the engine may be, in seconds: clocks differ.
+/// How many seconds after our own record of a pull the engine's event may be: clocks differ.
 const SLACK: u64 = 2;
 
-/// What is known of an engine. Times are seconds since 1970.
+/// The record of an engine. Times are seconds since 1970.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Notes {
-    /// Of this layout.
+    /// The version of the layout.
     pub(crate) version: u32,
-    /// Where the engine is, for people.
+    /// The address of the engine, for readers of the file.
     pub(crate) engine: String,
-    /// When somebody last began to remove things.
+    /// The start of the last collection.
     pub(crate) collected: u64,
-    /// Images that jobs have used, by their names in full.
+    /// Images that jobs have used, by full name.
     pub(crate) images: BTreeMap<String, ImageNote>,
     /// Volumes that jobs have used and that outlive them, by name.
     pub(crate) volumes: BTreeMap<String, VolumeNote>,
 }
 
-/// What is known of the name of an image.
+/// The record of a name of an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ImageNote {
     /// The image.
     pub(crate) id: String,
     /// Its name by its digest.
     pub(crate) digest: Option<String>,
-    /// When we pulled it; none where it is somebody else's.
+    /// When we pulled it; none when it is the user's.
     pub(crate) pulled: Option<u64>,
     pub(crate) used: u64,
     /// The job that used it last.
     pub(crate) job: String,
 }
 
-/// What is known of a volume.
+/// The record of a volume.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct VolumeNote {
     pub(crate) used: u64,
@@ -44,34 +44,34 @@ pub(crate) struct VolumeNote {
     pub(crate) job: String,
 }
 
-/// What the engine had before a pull.
+/// The images of the engine before a pull.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Before {
+pub(crate) struct ImagesBeforePull {
     /// The image that had the name.
     pub(crate) named: Option<String>,
     /// All images.
     pub(crate) ids: HashSet<String>,
 }
 
-/// A pull, as the engine told of it.
+/// A pull that the engine reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SeenPull {
+pub(crate) struct ObservedPull {
     /// The name in full.
     pub(crate) name: String,
     pub(crate) at: u64,
 }
 
 impl Notes {
-    /// The layout that is written here.
+    /// The version of the layout that this program writes.
     pub(crate) const VERSION: u32 = 1;
 
-    /// Notes that a job uses an image which the engine had.
+    /// Records the use of an image that the engine had.
     pub(crate) fn use_image(&mut self, name: &str, used: ImageNote) {
         match self.images.get_mut(name) {
             Some(note) if note.id == used.id => {
                 (note.used, note.job) = (used.used, used.job);
             }
-            // Somebody else gave the name to another image.
+            // The user gave the name to another image.
             _ => {
                 let theirs = ImageNote {
                     pulled: None,
@@ -82,8 +82,8 @@ impl Notes {
         }
     }
 
-    /// Notes that a job pulled an image; it is ours if neither the name nor the image was there, or both were ours.
-    pub(crate) fn pull_image(&mut self, name: &str, before: &Before, pulled: ImageNote) {
+    /// Records a pull. The image is ours if neither the name nor the image existed before, or both were ours.
+    pub(crate) fn pull_image(&mut self, name: &str, before: &ImagesBeforePull, pulled: ImageNote) {
         let old = self.images.get(name).cloned();
         let was_named = before.named.as_ref();
         let had_name = match (&old, was_named) {
@@ -94,7 +94,7 @@ impl Notes {
         let is_known = |note: &ImageNote| note.id == pulled.id && note.pulled.is_some();
         let had_image = !before.ids.contains(&pulled.id) || self.images.values().any(is_known);
         if !(had_name && had_image) {
-            // Another job of ours may know better, who pulled it at the same time.
+            // A concurrent job may have recorded its pull.
             self.use_image(name, pulled);
             return;
         }
@@ -102,22 +102,22 @@ impl Notes {
             && let Some(digest) = &old.digest
             && was_named.is_some()
         {
-            // What had the name until now is still there, and has no other.
+            // The previous image of the name still exists, and has only its digest.
             self.images.insert(digest.clone(), old);
         }
         self.images.insert(name.to_owned(), pulled);
     }
 
-    /// Notes that a job uses a volume.
+    /// Records the use of a volume.
     pub(crate) fn use_volume(&mut self, name: &str, note: VolumeNote) {
         self.volumes.insert(name.to_owned(), note);
     }
 
-    /// Notes which images somebody else has pulled: he wants them, so they are his from now on.
-    pub(crate) fn see_pulls(&mut self, seen: &[SeenPull]) {
+    /// Records pulls by the user, who then owns the images.
+    pub(crate) fn see_pulls(&mut self, seen: &[ObservedPull]) {
         for pull in seen {
             for (name, note) in &mut self.images {
-                // By its digest he gets the image of our tag.
+                // A pull by digest yields the image of our tag.
                 let is_it = *name == pull.name || note.digest.as_ref() == Some(&pull.name);
                 if is_it && note.pulled.is_some_and(|ours| pull.at > ours + SLACK) {
                     note.pulled = None;
@@ -126,7 +126,7 @@ impl Notes {
         }
     }
 
-    /// Forgets images whose names lead elsewhere now, and volumes that are gone.
+    /// Forgets names that belong to other images now, and missing volumes.
     pub(crate) fn forget(
         &mut self,
         mut has_image: impl FnMut(&str, &str) -> bool,
@@ -153,8 +153,8 @@ mod tests {
         }
     }
 
-    fn before(named: Option<&str>, ids: &[&str]) -> Before {
-        Before {
+    fn before(named: Option<&str>, ids: &[&str]) -> ImagesBeforePull {
+        ImagesBeforePull {
             named: named.map(str::to_owned),
             ids: ids.iter().map(|&id| id.to_owned()).collect(),
         }
@@ -165,27 +165,27 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_ours_if_nobody_had_it_before() {
-        let check = |before: Before, expect: bool| {
+    fn an_image_is_ours_if_it_did_not_exist_before() {
+        let check = |before: ImagesBeforePull, expect: bool| {
             let mut notes = Notes::default();
             notes.pull_image(NAME, &before, note("new", 5));
             assert_eq!(is_ours(&notes, NAME), expect, "{before:?}");
         };
         check(before(None, &["other"]), true);
-        // He had that name, for this image or an older one.
+        // The user had that name, for this image or an older one.
         check(before(Some("new"), &["new"]), false);
         check(before(Some("old"), &["old"]), false);
-        // He had that image by another name.
+        // The user had that image by another name.
         check(before(None, &["new"]), false);
     }
 
     #[test]
-    fn what_is_ours_stays_so_when_it_is_pulled_again() {
+    fn our_image_stays_ours_when_pulled_again() {
         let mut notes = Notes::default();
         notes.pull_image(NAME, &before(None, &[]), note("one", 5));
         notes.pull_image(NAME, &before(Some("one"), &["one"]), note("one", 6));
         assert!(is_ours(&notes, NAME));
-        // The tag means another image now; the old one is still there.
+        // The tag names another image now; the old one still exists.
         notes.pull_image(NAME, &before(Some("one"), &["one"]), note("two", 7));
         assert!(is_ours(&notes, NAME));
         assert_eq!(notes.images[NAME].id, "two");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_somebody_else_gave_away_is_his() {
+    fn a_retagged_name_is_the_users() {
         let mut notes = Notes::default();
         notes.pull_image(NAME, &before(None, &[]), note("one", 5));
         notes.use_image(NAME, note("one", 6));
@@ -210,9 +210,9 @@ mod tests {
     }
 
     #[test]
-    fn who_came_a_moment_later_does_not_undo_what_the_first_knows() {
+    fn a_concurrent_job_does_not_undo_a_pull() {
         let mut notes = Notes::default();
-        // It was there when the second looked, and the first had not noted it yet.
+        // The second job found the image before the first one recorded it.
         notes.use_image(NAME, note("one", 5));
         notes.pull_image(NAME, &before(None, &[]), note("one", 5));
         notes.pull_image(NAME, &before(Some("one"), &["one"]), note("one", 6));
@@ -220,10 +220,10 @@ mod tests {
     }
 
     #[test]
-    fn who_pulls_by_hand_has_it() {
+    fn an_image_pulled_by_hand_is_the_users() {
         let mut notes = Notes::default();
         notes.pull_image(NAME, &before(None, &[]), note("one", 5));
-        let pull = |name: &str, at| SeenPull {
+        let pull = |name: &str, at| ObservedPull {
             name: name.to_owned(),
             at,
         };
@@ -235,6 +235,9 @@ mod tests {
         notes.see_pulls(&[pull("docker.io/library/app@one", 8)]);
         assert!(is_ours(&notes, "other"), "that is another image");
         notes.see_pulls(&[pull("docker.io/library/app@two", 8)]);
-        assert!(!is_ours(&notes, "other"), "he pulled it by its digest");
+        assert!(
+            !is_ours(&notes, "other"),
+            "the user pulled it by its digest"
+        );
     }
 }

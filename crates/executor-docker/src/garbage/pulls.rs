@@ -1,8 +1,8 @@
-//! Pulls that somebody else asked for, as the engine remembers them.
+//! Pulls by the user, from the engine's events.
 
 use super::ledger::Ledger;
 use super::names::in_full;
-use super::notes::SeenPull;
+use super::notes::ObservedPull;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use bollard::query_parameters::EventsOptionsBuilder;
@@ -10,14 +10,13 @@ use futures_util::TryStreamExt;
 use std::collections::HashMap;
 
 impl Ledger {
-    /// Looks for images that somebody has pulled by hand since we did: he wants them, so they are his from now on.
+    /// Finds images that the user pulled after we did; the user owns them from then on.
     ///
-    /// An engine remembers few events, the last 256 of all kinds. So this is done often: before each run and each
-    /// collection.
+    /// An engine keeps only the last 256 events. So this is called before each run and each collection.
     ///
     /// # Errors
     ///
-    /// When the engine does not tell, or the result cannot be noted.
+    /// When the engine does not answer, or the result cannot be recorded.
     pub async fn notice_pulls(&self, engine: &Engine) -> Result<(), DockerError> {
         let ours = self.read()?;
         let pulled = ours.images.values().filter_map(|note| note.pulled);
@@ -32,18 +31,18 @@ impl Ledger {
             .filters(&HashMap::from(filters))
             .build();
         let events = engine.api().events(Some(options)).try_collect::<Vec<_>>();
-        let events = engine.call("ask which images were pulled", events).await?;
-        let seen: Vec<SeenPull> = events
+        let events = engine.call("list pulls of images", events).await?;
+        let seen: Vec<ObservedPull> = events
             .into_iter()
             .filter_map(|event| {
                 let at = u64::try_from(event.time?).ok()?;
-                Some(SeenPull {
+                Some(ObservedPull {
                     name: in_full(&event.actor?.id?)?,
                     at: at.saturating_add_signed(-self.ahead()),
                 })
             })
             .collect();
-        // Who pulls now may be one of us, who has not noted it yet.
+        // A pull in progress may be ours and not recorded yet.
         if seen.is_empty() || self.is_pulling()? {
             return Ok(());
         }

@@ -1,7 +1,7 @@
-//! Removing one thing, if it still is what it was taken for.
+//! Removes one image or volume, unless it has changed meanwhile.
 
 use super::ItemKind;
-use super::item::Stays;
+use super::item::KeepReason;
 use super::ledger::Ledger;
 use super::names::{in_full, others, repository};
 use crate::engine::Engine;
@@ -11,35 +11,35 @@ use bollard::query_parameters::{RemoveImageOptions, RemoveVolumeOptions, TagImag
 use fail_point::fail_point;
 use std::collections::{BTreeSet, HashMap};
 
-/// A thing that is to go.
+/// An item to remove.
 #[derive(Debug)]
-pub(super) struct Removal<'r> {
+pub(super) struct ItemRemoval<'r> {
     pub(super) engine: &'r Engine,
     pub(super) ledger: &'r Ledger,
     pub(super) kind: ItemKind,
     /// The image's id, or the volume's name.
     pub(super) id: &'r str,
-    /// What we call it.
+    /// Our names of it.
     pub(super) names: &'r [String],
-    /// What jobs may call it, in any order.
+    /// All its names that jobs may use.
     pub(super) all_names: &'r [String],
-    /// When it was used last, as far as was known when it was decided about, in seconds since 1970.
+    /// The last use at the time of the decision, in seconds since 1970.
     pub(super) used: u64,
 }
 
-impl Removal<'_> {
-    /// Removes it, or says why it stays after all. Nobody gets a lease of it meanwhile.
-    pub(super) async fn perform(&self) -> Result<Option<Stays>, DockerError> {
-        let mut seizures = Vec::new();
-        // Each once: nobody can seize what he has seized.
+impl ItemRemoval<'_> {
+    /// Removes the item, or returns why it is kept. No lease of it is granted meanwhile.
+    pub(super) async fn perform(&self) -> Result<Option<KeepReason>, DockerError> {
+        let mut claims = Vec::new();
+        // Each name once: a second claim of the same name fails.
         for name in self.all_names.iter().collect::<BTreeSet<_>>() {
-            match self.ledger.seize(self.kind, name)? {
-                Some(seizure) => seizures.push(seizure),
-                None => return Ok(Some(Stays::Leased(self.last_job()?))),
+            match self.ledger.claim_removal(self.kind, name)? {
+                Some(claim) => claims.push(claim),
+                None => return Ok(Some(KeepReason::Leased(self.last_job()?))),
             }
         }
         if self.was_used()? {
-            return Ok(Some(Stays::WithinBudget));
+            return Ok(Some(KeepReason::WithinBudget));
         }
         let stays = match self.kind {
             ItemKind::Image => self.remove_image().await?,
@@ -55,11 +55,11 @@ impl Removal<'_> {
                 }
             })?;
         }
-        drop(seizures);
+        drop(claims);
         Ok(stays)
     }
 
-    /// Returns whether a job has used it since it was decided about, and is done with it.
+    /// Returns whether a job has used it since the decision.
     fn was_used(&self) -> Result<bool, DockerError> {
         let notes = self.ledger.read()?;
         let last = self.all_names.iter().filter_map(|name| match self.kind {
@@ -78,8 +78,8 @@ impl Removal<'_> {
         Ok(jobs.max().map(|(_, job)| job).unwrap_or_default())
     }
 
-    /// Takes our names off an image. Nothing is forced, so the engine refuses what a container has.
-    async fn remove_image(&self) -> Result<Option<Stays>, DockerError> {
+    /// Removes our names of an image. Without force, the engine refuses to remove an image of a container.
+    async fn remove_image(&self) -> Result<Option<KeepReason>, DockerError> {
         let found = self.engine.api().inspect_image(self.id);
         let found = match self.engine.call("look for an image", found).await {
             Ok(found) => found,
@@ -90,12 +90,12 @@ impl Removal<'_> {
         let names: Vec<String> = names.filter_map(|name| in_full(name)).collect();
         let ours: Vec<&str> = self.names.iter().map(String::as_str).collect();
         if let Some(other) = others(&names, &ours).first() {
-            return Ok(Some(Stays::OtherName((*other).to_owned())));
+            return Ok(Some(KeepReason::OtherName((*other).to_owned())));
         }
         let mut removed = Vec::new();
-        // One by its digest goes with the last tag of its repository.
+        // A digest is removed with the last tag of its repository.
         for name in self.names.iter().filter(|name| names.contains(name)) {
-            // Parents that nobody gave a name may be the user's.
+            // Unnamed parents may be the user's.
             let options = RemoveImageOptions {
                 noprune: true,
                 ..RemoveImageOptions::default()
@@ -118,7 +118,7 @@ impl Removal<'_> {
         Ok(None)
     }
 
-    /// Gives an image that stays the names back which it has lost already.
+    /// Restores the removed names of an image that is kept.
     async fn tag_again(&self, removed: &[&str]) {
         for name in removed {
             let Some(options) = tag_of(name) else {
@@ -126,15 +126,15 @@ impl Removal<'_> {
             };
             let tagged = self.engine.api().tag_image(self.id, Some(options));
             let tagged = self.engine.call(format!("tag image {name}"), tagged).await;
-            // Without its name a job pulls it again, and then it has it.
+            // A job that needs the name pulls it again.
             if let Err(error) = tagged {
                 let error = &error as &dyn std::error::Error;
-                tracing::debug!(error, "An image that stays has lost a name.");
+                tracing::debug!(error, "An image has lost a name.");
             }
         }
     }
 
-    async fn remove_volume(&self) -> Result<Option<Stays>, DockerError> {
+    async fn remove_volume(&self) -> Result<Option<KeepReason>, DockerError> {
         let found = self.engine.api().inspect_volume(self.id);
         let found = match self.engine.call("look for a volume", found).await {
             Ok(found) => found,
@@ -142,7 +142,7 @@ impl Removal<'_> {
             Err(error) => return Err(error),
         };
         if !is_ours(&found.labels) {
-            return Ok(Some(Stays::NotOurs));
+            return Ok(Some(KeepReason::NotOurs));
         }
         let options = RemoveVolumeOptions { force: false };
         let removed = self.engine.api().remove_volume(self.id, Some(options));
@@ -156,7 +156,7 @@ impl Removal<'_> {
     }
 }
 
-/// Returns what gives an image a name in full; `None` for one by its digest, which nobody can give.
+/// Returns the tag request for a full name; `None` for a digest, which cannot be tagged.
 fn tag_of(full: &str) -> Option<TagImageOptions> {
     let repo = repository(full);
     let tag = full.strip_prefix(repo)?.strip_prefix(':')?;
@@ -166,14 +166,14 @@ fn tag_of(full: &str) -> Option<TagImageOptions> {
     })
 }
 
-/// Returns whether a volume has the labels of what we keep for later jobs.
+/// Returns whether a volume has the labels of our cache volumes.
 fn is_ours(labels: &HashMap<String, String>) -> bool {
     let has = |label: &str| labels.get(label).is_some_and(|value| value == "true");
     has(MANAGED) && has(KEEP)
 }
 
-/// Returns the engine's words where it does not remove a thing because somebody has it.
-fn refused(removed: Result<(), DockerError>) -> Result<Option<Stays>, DockerError> {
+/// Returns the reason when the engine refuses to remove an object in use.
+fn refused(removed: Result<(), DockerError>) -> Result<Option<KeepReason>, DockerError> {
     match removed {
         Ok(()) => Ok(None),
         Err(error) if error.is_not_found() => Ok(None),
@@ -181,7 +181,7 @@ fn refused(removed: Result<(), DockerError>) -> Result<Option<Stays>, DockerErro
             status: 409,
             message,
             ..
-        }) => Ok(Some(Stays::Refused(message))),
+        }) => Ok(Some(KeepReason::Refused(message))),
         Err(error) => Err(error),
     }
 }
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_can_be_given_again_and_a_digest_cannot() {
+    fn a_tag_can_be_restored_and_a_digest_cannot() {
         let given = tag_of("registry:5000/team/app:1.2").unwrap();
         assert_eq!(given.repo.as_deref(), Some("registry:5000/team/app"));
         assert_eq!(given.tag.as_deref(), Some("1.2"));

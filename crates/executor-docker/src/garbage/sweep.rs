@@ -1,4 +1,4 @@
-//! What is left in an engine of runs that are dead.
+//! Removes the objects of dead runs from an engine.
 
 use crate::config::NAME;
 use crate::engine::Engine;
@@ -18,49 +18,49 @@ use std::collections::HashMap;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How long all removals of a sweep together may take: somebody waits for his jobs to begin.
+/// The time limit of a sweep: jobs wait for it.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// How many things are removed at once; the engine has other work too.
+/// How many objects are removed at once; the engine has other work too.
 const AT_ONCE: usize = 8;
 
-/// What a sweep removed, by name, and what it could not.
+/// The names of the objects that a sweep removed, and its failures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Swept {
-    /// The containers that were removed, with all that ran in them.
+pub struct SweepReport {
+    /// The removed containers.
     pub containers: Vec<String>,
-    /// The networks that were removed.
+    /// The removed networks.
     pub networks: Vec<String>,
-    /// The volumes that were removed.
+    /// The removed volumes.
     pub volumes: Vec<String>,
-    /// What could not be removed, and why; the next sweep tries again.
+    /// The failures; the next sweep tries again.
     pub failures: Vec<String>,
 }
 
-impl Swept {
+impl SweepReport {
     /// Returns whether there was nothing to do.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Whose a thing in the engine is, by its labels.
+/// The owner of an object in the engine, from its labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Belongs<'a> {
-    /// The id of the run that made it.
+pub struct ObjectOwner<'a> {
+    /// The id of the run that created it.
     pub owner: &'a str,
-    /// The job that it was made for.
+    /// The job.
     pub job: &'a str,
     /// The attempt of that job.
     pub attempt: &'a str,
-    /// What a container is called: one that was ready before there was a job has no job in its labels.
+    /// The name of a container: a warm container has no job in its labels.
     pub name: &'a str,
 }
 
-impl<'a> Belongs<'a> {
-    /// Reads labels; `None` where they name no owner.
+impl<'a> ObjectOwner<'a> {
+    /// Reads labels; `None` without an owner.
     fn read(labels: &'a HashMap<String, String>, name: &'a str) -> Option<Self> {
         let value = |key: &str| labels.get(key).map_or("", String::as_str);
         Some(Self {
@@ -71,7 +71,7 @@ impl<'a> Belongs<'a> {
         })
     }
 
-    /// Returns whether it belongs to the job of a handle, which somebody goes on with.
+    /// Returns whether it belongs to the job of a resume handle.
     pub fn is_of(&self, handle: &ResumeHandle) -> bool {
         let is = |key: &str, value: &str| handle.fields.get(key).is_some_and(|it| it == value);
         handle.executor == NAME
@@ -89,28 +89,27 @@ impl<'a> Belongs<'a> {
     }
 }
 
-/// Removes the containers, networks and volumes that nobody needs any more, some of them at once.
+/// Removes our containers, networks and volumes that are not `needed`, several at once.
 ///
-/// What is `needed`, mostly because its owner lives, stays; so does what outlives jobs on purpose, such as
-/// the volumes of caches, and what is not ours. It may run at the same time as jobs of owners that live.
-/// What is not removed within a minute is left to the next sweep, and is among the failures.
+/// An object is mostly needed because its owner lives. Cache volumes are kept, as are foreign objects. Jobs of living
+/// owners may run meanwhile. Objects that are not removed within a minute are failures, left to the next sweep.
 ///
 /// # Errors
 ///
-/// When the engine does not tell what it has. What fails for a single thing is in the result.
+/// When the engine does not list its objects. Failures of single objects are in the result.
 pub async fn sweep(
     engine: &Engine,
-    needed: impl Fn(&Belongs<'_>) -> bool,
-) -> Result<Swept, DockerError> {
+    needed: impl Fn(&ObjectOwner<'_>) -> bool,
+) -> Result<SweepReport, DockerError> {
     let until = Instant::now() + DEADLINE;
     let dead = |labels: Option<&HashMap<String, String>>, name: &str| {
         let Some(labels) = labels else { return false };
         let kept = labels.get(KEEP).is_some_and(|keep| keep == "true");
-        !kept && Belongs::read(labels, name).is_some_and(|belongs| !needed(&belongs))
+        !kept && ObjectOwner::read(labels, name).is_some_and(|belongs| !needed(&belongs))
     };
     let label = vec![format!("{MANAGED}=true")];
     let filters = HashMap::from([("label".to_owned(), label)]);
-    let mut swept = Swept::default();
+    let mut swept = SweepReport::default();
 
     let options = ListContainersOptions {
         all: true,
@@ -148,7 +147,7 @@ pub async fn sweep(
             "executor_docker::recovery::remove_network",
             engine.api().remove_network(&id).await
         );
-        removed.map_err(|error| DockerError::from_api("remove it", error))
+        removed.map_err(|error| DockerError::from_api("remove the object", error))
     };
     let removed = remove_all(found.collect(), remove, until).await;
     note(&mut swept.networks, &mut swept.failures, removed);
@@ -167,14 +166,14 @@ pub async fn sweep(
             "executor_docker::recovery::remove_volume",
             engine.api().remove_volume(&name, Some(options)).await
         );
-        removed.map_err(|error| DockerError::from_api("remove it", error))
+        removed.map_err(|error| DockerError::from_api("remove the object", error))
     };
     let removed = remove_all(found.collect(), remove, until).await;
     note(&mut swept.volumes, &mut swept.failures, removed);
     Ok(swept)
 }
 
-/// Removes things, given by name and id, and returns what became of each.
+/// Removes objects, given by name and id, and returns the result of each.
 async fn remove_all<R, F>(
     things: Vec<(String, String)>,
     remove: R,
@@ -189,7 +188,7 @@ where
         async move {
             let removed = timeout_at(until, removal).await.unwrap_or_else(|_| {
                 Err(DockerError::Deadline {
-                    doing: "remove it".to_owned(),
+                    doing: "remove the object".to_owned(),
                     after: DEADLINE,
                 })
             });
@@ -210,7 +209,7 @@ fn note(
     for (name, removed) in removed {
         match removed {
             Ok(()) => done.push(name),
-            // Somebody else was at it.
+            // It was removed meanwhile.
             Err(error) if error.is_not_found() => {}
             Err(error) => failures.push(format!("{name}: {error}")),
         }
@@ -223,7 +222,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[tokio::test(start_paused = true)]
-    async fn some_are_removed_at_once_and_nobody_is_waited_for_longer_than_the_deadline() {
+    async fn removals_are_concurrent_and_have_a_deadline() {
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let things = |count: usize| {
             let names = (0..count).map(|it| it.to_string());
@@ -250,11 +249,11 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_job_is_told_by_owner_job_and_attempt() {
+    fn an_object_belongs_to_owner_job_and_attempt() {
         let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let labels = [(OWNER, "3f9c"), (JOB_ID, "7"), (ATTEMPT, "0")];
         let labels = labels.map(|(key, value)| label(key, value)).into();
-        let belongs = Belongs::read(&labels, "").expect("it has an owner");
+        let belongs = ObjectOwner::read(&labels, "").expect("it has an owner");
         let check = |executor: &str, owner: &str, job: &str, attempt: &str, expect| {
             let fields = [("owner", owner), ("job", job), ("attempt", attempt)];
             let handle = ResumeHandle {
@@ -269,7 +268,7 @@ mod tests {
         check(NAME, "3f9d", "7", "0", false);
         check("shell", "3f9c", "7", "0", false);
         let labels = [(OWNER.to_owned(), "3f9c".to_owned())].into();
-        let belongs = Belongs::read(&labels, "runwright-3f9c-7-0").expect("it has an owner");
+        let belongs = ObjectOwner::read(&labels, "runwright-3f9c-7-0").expect("it has an owner");
         let handle = |job: &str| ResumeHandle {
             executor: NAME.to_owned(),
             fields: [("owner", "3f9c"), ("job", job), ("attempt", "0")]
@@ -278,6 +277,6 @@ mod tests {
         };
         assert!(belongs.is_of(&handle("7")), "by its name");
         assert!(!belongs.is_of(&handle("8")));
-        assert_eq!(Belongs::read(&HashMap::new(), ""), None);
+        assert_eq!(ObjectOwner::read(&HashMap::new(), ""), None);
     }
 }

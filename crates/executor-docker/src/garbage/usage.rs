@@ -1,6 +1,6 @@
-//! What an engine says of the room that things take in it.
+//! The disk usage of an engine.
 
-use super::layers::Stack;
+use super::layers::Footprint;
 use super::names::in_full;
 use crate::engine::Engine;
 use crate::error::DockerError;
@@ -10,14 +10,14 @@ use serde::Deserialize;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How many images are asked about at once.
+/// How many images are inspected at once.
 const AT_ONCE: usize = 8;
 
-/// How long an engine is asked that is just counting for somebody else, and how long is waited in between.
+/// How long an engine that is busy with the same request is asked again, and the pause in between.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What there is in an engine.
+/// The images and volumes of an engine.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
     pub(super) images: Vec<FoundImage>,
@@ -27,10 +27,10 @@ pub(super) struct Usage {
 /// An image.
 #[derive(Debug)]
 pub(super) struct FoundImage {
-    pub(super) stack: Stack,
-    /// All its names, in full.
+    pub(super) footprint: Footprint,
+    /// All its full names.
     pub(super) names: Vec<String>,
-    /// Whether a container was made from it.
+    /// Whether a container uses it.
     pub(super) has_container: bool,
 }
 
@@ -39,11 +39,11 @@ pub(super) struct FoundImage {
 pub(super) struct FoundVolume {
     pub(super) name: String,
     pub(super) bytes: u64,
-    /// Whether a container has it.
+    /// Whether a container uses it.
     pub(super) has_container: bool,
 }
 
-/// The answer, in the layout of all engines until API 1.51 and in that of later ones.
+/// The answer, in the layout up to API 1.51 or the later one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 struct Answer {
@@ -107,12 +107,12 @@ impl Usage {
     }
 }
 
-/// Waits while the engine answers the same to somebody else: it refuses the second who asks.
+/// Asks until the engine answers: it refuses concurrent requests of this kind.
 async fn ask_when_free(engine: &Engine) -> Result<Answer, DockerError> {
     let path = "/system/df?type=image&type=volume&verbose=1";
     let begun = Instant::now();
     loop {
-        match engine.get("ask what takes room", path).await {
+        match engine.get("read the disk usage", path).await {
             Err(error) if error.status() == Some(500) && begun.elapsed() < PATIENCE => {}
             answer => return answer,
         }
@@ -122,16 +122,16 @@ async fn ask_when_free(engine: &Engine) -> Result<Answer, DockerError> {
 
 /// Adds the layers of images that share some.
 async fn add_layers(engine: &Engine, images: &mut [FoundImage]) -> Result<(), DockerError> {
-    let sharing = images.iter_mut().filter(|image| image.stack.shared > 0);
+    let sharing = images.iter_mut().filter(|image| image.footprint.shared > 0);
     let asked = sharing.map(|image| async move {
-        let found = engine.api().inspect_image(&image.stack.id);
-        match engine.call("ask for the layers of an image", found).await {
+        let found = engine.api().inspect_image(&image.footprint.id);
+        match engine.call("read the layers of an image", found).await {
             Ok(found) => {
                 let layers = found.root_fs.and_then(|it| it.layers);
-                image.stack.layers = layers.unwrap_or_default();
+                image.footprint.layers = layers.unwrap_or_default();
                 Ok(())
             }
-            // Somebody has just removed it.
+            // It was removed meanwhile.
             Err(error) if error.is_not_found() => Ok(()),
             Err(error) => Err(error),
         }
@@ -147,7 +147,7 @@ impl FoundImage {
         let digests = answer.repo_digests.unwrap_or_default();
         let names = tags.iter().chain(&digests);
         Self {
-            stack: Stack {
+            footprint: Footprint {
                 id: answer.id,
                 layers: Vec::new(),
                 size: bytes(answer.size),
@@ -170,7 +170,7 @@ impl FoundVolume {
     }
 }
 
-/// Returns a number of bytes; what is not known is told as -1.
+/// Returns a number of bytes; the engine reports an unknown one as -1.
 fn bytes(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
@@ -184,7 +184,11 @@ mod tests {
         let images = answer.images.or(answer.image_usage.map(|it| it.items));
         let volumes = answer.volumes.or(answer.volume_usage.map(|it| it.items));
         let image = FoundImage::of(images.unwrap().remove(0));
-        assert_eq!((image.stack.size, image.stack.shared), (10, 0), "{text}");
+        assert_eq!(
+            (image.footprint.size, image.footprint.shared),
+            (10, 0),
+            "{text}"
+        );
         assert_eq!(image.names, ["docker.io/library/debian:12"]);
         let volume = FoundVolume::of(volumes.unwrap().remove(0));
         assert_eq!((volume.bytes, volume.has_container), (7, true), "{text}");

@@ -1,30 +1,30 @@
 use registry::ImageReference;
 
-/// Why an image could not be had.
+/// Why a pull failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PullFault {
-    /// There is no such image, or none of its tags is that one.
+    /// The image or its tag does not exist.
     NotFound,
-    /// The registry does not let us have it.
+    /// The registry denies access.
     Denied,
-    /// The registry wants fewer requests.
+    /// The registry limits requests.
     TooManyRequests,
     /// The registry cannot be reached: its name, its port, the network before it.
     Unreachable,
-    /// The registry is not trusted: its certificate, or that it has none.
+    /// The registry is not trusted: its certificate is invalid or missing.
     Certificate,
-    /// The registry answers with an error of its own, or cuts its answers off.
+    /// The registry responds with an error, or its responses break off.
     Registry,
-    /// There is none for the platform.
+    /// There is no image for the platform.
     Platform,
-    /// What came is not what was named: a digest that does not match.
+    /// The digest of the pulled data does not match.
     Corrupt,
-    /// The engine has no room, or another trouble of its own.
+    /// The engine has no disk space, or another error.
     Engine,
-    /// The engine went away in the middle.
+    /// The connection to the engine broke.
     EngineLost,
-    /// The engine cannot understand what it is asked for.
+    /// The engine refuses the request.
     Refused,
 }
 
@@ -54,22 +54,21 @@ impl PullFault {
         )
     }
 
-    /// Returns whether another password may help; registries say of what they hide that it is not there.
+    /// Returns whether another login may help; registries report hidden images as missing.
     pub(crate) const fn may_be_a_matter_of_credentials(self) -> bool {
         matches!(self, Self::Denied | Self::NotFound)
     }
 
-    /// Returns what the answer of an engine means. The status alone says little: most of what a registry
-    /// says comes as 500.
+    /// Classifies the response of an engine. The status alone tells little: most errors of registries come as 500.
     pub(crate) fn of(reference: &ImageReference, status: u16, message: &str) -> Self {
-        // An image named `denied` is not denied for that.
+        // The name of an image may contain words such as `denied`.
         let message = message
             .replace(reference.path(), "")
             .replace(reference.registry(), "")
             .to_lowercase();
-        let says = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
-        for (parts, fault) in BY_WORDS {
-            if says(parts) {
+        let contains = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
+        for (parts, fault) in MESSAGES {
+            if contains(parts) {
                 return *fault;
             }
         }
@@ -83,8 +82,8 @@ impl PullFault {
     }
 }
 
-/// What Docker 20.10 to 29 and Podman say; the first line with a match counts.
-const BY_WORDS: &[(&[&str], PullFault)] = &[
+/// The messages of Docker 20.10 to 29 and Podman; the first match counts.
+const MESSAGES: &[(&[&str], PullFault)] = &[
     (
         &[
             "no matching manifest",
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_docker_says_has_a_class() {
+    fn messages_of_docker_have_a_kind() {
         check(
             404,
             "manifest for 127.0.0.1:5000/team/denied:1 not found: manifest unknown: manifest unknown",
@@ -296,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_passes_is_tried_again() {
+    fn only_passing_faults_are_retried() {
         for fault in [NotFound, Denied, Certificate, Platform, Corrupt, Refused] {
             assert!(!fault.is_temporary() && !fault.is_passing(), "{fault:?}");
         }

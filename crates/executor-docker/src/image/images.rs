@@ -1,42 +1,42 @@
 use crate::engine::Engine;
 use crate::error::DockerError;
-use crate::garbage::{Before, JobLeases};
+use crate::garbage::{ImagesBeforePull, JobLeases};
 use crate::image::fault::PullFault;
 use crate::image::info::ImageInfo;
 use crate::image::login::{docker_credentials, fingerprint};
 use crate::image::policy::PullPolicy;
 use crate::image::pull::{PullFailure, pull};
 use crate::image::retry::{PullRetry, chance};
-use crate::image::turn::{PullKey, Turns};
+use crate::image::shared_pull::{PullKey, SharedPulls};
 use bollard::query_parameters::ListImagesOptions;
 use executor_core::{Cancellation, HumanDuration, JobTrace, JobTraceExt};
 use registry::{Credentials, FoundLogins, ImageReference, Platform, SourcedLogin};
 
-/// Brings images to the engine. Cheap to clone; the clones share what is being pulled.
+/// Pulls images. Cheap to clone; the clones share pulls in progress.
 ///
-/// One for all jobs, and [`for_job`](Self::for_job) for each of them.
+/// A provider has one, and each job a clone with its credentials from [`for_job`](Self::for_job).
 #[derive(Debug, Clone)]
 pub struct Images {
     engine: Engine,
     credentials: Credentials,
     retry: PullRetry,
-    turns: Turns,
+    shared_pulls: SharedPulls,
     leases: Option<JobLeases>,
 }
 
 impl Images {
-    /// Returns the images of an engine, pulled as nobody in particular.
+    /// Returns the images of an engine, without credentials.
     pub fn new(engine: Engine) -> Self {
         Self {
             engine,
             credentials: Credentials::default(),
             retry: PullRetry::default(),
-            turns: Turns::default(),
+            shared_pulls: SharedPulls::default(),
             leases: None,
         }
     }
 
-    /// Returns the same for a job whose images are not to be removed as long as these leases last.
+    /// Returns the same with leases that protect the images from removal.
     #[must_use]
     pub fn with_leases(mut self, leases: Option<JobLeases>) -> Self {
         self.leases = leases;
@@ -57,15 +57,15 @@ impl Images {
         self
     }
 
-    /// Returns what the engine says of an image that it has; `None` if it has none of that name.
+    /// Returns an image of the engine; `None` when the engine does not have it.
     ///
     /// # Errors
     ///
-    /// Fails as [`Engine::call`] does.
+    /// As [`Engine::call`].
     pub async fn find(&self, reference: &ImageReference) -> Result<Option<ImageInfo>, DockerError> {
         let name = reference.exact();
         let answer = self.engine.api().inspect_image(&name);
-        let doing = format!("look for image {reference}");
+        let doing = format!("find image {reference}");
         match self.engine.call(doing, answer).await {
             Ok(answer) => Ok(Some(ImageInfo::of(reference, answer))),
             Err(error) if error.is_not_found() => Ok(None),
@@ -73,18 +73,17 @@ impl Images {
         }
     }
 
-    /// Sees to it that the engine has an image, by the first policy that leads to it.
+    /// Provides an image by the first policy that succeeds.
     ///
-    /// What may pass is tried again, as [`PullRetry`] says. Jobs that ask for the same at the same time,
-    /// with the same credentials, share one pull.
+    /// [`PullRetry`] sets the retries of passing faults. Concurrent jobs with the same image and credentials share a pull.
     ///
     /// # Cancellation
     ///
-    /// Ends at once when `cancellation` asks for either; the engine stops to pull then.
+    /// Stops at once, and the engine stops the pull.
     ///
     /// # Errors
     ///
-    /// Fails with what the registry said, or else the last policy.
+    /// The first failure of a pull, or else that of the policy `never`.
     pub async fn ensure(
         &self,
         reference: &ImageReference,
@@ -96,28 +95,27 @@ impl Images {
         cancellation.check()?;
         let platform = platform.filter(|platform| !platform.is_empty());
         let platform = platform.map(Platform::parse).transpose()?;
-        let wanted = Wanted {
+        let request = PullRequest {
             reference,
             platform,
             trace,
         };
-        // Nothing of ours is half done when this is dropped: the engine keeps what it has whole. It is
-        // boxed, since a job has it several times, and it is large.
+        // Safe to drop: the engine keeps complete layers. Boxed, because the future is large and a job has several.
         tokio::select! {
-            ensured = Box::pin(self.by_policies(&wanted, policies)) => ensured,
+            ensured = Box::pin(self.by_policies(&request, policies)) => ensured,
             cause = cancellation.canceled() => Err(cause.into()),
         }
     }
 
     async fn by_policies(
         &self,
-        wanted: &Wanted<'_>,
+        request: &PullRequest<'_>,
         policies: &[PullPolicy],
     ) -> Result<ImageInfo, DockerError> {
-        let Wanted {
+        let PullRequest {
             reference, trace, ..
-        } = wanted;
-        // Before anybody looks whether the image is there: from now on nobody removes it.
+        } = request;
+        // Before the engine is asked, so that the image is not removed meanwhile.
         if let Some(leases) = &self.leases {
             leases.image(reference).await;
         }
@@ -132,9 +130,9 @@ impl Images {
                     "Attempt #{number}: Trying \"{policy}\" pull policy"
                 ));
             }
-            match self.by_policy(wanted, *policy).await {
+            match self.by_policy(request, *policy).await {
                 Ok(info) => {
-                    self.check_platform(wanted, &info)?;
+                    self.check_platform(request, &info)?;
                     trace.system_line(&using(&info));
                     return Ok(info);
                 }
@@ -142,13 +140,13 @@ impl Images {
                 Err(error) => failed.push((*policy, error)),
             }
         }
-        // What the registry said explains more than that the engine has no copy.
-        let said = failed
+        // The error of the registry explains more than a missing local image.
+        let from_registry = failed
             .iter()
             .position(|(policy, _)| *policy != PullPolicy::Never);
         let error = failed
             .into_iter()
-            .nth(said.unwrap_or(0))
+            .nth(from_registry.unwrap_or(0))
             .map(|(_, error)| error);
         Err(error.unwrap_or_else(|| {
             DockerError::config(format!("there is no pull policy for image {reference}"))
@@ -157,17 +155,17 @@ impl Images {
 
     async fn by_policy(
         &self,
-        wanted: &Wanted<'_>,
+        request: &PullRequest<'_>,
         policy: PullPolicy,
     ) -> Result<ImageInfo, DockerError> {
-        let Wanted {
+        let PullRequest {
             reference, trace, ..
-        } = wanted;
+        } = request;
         if policy != PullPolicy::Always
             && let Some(info) = self.find(reference).await?
         {
             let is_wanted = |platform: &Platform| platform.matches(&platform_of(&info));
-            if policy == PullPolicy::Never || wanted.platform.as_ref().is_none_or(is_wanted) {
+            if policy == PullPolicy::Never || request.platform.as_ref().is_none_or(is_wanted) {
                 if policy == PullPolicy::IfNotPresent {
                     trace.system_line(&format!(
                         "Using locally found version of {reference} due to \"if-not-present\" pull policy"
@@ -184,7 +182,7 @@ impl Images {
             return Err(PullFailure::new(PullFault::NotFound, message).into_error(reference));
         }
         let pulled = async {
-            self.pull(wanted).await?;
+            self.pull(request).await?;
             self.find(reference).await?.ok_or_else(|| {
                 let message = "the engine does not have it after the pull";
                 PullFailure::new(PullFault::Engine, message).into_error(reference)
@@ -194,7 +192,7 @@ impl Images {
             return pulled.await;
         };
         let pulling = leases.pulling().await;
-        // Without an answer it is taken for somebody else's, and stays.
+        // Without a response, the image counts as the user's and is kept.
         let before = self.before(reference).await.ok();
         let info = pulled.await?;
         match before {
@@ -205,8 +203,8 @@ impl Images {
         Ok(info)
     }
 
-    /// Returns what the engine has before a pull, to know afterwards whether that brought the image.
-    async fn before(&self, reference: &ImageReference) -> Result<Before, DockerError> {
+    /// Returns the images of the engine before a pull, to determine later whether the pull added the image.
+    async fn before(&self, reference: &ImageReference) -> Result<ImagesBeforePull, DockerError> {
         let named = self.find(reference);
         let options = ListImagesOptions {
             all: true,
@@ -215,43 +213,46 @@ impl Images {
         let all = self.engine.api().list_images(Some(options));
         let all = self.engine.call("list images", all);
         let (named, all) = tokio::try_join!(named, all)?;
-        Ok(Before {
+        Ok(ImagesBeforePull {
             named: named.map(|info| info.id),
             ids: all.into_iter().map(|image| image.id).collect(),
         })
     }
 
-    /// Pulls, or waits for somebody who does.
-    async fn pull(&self, wanted: &Wanted<'_>) -> Result<(), DockerError> {
-        let found = self.credentials.find(wanted.reference.repository()).await;
+    /// Pulls the image, or joins a pull in progress.
+    async fn pull(&self, request: &PullRequest<'_>) -> Result<(), DockerError> {
+        let found = self.credentials.find(request.reference.repository()).await;
         let FoundLogins { logins, warnings } = found;
         for warning in warnings {
-            wanted.trace.warning_line(&warning);
+            request.trace.warning_line(&warning);
         }
         for login in &logins {
-            wanted.trace.add_mask(login.login.secret.expose());
+            request.trace.add_mask(login.login.secret.expose());
         }
         let key = PullKey {
-            image: wanted.reference.normalized(),
-            platform: wanted.platform.as_ref().map(ToString::to_string),
+            image: request.reference.normalized(),
+            platform: request.platform.as_ref().map(ToString::to_string),
             credentials: fingerprint(&logins),
         };
-        let reference = wanted.reference;
-        wanted
+        let reference = request.reference;
+        request
             .trace
             .system_line(&format!("Pulling docker image {reference} ..."));
-        let pulled = self.turns.share(key, self.try_often(wanted, &logins)).await;
+        let pulled = self
+            .shared_pulls
+            .share(key, self.try_often(request, &logins))
+            .await;
         pulled.map_err(|failure| failure.into_error(reference))
     }
 
     async fn try_often(
         &self,
-        wanted: &Wanted<'_>,
+        request: &PullRequest<'_>,
         logins: &[SourcedLogin],
     ) -> Result<(), PullFailure> {
         let mut tried = 1;
         loop {
-            let Err(mut failure) = self.try_all(wanted, logins).await else {
+            let Err(mut failure) = self.try_all(request, logins).await else {
                 return Ok(());
             };
             if !failure.fault.is_passing() {
@@ -262,9 +263,9 @@ impl Images {
                 return Err(failure);
             }
             let wait = self.retry.wait(tried, chance());
-            wanted.trace.warning_line(&format!(
+            request.trace.warning_line(&format!(
                 "Failed to pull image {}: {}; trying again in {}",
-                wanted.reference,
+                request.reference,
                 failure.message,
                 HumanDuration(wait)
             ));
@@ -273,16 +274,16 @@ impl Images {
         }
     }
 
-    /// Tries all credentials, one after the other.
+    /// Tries all credentials in order.
     async fn try_all(
         &self,
-        wanted: &Wanted<'_>,
+        request: &PullRequest<'_>,
         logins: &[SourcedLogin],
     ) -> Result<(), PullFailure> {
-        let Wanted {
+        let PullRequest {
             reference, trace, ..
-        } = wanted;
-        let platform = wanted.platform.as_ref().map(ToString::to_string);
+        } = request;
+        let platform = request.platform.as_ref().map(ToString::to_string);
         let platform = platform.as_deref();
         let once = |login| {
             pull(
@@ -298,40 +299,44 @@ impl Images {
             return once(None).await;
         };
         for login in others {
-            say_who(*trace, login);
+            log_login(*trace, login);
             match once(Some(docker_credentials(login, reference.registry()))).await {
                 Err(failure) if failure.fault.may_be_a_matter_of_credentials() => {}
                 result => return result,
             }
         }
-        say_who(*trace, last);
+        log_login(*trace, last);
         once(Some(docker_credentials(last, reference.registry()))).await
     }
 
-    fn check_platform(&self, wanted: &Wanted<'_>, info: &ImageInfo) -> Result<(), DockerError> {
+    fn check_platform(
+        &self,
+        request: &PullRequest<'_>,
+        info: &ImageInfo,
+    ) -> Result<(), DockerError> {
         let version = self.engine.version();
         let engine = Platform::new(&version.os, &version.architecture, None);
-        let message = mismatch(&platform_of(info), wanted.platform.as_ref(), &engine);
+        let message = mismatch(&platform_of(info), request.platform.as_ref(), &engine);
         message.map_or(Ok(()), |message| {
             let failure = PullFailure::new(PullFault::Platform, message);
-            Err(failure.into_error(wanted.reference))
+            Err(failure.into_error(request.reference))
         })
     }
 }
 
-/// What somebody asks for.
-struct Wanted<'a> {
+/// A request for an image.
+struct PullRequest<'a> {
     reference: &'a ImageReference,
     platform: Option<Platform>,
     trace: &'a dyn JobTrace,
 }
 
-/// Whether another policy can lead to the image all the same; without an engine none does.
+/// Returns whether another policy may succeed; without an engine none does.
 fn is_of_the_image(error: &DockerError) -> bool {
     matches!(error, DockerError::ImagePull { fault, .. } if *fault != PullFault::EngineLost)
 }
 
-fn say_who(trace: &dyn JobTrace, login: &SourcedLogin) {
+fn log_login(trace: &dyn JobTrace, login: &SourcedLogin) {
     let source = &login.source;
     trace.system_line(&format!("Authenticating with credentials from {source}"));
 }
@@ -340,22 +345,22 @@ fn platform_of(info: &ImageInfo) -> Platform {
     Platform::new(&info.os, &info.architecture, info.variant.as_deref())
 }
 
-/// Returns what is wrong with an image for one platform, where another is wanted.
+/// Returns the mismatch between the platform of an image and the requested one.
 fn mismatch(image: &Platform, asked: Option<&Platform>, engine: &Platform) -> Option<String> {
     match asked {
         Some(asked) if asked.matches(image) => None,
         Some(asked) => Some(format!(
-            "the image is for {image}, and {asked} is asked for"
+            "the image is for {image}, but {asked} was requested"
         )),
         None if engine.matches(image) => None,
         None => Some(format!(
-            "the image is for {image}, and the engine runs {engine}; ask for `platform: {image}` \
-             to have it emulated, where the engine can"
+            "the image is for {image}, but the engine runs {engine}; set `platform: {image}` \
+             for emulation, if the engine supports it"
         )),
     }
 }
 
-/// Returns GitLab's line on which image it is in the end.
+/// Returns GitLab's line about the image in use.
 fn using(info: &ImageInfo) -> String {
     let (id, reference) = (&info.id, &info.reference);
     match &info.digest {
@@ -371,7 +376,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_for_another_platform_is_told() {
+    fn an_image_for_another_platform_is_reported() {
         let check = |image: &str, asked: Option<&str>, part: Option<&str>| {
             let platform = |text| Platform::parse(text).unwrap();
             let engine = platform("linux/amd64");
@@ -389,7 +394,7 @@ mod tests {
         check(
             "linux/amd64",
             Some("linux/arm64"),
-            Some("linux/arm64 is asked for"),
+            Some("linux/arm64 was requested"),
         );
     }
 }

@@ -5,21 +5,21 @@ use registry::ImageReference;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ImageInfo {
-    /// Its id, `sha256:...`; what containers are made from, so that no other pull changes it meanwhile.
+    /// Its id, `sha256:...`, from which containers are created, so that no later pull changes it.
     pub id: String,
-    /// As what it was asked for.
+    /// The requested reference.
     pub reference: ImageReference,
-    /// Its digest in the registry, `registry/path@sha256:...`; none if it was never in one.
+    /// Its digest in the registry, `registry/path@sha256:...`; none for a local image.
     pub digest: Option<String>,
-    /// The system it is for: `linux`.
+    /// Its operating system: `linux`.
     pub os: String,
-    /// The architecture it is for: `amd64`.
+    /// Its architecture: `amd64`.
     pub architecture: String,
-    /// The variant of that: `v7`.
+    /// The variant of the architecture: `v7`.
     pub variant: Option<String>,
-    /// What every container of it begins with.
+    /// Its entry point.
     pub entrypoint: Vec<String>,
-    /// What a container of it does if nobody says otherwise.
+    /// Its default command.
     pub command: Vec<String>,
     /// The user of its containers; empty means root.
     pub user: String,
@@ -27,16 +27,16 @@ pub struct ImageInfo {
     pub environment: Vec<String>,
     /// The directory its containers start in; empty means the root.
     pub working_dir: String,
-    /// The ports it says that it listens on: `80/tcp`.
+    /// Its exposed ports: `80/tcp`.
     pub exposed_ports: Vec<String>,
-    /// The volumes it asks for.
+    /// Its volumes.
     pub volumes: Vec<String>,
-    /// How to ask a container of it whether it is well.
+    /// Its health check.
     pub healthcheck: Option<HealthConfig>,
 }
 
 impl ImageInfo {
-    /// Reads what the engine says of an image.
+    /// Reads the response of the engine.
     pub(crate) fn of(reference: &ImageReference, answer: ImageInspect) -> Self {
         let config = answer.config.unwrap_or_default();
         let name = reference.name();

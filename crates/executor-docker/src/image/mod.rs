@@ -1,4 +1,4 @@
-//! Images: their names, and how they come to the engine.
+//! Images: names, pulls and credentials.
 
 mod images;
 mod info;
@@ -9,7 +9,7 @@ mod fault;
 mod progress;
 mod pull;
 mod retry;
-mod turn;
+mod shared_pull;
 
 pub use fault::PullFault;
 pub use images::Images;

@@ -6,17 +6,17 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PullPolicy {
-    /// Each time, so that it is the registry's newest.
+    /// Always, for the newest one of the registry.
     #[default]
     Always,
-    /// When the engine has none of that name.
+    /// When the engine does not have it.
     IfNotPresent,
-    /// Not at all: the engine has it.
+    /// Never: the engine must have it.
     Never,
 }
 
 impl PullPolicy {
-    /// Returns the word of GitLab's settings.
+    /// Returns the value in GitLab's settings.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -40,7 +40,7 @@ impl FromStr for PullPolicy {
             .into_iter()
             .find(|policy| policy.as_str() == text)
             .ok_or_else(|| {
-                format!("{text:?} is no pull policy; write always, if-not-present or never")
+                format!("invalid pull policy {text:?}: expected always, if-not-present or never")
             })
     }
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_are_those_of_gitlab() {
+    fn policies_are_spelled_as_in_gitlab() {
         for policy in [
             PullPolicy::Always,
             PullPolicy::IfNotPresent,

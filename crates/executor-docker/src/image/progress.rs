@@ -2,7 +2,7 @@ use bollard::models::CreateImageInfo;
 use std::collections::HashMap;
 use std::fmt;
 
-/// How far a pull is.
+/// The progress of a pull.
 #[derive(Debug, Default)]
 pub(crate) struct PullProgress {
     layers: HashMap<String, Layer>,
@@ -16,10 +16,10 @@ struct Layer {
 }
 
 impl PullProgress {
-    /// Takes in what the engine says next.
+    /// Updates the progress from the next message.
     pub(crate) fn note(&mut self, step: &CreateImageInfo) {
         let status = step.status.as_deref().unwrap_or_default();
-        // The first line has the tag where the others have a layer.
+        // The first message has the tag in place of a layer.
         let is_layer = !status.starts_with("Pulling from");
         let Some(id) = step.id.as_ref().filter(|_| is_layer) else {
             return;

@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 pub(crate) struct PullFailure {
     pub(crate) fault: PullFault,
     pub(crate) message: String,
-    /// Whether it was tried as often as somebody wanted.
+    /// Whether all retries were used.
     pub(crate) given_up: bool,
 }
 
@@ -73,7 +73,7 @@ impl From<std::io::Error> for PullFailure {
     }
 }
 
-/// Pulls an image once, with one pair of name and password or none.
+/// Pulls an image once, with one login or none.
 pub(crate) async fn pull(
     engine: &Engine,
     reference: &ImageReference,
@@ -86,7 +86,7 @@ pub(crate) async fn pull(
         .from_image(&reference.exact())
         .platform(platform.unwrap_or_default())
         .build();
-    // The engine begins to answer when the registry does, which can take longer than other calls.
+    // The engine responds only when the registry does, which can take longer than other requests.
     let api = engine
         .api()
         .clone()

@@ -1,18 +1,18 @@
 use std::time::Duration;
 
-/// How often a pull is tried that fails for what may pass, and how long is waited between.
+/// The retries of a pull after passing faults, and its time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PullRetry {
-    /// How often, the first time included. Default: 3.
+    /// The number of attempts. Default: 3.
     pub tries: u32,
     /// The shortest wait. Default: 2 s.
     pub shortest: Duration,
     /// The longest wait. Default: 10 s.
     pub longest: Duration,
-    /// How long a pull may show no progress at all. Default: 5 min.
+    /// How long a pull may make no progress. Default: 5 min.
     pub stall: Duration,
-    /// How often the log hears of a pull that goes on. Default: each 15 s.
+    /// The interval of progress reports in the log. Default: 15 s.
     pub report: Duration,
 }
 
@@ -29,10 +29,10 @@ impl Default for PullRetry {
 }
 
 impl PullRetry {
-    /// Returns how long to wait after the try of this number, from 1; `chance` is from 0 to 1.
+    /// Returns the wait after attempt `tried`, from 1; `chance` is from 0 to 1.
     ///
-    /// The waits double from the shortest to the longest. A part of each is left to chance, so that the
-    /// jobs of many runners do not come back to a registry in the same second.
+    /// The waits double from the shortest to the longest. A part of each is random, so that the jobs of many runners do not
+    /// return to a registry in the same second.
     pub(crate) fn wait(&self, tried: u32, chance: f64) -> Duration {
         let doubled = self.shortest.saturating_mul(1 << tried.clamp(1, 16));
         let most = doubled.clamp(self.shortest, self.longest.max(self.shortest));
@@ -43,10 +43,10 @@ impl PullRetry {
     }
 }
 
-/// Returns a number from 0 to 1 that nobody can foresee.
+/// Returns a random number from 0 to 1.
 pub(crate) fn chance() -> f64 {
     let mut bytes = [0; 4];
-    // Without chance the waits are the shortest, which is no harm.
+    // Without random bytes, the waits are the shortest.
     let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK);
     f64::from(u32::from_ne_bytes(bytes)) / f64::from(u32::MAX)
 }

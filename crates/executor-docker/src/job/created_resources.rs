@@ -1,10 +1,10 @@
-//! What a job made outside of this process, so that all of it is removed.
+//! The objects that a job created outside of this process, for their removal.
 
 use crate::engine::Engine;
 use crate::engine::pending_request::PendingRequest;
 use crate::error::DockerError;
 use crate::job::container;
-use crate::job::container::death::death;
+use crate::job::container::watch::wait_for_death;
 use crate::network::JobNetwork;
 use crate::service::Services;
 use crate::volume::JobVolumes;
@@ -15,23 +15,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// Notes of what was made, or was about to be.
+/// The objects that a job created or was about to create.
 #[derive(Debug)]
 pub(crate) struct CreatedResources {
     engine: Engine,
     supervisor: Option<Supervisor>,
     containers: Vec<(String, PendingRequest)>,
-    /// The job's network, ours or not.
+    /// The job's network, its own or an existing one.
     pub(crate) network: Option<Arc<JobNetwork>>,
     pub(crate) services: Option<Services>,
     pub(crate) volumes: Option<JobVolumes>,
     directories: Vec<PathBuf>,
-    /// Whether the pool may remove it after the job's end.
+    /// Whether the pool may remove the objects in the background.
     pub(crate) is_of_pool: bool,
 }
 
 impl CreatedResources {
-    /// Nothing yet.
+    /// Returns an empty list.
     pub(crate) fn new(engine: Engine, supervisor: Option<Supervisor>) -> Self {
         Self {
             engine,
@@ -45,20 +45,20 @@ impl CreatedResources {
         }
     }
 
-    /// Notes a container by its name, before it is created; whoever creates it says what he doubts.
+    /// Adds a container by its name before it is created; returns the state of the request.
     pub(crate) fn container(&mut self, name: &str) -> PendingRequest {
-        let doubt = PendingRequest::default();
-        self.containers.push((name.to_owned(), doubt.clone()));
-        doubt
+        let pending = PendingRequest::default();
+        self.containers.push((name.to_owned(), pending.clone()));
+        pending
     }
 
-    /// Notes a private directory of the job, before it is made.
+    /// Adds a private directory of the job before it is created.
     pub(crate) fn directory(&mut self, path: &Path) -> Result<(), DockerError> {
         if let Some(journal) = self.supervisor.as_ref().and_then(Supervisor::journal) {
             journal
                 .record_dir(path)
                 .map_err(|error| DockerError::Broken {
-                    doing: "note the temporary directory".to_owned(),
+                    doing: "record the temporary directory".to_owned(),
                     source: error.into(),
                 })?;
         }
@@ -66,50 +66,51 @@ impl CreatedResources {
         Ok(())
     }
 
-    /// Notes a container by its id instead of its name: it keeps that when it is called something else.
-    pub(crate) fn knows(&mut self, name: &str, id: &str) {
-        for (noted, doubt) in &mut self.containers {
+    /// Replaces the name of a created container by its id, which a rename does not change.
+    pub(crate) fn set_container_id(&mut self, name: &str, id: &str) {
+        for (noted, pending) in &mut self.containers {
             if noted == name {
                 id.clone_into(noted);
-                *doubt = PendingRequest::none();
+                *pending = PendingRequest::none();
             }
         }
     }
 
-    /// Notes the containers and directories of another as this one's.
+    /// Takes over the containers and directories of `other`.
     pub(crate) fn take_over(&mut self, mut other: Self) {
         self.containers.append(&mut other.containers);
         self.directories.append(&mut other.directories);
     }
 
-    /// Removes all of it; tells as soon as nothing of it runs any more, if that is known before.
-    pub(crate) async fn remove_and_tell(
+    /// Removes all objects. Calls `is_dead` as soon as no process of them runs, when that is known earlier.
+    pub(crate) async fn remove_and_report_death(
         &mut self,
         is_dead: impl FnOnce(),
     ) -> Result<(), DockerError> {
-        let death = only_one(&self.containers)
-            .map(|container| death(self.engine.clone(), container.to_owned()));
-        let told = async {
+        let death = only_container(&self.containers)
+            .map(|container| wait_for_death(self.engine.clone(), container.to_owned()));
+        let reporting = async {
             if let Some(death) = death {
                 death.await;
                 is_dead();
             }
             std::future::pending().await
         };
-        // What is to be told is asked for first.
+        // The request for the event goes first.
         tokio::select! {
             biased;
-            removed = told => removed,
+            removed = reporting => removed,
             removed = self.remove() => removed,
         }
     }
 
-    /// Removes all of it. What cannot be removed stays noted.
+    /// Removes all objects. Those that could not be removed stay in the list.
     pub(crate) async fn remove(&mut self) -> Result<(), DockerError> {
         let mut removals = JoinSet::new();
-        for (name, doubt) in &self.containers {
-            let (engine, name, doubt) = (self.engine.clone(), name.clone(), doubt.clone());
-            removals.spawn(async move { doubt.settle(|| container::remove(&engine, &name)).await });
+        for (name, pending) in &self.containers {
+            let (engine, name, pending) = (self.engine.clone(), name.clone(), pending.clone());
+            removals
+                .spawn(async move { pending.settle(|| container::remove(&engine, &name)).await });
         }
         let services = async {
             match &self.services {
@@ -129,7 +130,7 @@ impl CreatedResources {
         }
         first?;
         self.containers.clear();
-        // A network goes when nobody is in it any more, a volume when nobody has it.
+        // A network or volume can be removed when no container uses it.
         let network = async {
             match &self.network {
                 Some(network) => network.remove().await,
@@ -145,7 +146,7 @@ impl CreatedResources {
         let (network, volumes) = tokio::join!(network, volumes);
         network.and(volumes)?;
         (self.network, self.volumes, self.services) = (None, None, None);
-        // Only now: a container would hold them, and write to them.
+        // Last, because a running container writes to them.
         while let Some(directory) = self.directories.last().cloned() {
             remove_directory(&directory).await?;
             if let Some(journal) = self.supervisor.as_ref().and_then(Supervisor::journal) {
@@ -158,10 +159,10 @@ impl CreatedResources {
     }
 }
 
-/// Returns the container that can be there, if it is one: which of several is the last one to die is not worth a word.
-/// That of a helper is noted before it is needed, and often it never is.
-fn only_one(containers: &[(String, PendingRequest)]) -> Option<&str> {
-    let mut asked = containers.iter().filter(|(_, doubt)| doubt.was_asked());
+/// Returns the only container that may exist. With several, an early report of the last death is not worth the effort.
+/// The helper is listed before it is needed, and is often never created.
+fn only_container(containers: &[(String, PendingRequest)]) -> Option<&str> {
+    let mut asked = containers.iter().filter(|(_, pending)| pending.was_sent());
     match (asked.next(), asked.next()) {
         (Some((container, _)), None) => Some(container),
         _ => None,
@@ -188,11 +189,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_helper_that_nobody_asked_for_is_not_the_last_to_die() {
+    fn a_helper_that_was_never_created_does_not_count() {
         let there = |name: &str| (name.to_owned(), PendingRequest::none());
         let noted = |name: &str| (name.to_owned(), PendingRequest::default());
-        assert_eq!(only_one(&[there("a"), noted("a-helper")]), Some("a"));
-        assert_eq!(only_one(&[there("a"), there("a-helper")]), None);
-        assert_eq!(only_one(&[noted("a")]), None);
+        assert_eq!(only_container(&[there("a"), noted("a-helper")]), Some("a"));
+        assert_eq!(only_container(&[there("a"), there("a-helper")]), None);
+        assert_eq!(only_container(&[noted("a")]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What is noted of a job in a container, so that another process can go on with it.
+//! The record of a job in a container, from which another process resumes it.
 
 use crate::config::NAME;
 use crate::error::DockerError;
@@ -11,41 +11,41 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a job is: from this the names of all that it has follow.
+/// The container of a job, and the facts from which the names of its other objects derive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ContainerRef {
     /// The id of its container.
     pub(crate) container: String,
-    /// Who made it.
+    /// The run that created it.
     pub(crate) owner: String,
     pub(crate) job: JobId,
     pub(crate) attempt: u32,
-    /// What the container's network is called in the engine.
+    /// The name of the container's network.
     pub(crate) network: String,
     /// Whether its files are mounted from the runner's host.
     pub(crate) mounted: bool,
-    /// What its private directory is called there, where that does not follow from the job.
+    /// The name of its private directory there, unless it derives from the job.
     pub(crate) private: Option<String>,
 }
 
-/// What became of the requests to the agent, by their ids.
+/// The states of the requests to the agent, by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Runs {
-    ended: BTreeMap<String, Ending>,
-    begun: BTreeMap<String, Course>,
+pub(crate) struct RequestStates {
+    ended: BTreeMap<String, RequestEnd>,
+    begun: BTreeMap<String, OpenRequest>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Course {
-    /// The byte of its log that comes next.
+struct OpenRequest {
+    /// The next byte of its log.
     offset: u64,
-    /// Whether the agent has answered: before that it may never have heard of the request.
+    /// Whether the agent has answered; before, it may not know the request.
     answered: bool,
 }
 
-/// How a request ended, as far as anybody needs it again.
+/// The end of a request, as far as a resume needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum Ending {
+enum RequestEnd {
     Exited { code: i32, facts: Facts },
     Signaled { signal: i32, facts: Facts },
     Unknown,
@@ -59,103 +59,107 @@ struct Facts {
     stderr_bytes: u64,
 }
 
-/// What is known of a request that is about to be made.
+/// The state of a request that is about to be sent.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Known {
-    /// It is new, or nobody has heard of it.
+pub(crate) enum RequestState {
+    /// It is new, or was never sent.
     New,
-    /// It was begun, and its log was read up to this byte.
+    /// It was started, and its log was read up to this byte.
     Begun(u64),
-    /// It has ended in this way.
+    /// It has ended with this result.
     Ended(Box<StageResult>),
-    /// It was begun, and how it ended nobody can say.
+    /// It was started, and its end is unknown.
     Lost,
 }
 
-/// Notes where a job is and how far it has come. Clones are the same notes.
+/// Records where a job is and how far it has come. Clones share the record.
 #[derive(Debug, Clone)]
-pub(crate) struct Ledger(Arc<Shared>);
+pub(crate) struct ResumeRecord(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    place: Place,
-    runs: Mutex<Runs>,
+    container_ref: ContainerRef,
+    runs: Mutex<RequestStates>,
     observer: Option<ResumeObserver>,
 }
 
-impl Ledger {
-    /// Begins with what is known of earlier requests.
-    pub(crate) fn new(place: Place, runs: Runs, observer: Option<ResumeObserver>) -> Self {
-        let ledger = Self(Arc::new(Shared {
-            place,
+impl ResumeRecord {
+    /// Returns a record that starts with these states of earlier requests.
+    pub(crate) fn new(
+        container_ref: ContainerRef,
+        runs: RequestStates,
+        observer: Option<ResumeObserver>,
+    ) -> Self {
+        let record = Self(Arc::new(Shared {
+            container_ref,
             runs: Mutex::new(runs),
             observer,
         }));
-        ledger.tell();
-        ledger
+        record.notify();
+        record
     }
 
-    /// Returns what is known of a request.
-    pub(crate) fn known(&self, id: &str) -> Known {
+    /// Returns the state of a request.
+    pub(crate) fn state(&self, id: &str) -> RequestState {
         let runs = self.runs();
         if let Some(ending) = runs.ended.get(id) {
-            return ending.known();
+            return ending.state();
         }
         match runs.begun.get(id) {
-            Some(course) if course.answered => Known::Begun(course.offset),
-            _ => Known::New,
+            Some(course) if course.answered => RequestState::Begun(course.offset),
+            _ => RequestState::New,
         }
     }
 
-    /// Notes a request before it is made.
+    /// Records a request before it is sent.
     pub(crate) fn starting(&self, id: &str) {
-        let course = Course {
+        let course = OpenRequest {
             offset: 0,
             answered: false,
         };
         self.runs().begun.insert(id.to_owned(), course);
-        self.tell();
+        self.notify();
     }
 
-    /// Notes up to where its log was read.
+    /// Records how far its log was read.
     pub(crate) fn read(&self, id: &str, offset: u64) {
         if let Some(course) = self.runs().begun.get_mut(id) {
-            *course = Course {
+            *course = OpenRequest {
                 offset,
                 answered: true,
             };
         }
-        self.tell();
+        self.notify();
     }
 
-    /// Notes how it ended; without a result nobody can say.
+    /// Records its end; `None` when the result is unknown.
     pub(crate) fn ended(&self, id: &str, result: Option<&StageResult>) {
         let mut runs = self.runs();
         runs.begun.remove(id);
-        let ending = result.map_or(Ending::Unknown, Ending::of);
+        let ending = result.map_or(RequestEnd::Unknown, RequestEnd::of);
         runs.ended.insert(id.to_owned(), ending);
         drop(runs);
-        self.tell();
+        self.notify();
     }
 
-    fn tell(&self) {
+    fn notify(&self) {
         if let Some(observer) = &self.0.observer {
             observer.notify(&self.handle());
         }
     }
 
     fn handle(&self) -> ResumeHandle {
-        let place = &self.0.place;
-        // Numbers and plain texts: it cannot fail.
+        let container_ref = &self.0.container_ref;
+        // Numbers and plain strings always serialize.
         let runs = serde_json::to_string(&*self.runs()).unwrap_or_default();
-        let private = place.private.clone().unwrap_or_default();
+        let private = container_ref.private.clone().unwrap_or_default();
         let fields = [
-            ("container", place.container.clone()),
-            ("owner", place.owner.clone()),
-            ("job", place.job.0.to_string()),
-            ("attempt", place.attempt.to_string()),
-            ("network", place.network.clone()),
-            ("mounted", place.mounted.to_string()),
+            ("container", container_ref.container.clone()),
+            ("owner", container_ref.owner.clone()),
+            ("job", container_ref.job.0.to_string()),
+            ("attempt", container_ref.attempt.to_string()),
+            ("network", container_ref.network.clone()),
+            ("mounted", container_ref.mounted.to_string()),
             ("private", private),
             ("runs", runs),
         ];
@@ -165,26 +169,26 @@ impl Ledger {
         }
     }
 
-    fn runs(&self) -> MutexGuard<'_, Runs> {
+    fn runs(&self) -> MutexGuard<'_, RequestStates> {
         self.0.runs.lock()
     }
 }
 
-impl Resumable for Ledger {
+impl Resumable for ResumeRecord {
     fn resume_handle(&self) -> Option<ResumeHandle> {
         Some(self.handle())
     }
 }
 
-/// Reads what another process has noted.
-pub(crate) fn read(handle: &ResumeHandle) -> Result<(Place, Runs), DockerError> {
+/// Reads the record of another process.
+pub(crate) fn read(handle: &ResumeHandle) -> Result<(ContainerRef, RequestStates), DockerError> {
     if handle.executor != NAME {
         return Err(DockerError::config(format!(
-            "the job to go on with is one of the executor {:?}, not of {NAME:?}",
+            "cannot resume a job of the executor {:?}: expected {NAME:?}",
             handle.executor
         )));
     }
-    let place = Place {
+    let container_ref = ContainerRef {
         container: field(handle, "container")?,
         owner: field(handle, "owner")?,
         job: JobId(field(handle, "job")?),
@@ -195,10 +199,10 @@ pub(crate) fn read(handle: &ResumeHandle) -> Result<(Place, Runs), DockerError> 
     };
     let runs: String = field(handle, "runs")?;
     let runs = serde_json::from_str(&runs).map_err(|_| unreadable("runs"))?;
-    Ok((place, runs))
+    Ok((container_ref, runs))
 }
 
-/// Returns a name that is no way out of its directory: notes may be wrong.
+/// Returns a name that does not leave its directory: the record may be wrong.
 fn private(handle: &ResumeHandle) -> Result<Option<String>, DockerError> {
     let name = handle.fields.get("private").filter(|it| !it.is_empty());
     if name.is_some_and(|it| it.starts_with('.') || it.contains(['/', '\0'])) {
@@ -214,11 +218,11 @@ fn field<T: std::str::FromStr>(handle: &ResumeHandle, key: &str) -> Result<T, Do
 
 fn unreadable(key: &str) -> DockerError {
     DockerError::config(format!(
-        "what is noted of the job to go on with cannot be read: its field {key:?}"
+        "invalid record of the job to resume: its field {key:?} is missing or cannot be read"
     ))
 }
 
-impl Ending {
+impl RequestEnd {
     fn of(result: &StageResult) -> Self {
         let facts = Facts {
             oom_killed: result.oom_killed,
@@ -232,13 +236,13 @@ impl Ending {
         }
     }
 
-    fn known(&self) -> Known {
+    fn state(&self) -> RequestState {
         let (status, facts) = match self {
             Self::Exited { code, facts } => (StageStatus::Exited(ExitCode(*code)), facts),
             Self::Signaled { signal, facts } => (StageStatus::Signaled { signal: *signal }, facts),
-            Self::Unknown => return Known::Lost,
+            Self::Unknown => return RequestState::Lost,
         };
-        Known::Ended(Box::new(StageResult {
+        RequestState::Ended(Box::new(StageResult {
             oom_killed: facts.oom_killed,
             duration: Duration::from_millis(facts.duration_ms),
             stdout_bytes: facts.stdout_bytes,
@@ -252,8 +256,8 @@ impl Ending {
 mod tests {
     use super::*;
 
-    fn place() -> Place {
-        Place {
+    fn container_ref() -> ContainerRef {
+        ContainerRef {
             container: "c0ffee".to_owned(),
             owner: "3f9c".to_owned(),
             job: JobId(7),
@@ -265,56 +269,56 @@ mod tests {
     }
 
     #[test]
-    fn what_is_noted_is_read_again() {
-        let ledger = Ledger::new(place(), Runs::default(), None);
+    fn a_record_is_read_back() {
+        let record = ResumeRecord::new(container_ref(), RequestStates::default(), None);
         let mut killed = StageResult::new(StageStatus::Signaled { signal: 9 });
         killed.oom_killed = true;
-        ledger.starting("a");
-        ledger.ended("a", Some(&StageResult::exited(42)));
-        ledger.starting("b");
-        ledger.ended("b", Some(&killed));
-        ledger.starting("c");
-        ledger.ended("c", None);
-        ledger.starting("d");
-        // The agent may never have heard of it.
-        let handle = ledger.resume_handle().unwrap();
+        record.starting("a");
+        record.ended("a", Some(&StageResult::exited(42)));
+        record.starting("b");
+        record.ended("b", Some(&killed));
+        record.starting("c");
+        record.ended("c", None);
+        record.starting("d");
+        // The agent may not know this request.
+        let handle = record.resume_handle().unwrap();
         let (found, runs) = read(&handle).unwrap();
-        assert_eq!(found, place());
-        let again = Ledger::new(found, runs, None);
+        assert_eq!(found, container_ref());
+        let again = ResumeRecord::new(found, runs, None);
         let exited = Box::new(StageResult::exited(42));
-        assert_eq!(again.known("a"), Known::Ended(exited));
-        assert_eq!(again.known("b"), Known::Ended(Box::new(killed)));
-        assert_eq!(again.known("c"), Known::Lost);
-        assert_eq!(again.known("d"), Known::New);
-        ledger.read("d", 17);
-        let (_, runs) = read(&ledger.resume_handle().unwrap()).unwrap();
-        let again = Ledger::new(place(), runs, None);
-        assert_eq!(again.known("d"), Known::Begun(17));
-        assert_eq!(again.known("e"), Known::New);
+        assert_eq!(again.state("a"), RequestState::Ended(exited));
+        assert_eq!(again.state("b"), RequestState::Ended(Box::new(killed)));
+        assert_eq!(again.state("c"), RequestState::Lost);
+        assert_eq!(again.state("d"), RequestState::New);
+        record.read("d", 17);
+        let (_, runs) = read(&record.resume_handle().unwrap()).unwrap();
+        let again = ResumeRecord::new(container_ref(), runs, None);
+        assert_eq!(again.state("d"), RequestState::Begun(17));
+        assert_eq!(again.state("e"), RequestState::New);
     }
 
     #[test]
-    fn an_observer_is_told_of_each_change_at_once() {
+    fn the_observer_sees_each_change_at_once() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&seen);
         let observer = ResumeObserver::new(move |handle| {
             let runs = handle.fields.get("runs").cloned();
             told.lock().push(runs.unwrap_or_default());
         });
-        let ledger = Ledger::new(place(), Runs::default(), Some(observer));
-        ledger.starting("a");
-        ledger.read("a", 5);
-        ledger.ended("a", Some(&StageResult::exited(0)));
+        let record = ResumeRecord::new(container_ref(), RequestStates::default(), Some(observer));
+        record.starting("a");
+        record.read("a", 5);
+        record.ended("a", Some(&StageResult::exited(0)));
         let seen = seen.lock();
         assert_eq!(seen.len(), 4, "{seen:?}");
         assert!(seen[2].contains("\"offset\":5"), "{seen:?}");
     }
 
     #[test]
-    fn what_is_not_from_here_is_refused() {
+    fn a_wrong_record_is_refused() {
         let check = |change: fn(&mut ResumeHandle), expect: &str| {
-            let ledger = Ledger::new(place(), Runs::default(), None);
-            let mut handle = ledger.handle();
+            let record = ResumeRecord::new(container_ref(), RequestStates::default(), None);
+            let mut handle = record.handle();
             change(&mut handle);
             let error = read(&handle).unwrap_err().to_string();
             assert!(error.contains(expect), "{error}");

@@ -1,4 +1,4 @@
-//! What all jobs of one provider share.
+//! The state that all jobs of one provider share.
 
 use crate::config::DockerConfig;
 use crate::config::DockerOptions;
@@ -14,26 +14,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The settings, the run's id, and the connections to engines.
+/// The options, the run's id, and the connections to engines.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: DockerOptions,
     owner: String,
-    /// Clients by address, with what they agreed on with the engine. Each connects anew where a connection broke.
+    /// The connected engines by address. Each reconnects when a connection broke.
     engines: Mutex<HashMap<String, (Engine, Images)>>,
-    /// Why jobs did not get the first choice of how stages are run.
-    told: Mutex<HashSet<String>>,
+    /// The reasons, already reported, why stages run without the agent.
+    reported: Mutex<HashSet<String>>,
 }
 
 impl Shared {
-    /// Connects to nothing.
+    /// Returns the state without any connection.
     pub(crate) fn new(options: DockerOptions) -> Self {
         let owner = options.owner.clone().unwrap_or_else(new_owner);
         Self {
             options,
             owner,
             engines: Mutex::default(),
-            told: Mutex::default(),
+            reported: Mutex::default(),
         }
     }
 
@@ -42,19 +42,19 @@ impl Shared {
         &self.owner
     }
 
-    /// Whether no job has told of this reason yet; from now on one has.
+    /// Returns whether this reason was not reported yet, and remembers it.
     pub(crate) fn is_news(&self, reason: &str) -> bool {
-        let mut told = self.told.lock();
-        told.insert(reason.to_owned())
+        let mut reported = self.reported.lock();
+        reported.insert(reason.to_owned())
     }
 
-    /// Returns a number that no other attempt in this process has.
+    /// Returns a number that is unique in this process.
     pub(crate) fn next_attempt() -> u32 {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Returns the leases of a job in this engine, where somebody keeps a ledger of it.
+    /// Returns the leases of a job in this engine, when there is a ledger of it.
     pub(crate) fn leases(&self, engine: &Engine, job: &str) -> Option<JobLeases> {
         let ledger = self.options.ledger.as_ref();
         let ledger = ledger.filter(|ledger| ledger.is_of(engine))?;
@@ -66,7 +66,7 @@ impl Shared {
         config.settings.get().unwrap_or(&self.options.config)
     }
 
-    /// Returns the engine that the settings name, connected.
+    /// Connects to the engine of the settings, or returns the connected one.
     pub(crate) async fn engine(
         &self,
         settings: &DockerConfig,
@@ -90,7 +90,7 @@ impl Shared {
             cause = cancellation.canceled() => return Err(cause.into()),
         };
         let mut engines = self.engines.lock();
-        // Its images know which pulls are going on, whoever asked for them.
+        // Shared, so that the jobs join pulls in progress.
         let images = Images::new(engine.clone());
         engines.insert(key, (engine.clone(), images.clone()));
         Ok((engine, images))
@@ -108,5 +108,5 @@ fn new_owner() -> String {
     format!("{:x}-{nanos:x}", std::process::id())
 }
 
-/// Shares what all jobs share.
+/// The shared state.
 pub(crate) type SharedHost = Arc<Shared>;

@@ -1,4 +1,4 @@
-//! Waiting for a range of addresses that no network has.
+//! Waits for a free range of addresses.
 
 use super::plan::is_out_of_addresses;
 use crate::error::DockerError;
@@ -6,12 +6,12 @@ use executor_core::Cancellation;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a job waits until an address range is free for its network.
+/// How long a job waits for a free range of addresses.
 const WAIT_FOR_ADDRESSES: Duration = Duration::from_secs(30);
 
-/// Calls `create` until the engine has a range of addresses for a network.
+/// Calls `create` until the engine has a free range of addresses; calls `report` when it starts to wait.
 pub(super) async fn when_addresses_are_free<F: Future<Output = Result<(), DockerError>>>(
-    tell: impl Fn(),
+    report: impl Fn(),
     cancellation: &Cancellation,
     mut create: impl FnMut() -> F,
 ) -> Result<(), DockerError> {
@@ -31,12 +31,12 @@ pub(super) async fn when_addresses_are_free<F: Future<Output = Result<(), Docker
                 doing,
                 status,
                 message: format!(
-                    "{message}; remove networks that nobody needs, or give the engine more addresses (default-address-pools in its settings)"
+                    "{message}; remove unused networks, or give the engine more addresses (default-address-pools in its settings)"
                 ),
             });
         }
         if pause == Duration::from_millis(250) {
-            tell();
+            report();
         }
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_job_waits_for_addresses_and_says_so_once() {
+    async fn a_job_waits_for_addresses_and_reports_it_once() {
         let (tries, told) = (Cell::new(0), Cell::new(0));
         let cancellation = Cancellation::new();
         let created = when_addresses_are_free(
@@ -72,12 +72,12 @@ mod tests {
                 if tries.get() < 5 { Err(full()) } else { Ok(()) }
             },
         );
-        created.await.expect("it is made in the end");
+        created.await.expect("it is created at last");
         assert_eq!((tries.get(), told.get()), (5, 1));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_job_does_not_wait_for_ever() {
+    async fn a_job_does_not_wait_forever() {
         let (began, cancellation) = (Instant::now(), Cancellation::new());
         let never = when_addresses_are_free(|| (), &cancellation, async || Err(full()));
         let error = never.await.expect_err("there is none").to_string();

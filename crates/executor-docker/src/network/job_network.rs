@@ -6,7 +6,7 @@ use crate::config::DockerConfig;
 use crate::engine::Engine;
 use crate::engine::labels::{Labels, Role};
 use crate::engine::names::Names;
-use crate::engine::pending_request::{PendingRequest, Removal, unless_stopped};
+use crate::engine::pending_request::{PendingRequest, RemovalOutcome, unless_stopped};
 use crate::error::DockerError;
 use bollard::models::NetworkDisconnectRequest;
 use bollard::query_parameters::ListNetworksOptions;
@@ -17,39 +17,36 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How long the removal of a network may take.
+/// The time limit of a removal.
 const REMOVAL: Duration = Duration::from_secs(30);
 
-/// The network that a job's container and its services are in.
+/// The network of a job's container and its services.
 ///
-/// It is one of their own, made with the job and removed after it, or one that was there before; see
-/// [`NetworkMode`].
+/// Either the job's own, created and removed with the job, or an existing one; see [`NetworkMode`].
 #[derive(Debug)]
 pub struct JobNetwork {
     engine: Engine,
     mode: NetworkMode,
-    /// What the engine knows it by.
+    /// Its name or mode in the engine.
     name: String,
-    /// The id of a network of the job's own, once it is made.
+    /// The id of the job's own network, once it is created.
     id: OnceLock<String>,
-    /// Whether it may come into being later.
-    doubt: PendingRequest,
+    /// The state of the create request.
+    pending: PendingRequest,
 }
 
 impl JobNetwork {
-    /// Makes the network of a job, where it has one of its own.
+    /// Creates the network of a job, when it has its own.
     ///
-    /// Its packets are as large as the settings say, else as the way out of the host carries: see
-    /// [`choose_mtu`](super::choose_mtu).
+    /// See [`choose_mtu`](super::choose_mtu) for the size of its packets.
     ///
     /// # Errors
     ///
-    /// When the engine refuses. While it has no range of addresses left, because many jobs run, the
-    /// job waits up to 30 seconds for one to end.
+    /// When the engine refuses. While many jobs use all ranges of addresses, the job waits up to 30 seconds.
     ///
     /// # Cancellation
     ///
-    /// Stops soon, with nothing left.
+    /// Stops soon and leaves nothing.
     pub async fn create(
         engine: &Engine,
         mode: NetworkMode,
@@ -73,14 +70,14 @@ impl JobNetwork {
         let created = network.create_own(&plan, trace, cancellation).await;
         let created = created.and_then(|()| Ok(cancellation.check()?));
         if let Err(error) = created {
-            // It may be there all the same, or come, when the engine's answer was late or got lost.
+            // It may exist or appear later, when the engine's answer was late or lost.
             let _ = network.remove().await;
             return Err(error);
         }
         Ok(network)
     }
 
-    /// Returns the network of an attempt that another process began, without making anything.
+    /// Returns the network of an attempt that another process started; creates nothing.
     pub fn named(engine: &Engine, mode: NetworkMode, names: &Names) -> Self {
         let name = match &mode {
             NetworkMode::Own => names.network(),
@@ -95,22 +92,21 @@ impl JobNetwork {
             mode,
             name,
             id: OnceLock::new(),
-            doubt: PendingRequest::default(),
+            pending: PendingRequest::default(),
         }
     }
 
-    /// Returns which kind of network it is.
+    /// Returns its mode.
     pub fn mode(&self) -> &NetworkMode {
         &self.mode
     }
 
-    /// Returns what a container's `NetworkMode` is to be, and of a network of the job's own the value
-    /// of `CI_BUILD_NETWORK_NAME`.
+    /// Returns the value for a container's `NetworkMode`, and for `CI_BUILD_NETWORK_NAME` of the job's own network.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns whether the engine resolves the names of containers in it.
+    /// Returns whether the engine resolves names of containers in it.
     pub fn resolves_names(&self) -> bool {
         matches!(self.mode, NetworkMode::Own | NetworkMode::Named(_))
     }
@@ -121,13 +117,13 @@ impl JobNetwork {
             return Some(mtu);
         }
         let common = self.engine.api().inspect_network("bridge", None);
-        // An engine without a common network has nothing to say about it.
-        let common = self.engine.call("look at the network bridge", common).await;
+        // An engine may have no default network.
+        let common = self.engine.call("inspect the network bridge", common).await;
         let common = common.ok().and_then(|network| {
             let options = network.options?;
             options.get("com.docker.network.driver.mtu")?.parse().ok()
         });
-        let way_out = self.engine.is_local().then(mtu::of_the_way_out).flatten();
+        let way_out = self.engine.is_local().then(mtu::of_default_route).flatten();
         mtu::choose_mtu(setting, common, way_out)
     }
 
@@ -137,13 +133,13 @@ impl JobNetwork {
         trace: &dyn JobTrace,
         cancellation: &Cancellation,
     ) -> Result<(), DockerError> {
-        let told = || {
+        let report = || {
             trace.warning_line(
-                "The container engine has no range of addresses free for the job's network; waiting for another to end.",
+                "The container engine has no free range of addresses for the job's network; waiting for another network to end.",
             );
         };
         let create = || self.create_anew(plan, cancellation);
-        when_addresses_are_free(told, cancellation, create).await
+        when_addresses_are_free(report, cancellation, create).await
     }
 
     async fn create_anew(
@@ -152,7 +148,7 @@ impl JobNetwork {
         cancellation: &Cancellation,
     ) -> Result<(), DockerError> {
         match self.create_once(plan, cancellation).await {
-            // Only an earlier process with the same names can have made it, for this very attempt.
+            // An earlier process created it for the same attempt.
             Err(error) if error.is_conflict() => {
                 self.remove().await?;
                 self.create_once(plan, cancellation).await
@@ -175,22 +171,19 @@ impl JobNetwork {
                     .await
             )
         };
-        let created = self
-            .doubt
-            .until_answered(unless_stopped(cancellation, creating));
-        // It is set once: what fails has no id.
+        let created = self.pending.track(unless_stopped(cancellation, creating));
+        // Set once: a failed request has no id.
         let _ = self.id.set(created.await?.id);
         Ok(())
     }
 
-    /// Removes a network of the job's own; any other stays.
+    /// Removes the job's own network; keeps any other.
     ///
-    /// What is still connected to it is disconnected. It may be called more than once, and after
-    /// somebody else has removed it.
+    /// Disconnects remaining containers. May be called more than once, and after a removal from outside.
     ///
     /// # Errors
     ///
-    /// When it is still there after 30 seconds.
+    /// When it still exists after 30 seconds.
     pub async fn remove(&self) -> Result<(), DockerError> {
         if self.mode != NetworkMode::Own {
             return Ok(());
@@ -198,7 +191,7 @@ impl JobNetwork {
         let removed = async {
             match self.id.get() {
                 Some(id) => self.remove_id(id).await,
-                None => self.doubt.settle(|| self.remove_by_name()).await,
+                None => self.pending.settle(|| self.remove_by_name()).await,
             }
         };
         let removed = tokio::time::timeout(REMOVAL, removed).await;
@@ -210,23 +203,23 @@ impl JobNetwork {
         })
     }
 
-    /// Older engines let several networks have one name, and then refuse to remove any by it.
-    async fn remove_by_name(&self) -> Result<Removal, DockerError> {
+    /// Removes all networks of the name by id: older engines allow duplicates and refuse to remove them by name.
+    async fn remove_by_name(&self) -> Result<RemovalOutcome, DockerError> {
         let filters = HashMap::from([("name".to_owned(), vec![self.name.clone()])]);
         let options = ListNetworksOptions {
             filters: Some(filters),
         };
-        let doing = format!("look for network {}", self.name);
+        let doing = format!("find network {}", self.name);
         let listed = self.engine.api().list_networks(Some(options));
         let listed = self.engine.call(doing, listed).await?;
-        // The engine's filter finds parts of names too.
+        // The engine's filter also matches parts of names.
         let ours = listed
             .into_iter()
             .filter(|network| network.name.as_deref() == Some(&self.name));
-        let mut removal = Removal::Nothing;
+        let mut removal = RemovalOutcome::Absent;
         for id in ours.filter_map(|network| network.id) {
             self.remove_id(&id).await?;
-            removal = Removal::Done;
+            removal = RemovalOutcome::Removed;
         }
         Ok(removal)
     }
@@ -242,7 +235,7 @@ impl JobNetwork {
             );
             match removed {
                 Err(error) if error.is_not_found() => return Ok(()),
-                // A container that is being removed may be connected a moment longer.
+                // A container in removal may stay connected for a moment.
                 Err(error) if is_in_use(&error) => self.disconnect_all(id).await?,
                 removed => return removed,
             }
@@ -251,7 +244,7 @@ impl JobNetwork {
     }
 
     async fn disconnect_all(&self, id: &str) -> Result<(), DockerError> {
-        let doing = format!("look at network {}", self.name);
+        let doing = format!("inspect network {}", self.name);
         let found = self.engine.api().inspect_network(id, None);
         let found = match self.engine.call(doing, found).await {
             Err(error) if error.is_not_found() => return Ok(()),
@@ -259,14 +252,14 @@ impl JobNetwork {
         };
         for container in found.containers.unwrap_or_default().into_keys() {
             let request = NetworkDisconnectRequest {
-                // An endpoint without a container is called so.
+                // The engine's name of an endpoint without a container.
                 container: container.trim_start_matches("ep-").to_owned(),
                 force: Some(true),
             };
             let doing = format!("disconnect {container} from network {}", self.name);
             let cut = self.engine.api().disconnect_network(id, request);
             match self.engine.call(doing, cut).await {
-                // It is gone, or is going.
+                // The container or its endpoint is gone.
                 Err(error) if matches!(error.status(), Some(403 | 404 | 409 | 500)) => {}
                 cut => cut?,
             }

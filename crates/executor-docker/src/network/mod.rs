@@ -1,4 +1,4 @@
-//! The network a job and its services are in.
+//! The network of a job and its services.
 
 mod addresses;
 mod job_network;

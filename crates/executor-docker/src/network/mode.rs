@@ -1,17 +1,17 @@
-//! Which network a job is in, and how its services are found there.
+//! The mode of a job's network, which determines how the job finds its services.
 
 use crate::config::NetworkChoice;
 
-/// How a job's container finds the services by their names.
+/// How a job's container finds its services by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NetworkMode {
-    /// In a network of the job's own, where the engine resolves the services' names.
+    /// In the job's own network, where the engine resolves names.
     Own,
-    /// In the engine's common network, by links, as GitLab Runner does by default.
+    /// In the engine's default network, by links, as GitLab Runner does by default.
     Links,
-    /// In a network that was there before, where the engine resolves the services' names.
+    /// In an existing network, where the engine resolves names.
     Named(String),
-    /// In the network of the host, where all services are at its own address.
+    /// In the network of the host, where all services have its address.
     Host,
     /// Without a network.
     None,
@@ -20,11 +20,10 @@ pub enum NetworkMode {
 }
 
 impl NetworkMode {
-    /// Returns the mode that follows from the settings and from how many services the job has.
+    /// Chooses the mode from the settings and the number of services.
     ///
-    /// Where the settings name no network, a job that has services, or wishes it (`own_wanted`: its
-    /// variable `FF_NETWORK_PER_BUILD`), gets a network of its own; any other is in the engine's common
-    /// one, which is there already.
+    /// Without a network in the settings, a job with services, or with `own_wanted` (its variable
+    /// `FF_NETWORK_PER_BUILD`), gets its own network. Any other job uses the engine's default network.
     ///
     /// # Errors
     ///
@@ -58,7 +57,7 @@ impl NetworkMode {
     }
 }
 
-/// A job has services, and its network lets it reach none.
+/// The network of a job with services does not reach them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the job has services, but with network_mode = {mode:?} it could not reach them; leave network_mode \
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_with_services_has_a_network_of_its_own_unless_the_settings_say_otherwise() {
+    fn a_job_with_services_has_its_own_network_by_default() {
         use NetworkMode::{Container, Host, Links, Named, None as Without, Own};
         check("", 1, false, Own);
         check("", 0, true, Own);
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn services_that_could_not_be_reached_are_refused() {
+    fn unreachable_services_are_refused() {
         for choice in ["none", "container:abc"] {
             let error = NetworkMode::choose(&choice.to_owned().into(), 1, false);
             let error = error.expect_err(choice).to_string();

@@ -1,26 +1,29 @@
-//! The largest packet that a job's network carries.
+//! The MTU of a job's network.
 
 use std::path::Path;
 
-/// Packets of any network are at least as large as this, or IPv6 does not work.
+/// The smallest MTU of IPv6.
 const SMALLEST: u32 = 1280;
 
-/// Returns the MTU for a job's network: the setting's, else the smaller one of that of the engine's
-/// common network and that of the way out of this host.
+/// Returns the MTU for a job's network: the setting, else the smaller one of the engine's default network and this
+/// host's default route.
 ///
-/// A network whose packets are larger than the way out carries loses large answers without a word:
-/// downloads hang.
-pub fn choose_mtu(setting: Option<u32>, common: Option<u32>, way_out: Option<u32>) -> Option<u32> {
+/// A network with a larger MTU than the route silently loses large packets: downloads hang.
+pub fn choose_mtu(
+    setting: Option<u32>,
+    common: Option<u32>,
+    default_route: Option<u32>,
+) -> Option<u32> {
     if let Some(setting) = setting.filter(|&mtu| mtu > 0) {
         return Some(setting);
     }
     let plausible = |mtu: Option<u32>| mtu.filter(|&mtu| mtu >= SMALLEST);
-    let found = [plausible(common), plausible(way_out)];
+    let found = [plausible(common), plausible(default_route)];
     found.into_iter().flatten().min()
 }
 
-/// Returns the MTU of the interface that leads out of this host, when there is one.
-pub(crate) fn of_the_way_out() -> Option<u32> {
+/// Returns the MTU of the interface of the default route, if there is one.
+pub(crate) fn of_default_route() -> Option<u32> {
     let routes = std::fs::read_to_string("/proc/net/route").ok()?;
     let interface = default_interface(&routes)?;
     let file = Path::new("/sys/class/net").join(interface).join("mtu");
@@ -44,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_smallest_way_counts_unless_the_settings_say_otherwise() {
+    fn the_smallest_mtu_counts_unless_set() {
         assert_eq!(choose_mtu(Some(9000), Some(1500), Some(1400)), Some(9000));
         assert_eq!(choose_mtu(Some(0), Some(1500), Some(1400)), Some(1400));
         assert_eq!(choose_mtu(None, Some(1450), Some(1500)), Some(1450));
@@ -54,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_out_is_the_default_route_with_the_lowest_metric() {
+    fn the_default_route_has_the_lowest_metric() {
         let head = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n";
         let check = |lines: &str, expect: Option<&str>| {
             assert_eq!(

@@ -1,10 +1,10 @@
-//! The body of the call that makes a network, and what its errors mean.
+//! The request that creates a network, and the meaning of its errors.
 
 use bollard::models::{Ipam, IpamConfig, NetworkCreateRequest};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
-/// What a network of a job's own is to be like.
+/// The plan of a job's own network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct NetworkPlan {
     pub(crate) name: String,
@@ -14,12 +14,12 @@ pub(crate) struct NetworkPlan {
 }
 
 impl NetworkPlan {
-    /// Returns the body of the call.
+    /// Returns the body of the request.
     pub(crate) fn request(&self) -> NetworkCreateRequest {
         let mtu = self
             .mtu
             .map(|mtu| ("com.docker.network.driver.mtu".to_owned(), mtu.to_string()));
-        // An engine before 27 has no IPv6 addresses to give away by itself.
+        // Before version 27, an engine does not assign IPv6 subnets itself.
         let ipam = self.ipv6.then(|| Ipam {
             config: Some(vec![IpamConfig {
                 subnet: Some(local_ipv6_subnet(&self.name)),
@@ -39,7 +39,7 @@ impl NetworkPlan {
     }
 }
 
-/// Returns a subnet of the addresses that everybody may use inside (`fd00::/8`), other for every name.
+/// Returns a subnet of the local addresses (`fd00::/8`) that derives from the name.
 fn local_ipv6_subnet(name: &str) -> String {
     let hash = Sha256::digest(name);
     let group = |at: usize| u16::from_be_bytes([hash[at], hash[at + 1]]);
@@ -47,7 +47,7 @@ fn local_ipv6_subnet(name: &str) -> String {
     format!("fd{first:02x}:{second:x}:{third:x}:{fourth:x}::/64")
 }
 
-/// Returns whether the engine says that all its addresses are given to networks.
+/// Returns whether the engine has no free range of addresses.
 pub(crate) fn is_out_of_addresses(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     ["non-overlapping", "fully subnetted", "no available network"]
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_body_says_what_was_asked_for() {
+    fn the_request_has_all_options() {
         let plan = NetworkPlan {
             name: "n".to_owned(),
             labels: HashMap::from([("a".to_owned(), "b".to_owned())]),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_comes_with_a_subnet_of_its_own() {
+    fn ipv6_has_its_own_subnet() {
         let of = |name: &str| {
             let plan = NetworkPlan {
                 name: name.to_owned(),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_engines_that_have_no_address_left() {
+    fn messages_about_missing_addresses_are_recognized() {
         for message in [
             "could not find an available, non-overlapping IPv4 address pool among the defaults to assign to the network",
             "all predefined address pools have been fully subnetted",

@@ -1,29 +1,29 @@
-//! The host names a job reaches its services by.
+//! The host names of services.
 
 use std::collections::HashSet;
 
-/// The longest part of a host name between two dots.
+/// The length limit of a part of a host name between two dots.
 const LONGEST_LABEL: usize = 63;
 
-/// The longest host name.
+/// The length limit of a host name.
 const LONGEST_NAME: usize = 253;
 
-/// What a service asks for.
+/// The image and the aliases of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted<'a> {
+pub struct RequestedNames<'a> {
     /// The image, with its variables expanded.
     pub image: &'a str,
     /// The aliases, separated by spaces or commas, with their variables expanded.
     pub aliases: &'a str,
 }
 
-/// The names one service gets.
+/// The names of one service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServiceNames {
-    /// The names, those of its image first. Empty means that all of them are taken, and that the
-    /// service is not to be started, as with GitLab.
+    /// The names, those of its image first. When all of them are taken, the list is empty and the service is not started,
+    /// as in GitLab.
     pub names: Vec<String>,
-    /// What a reader of the log should know.
+    /// Warnings for the log.
     pub warnings: Vec<String>,
 }
 
@@ -35,19 +35,19 @@ pub struct AliasError {
     pub alias: String,
     /// The service's image.
     pub image: String,
-    /// What is wrong with it.
+    /// The reason.
     pub problem: &'static str,
 }
 
 /// Returns the names of all services of a job, in their order.
 ///
-/// A service has the names that follow from its image (see [`image_names`]) and its aliases. The first
-/// service that asks for a name has it; a later one does without, and a warning says so.
+/// A service has the names of its image (see [`image_names`]) and its aliases. The first service with a name gets it; a
+/// later one does not, with a warning.
 ///
 /// # Errors
 ///
-/// When an alias is no host name, or is one of this host itself.
-pub fn names_of(services: &[Wanted<'_>]) -> Result<Vec<ServiceNames>, AliasError> {
+/// When an alias is not a host name, or is a name of the local host.
+pub fn names_of(services: &[RequestedNames<'_>]) -> Result<Vec<ServiceNames>, AliasError> {
     let mut taken: HashSet<String> = HashSet::new();
     services
         .iter()
@@ -63,14 +63,14 @@ pub fn names_of(services: &[Wanted<'_>]) -> Result<Vec<ServiceNames>, AliasError
             let checked = aliases.map(|alias| checked(alias, wanted.image));
             for name in from_image.map(Ok).chain(checked) {
                 let name = name?;
-                // Host names are the same in any case.
+                // Host names are case-insensitive.
                 let key = name.to_ascii_lowercase();
                 if !own.insert(key.clone()) {
                     continue;
                 }
                 if taken.contains(&key) {
                     of_one.warnings.push(format!(
-                        "Another service is reached by the name {name} already; {} is not.",
+                        "The name {name} belongs to another service; {} is not reachable by it.",
                         wanted.image
                     ));
                     continue;
@@ -89,8 +89,8 @@ pub fn names_of(services: &[Wanted<'_>]) -> Result<Vec<ServiceNames>, AliasError
         .collect()
 }
 
-/// Returns the host names that follow from the name of an image: its path without the port of the
-/// registry, the tag and the digest, once with `__` for each slash and once with `-`.
+/// Returns the host names of an image: its name without the registry's port, the tag and the digest, with `__` and with
+/// `-` for each slash.
 ///
 /// # Examples
 ///
@@ -121,12 +121,12 @@ pub fn image_names(image: &str) -> Vec<String> {
     }
 }
 
-/// Returns an image's name and what of it is used: the digest, the tag, or `latest`.
+/// Splits an image into its name and its version: the digest, the tag, or `latest`.
 pub(crate) fn split_version(image: &str) -> (&str, &str) {
     let (image, digest) = image
         .split_once('@')
         .map_or((image, None), |(image, digest)| (image, Some(digest)));
-    // A colon before the last slash is that of the registry's port.
+    // A colon before the last slash precedes the registry's port.
     let path_start = image.rfind('/').map_or(0, |slash| slash + 1);
     let tag = image[path_start..]
         .find(':')
@@ -148,10 +148,9 @@ fn checked(alias: &str, image: &str) -> Result<String, AliasError> {
     }
 }
 
-/// Returns what keeps `name` from being the host name of a service.
+/// Returns why `name` cannot be the host name of a service.
 ///
-/// Names are as RFC 1123 has them, and underscores may stand in them too: GitLab's own names have
-/// some.
+/// Names follow RFC 1123 and may contain underscores, as GitLab's do.
 fn problem_of(name: &str) -> Option<&'static str> {
     if name.len() > LONGEST_NAME {
         return Some("is longer than the 253 characters a host name may have");
@@ -169,10 +168,10 @@ fn problem_of(name: &str) -> Option<&'static str> {
             return Some("has a part longer than the 63 characters it may have");
         }
         if label.is_empty() || !label.chars().all(allowed) {
-            return Some("is no host name: use letters, digits, hyphens and dots");
+            return Some("is not a host name: use letters, digits, hyphens and dots");
         }
         if label.starts_with('-') || label.ends_with('-') {
-            return Some("is no host name: no part of it begins or ends with a hyphen");
+            return Some("is not a host name: no part of it begins or ends with a hyphen");
         }
     }
     None
@@ -185,7 +184,7 @@ mod tests {
     fn check(services: &[(&str, &str)], expect: &[&[&str]], warnings: usize) {
         let wanted: Vec<_> = services
             .iter()
-            .map(|&(image, aliases)| Wanted { image, aliases })
+            .map(|&(image, aliases)| RequestedNames { image, aliases })
             .collect();
         let found = names_of(&wanted).expect("names");
         let names: Vec<_> = found.iter().map(|one| one.names.clone()).collect();
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn names_follow_from_the_image_and_the_aliases() {
+    fn names_derive_from_the_image_and_the_aliases() {
         check(&[("redis", "")], &[&["redis"]], 0);
         check(&[("redis:7.4-alpine", "cache")], &[&["redis", "cache"]], 0);
         check(
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_belongs_to_the_first_service_that_asks() {
+    fn a_name_belongs_to_the_first_service() {
         check(
             &[("redis:6", "old"), ("redis:7", "new")],
             &[&["redis", "old"], &["new"]],
@@ -225,20 +224,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_name_is_refused() {
+    fn invalid_host_names_are_refused() {
         let refuse = |alias: &str, part: &str| {
-            let wanted = Wanted {
+            let wanted = RequestedNames {
                 image: "db",
                 aliases: alias,
             };
             let error = names_of(&[wanted]).expect_err(alias).to_string();
             assert!(error.contains(part), "{error}");
         };
-        refuse("../../x", "is no host name");
-        refuse("a/b", "is no host name");
-        refuse("a..b", "is no host name");
-        refuse("ä", "is no host name");
-        refuse("$UNSET", "is no host name");
+        refuse("../../x", "is not a host name");
+        refuse("a/b", "is not a host name");
+        refuse("a..b", "is not a host name");
+        refuse("ä", "is not a host name");
+        refuse("$UNSET", "is not a host name");
         refuse("-x", "hyphen");
         refuse("x-.y", "hyphen");
         refuse("localhost", "job's own");
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_whose_name_is_too_long_for_a_host_has_its_alias_alone() {
+    fn an_image_with_a_long_name_has_only_its_alias() {
         let long = "x".repeat(70);
         check(&[(&long, "db")], &[&["db"]], 0);
         check(&[(&long, "")], &[&[]], 1);

@@ -1,4 +1,4 @@
-//! How a job's container finds its services.
+//! The network options by which a job's container reaches its services.
 
 use super::services::Services;
 use crate::job::create::NetworkPlan;
@@ -9,14 +9,14 @@ use crate::network::{JobNetwork, NetworkMode};
 pub struct Attachment {
     /// The network.
     pub network: NetworkPlan,
-    /// `container:alias`, in the engine's common network.
+    /// `container:alias`, in the engine's default network.
     pub links: Vec<String>,
-    /// `alias:address`, where the engine resolves no names and knows no links.
+    /// `alias:address`, where the engine has neither names nor links.
     pub extra_hosts: Vec<String>,
 }
 
 impl Attachment {
-    /// Returns how a container is attached that has no services.
+    /// Returns the attachment of a container without services.
     pub(crate) fn of(network: &JobNetwork) -> Self {
         Self {
             network: NetworkPlan {
@@ -29,9 +29,9 @@ impl Attachment {
 }
 
 impl Services {
-    /// Returns how the job's container is to be attached so that it finds the services by their names.
+    /// Returns the attachment with which the job's container finds the services by name.
     ///
-    /// Where they are found by links, they must have been started.
+    /// For links, the services must be started.
     pub fn attachment(&self, network: &JobNetwork) -> Attachment {
         let options = &self.shared.options;
         let mut attachment = Attachment::of(network);

@@ -1,4 +1,4 @@
-//! Noticing that a service's container is not running any more.
+//! Waits for the end of a service's container.
 
 use crate::engine::Engine;
 use bollard::query_parameters::WaitContainerOptions;
@@ -6,20 +6,20 @@ use futures_util::StreamExt;
 use std::fmt;
 use std::time::Duration;
 
-/// How long is waited before the engine is asked again after it broke off.
+/// The pause before the next request after a broken one.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How a service came to its end.
+/// How a service ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// Its main process ended.
     Exited { code: i64, out_of_memory: bool },
-    /// Its container is gone.
+    /// Its container was removed.
     Removed,
 }
 
 impl Ended {
-    /// Returns whether the service did what it should and has nothing more to do.
+    /// Returns whether the service ended successfully.
     pub(crate) fn is_success(&self) -> bool {
         matches!(self, Self::Exited { code: 0, .. })
     }
@@ -49,7 +49,7 @@ pub(crate) async fn ended(engine: &Engine, id: &str) -> Ended {
             answers.next().await;
         }
         let found = engine.api().inspect_container(id, None);
-        match engine.call("look at a service", found).await {
+        match engine.call("inspect a service", found).await {
             Ok(found) => {
                 let state = found.state.unwrap_or_default();
                 if state.running != Some(true) {
@@ -60,7 +60,7 @@ pub(crate) async fn ended(engine: &Engine, id: &str) -> Ended {
                 }
             }
             Err(error) if error.is_not_found() => return Ended::Removed,
-            // What an engine that is away means for the job is not the services' to say.
+            // The job's container detects an engine that is gone.
             Err(_) => {}
         }
         tokio::time::sleep(PAUSE).await;

@@ -1,4 +1,4 @@
-//! Running a command inside a service.
+//! Runs a command in a service's container.
 
 use crate::engine::Engine;
 use crate::error::DockerError;
@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long after the end of its output a command may go on, and how often that is asked.
+/// How long after the end of its output a command may run, and the pause between requests.
 const END: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -27,7 +27,7 @@ pub(crate) async fn run(
     loop {
         let found = engine.call(doing(), engine.api().inspect_exec(&id)).await?;
         if found.running != Some(true) {
-            // Without a code it never ran.
+            // Without an exit code it did not run.
             return Ok(found.exit_code.unwrap_or(126));
         }
         if read.elapsed() > END {
@@ -38,7 +38,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Starts `command` in the container, with its input and output in the answer.
+/// Starts `command` in the container; returns its id and its streams.
 pub(crate) async fn start(
     engine: &Engine,
     container: &str,

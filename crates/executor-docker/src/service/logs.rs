@@ -1,4 +1,4 @@
-//! What services write, in the log of the job.
+//! The output of services in the job's log.
 
 use crate::engine::Engine;
 use bollard::container::LogOutput;
@@ -8,19 +8,19 @@ use futures_util::StreamExt;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How much of the log of a service that failed is shown, in bytes: its end.
+/// How many bytes at the end of a failed service's log are shown.
 const TAIL: usize = 64 * 1024;
 
-/// How many lines the engine is asked for; more are seldom within [`TAIL`].
+/// How many lines are requested; more rarely fit into [`TAIL`].
 const TAIL_LINES: &str = "5000";
 
-/// How long the engine may take for it.
+/// The time limit for the tail.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A line longer than this is shown in pieces.
+/// Longer lines are split.
 const LONGEST_LINE: usize = 8 * 1024;
 
-/// Shows the end of what the service has written so far.
+/// Writes the end of the service's output so far to the log.
 pub(crate) async fn show_tail(engine: &Engine, container: &str, trace: &dyn JobTrace, index: u8) {
     let options = LogsOptions {
         stdout: true,
@@ -36,7 +36,7 @@ pub(crate) async fn show_tail(engine: &Engine, container: &str, trace: &dyn JobT
             tail.push(kind, bytes);
         }
     };
-    // What came until then is shown.
+    // The received part is shown.
     let _ = tokio::time::timeout(DEADLINE, read).await;
     let mut last = None;
     for (kind, piece) in tail.pieces {
@@ -51,11 +51,11 @@ pub(crate) async fn show_tail(engine: &Engine, container: &str, trace: &dyn JobT
     }
 }
 
-/// From where on a log is read.
+/// The position from which a log is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     Beginning,
-    /// Somebody has shown what was written before.
+    /// Earlier output was already shown.
     Now,
 }
 
@@ -103,7 +103,7 @@ pub(crate) async fn follow(
     }
 }
 
-/// Waits until `text` stands in what the service writes; never ends when the service ends without.
+/// Waits until the service has written `text`; never returns when it ends without.
 pub(crate) async fn wait_for(engine: &Engine, container: &str, text: &str) {
     let options = LogsOptions {
         follow: true,
@@ -133,7 +133,7 @@ fn parts(piece: LogOutput) -> (StreamKind, Vec<u8>) {
     (kind, piece.into_bytes().to_vec())
 }
 
-/// The last bytes of what came.
+/// The last bytes of an output.
 #[derive(Debug, Default)]
 struct Tail {
     pieces: VecDeque<(StreamKind, Vec<u8>)>,
@@ -159,7 +159,7 @@ impl Tail {
     }
 }
 
-/// Puts a name before each line.
+/// Prefixes each line with a name.
 #[derive(Debug)]
 struct Lines {
     prefix: String,
@@ -197,11 +197,11 @@ impl Lines {
     }
 }
 
-/// Finds a text in bytes that come in pieces.
+/// Finds a text in a stream of pieces.
 #[derive(Debug)]
 struct Search {
     text: Vec<u8>,
-    /// The end of what came, shorter than the text.
+    /// The end of the stream, shorter than the text.
     carried: Vec<u8>,
 }
 
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_has_the_name_however_it_comes() {
+    fn each_line_has_the_name_however_it_is_split() {
         let check = |pieces: &[&str], expect: &str| {
             let (mut lines, mut out) = (Lines::new("db"), Vec::new());
             for piece in pieces {

@@ -1,15 +1,15 @@
-//! The services of a job: what they are called, when they are ready, and what becomes of them.
+//! The services of a job: their names, readiness and end.
 //!
-//! What is decided is in plain functions ([`names_of`], [`ServiceVariables`], [`Probes`],
-//! [`PlannedServices`]); [`Services`] does it.
+//! Decisions are pure functions ([`names_of`], [`ServiceVariables`], [`Probes`], [`PlannedServices`]); [`Services`]
+//! executes them.
 
 mod alias;
 mod attachment;
 mod ended;
 mod exec;
-mod inside;
+mod host_probe;
+mod inside_probe;
 mod logs;
-mod look;
 mod planned;
 mod ports;
 mod probe;
@@ -21,9 +21,10 @@ mod variables;
 mod waiting;
 mod watching;
 
-pub use alias::{AliasError, ServiceNames, Wanted, image_names, names_of};
+pub use alias::{AliasError, RequestedNames, ServiceNames, image_names, names_of};
 pub use attachment::Attachment;
 pub use planned::{PlannedService, PlannedServices};
+pub use ports::BuildPorts;
 pub use probe::{ContainerFacts, HealthCheck, Probe, ProbeError, Probes};
 pub use services::{Services, ServicesOptions, captures_logs};
 pub use variables::ServiceVariables;

@@ -1,6 +1,6 @@
-//! What is decided about a job's services before anything is asked of the engine.
+//! The decisions about a job's services before any request to the engine.
 
-use super::alias::{ServiceNames, Wanted, image_names, names_of};
+use super::alias::{RequestedNames, ServiceNames, image_names, names_of};
 use super::probe::{ContainerFacts, Probes};
 use super::variables::ServiceVariables;
 use crate::config::policy::{self, PrivilegedRole, Refusal};
@@ -12,24 +12,24 @@ use crate::job::create::{Entrypoint, NetworkPlan, ServicePlan, read_seccomp};
 use executor_core::job::Image;
 use executor_core::variable::JobVariables;
 
-/// One service of a job, as far as the job and the settings decide about it.
+/// One service, as far as the job and the settings determine it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedService {
     /// The image, as the job names it.
     pub image: ImageReference,
-    /// The names it is reached by; never none.
+    /// Its host names, at least one.
     pub names: Vec<String>,
-    /// When its image is pulled.
+    /// The pull policies of its image.
     pub pull_policies: Vec<PullPolicy>,
-    /// The platform of its image, where the job names one.
+    /// The platform of its image, if the job names one.
     pub platform: Option<String>,
-    /// The user, where the job names one.
+    /// The user, if the job names one.
     pub user: Option<String>,
-    /// What replaces the image's entry point.
+    /// The entry point that replaces the image's.
     pub entrypoint: Vec<String>,
-    /// What replaces the image's command.
+    /// The command that replaces the image's.
     pub command: Vec<String>,
-    /// The ports that a proxy may reach; none means those of the image.
+    /// The ports for the proxy; an empty list means those of the image.
     pub ports: Vec<u16>,
     /// Its variables.
     pub variables: ServiceVariables,
@@ -38,19 +38,18 @@ pub struct PlannedService {
 /// All services of a job.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PlannedServices {
-    /// Those that are started, in the order of settings and job.
+    /// The services to start, in the order of settings and job.
     pub services: Vec<PlannedService>,
-    /// What a reader of the log should know.
+    /// Warnings for the log.
     pub warnings: Vec<String>,
 }
 
 impl PlannedServices {
-    /// Decides about the services of the settings and, after them, of the job.
+    /// Plans the services of the settings, then those of the job.
     ///
     /// # Errors
     ///
-    /// When a service is not allowed, is one too many, or makes no sense: its image, its alias, its
-    /// options, or a variable that says when it is ready.
+    /// When a service is not allowed, exceeds the limit, or has an invalid image, alias, option or readiness variable.
     pub fn of(
         config: &DockerConfig,
         services: &[Image],
@@ -69,7 +68,7 @@ impl PlannedServices {
             .chain(services.iter().cloned())
             .map(|image| expanded(image, variables))
             .collect();
-        let wanted: Vec<Wanted<'_>> = definitions.iter().map(wanted).collect();
+        let wanted: Vec<RequestedNames<'_>> = definitions.iter().map(wanted).collect();
         let names = names_of(&wanted).map_err(config_error)?;
         let mut all = Self::default();
         for (at, (definition, found)) in definitions.iter().zip(names).enumerate() {
@@ -86,14 +85,14 @@ impl PlannedServices {
     }
 }
 
-fn wanted(definition: &Image) -> Wanted<'_> {
-    Wanted {
+fn wanted(definition: &Image) -> RequestedNames<'_> {
+    RequestedNames {
         image: &definition.name,
         aliases: definition.alias.as_deref().unwrap_or_default(),
     }
 }
 
-/// Replaces references to variables where GitLab Runner does.
+/// Expands variables where GitLab Runner does.
 fn expanded(mut image: Image, variables: &JobVariables) -> Image {
     image.name = variables.expand(&image.name).trim().to_owned();
     image.alias = image
@@ -126,7 +125,7 @@ fn planned(
         }
     }
     let own = ServiceVariables::new(variables, &definition.variables);
-    // Only whether it can be understood: the ports are known when the container is there.
+    // Only a check of the syntax: the ports are known later.
     Probes::new(&own, &ContainerFacts::default()).map_err(config_error)?;
     Ok(PlannedService {
         names,
@@ -151,7 +150,7 @@ fn config_error(error: impl std::error::Error) -> DockerError {
 }
 
 impl PlannedService {
-    /// Returns what its container is made from: `id` is that of the image, `network` where it runs.
+    /// Returns the plan of its container, with the id of the image and its network.
     pub(crate) fn container(
         &self,
         config: &DockerConfig,
@@ -179,7 +178,7 @@ impl PlannedService {
         })
     }
 
-    /// Returns how it is called in the log: its image, and its own name where it has one.
+    /// Returns its title in the log: its image, and its own name if it has one.
     pub fn title(&self) -> String {
         let image = self.image.familiar();
         let name = self.name();
@@ -190,7 +189,7 @@ impl PlannedService {
         }
     }
 
-    /// Returns the shortest way to say which it is: its own name, or that of its image.
+    /// Returns its shortest name: its own, or that of its image.
     pub(crate) fn name(&self) -> String {
         self.names.last().cloned().unwrap_or_default()
     }

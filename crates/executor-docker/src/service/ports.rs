@@ -1,9 +1,9 @@
-//! The ports of services, for whoever shows them to a user.
+//! The proxy to the ports of services.
 
 use super::probe::ContainerFacts;
-use super::running::{self, Way};
-use super::services::{Service, Shared};
-use super::{exec, inside};
+use super::running::{self, PortAccess};
+use super::services::{Service, Services, Shared};
+use super::{exec, inside_probe};
 use crate::error::{BACKEND, DockerError};
 use async_trait::async_trait;
 use bollard::exec::StartExecResults;
@@ -17,30 +17,45 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_util::io::StreamReader;
 
-/// How long a connection may take.
+/// The time limit of a connection.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The name of the job's own container.
 const BUILD: &str = "build";
 
+/// The job's container and the ports that its image offers.
+#[derive(Debug, Clone)]
+pub struct BuildPorts {
+    /// The container's id.
+    pub container: String,
+    /// The ports.
+    pub ports: Vec<u16>,
+}
+
 /// Reaches the ports of services, and of the job's own container.
 #[derive(Debug)]
 pub(crate) struct ServicePorts {
     services: Arc<Shared>,
-    build: Option<(String, Vec<u16>)>,
+    build: Option<BuildPorts>,
 }
 
-/// What is connected to.
+/// The target of a connection.
 struct Target {
     container: String,
-    way: Way,
+    access: PortAccess,
+}
+
+impl Services {
+    /// Returns the proxy to the services' ports, and to the ports of the job's container when `build` names it.
+    pub fn port_proxy(&self, build: Option<BuildPorts>) -> Arc<dyn PortProxy> {
+        Arc::new(ServicePorts {
+            services: Arc::clone(&self.shared),
+            build,
+        })
+    }
 }
 
 impl ServicePorts {
-    pub(crate) fn new(services: Arc<Shared>, build: Option<(String, Vec<u16>)>) -> Self {
-        Self { services, build }
-    }
-
     async fn target(&self, name: &str, port: u16) -> Result<Target, BuildError> {
         let services = self.services.services.iter();
         let same = |known: &String| known.eq_ignore_ascii_case(name);
@@ -49,14 +64,14 @@ impl ServicePorts {
             return of_service(service, name, port);
         }
         match &self.build {
-            Some((container, ports)) if name == BUILD => {
+            Some(BuildPorts { container, ports }) if name == BUILD => {
                 check_offer(ports, &ContainerFacts::default(), name, port)?;
                 let engine = &self.services.options.engine;
-                let found = running::look_at(engine, container, BUILD, false).await;
+                let found = running::inspect(engine, container, BUILD, false).await;
                 let found = found.map_err(BuildError::from)?;
                 Ok(Target {
                     container: container.clone(),
-                    way: found.way,
+                    access: found.access,
                 })
             }
             _ => Err(BuildError::config(format!(
@@ -73,11 +88,11 @@ fn of_service(service: &Service, name: &str, port: u16) -> Result<Target, BuildE
     check_offer(&service.plan.ports, &running.facts, name, port)?;
     Ok(Target {
         container: running.id.clone(),
-        way: running.way,
+        access: running.access,
     })
 }
 
-/// A port is offered when the job or the image names it, or when neither names any.
+/// Checks that a port is offered: the job or the image names it, or neither names any.
 fn check_offer(
     ports: &[u16],
     facts: &ContainerFacts,
@@ -90,7 +105,7 @@ fn check_offer(
         return Ok(());
     }
     Err(BuildError::config(format!(
-        "{name} does not offer the port {port}"
+        "{name} does not offer port {port}"
     )))
 }
 
@@ -113,13 +128,13 @@ impl PortProxy for ServicePorts {
     ) -> Result<Box<dyn Connection>, BuildError> {
         let connected = async {
             let target = self.target(service, port).await?;
-            match target.way {
-                Way::Direct(address) => {
+            match target.access {
+                PortAccess::Direct(address) => {
                     let connected = TcpStream::connect((address, port)).await;
                     let stream = connected.map_err(|error| not_yet(service, port, error.into()))?;
                     Ok(Box::new(stream) as Box<dyn Connection>)
                 }
-                Way::Inside => self.inside(&target.container, port).await,
+                PortAccess::Inside => self.inside(&target.container, port).await,
             }
         };
         tokio::select! {
@@ -132,13 +147,13 @@ impl PortProxy for ServicePorts {
 }
 
 impl ServicePorts {
-    /// Connects by a program in the container, for an engine whose networks are not reached from here.
+    /// Connects by a program in the container, for an engine whose networks are not reachable from this host.
     async fn inside(&self, container: &str, port: u16) -> Result<Box<dyn Connection>, BuildError> {
         let engine = &self.services.options.engine;
-        let command = exec::shell(&inside::connect(port));
+        let command = exec::shell(&inside_probe::connect(port));
         let (_, started) = exec::start(engine, container, &command, true).await?;
         let StartExecResults::Attached { output, input } = started else {
-            return Err(DockerError::config("the engine attached nothing").into());
+            return Err(DockerError::config("the engine did not attach to the command").into());
         };
         let output = output
             .map_ok(bollard::container::LogOutput::into_bytes)

@@ -1,18 +1,17 @@
-//! What tells that a service is ready.
+//! The probes that tell when a service is ready.
 
 use super::ServiceVariables;
 use executor_core::parse_duration;
 use std::time::Duration;
 
-/// How many of its ports are tried when nothing else is said, the lowest first, as with GitLab.
+/// How many ports are tried by default, the lowest first, as in GitLab.
 const MOST_PORTS: usize = 20;
 
-/// One thing that is looked for.
+/// One condition of readiness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probe {
-    /// The engine calls the container healthy, or the image's own check passes; it is run as often as
-    /// need be, because the engine runs it for the first time after its whole interval (30 s when the
-    /// image says nothing).
+    /// The engine reports the container as healthy, or the image's own check passes. The check is run repeatedly, because
+    /// the engine first runs it after a whole interval (30 s by default).
     Health(HealthCheck),
     /// At least one of these ports accepts a connection.
     AnyPort(Vec<u16>),
@@ -27,19 +26,19 @@ pub enum Probe {
     },
     /// This command, run by the service's `/bin/sh`, ends with 0.
     Exec(String),
-    /// This text stands in what the service writes.
+    /// The service has written this text.
     Log(String),
 }
 
 /// The command of an image's own check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthCheck {
-    /// The program and its arguments; empty when only the engine's word counts.
+    /// The program and its arguments; empty when only the engine's report counts.
     pub command: Vec<String>,
 }
 
 impl HealthCheck {
-    /// Reads the `Test` of an image or a container; `None` when there is none or it is switched off.
+    /// Parses the `Test` of an image or a container; `None` when there is none or it is disabled.
     pub fn from_test(test: &[String]) -> Option<Self> {
         let (kind, rest) = test.split_first()?;
         let command = match kind.as_str() {
@@ -51,12 +50,12 @@ impl HealthCheck {
     }
 }
 
-/// What is known of a service's container.
+/// The facts about a service's container.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContainerFacts {
     /// The check of the image or the container.
     pub health: Option<HealthCheck>,
-    /// The exposed ports, as the engine writes them: `80/tcp`, `53/udp`.
+    /// The exposed ports in the engine's format: `80/tcp`, `53/udp`.
     pub exposed: Vec<String>,
     /// The environment, as `NAME=value`.
     pub environment: Vec<String>,
@@ -81,50 +80,49 @@ impl ContainerFacts {
     }
 }
 
-/// When a service is ready, how long that may take, and what happens when it is not.
+/// The conditions of a service's readiness, their time limit, and whether the job requires the service.
 ///
-/// The variables of a service say it, each for that service, or as a job's variable for all of them:
+/// Variables of a service, or of the job for all services, set them:
 ///
 /// | variable | ready when |
 /// |---|---|
 /// | `RUNWRIGHT_READY_TCP` | these ports (`5432`, `80, 443`) accept connections |
 /// | `RUNWRIGHT_READY_HTTP` | `8080/health`, `/health` or `http://any:8080/health` is answered with 2xx or 3xx |
 /// | `RUNWRIGHT_READY_EXEC` | this command, run inside by `/bin/sh`, ends with 0 |
-/// | `RUNWRIGHT_READY_LOG` | this text stands in what it writes |
-/// | `RUNWRIGHT_READY_TIMEOUT` | instead of `wait_for_services_timeout`: `90`, `2 minutes`; `0` waits for nothing |
+/// | `RUNWRIGHT_READY_LOG` | it has written this text |
+/// | `RUNWRIGHT_READY_TIMEOUT` | instead of `wait_for_services_timeout`: `90`, `2 minutes`; `0` does not wait |
 /// | `RUNWRIGHT_SERVICE_REQUIRED` | `true`: the job fails when the service is not ready in time, or ends |
 ///
-/// Where several are given, all must hold. Where none is: the image's own health check, else
-/// `HEALTHCHECK_TCP_PORT`, else any one of the exposed TCP ports (the lowest 20), else it is ready when
-/// it runs.
+/// With several, all must hold. Without any: the image's health check, else `HEALTHCHECK_TCP_PORT`, else one of the
+/// exposed TCP ports (the lowest 20), else the service is ready when it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probes {
-    /// What must hold, all of it.
+    /// The conditions, all of which must hold.
     pub all: Vec<Probe>,
-    /// How long it may take; `None` when the runner's settings decide, zero when nobody waits.
+    /// The time limit; `None` is that of the settings, zero does not wait.
     pub timeout: Option<Duration>,
-    /// Whether the job fails without it.
+    /// Whether the job requires the service.
     pub required: bool,
 }
 
-/// A variable that says when a service is ready makes no sense.
+/// An invalid readiness variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the variable {variable} of a service is {value:?}, but must be {expected}")]
+#[error("invalid variable {variable} of a service, {value:?}: expected {expected}")]
 pub struct ProbeError {
     /// The variable.
     pub variable: &'static str,
     /// Its value.
     pub value: String,
-    /// What it could be.
+    /// The expected value.
     pub expected: &'static str,
 }
 
 impl Probes {
-    /// Returns what the variables ask for, or what follows from the container.
+    /// Returns the probes of the variables, or else those of the container.
     ///
     /// # Errors
     ///
-    /// When one of the variables cannot be understood.
+    /// When a variable is invalid.
     pub fn new(variables: &ServiceVariables, facts: &ContainerFacts) -> Result<Self, ProbeError> {
         let mut all = Vec::new();
         if let Some(value) = variables.get("RUNWRIGHT_READY_TCP") {
@@ -188,7 +186,7 @@ fn timeout(variables: &ServiceVariables) -> Result<Option<Duration>, ProbeError>
     let Some(value) = variables.get(variable) else {
         return Ok(None);
     };
-    // No time at all is no duration in GitLab's words, but is a wish here.
+    // GitLab's durations exclude zero, which is valid here.
     if value.chars().all(|c| c == '0') {
         return Ok(Some(Duration::ZERO));
     }
@@ -235,7 +233,7 @@ fn http(text: &str, default: u16) -> Option<(u16, String)> {
         "" => default,
         port => port.parse().ok().filter(|&port| port != 0)?,
     };
-    // What is written into a request line must not end it.
+    // The path must not end the request line.
     let fits = path.chars().all(|c| c.is_ascii_graphic());
     fits.then(|| (port, format!("/{path}")))
 }
@@ -266,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_the_container() {
+    fn the_container_determines_the_default() {
         let nothing = ContainerFacts::default();
         check(&[], &nothing, &[]);
         let ports = exposing(&["443/tcp", "80/tcp", "53/udp", "80", "0/tcp", "x"]);
@@ -297,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_variables_ask_for_comes_first_and_all_of_it() {
+    fn variables_take_precedence_and_all_apply() {
         let facts = exposing(&["9/tcp", "8/tcp"]);
         let asked = [
             ("RUNWRIGHT_READY_TCP", "1, 2"),
@@ -327,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_refused() {
+    fn invalid_variables_are_refused() {
         let refuse = |name: &str, value: &str| {
             let error = probes(&[(name, value)], &ContainerFacts::default());
             let error = error.expect_err(value).to_string();
@@ -352,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long_and_how_much_it_matters() {
+    fn timeout_and_requirement_are_read() {
         let nothing = ContainerFacts::default();
         let of = |name: &str, value: &str| probes(&[(name, value)], &nothing).expect("probes");
         let timeout = |value: &str| of("RUNWRIGHT_READY_TIMEOUT", value).timeout;

@@ -1,9 +1,9 @@
-//! Waiting until a service is ready.
+//! Waits until a service is ready.
 
 use super::ended::Ended;
 use super::probe::{Probe, ProbeError, Probes};
-use super::running::{Running, Way};
-use super::{exec, inside, logs, look};
+use super::running::{PortAccess, Running};
+use super::{exec, host_probe, inside_probe, logs};
 use crate::engine::Engine;
 use bollard::models::HealthStatusEnum;
 use executor_core::HumanDuration;
@@ -11,10 +11,10 @@ use executor_core::cancellation::{CancelCause, Cancellation};
 use futures_util::future::join_all;
 use std::time::Duration;
 
-/// How long is waited between two runs of a command, which cost the engine some 100 ms each.
+/// The pause between two runs of a command, each of which takes the engine some 100 ms.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long a container that ends may say of a script that it cannot be run.
+/// How long a container in its end may report that a script cannot run.
 const ENDING: Duration = Duration::from_millis(300);
 
 /// Why a service is not ready.
@@ -26,26 +26,26 @@ pub(crate) enum NotReady {
     /// It took too long.
     #[error("{missing} within {}", HumanDuration(*limit))]
     TooLong { missing: String, limit: Duration },
-    /// The engine gave it up.
-    #[error("its health check failed as often as it may")]
+    /// The engine reports it as unhealthy.
+    #[error("the engine reports it as unhealthy")]
     Unhealthy,
-    /// A variable makes no sense.
+    /// A variable is invalid.
     #[error(transparent)]
     Probe(#[from] ProbeError),
-    /// Nobody wants it any more.
+    /// The job was stopped.
     #[error("canceled {0}")]
     Canceled(CancelCause),
 }
 
-/// What came of one probe.
+/// The result of one probe.
 enum Answer {
     Ready,
     Unhealthy,
-    /// It cannot be looked at from anywhere.
+    /// The probe cannot run.
     Unknown,
 }
 
-/// Waits until all probes hold; `false` means that some could not be looked at.
+/// Waits until all probes hold; returns `false` when some could not run.
 pub(crate) async fn wait(
     engine: &Engine,
     running: &Running,
@@ -59,7 +59,7 @@ pub(crate) async fn wait(
         .map(|probe| wait_for_one(engine, running, probe));
     let mut end = running.end.clone();
     tokio::select! {
-        // In order: what is ready at the same moment as the limit is reached is ready.
+        // In order: a service that is ready just at the limit is ready.
         biased;
         answers = join_all(answers) => {
             if answers.iter().any(|answer| matches!(answer, Answer::Unhealthy)) {
@@ -76,7 +76,7 @@ pub(crate) async fn wait(
     }
 }
 
-/// Waits for the end of a service; never returns when nobody watches it any more.
+/// Waits for the end of a service; never returns when its watcher is gone.
 pub(crate) async fn ended(end: &mut tokio::sync::watch::Receiver<Option<Ended>>) -> Ended {
     let ended = end.wait_for(Option::is_some).await;
     match ended.ok().and_then(|ended| ended.clone()) {
@@ -86,20 +86,24 @@ pub(crate) async fn ended(end: &mut tokio::sync::watch::Receiver<Option<Ended>>)
 }
 
 async fn wait_for_one(engine: &Engine, running: &Running, probe: &Probe) -> Answer {
-    match (probe, running.way) {
-        (Probe::AnyPort(ports), Way::Direct(address)) => look::any_port(address, ports).await,
-        (Probe::Ports(ports), Way::Direct(address)) => look::all_ports(address, ports).await,
-        (Probe::Http { port, path }, Way::Direct(address)) => {
-            look::http(address, *port, path).await;
+    match (probe, running.access) {
+        (Probe::AnyPort(ports), PortAccess::Direct(address)) => {
+            host_probe::any_port(address, ports).await;
         }
-        (Probe::AnyPort(ports), Way::Inside) => {
-            return script(engine, running, &inside::wait_for_ports(ports, false)).await;
+        (Probe::Ports(ports), PortAccess::Direct(address)) => {
+            host_probe::all_ports(address, ports).await;
         }
-        (Probe::Ports(ports), Way::Inside) => {
-            return script(engine, running, &inside::wait_for_ports(ports, true)).await;
+        (Probe::Http { port, path }, PortAccess::Direct(address)) => {
+            host_probe::http(address, *port, path).await;
         }
-        (Probe::Http { port, path }, Way::Inside) => {
-            return script(engine, running, &inside::wait_for_http(*port, path)).await;
+        (Probe::AnyPort(ports), PortAccess::Inside) => {
+            return script(engine, running, &inside_probe::wait_for_ports(ports, false)).await;
+        }
+        (Probe::Ports(ports), PortAccess::Inside) => {
+            return script(engine, running, &inside_probe::wait_for_ports(ports, true)).await;
+        }
+        (Probe::Http { port, path }, PortAccess::Inside) => {
+            return script(engine, running, &inside_probe::wait_for_http(*port, path)).await;
         }
         (Probe::Exec(command), _) => {
             while !succeeds(engine, running, &exec::shell(command)).await {
@@ -112,20 +116,20 @@ async fn wait_for_one(engine: &Engine, running: &Running, probe: &Probe) -> Answ
     Answer::Ready
 }
 
-/// Runs a script that ends by itself once the service is ready.
+/// Runs a script that ends once the service is ready.
 async fn script(engine: &Engine, running: &Running, script: &str) -> Answer {
     let mut refused = false;
     loop {
         match exec::run(engine, &running.id, &exec::shell(script)).await {
             Ok(0) => return Answer::Ready,
-            // There is no shell in it, or not what the script needs. A container that ends just now says the same, and
-            // no more when it has ended, so it is believed the second time.
+            // The container lacks the shell or a program of the script. A container in its end reports the same, so the
+            // second report counts.
             Ok(126 | 127) if refused => return Answer::Unknown,
             Ok(126 | 127) => {
                 refused = true;
                 tokio::time::sleep(ENDING).await;
             }
-            // The way to the engine broke, or the service ends.
+            // The connection to the engine broke, or the service ends.
             Ok(_) | Err(_) => {}
         }
         tokio::time::sleep(PAUSE).await;
@@ -141,7 +145,7 @@ async fn succeeds(engine: &Engine, running: &Running, command: &[String]) -> boo
 async fn health(engine: &Engine, running: &Running, command: &[String]) -> Answer {
     loop {
         let found = engine.api().inspect_container(&running.id, None);
-        let found = engine.call("look at a service", found).await.ok();
+        let found = engine.call("inspect a service", found).await.ok();
         let health = found.and_then(|found| found.state?.health?.status);
         match health {
             Some(HealthStatusEnum::HEALTHY) => return Answer::Ready,
@@ -155,7 +159,7 @@ async fn health(engine: &Engine, running: &Running, command: &[String]) -> Answe
     }
 }
 
-/// Says what did not happen. A command and a text may have secrets in them.
+/// Returns which conditions did not hold, without commands and texts, which may contain secrets.
 fn missing(probes: &[Probe]) -> String {
     let list = |ports: &[u16]| {
         let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();

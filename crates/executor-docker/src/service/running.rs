@@ -1,10 +1,10 @@
 //! A service whose container has been started.
 
 use super::ended::Ended;
-use super::look;
+use super::host_probe;
 use super::probe::{ContainerFacts, HealthCheck};
 use crate::engine::Engine;
-use crate::engine::pending_request::{PendingRequest, Removal, unless_stopped};
+use crate::engine::pending_request::{PendingRequest, RemovalOutcome, unless_stopped};
 use crate::error::DockerError;
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
 use bollard::query_parameters::{CreateContainerOptions, RemoveContainerOptions};
@@ -15,12 +15,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How long the removal of one container may take.
+/// The time limit for the removal of one container.
 const REMOVAL: Duration = Duration::from_mins(1);
 
-/// How a service's ports are looked at.
+/// How the ports of a service are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum PortAccess {
     /// From this host, at this address.
     Direct(IpAddr),
     /// From inside its container.
@@ -34,27 +34,27 @@ pub(crate) struct Running {
     pub(crate) facts: ContainerFacts,
     /// Its address in the job's network.
     pub(crate) address: Option<IpAddr>,
-    pub(crate) way: Way,
+    pub(crate) access: PortAccess,
     pub(crate) end: watch::Receiver<Option<Ended>>,
 }
 
-/// Where and as what a service is begun.
+/// The service to start, and its engine.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Beginning<'b> {
+pub(crate) struct ServiceStart<'b> {
     pub(crate) engine: &'b Engine,
     pub(crate) name: &'b str,
-    /// What it is called in the log.
+    /// Its title in the log.
     pub(crate) title: &'b str,
     pub(crate) platform: Option<&'b str>,
-    /// Whether its container may come into being later.
-    pub(crate) doubt: &'b PendingRequest,
+    /// The state of the create request.
+    pub(crate) pending: &'b PendingRequest,
 }
 
-/// Creates the container and starts it, and returns its id.
+/// Creates and starts the container, and returns its id.
 ///
-/// A container of that name can only be left from a process that ran this very attempt before.
+/// Replaces a container of the same name, which only an earlier process of this attempt can have left.
 pub(crate) async fn begin(
-    beginning: Beginning<'_>,
+    beginning: ServiceStart<'_>,
     body: ContainerCreateBody,
     cancellation: &Cancellation,
 ) -> Result<String, DockerError> {
@@ -80,16 +80,16 @@ pub(crate) async fn begin(
 }
 
 async fn create(
-    beginning: Beginning<'_>,
+    beginning: ServiceStart<'_>,
     body: ContainerCreateBody,
     cancellation: &Cancellation,
 ) -> Result<String, DockerError> {
-    let Beginning {
+    let ServiceStart {
         engine,
         name,
         title,
         platform,
-        doubt,
+        pending,
     } = beginning;
     let options = CreateContainerOptions {
         name: Some(name.to_owned()),
@@ -103,18 +103,18 @@ async fn create(
             engine.call(doing, created).await
         )
     };
-    let created = doubt.until_answered(unless_stopped(cancellation, creating));
+    let created = pending.track(unless_stopped(cancellation, creating));
     Ok(created.await?.id)
 }
 
-/// Removes a container by its name or id; it is gone afterwards.
-pub(crate) async fn remove(engine: &Engine, name: &str) -> Result<Removal, DockerError> {
+/// Removes a container by its name or id.
+pub(crate) async fn remove(engine: &Engine, name: &str) -> Result<RemovalOutcome, DockerError> {
     let end = Instant::now() + REMOVAL;
     let mut failures = 0;
     loop {
         let options = RemoveContainerOptions {
             force: true,
-            // Volumes that have no name are its own.
+            // Anonymous volumes belong to the container.
             v: true,
             ..RemoveContainerOptions::default()
         };
@@ -126,11 +126,11 @@ pub(crate) async fn remove(engine: &Engine, name: &str) -> Result<Removal, Docke
                 .await
         );
         let error = match removed {
-            Ok(()) => return Ok(Removal::Done),
-            Err(error) if error.is_not_found() => return Ok(Removal::Nothing),
+            Ok(()) => return Ok(RemovalOutcome::Removed),
+            Err(error) if error.is_not_found() => return Ok(RemovalOutcome::Absent),
             Err(error) => error,
         };
-        // Somebody else removes it already.
+        // Another removal is in progress.
         failures += u32::from(!error.is_conflict());
         if failures > 3 || Instant::now() > end {
             return Err(error);
@@ -139,15 +139,15 @@ pub(crate) async fn remove(engine: &Engine, name: &str) -> Result<Removal, Docke
     }
 }
 
-/// What is told of a container after its start.
+/// The facts about a container after its start.
 pub(crate) struct Found {
     pub(crate) facts: ContainerFacts,
     pub(crate) address: Option<IpAddr>,
-    pub(crate) way: Way,
+    pub(crate) access: PortAccess,
 }
 
-/// Asks for what is known only after the start.
-pub(crate) async fn look_at(
+/// Inspects a started container.
+pub(crate) async fn inspect(
     engine: &Engine,
     id: &str,
     title: &str,
@@ -155,7 +155,7 @@ pub(crate) async fn look_at(
 ) -> Result<Found, DockerError> {
     let found = engine.api().inspect_container(id, None);
     let found = engine
-        .call(format!("look at the service {title}"), found)
+        .call(format!("inspect the service {title}"), found)
         .await?;
     let (address, gateway) = addresses(&found);
     let address = if on_host {
@@ -163,19 +163,19 @@ pub(crate) async fn look_at(
     } else {
         address
     };
-    let near = on_host || gateway.is_some_and(look::is_reachable);
-    let way = match address {
-        Some(address) if engine.is_local() && near => Way::Direct(address),
-        _ => Way::Inside,
+    let near = on_host || gateway.is_some_and(host_probe::is_reachable);
+    let access = match address {
+        Some(address) if engine.is_local() && near => PortAccess::Direct(address),
+        _ => PortAccess::Inside,
     };
     Ok(Found {
         facts: facts(found),
         address,
-        way,
+        access,
     })
 }
 
-/// Returns the address in the first network that has one, and the gateway there.
+/// Returns the address and the gateway in the first network with an address.
 fn addresses(found: &ContainerInspectResponse) -> (Option<IpAddr>, Option<IpAddr>) {
     let networks = found.network_settings.as_ref();
     let networks = networks.and_then(|settings| settings.networks.as_ref());

@@ -1,5 +1,4 @@
 use super::planned::{PlannedService, PlannedServices};
-use super::ports::ServicePorts;
 use super::running::{self, Running};
 use crate::config::DockerConfig;
 use crate::engine::Engine;
@@ -9,7 +8,6 @@ use crate::engine::pending_request::PendingRequest;
 use crate::error::DockerError;
 use crate::image::{ImageInfo, Images};
 use bollard::models::Mount;
-use executor_core::ability::PortProxy;
 use executor_core::cancellation::Cancellation;
 use executor_core::trace::JobTrace;
 use executor_core::variable::JobVariables;
@@ -21,15 +19,15 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// How long the last lines of removed services may take to reach the log.
+/// The time limit for the last lines of removed services.
 const LAST_LINES: Duration = Duration::from_secs(2);
 
-/// What services need besides themselves.
+/// The environment of services.
 #[derive(Debug, Clone)]
 pub struct ServicesOptions {
-    /// Where they run.
+    /// Their engine.
     pub engine: Engine,
-    /// What their containers are called.
+    /// The names of their containers.
     pub names: Names,
     /// The labels of their containers.
     pub labels: Labels,
@@ -37,25 +35,25 @@ pub struct ServicesOptions {
     pub config: Arc<DockerConfig>,
     /// The job's log.
     pub trace: Arc<dyn JobTrace>,
-    /// Whether all they write goes to the job's log: [`captures_logs`].
+    /// Whether all their output goes to the job's log: [`captures_logs`].
     pub capture_logs: bool,
-    /// The job's volumes, which services see too: `source:destination[:options]`.
+    /// The job's volumes, which services mount too: `source:destination[:options]`.
     pub binds: Vec<String>,
-    /// The job's mounts, which services see too.
+    /// The job's mounts, which services have too.
     pub mounts: Vec<Mount>,
 }
 
-/// Returns whether the job wants to see all that its services write (`CI_DEBUG_SERVICES`).
+/// Returns whether the job requests the output of its services (`CI_DEBUG_SERVICES`).
 pub fn captures_logs(variables: &JobVariables) -> bool {
     matches!(variables.get("CI_DEBUG_SERVICES"), Some("true" | "1"))
 }
 
-/// The services of one attempt of a job. Clones are the same services.
+/// The services of one attempt of a job. Clones share the services.
 ///
-/// In order: [`pull`](Self::pull), [`start`](Self::start), [`ready`](Self::ready), [`watch`](Self::watch),
-/// and [`remove`](Self::remove) in any case, also after a half start.
+/// The order of calls is [`pull`](Self::pull), [`start`](Self::start), [`ready`](Self::ready), [`watch`](Self::watch).
+/// [`remove`](Self::remove) is always called, also after a partial start.
 ///
-/// `pull` needs no network and `start` no source tree: both may run beside other preparations.
+/// `pull` needs no network and `start` no sources, so both may run beside other preparations.
 #[derive(Debug, Clone)]
 pub struct Services {
     pub(super) shared: Arc<Shared>,
@@ -66,9 +64,9 @@ pub(crate) struct Shared {
     pub(super) options: ServicesOptions,
     pub(super) services: Vec<Service>,
     pub(super) warnings: Vec<String>,
-    /// Whether there may be a container.
+    /// Whether a container may exist.
     pub(super) begun: AtomicBool,
-    /// Becomes true when what happens to services matters no more.
+    /// Becomes true when the services are not needed any more.
     pub(super) over: watch::Sender<bool>,
     pub(super) lost: watch::Sender<Option<String>>,
     pub(super) tasks: Mutex<JoinSet<()>>,
@@ -80,14 +78,14 @@ pub(crate) struct Service {
     pub(super) plan: PlannedService,
     pub(super) image: OnceLock<ImageInfo>,
     pub(super) running: OnceLock<Running>,
-    /// Whether its container may come into being later.
-    pub(super) doubt: PendingRequest,
-    /// Whether its end was told already.
-    pub(super) told: AtomicBool,
+    /// The state of the create request.
+    pub(super) pending: PendingRequest,
+    /// Whether its end was reported.
+    pub(super) end_reported: AtomicBool,
 }
 
 impl Services {
-    /// Returns services of which none is started yet.
+    /// Returns planned services; starts none.
     pub fn new(options: ServicesOptions, planned: PlannedServices) -> Self {
         let services = planned.services.into_iter().enumerate();
         let services = services.map(|(index, plan)| Service {
@@ -95,8 +93,8 @@ impl Services {
             plan,
             image: OnceLock::new(),
             running: OnceLock::new(),
-            doubt: PendingRequest::default(),
-            told: AtomicBool::new(false),
+            pending: PendingRequest::default(),
+            end_reported: AtomicBool::new(false),
         });
         Self {
             shared: Arc::new(Shared {
@@ -111,17 +109,17 @@ impl Services {
         }
     }
 
-    /// Returns how many services are started.
+    /// Returns the number of services.
     pub fn len(&self) -> usize {
         self.shared.services.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether there are no services.
     pub fn is_empty(&self) -> bool {
         self.shared.services.is_empty()
     }
 
-    /// Returns the names that the job reaches each service by, in their order.
+    /// Returns the host names of each service, in their order.
     pub fn names(&self) -> Vec<&[String]> {
         let services = self.shared.services.iter();
         services
@@ -129,11 +127,11 @@ impl Services {
             .collect()
     }
 
-    /// Brings the images of all services, in parallel.
+    /// Pulls the images of all services, in parallel.
     ///
     /// # Errors
     ///
-    /// When one of them cannot be had; the others are waited for.
+    /// When one of them cannot be pulled; the others are awaited.
     ///
     /// # Cancellation
     ///
@@ -151,24 +149,18 @@ impl Services {
             let pulled = images
                 .ensure(&plan.image, policies, platform, trace, cancellation)
                 .await?;
-            // A second pull gives the same.
+            // A second pull yields the same image.
             let _ = service.image.set(pulled);
             Ok(())
         });
         join_all(pulls).await.into_iter().collect()
     }
 
-    /// Returns what reaches the services' ports from outside; `build` is the job's own container, for
-    /// the name of that kind, with the ports that its image offers.
-    pub fn port_proxy(&self, build: Option<(String, Vec<u16>)>) -> Arc<dyn PortProxy> {
-        Arc::new(ServicePorts::new(Arc::clone(&self.shared), build))
-    }
-
-    /// Removes all containers, in parallel. It may be called more than once, and after a half start.
+    /// Removes all containers, in parallel. May be called more than once, and after a partial start.
     ///
     /// # Errors
     ///
-    /// When one of them is still there after a minute.
+    /// When one of them still exists after a minute.
     pub async fn remove(&self) -> Result<(), DockerError> {
         self.shared.over.send_replace(true);
         let mut removed = Ok(());
@@ -177,13 +169,13 @@ impl Services {
             let removals = self.shared.services.iter().map(async |service| {
                 let name = options.names.service(service.index);
                 let remove = || running::remove(&options.engine, &name);
-                service.doubt.settle(remove).await
+                service.pending.settle(remove).await
             });
             removed = join_all(removals).await.into_iter().collect();
         }
         let mut tasks = std::mem::take(&mut *self.tasks());
         let last = async { while tasks.join_next().await.is_some() {} };
-        // Whoever still reads a log then loses its end.
+        // After the limit, the last lines are lost.
         let _ = tokio::time::timeout(LAST_LINES, last).await;
         removed
     }

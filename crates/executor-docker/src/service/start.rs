@@ -1,8 +1,8 @@
-//! Starting services.
+//! Starts services.
 
 use super::ended::{Ended, ended};
 use super::logs::{ServiceLabel, Start};
-use super::running::{self, Beginning, Running};
+use super::running::{self, Running, ServiceStart};
 use super::services::{Service, Services};
 use super::watching::is_over;
 use super::{logs, watching::number};
@@ -22,12 +22,11 @@ impl Services {
     ///
     /// # Errors
     ///
-    /// When one of them does not start; the others are waited for, and [`remove`](Self::remove) removes
-    /// them.
+    /// When one of them does not start; the others are awaited, and [`remove`](Self::remove) removes them.
     ///
     /// # Cancellation
     ///
-    /// Stops at once; [`remove`](Self::remove) finds also what the engine makes of a dropped request.
+    /// Stops at once; [`remove`](Self::remove) also finds containers from dropped requests.
     pub async fn start(
         &self,
         network: &JobNetwork,
@@ -45,10 +44,9 @@ impl Services {
         join_all(starts).await.into_iter().collect()
     }
 
-    /// Takes the containers that another process has started.
+    /// Takes over the containers that another process started.
     ///
-    /// One that is not there any more is as one that has ended before: nobody is told. What they wrote until now
-    /// is not shown again.
+    /// Missing ones count as ended earlier and are not reported. Earlier output is not shown again.
     pub(crate) async fn adopt(&self, network: &JobNetwork) {
         self.shared.begun.store(true, Ordering::SeqCst);
         let adoptions = self.shared.services.iter();
@@ -57,8 +55,8 @@ impl Services {
 
     async fn adopt_one(&self, service: &Service, network: &JobNetwork) {
         let name = self.shared.options.names.service(service.index);
-        if let Err(error) = self.attend(service, name, Start::Now, network).await {
-            tracing::debug!(%error, "A service is not there any more.");
+        if let Err(error) = self.watch_started(service, name, Start::Now, network).await {
+            tracing::debug!(%error, "A service is gone.");
         }
     }
 
@@ -93,20 +91,20 @@ impl Services {
         body.mounts.clone_from(&options.mounts);
         let body = service_container(&options.config, &body);
         let name = options.names.service(service.index);
-        let beginning = Beginning {
+        let beginning = ServiceStart {
             engine,
             name: &name,
             title: &title,
             platform: plan.platform.as_deref(),
-            doubt: &service.doubt,
+            pending: &service.pending,
         };
         let id = running::begin(beginning, body, cancellation).await?;
-        let attending = self.attend(service, id, Start::Beginning, network);
-        unless_stopped(cancellation, attending).await
+        let watching = self.watch_started(service, id, Start::Beginning, network);
+        unless_stopped(cancellation, watching).await
     }
 
-    /// Watches a container, and notes what is known of it.
-    async fn attend(
+    /// Watches a container and stores the facts about it.
+    async fn watch_started(
         &self,
         service: &Service,
         id: String,
@@ -121,15 +119,15 @@ impl Services {
             self.capture(service.index, id.clone(), start, plan.name());
         }
         let on_host = *network.mode() == NetworkMode::Host;
-        let found = running::look_at(engine, &id, &title, on_host).await?;
+        let found = running::inspect(engine, &id, &title, on_host).await?;
         let running = Running {
             id,
             facts: found.facts,
             address: found.address,
-            way: found.way,
+            access: found.access,
             end,
         };
-        // It is started once.
+        // A service starts once.
         let _ = service.running.set(running);
         Ok(())
     }
@@ -142,7 +140,7 @@ impl Services {
         self.spawn(async move {
             tokio::select! {
                 ended = ended(&engine, &id) => {
-                    // Nobody may listen any more.
+                    // The receivers may be gone.
                     let _ = tell.send(Some(ended));
                 }
                 () = is_over(&mut over) => {}

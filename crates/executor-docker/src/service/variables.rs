@@ -1,18 +1,16 @@
-//! The variables a service sees, and those that speak to us alone.
+//! The variables of a service, and those that only the runner reads.
 
 use executor_core::variable::{JobVariable, JobVariables, LONGEST_VALUE, expand_within};
 use std::borrow::Cow;
 
-/// What the variables that say when a service is ready begin with; see [`Probes`](super::Probes).
+/// The prefixes of the runner's own variables; see [`Probes`](super::Probes).
 pub(crate) const OURS: [&str; 2] = ["RUNWRIGHT_READY_", "RUNWRIGHT_SERVICE_"];
 
 /// The variables of one service.
 ///
-/// A service gets the job's variables which anybody may see, and over them its own. What is secret
-/// (masked, protected by the source, or a file) is not given to it by itself, because the
-/// environment of a container is plain text for all who can ask the engine; it gets a secret when one
-/// of its own variables refers to it (`POSTGRES_PASSWORD: $DB_PASSWORD`), since then somebody wanted
-/// it there.
+/// A service gets the public variables of the job, overridden by its own. It does not get secrets (masked, protected or
+/// file variables), because the engine shows the environment of a container. A service's own variable can pass a secret
+/// on explicitly: `POSTGRES_PASSWORD: $DB_PASSWORD`.
 ///
 /// # Examples
 ///
@@ -52,8 +50,8 @@ impl ServiceVariables {
             let value = if variable.raw {
                 variable.value.clone()
             } else {
-                // Only what is public may be referred to: a public variable that refers to a secret
-                // is not somebody's wish to give the secret to the service.
+                // Only public variables are expanded: a public variable that refers to a secret does not
+                // pass it to the service.
                 expand(&variable.value, |name| {
                     job.variable(name)
                         .filter(visible)
@@ -69,7 +67,7 @@ impl ServiceVariables {
                 expand(&variable.value, |name| {
                     let sibling = own.iter().rev().find(|other| other.key == name);
                     sibling
-                        // A variable that refers to itself means the job's.
+                        // A reference to itself means the job's variable.
                         .filter(|other| other.key != variable.key)
                         .map(|other| other.value.as_str())
                         .or_else(|| expanded.get(name))
@@ -86,7 +84,7 @@ impl ServiceVariables {
         }
     }
 
-    /// Returns the value of the variable `name`, when it has one that is not empty.
+    /// Returns the value of the variable `name`, unless it is empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.list.iter().find(|(known, _)| known == name);
         found
@@ -94,7 +92,7 @@ impl ServiceVariables {
             .filter(|value| !value.is_empty())
     }
 
-    /// Returns what the service's container is given, as `NAME=value`, without what is for us alone.
+    /// Returns the environment of the container, as `NAME=value`, without the runner's own variables.
     pub fn environment(&self) -> Vec<String> {
         self.list
             .iter()
@@ -109,7 +107,7 @@ fn expand<'v>(text: &str, look_up: impl Fn(&str) -> Option<&'v str>) -> String {
     expand_within(LONGEST_VALUE, text, found).map_or_else(|_| text.to_owned(), Cow::into_owned)
 }
 
-/// Returns whether an environment can have a variable of this name.
+/// Returns whether an environment variable can have this name.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0'])
 }
@@ -129,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_gets_public_variables_and_its_own_over_them() {
+    fn own_variables_override_public_ones() {
         check(
             &[public("A", "1"), public("B", "$A")],
             &[
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_reaches_a_service_only_where_its_own_variable_names_it() {
+    fn a_secret_reaches_a_service_only_by_its_own_variable() {
         let secret = JobVariable::masked("SECRET", "s3");
         let hidden = JobVariable {
             public: false,
@@ -175,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_us_or_cannot_be_is_not_passed_on() {
+    fn internal_and_invalid_variables_are_not_passed() {
         check(
             &[],
             &[

@@ -1,4 +1,4 @@
-//! Waiting until services are ready.
+//! Waits until all services are ready.
 
 use super::probe::Probes;
 use super::ready::{self, NotReady};
@@ -12,13 +12,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl Services {
-    /// Waits until all services are ready, in parallel; see [`Probes`] for what that means.
+    /// Waits until all services are ready, in parallel; see [`Probes`].
     ///
-    /// The log says which service is not ready in time, why, and what it wrote last.
+    /// The log reports services that are not ready in time, with the reason and their last output.
     ///
     /// # Errors
     ///
-    /// When one that the job cannot do without is not ready. Any other may come later, or never.
+    /// When a required service is not ready. Any other may become ready later, or never.
     ///
     /// # Cancellation
     ///
@@ -51,7 +51,7 @@ impl Services {
             Ok(true) => return Ok(()),
             Ok(false) => {
                 options.trace.warning_line(&format!(
-                    "It cannot be seen from here whether the service {title} is ready: its container is out of reach, and its image has no tools to look with."
+                    "The readiness of the service {title} is unknown: its container is not reachable from this host, and its image has no tools for a probe."
                 ));
                 return Ok(());
             }
@@ -59,13 +59,13 @@ impl Services {
             Err(why) => why,
         };
         if matches!(why, NotReady::Ended(_)) {
-            service.told.store(true, Ordering::SeqCst);
+            service.end_reported.store(true, Ordering::SeqCst);
         }
         let message = format!("The service {title} is not ready: {why}.");
-        self.tell(service, running, &message).await;
+        self.warn(service, running, &message).await;
         if probes.required {
             return Err(DockerError::config(format!(
-                "the job needs the service {title}, which is not ready: {why}"
+                "the required service {title} is not ready: {why}"
             )));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What becomes of services while the job runs.
+//! Watches services while the job runs.
 
 use super::ended::Ended;
 use super::probe::Probes;
@@ -11,10 +11,9 @@ use std::sync::atomic::Ordering;
 use tokio::sync::watch;
 
 impl Services {
-    /// Says in the log, from now on, when a service ends while the job runs.
+    /// Reports services that end while the job runs in the log.
     ///
-    /// That is no failure of the job, unless it cannot do without the service: then [`lost`](Self::lost)
-    /// tells.
+    /// The end of a required service fails the job, through [`lost`](Self::lost).
     pub fn watch(&self) {
         for service in &self.shared.services {
             let Some(running) = service.running.get() else {
@@ -27,38 +26,37 @@ impl Services {
                     ended = ready::ended(&mut end) => ended,
                     () = is_over(&mut over) => return,
                 };
-                services.tell_end(index, &ended).await;
+                services.report_end(index, &ended).await;
             });
         }
     }
 
-    async fn tell_end(&self, index: usize, ended: &Ended) {
+    async fn report_end(&self, index: usize, ended: &Ended) {
         let Some(service) = self.shared.services.get(index) else {
             return;
         };
         let Some(running) = service.running.get() else {
             return;
         };
-        if service.told.swap(true, Ordering::SeqCst) {
+        if service.end_reported.swap(true, Ordering::SeqCst) {
             return;
         }
         let title = service.plan.title();
         if ended.is_success() {
-            let text = format!("The service {title} is done: {ended}.");
+            let text = format!("The service {title} has finished: {ended}.");
             self.shared.options.trace.system_line(&text);
             return;
         }
-        let message = format!("The service {title} does not run any more: {ended}.");
+        let message = format!("The service {title} has ended: {ended}.");
         let required = Probes::new(&service.plan.variables, &running.facts);
         if required.is_ok_and(|probes| probes.required) {
-            let message = format!("the job needs the service {title}: {ended}");
+            let message = format!("the required service {title} has ended: {ended}");
             self.shared.lost.send_replace(Some(message));
         }
-        self.tell(service, running, &message).await;
+        self.warn(service, running, &message).await;
     }
 
-    /// Waits until a service that the job cannot do without has ended; call [`watch`](Self::watch)
-    /// before. It may never return.
+    /// Waits until a required service has ended; call [`watch`](Self::watch) before. May never return.
     ///
     /// # Cancellation
     ///
@@ -72,8 +70,8 @@ impl Services {
         }
     }
 
-    /// Says in the log what is wrong with a service, and what it wrote last.
-    pub(super) async fn tell(&self, service: &Service, running: &Running, message: &str) {
+    /// Writes a warning about a service and its last output to the log.
+    pub(super) async fn warn(&self, service: &Service, running: &Running, message: &str) {
         let options = &self.shared.options;
         options.trace.warning_line(message);
         if options.capture_logs {
@@ -81,19 +79,19 @@ impl Services {
         }
         options
             .trace
-            .system_line(&format!("What {} wrote last:", service.plan.title()));
+            .system_line(&format!("Last output of {}:", service.plan.title()));
         let index = number(service.index);
         logs::show_tail(&options.engine, &running.id, &*options.trace, index).await;
     }
 }
 
-/// Waits until what happens to services matters no more.
+/// Waits until the services are not needed any more.
 pub(super) async fn is_over(over: &mut watch::Receiver<bool>) {
-    // Without a sender it matters no more either.
+    // Without a sender, they are not needed either.
     let _ = over.wait_for(|over| *over).await;
 }
 
-/// Services past the last number of a stream share it.
+/// Returns the stream number of a service; services past the last number share it.
 pub(super) fn number(index: usize) -> u8 {
     u8::try_from(index).unwrap_or(u8::MAX)
 }

@@ -1,16 +1,16 @@
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// Whose a volume is that lives on from job to job.
+/// The key of a volume that outlives its job.
 ///
-/// Two jobs see the same volume only where all of this is the same.
+/// Two jobs share a volume only when all fields are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CacheKey {
     /// The runner: its name, or the short part of its token.
     pub runner: String,
     /// The project: its full path.
     pub project: String,
-    /// The slot of the runner that the job has; two jobs at a time never have one.
+    /// The job's slot of the runner; concurrent jobs have different ones.
     pub slot: u32,
     /// Whether the job's ref is protected.
     pub protected: bool,
@@ -35,7 +35,7 @@ impl CacheKey {
         let slot = self.slot.to_string();
         let protected = if self.protected { "1" } else { "0" };
         for part in [&self.runner, &self.project, &slot, protected, destination] {
-            // With its length, no part can pass for the end of another.
+            // The length separates the parts.
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }

@@ -2,7 +2,7 @@ use super::{PlannedVolume, VolumePlan};
 use crate::config::DockerConfig;
 use crate::engine::Engine;
 use crate::engine::labels::{Labels, Role};
-use crate::engine::pending_request::{PendingRequest, Removal, unless_stopped};
+use crate::engine::pending_request::{PendingRequest, RemovalOutcome, unless_stopped};
 use crate::error::DockerError;
 use crate::garbage::JobLeases;
 use bollard::models::VolumeCreateRequest;
@@ -21,26 +21,26 @@ pub struct JobVolumes {
     leases: Option<JobLeases>,
 }
 
-/// A volume that is made where it is not there yet.
+/// A volume to create unless it exists.
 #[derive(Debug)]
 struct JobVolume {
     planned: PlannedVolume,
-    /// Whether it may be there because of this job.
+    /// Whether this job may have created it.
     is_begun: bool,
-    /// Whether nothing has been in it yet.
+    /// Whether it is new and empty.
     is_fresh: bool,
-    /// Whether it may come into being later.
-    doubt: PendingRequest,
+    /// The state of the create request.
+    pending: PendingRequest,
 }
 
 impl JobVolumes {
-    /// Returns volumes of which none is made yet.
+    /// Returns planned volumes; creates none.
     pub fn planned(engine: &Engine, plan: VolumePlan) -> Self {
         let volumes = plan.made.into_iter().map(|planned| JobVolume {
             planned,
             is_begun: false,
             is_fresh: false,
-            doubt: PendingRequest::default(),
+            pending: PendingRequest::default(),
         });
         Self {
             engine: engine.clone(),
@@ -50,14 +50,14 @@ impl JobVolumes {
         }
     }
 
-    /// Returns the same for a job whose volumes are not to be removed as long as these leases last.
+    /// Returns the same with leases that protect the volumes from removal.
     #[must_use]
     pub fn with_leases(mut self, leases: Option<JobLeases>) -> Self {
         self.leases = leases;
         self
     }
 
-    /// Returns those that another process has made after the same plan.
+    /// Returns volumes that another process created after the same plan.
     pub fn made(engine: &Engine, plan: VolumePlan) -> Self {
         let mut made = Self::planned(engine, plan);
         for volume in &mut made.volumes {
@@ -66,7 +66,7 @@ impl JobVolumes {
         made
     }
 
-    /// Makes what is not there yet, in parallel.
+    /// Creates the missing volumes, in parallel.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl JobVolumes {
     ///
     /// # Cancellation
     ///
-    /// Stops at once; [`remove`](Self::remove) finds also what the engine makes of a dropped request.
+    /// Stops at once; [`remove`](Self::remove) also finds volumes from dropped requests.
     pub async fn make(
         &mut self,
         config: &DockerConfig,
@@ -93,14 +93,13 @@ impl JobVolumes {
         join_all(makings).await.into_iter().collect()
     }
 
-    /// Returns what containers mount, in the engine's words.
+    /// Returns the binds of containers, in the engine's format.
     pub fn binds(&self) -> &[String] {
         &self.binds
     }
 
-    /// Lets every user of a container write into the volumes that were made for it, as an engine makes
-    /// them for root alone. They belong to `user` where that has a number, `1000:1000`. The container
-    /// need not run, nor have a shell.
+    /// Makes the new volumes of a container writable for every user: an engine creates them for root. They belong to
+    /// `user` when that is numeric, as in `1000:1000`. The container need not run or have a shell.
     ///
     /// # Errors
     ///
@@ -113,7 +112,7 @@ impl JobVolumes {
         if fresh.is_empty() {
             return Ok(());
         }
-        let doing = || format!("open the volumes of container {container}");
+        let doing = || format!("make the volumes of container {container} writable");
         let archive =
             directories(&fresh, Owner::of(user)).map_err(|source| DockerError::Broken {
                 doing: doing(),
@@ -126,8 +125,8 @@ impl JobVolumes {
         self.engine.call(doing(), uploaded).await
     }
 
-    /// Removes the volumes that end with the job, in parallel, when no container has them any more. It may be
-    /// called more than once, and when some were not made.
+    /// Removes the volumes that end with the job, in parallel. No container may use them. May be called more than once,
+    /// also when some were not created.
     ///
     /// # Errors
     ///
@@ -148,10 +147,10 @@ impl JobVolume {
         cancellation: &Cancellation,
     ) -> Result<(), DockerError> {
         let PlannedVolume { name, kept, .. } = &self.planned;
-        // Before it is made, so that it is removed even when the answer is late.
+        // Before the creation, so that it is removed even when the answer is late.
         self.is_begun = true;
         let found = engine.api().inspect_volume(name);
-        let found = engine.call(format!("look for volume {name}"), found);
+        let found = engine.call(format!("find volume {name}"), found);
         match unless_stopped(cancellation, found).await {
             Ok(_) => return Ok(()),
             Err(error) if error.is_not_found() => {}
@@ -178,7 +177,7 @@ impl JobVolume {
             )
         };
         let creating = unless_stopped(cancellation, creating);
-        self.doubt.until_answered(creating).await?;
+        self.pending.track(creating).await?;
         self.is_fresh = true;
         Ok(())
     }
@@ -187,22 +186,22 @@ impl JobVolume {
         if self.planned.kept || !self.is_begun {
             return Ok(());
         }
-        let (name, force) = (&self.planned.name, !self.doubt.is_left());
-        let removed = self.doubt.settle(|| remove(engine, name, force));
+        let (name, force) = (&self.planned.name, !self.pending.is_unknown());
+        let removed = self.pending.settle(|| remove(engine, name, force));
         removed.await?;
-        // What could not be removed is tried again.
+        // After a failure, the next call tries again.
         self.is_begun = false;
         Ok(())
     }
 }
 
-/// Removes a volume. By force also one whose driver is gone; then nobody says whether there was one.
-async fn remove(engine: &Engine, name: &str, force: bool) -> Result<Removal, DockerError> {
+/// Removes a volume; with `force` also one whose driver is gone, but then the outcome does not tell whether it existed.
+async fn remove(engine: &Engine, name: &str, force: bool) -> Result<RemovalOutcome, DockerError> {
     let options = RemoveVolumeOptions { force };
     let removed = engine.api().remove_volume(name, Some(options));
     match engine.call(format!("remove volume {name}"), removed).await {
-        Ok(()) => Ok(Removal::Done),
-        Err(error) if error.is_not_found() => Ok(Removal::Nothing),
+        Ok(()) => Ok(RemovalOutcome::Removed),
+        Err(error) if error.is_not_found() => Ok(RemovalOutcome::Absent),
         Err(error) => Err(error),
     }
 }

@@ -1,19 +1,15 @@
-//! What a job's containers see besides their images' own files: directories of the host, named
-//! volumes, volumes that live on from job to job, memory.
+//! The volumes of a job: directories of the host, named volumes, and caches that outlive the job.
 //!
-//! A volume of a bare path belongs to one project, one slot of a runner, and one side of the border
-//! between protected and other refs; see [`CacheKey`].
+//! A cache belongs to one project, one slot of a runner, and either protected or unprotected refs; see [`CacheKey`].
 
 mod cache;
 mod job_volumes;
 mod plan;
-mod sockets;
 mod spec;
 #[cfg(test)]
 mod tests;
 
 pub use cache::CacheKey;
 pub use job_volumes::JobVolumes;
-pub use plan::{PlannedVolume, VolumeContext, VolumePlan};
-pub use sockets::sockets;
+pub use plan::{PlannedVolume, VolumeContext, VolumePlan, sockets};
 pub use spec::{Source, VolumeError, VolumeSpec};

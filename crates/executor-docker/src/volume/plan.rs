@@ -1,65 +1,68 @@
 use super::{CacheKey, Source, VolumeSpec};
 use crate::config::DockerConfig;
-use crate::config::policy::{Asked, RealPath, check_volume};
+use crate::config::policy::{RealPath, RequestedBy, check_volume};
 use crate::engine::names::Names;
+use crate::engine::{Address, Engine};
 use crate::error::DockerError;
 use executor_core::JobVariables;
 use std::collections::BTreeMap;
+use std::env;
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-/// What is known about a job whose volumes are planned.
+/// The job whose volumes are planned.
 #[derive(Debug, Clone, Copy)]
 pub struct VolumeContext<'a> {
-    /// Where the job's sources are in the container: destinations may be below it.
+    /// The project's directory in the container, the base of relative destinations.
     pub project_dir: &'a str,
-    /// Whose the volumes are that live on.
+    /// The key of volumes that outlive the job.
     pub key: &'a CacheKey,
-    /// The names of what ends with the job.
+    /// The names of the job's objects.
     pub names: &'a Names,
-    /// What `$NAME` in a volume's text stands for.
+    /// The variables that the text of a volume may refer to.
     pub variables: &'a JobVariables,
-    /// The sockets of the engine, by all their paths; see [`sockets`](super::sockets).
+    /// All paths of the engine's sockets; see [`sockets`](super::sockets).
     pub sockets: &'a [PathBuf],
-    /// Tells the real path of one of the engine's host.
+    /// Resolves a path of the engine's host.
     pub real_path: fn(&str) -> io::Result<RealPath>,
 }
 
-/// The volumes of a job, before anything is made.
+/// The volumes of a job, before any is created.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VolumePlan {
-    /// What containers mount, in the engine's words.
+    /// The binds of containers, in the engine's format.
     pub binds: Vec<String>,
-    /// The volumes to make where they are not there yet.
+    /// The volumes to create unless they exist.
     pub made: Vec<PlannedVolume>,
 }
 
-/// A volume to make where it is not there yet.
+/// A volume to create unless it exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedVolume {
     /// Its name.
     pub name: String,
-    /// Where containers mount it.
+    /// Its path in containers.
     pub destination: String,
-    /// Whether it lives on when the job has ended.
+    /// Whether it outlives the job.
     pub kept: bool,
 }
 
 impl VolumePlan {
-    /// Plans the volumes that the settings ask for.
+    /// Plans the volumes of the settings.
     ///
     /// # Errors
     ///
-    /// When one is none, is not allowed, or two have one destination.
+    /// When one is invalid or not allowed, or two have the same destination.
     pub fn new(config: &DockerConfig, context: &VolumeContext<'_>) -> Result<Self, DockerError> {
         let mut plan = Self::default();
         let mut destinations = BTreeMap::new();
         for text in &config.volumes {
             let expanded = context.variables.expand(text);
             let asked = if text.contains('$') {
-                Asked::ByJob
+                RequestedBy::Job
             } else {
-                Asked::ByRunner
+                RequestedBy::Runner
             };
             let spec = VolumeSpec::parse(&expanded, context.project_dir).map_err(config_error)?;
             if let Some(other) = destinations.insert(spec.destination.clone(), text) {
@@ -77,7 +80,7 @@ impl VolumePlan {
         config: &DockerConfig,
         context: &VolumeContext<'_>,
         spec: &VolumeSpec,
-        asked: Asked,
+        asked: RequestedBy,
     ) -> Result<(), DockerError> {
         let real = match &spec.source {
             Source::Host(path) => Some(
@@ -89,7 +92,7 @@ impl VolumePlan {
         check_volume(config, spec, asked, real.as_ref(), context.sockets).map_err(config_error)?;
         let source = match (&spec.source, &real) {
             (Source::Named(name), _) => name.clone(),
-            // What was allowed is what is mounted, wherever a link may lead meanwhile.
+            // The checked path is mounted, even if a link changes meanwhile.
             (Source::Host(path), real) => match real {
                 Some(real) => real.as_path().display().to_string(),
                 None => path.clone(),
@@ -100,7 +103,7 @@ impl VolumePlan {
         Ok(())
     }
 
-    /// Returns what is mounted for a bare destination.
+    /// Returns the source of a bare destination.
     fn own(
         &mut self,
         config: &DockerConfig,
@@ -131,4 +134,37 @@ impl VolumePlan {
 
 fn config_error(error: impl std::fmt::Display) -> DockerError {
     DockerError::config(error.to_string())
+}
+
+/// The usual sockets of container engines. Write access to one grants all rights on the host.
+const KNOWN: [&str; 8] = [
+    "/run/docker.sock",
+    "/var/run/docker.sock",
+    "/run/containerd/containerd.sock",
+    "/var/run/containerd/containerd.sock",
+    "/run/podman/podman.sock",
+    "/var/run/podman/podman.sock",
+    "/run/crio/crio.sock",
+    "/var/run/crio/crio.sock",
+];
+
+/// Returns the paths of the sockets of container engines, including this one's, as written and with links resolved.
+pub fn sockets(engine: &Engine) -> Vec<PathBuf> {
+    let mut sockets = KNOWN.map(PathBuf::from).to_vec();
+    if let Address::Unix(path) = &engine.host().address {
+        sockets.push(path.clone());
+    }
+    if let Some(directory) = env::var_os("XDG_RUNTIME_DIR") {
+        let directory = PathBuf::from(directory);
+        sockets.push(directory.join("docker.sock"));
+        sockets.push(directory.join("podman/podman.sock"));
+    }
+    let real: Vec<PathBuf> = sockets
+        .iter()
+        .filter_map(|it| fs::canonicalize(it).ok())
+        .collect();
+    sockets.extend(real);
+    sockets.sort();
+    sockets.dedup();
+    sockets
 }

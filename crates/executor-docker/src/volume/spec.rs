@@ -1,8 +1,7 @@
-/// A volume as the settings write it.
+/// A volume in the format of the settings.
 ///
-/// `source:destination[:options]` mounts a directory of the host or a named volume, a bare destination
-/// is a volume that lives on from job to job. A destination that is not absolute is below the job's
-/// sources.
+/// `source:destination[:options]` mounts a directory of the host or a named volume. A bare destination is a cache, a
+/// volume that outlives the job. A relative destination is below the project's directory.
 ///
 /// # Examples
 ///
@@ -20,26 +19,26 @@
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct VolumeSpec {
-    /// What is mounted.
+    /// The source.
     pub source: Source,
-    /// Where, as an absolute path in the container.
+    /// The absolute path in the container.
     pub destination: String,
-    /// The options behind it, in their order: `ro`, `z`.
+    /// The options in their order: `ro`, `z`.
     pub options: Vec<String>,
 }
 
-/// What a volume is made from.
+/// The source of a volume.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A path of the engine's host.
     Host(String),
     /// A volume with this name.
     Named(String),
-    /// A volume of our own that lives on from job to job.
+    /// Our own volume, which outlives the job.
     Cache,
 }
 
-/// Says what is wrong with a volume.
+/// A text that is not a volume.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a volume: {reason}")]
 pub struct VolumeError {
@@ -47,7 +46,7 @@ pub struct VolumeError {
     reason: &'static str,
 }
 
-/// The options there are: how it may be used, labels of SELinux, propagation, and copying.
+/// The known options: access, labels of SELinux, propagation, copying.
 const OPTIONS: [&str; 14] = [
     "ro",
     "rw",
@@ -66,12 +65,11 @@ const OPTIONS: [&str; 14] = [
 ];
 
 impl VolumeSpec {
-    /// Reads a volume, in whose text there are no references to variables any more.
+    /// Parses a volume, after references to variables are expanded.
     ///
     /// # Errors
     ///
-    /// When a path is empty, not absolute where it must be, or leads out of itself; when a name or an
-    /// option is none.
+    /// When a path is empty, relative where it must be absolute, or contains `..`; when a name or an option is invalid.
     pub fn parse(text: &str, project_dir: &str) -> Result<Self, VolumeError> {
         let wrong = |reason| VolumeError {
             text: text
@@ -87,7 +85,7 @@ impl VolumeSpec {
         let parts: Vec<&str> = text.split(':').collect();
         let (source, destination, options) = match *parts.as_slice() {
             [destination] => (None, destination, ""),
-            // A bare destination with options has no other meaning: no path is called like them.
+            // Options have no other meaning: no destination is named like them.
             [destination, options] if are_options(options) => (None, destination, options),
             [source, destination] => (Some(source), destination, ""),
             [source, destination, options] => (Some(source), destination, options),
@@ -109,17 +107,16 @@ impl VolumeSpec {
         })
     }
 
-    /// Returns whether the container cannot write into it.
+    /// Returns whether it is read-only.
     pub fn is_read_only(&self) -> bool {
         self.options.iter().any(|it| it == "ro")
     }
 
-    /// Returns the volume in the engine's words, `source:destination[:options]`, when this is what is
-    /// mounted: a real path or the name of a volume.
+    /// Returns the bind in the engine's format, `source:destination[:options]`, for a real path or the name of a volume.
     ///
     /// # Errors
     ///
-    /// When the path has a colon, which the engine would read as an end.
+    /// When the path contains a colon, the engine's separator.
     pub fn bind(&self, source: &str) -> Result<String, VolumeError> {
         if source.contains(':') || source.contains(char::is_control) {
             return Err(VolumeError {
@@ -160,7 +157,7 @@ fn read_source(source: &str) -> Result<Source, &'static str> {
     Err("its source is neither an absolute path nor the name of a volume")
 }
 
-/// Returns an absolute path without dots and doubled slashes.
+/// Returns an absolute path without `.` and double slashes.
 fn clean(destination: &str, project_dir: &str) -> Result<String, &'static str> {
     if destination.is_empty() {
         return Err("its destination is empty");

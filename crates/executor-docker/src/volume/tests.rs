@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 
 #[test]
-fn volumes_are_read_as_gitlabs_runner_reads_them() {
+fn volumes_are_parsed_as_in_gitlab_runner() {
     let check = |text: &str, expect: Result<(Source, &str, &[&str]), &str>| match (
         VolumeSpec::parse(text, "/builds/g/a"),
         expect,
@@ -55,7 +55,7 @@ fn volumes_are_read_as_gitlabs_runner_reads_them() {
 }
 
 #[test]
-fn a_cache_is_of_one_project_slot_side_and_place() {
+fn a_cache_belongs_to_project_slot_protection_and_destination() {
     let key = |runner: &str, project: &str, slot, protected| CacheKey {
         runner: runner.to_owned(),
         project: project.to_owned(),
@@ -116,7 +116,7 @@ fn volumes(volumes: &[&str]) -> DockerConfig {
 }
 
 #[test]
-fn bare_paths_live_on_unless_the_settings_say_otherwise() {
+fn bare_paths_outlive_jobs_by_default() {
     let cache = |config: DockerConfig| {
         let plan = plan(&config).unwrap();
         let kept: Vec<bool> = plan.made.iter().map(|it| it.kept).collect();
@@ -154,7 +154,7 @@ fn bare_paths_live_on_unless_the_settings_say_otherwise() {
 }
 
 #[test]
-fn what_a_job_had_a_say_in_is_checked_after_its_variables_are_known() {
+fn volumes_with_variables_are_checked_after_expansion() {
     let check = |list: &[&str], text: &str, expect: Result<&str, &str>| {
         let config = DockerConfig {
             allowed_volumes: list.iter().map(|it| (*it).to_owned()).collect(),
@@ -181,7 +181,7 @@ fn what_a_job_had_a_say_in_is_checked_after_its_variables_are_known() {
 }
 
 #[test]
-fn two_volumes_have_not_one_destination() {
+fn destinations_are_unique() {
     let error = plan(&volumes(&["/a", "/srv/x:/a/"])).unwrap_err();
     assert_eq!(
         error,
@@ -198,7 +198,7 @@ fn two_volumes_have_not_one_destination() {
 
 proptest! {
     #[test]
-    fn no_text_is_too_strange_for_a_volume(text in any::<String>(), source in any::<String>()) {
+    fn every_text_is_parsed_or_refused(text in any::<String>(), source in any::<String>()) {
         if let Ok(spec) = VolumeSpec::parse(&text, "/builds/a") {
             prop_assert!(spec.destination.starts_with('/'));
             if let Ok(bind) = spec.bind(&source) {

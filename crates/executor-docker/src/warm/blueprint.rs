@@ -1,22 +1,21 @@
-//! What a container is made from ahead of its job.
+//! The plan of a warm container.
 
-use super::anchors::Anchors;
-use super::key::{Key, warm_labels};
-use super::relay::Relay;
-use super::shelf::Limits;
+use super::held_paths::HeldPaths;
+use super::inventory::Limits;
+use super::kind::{ContainerKind, warm_labels};
+use super::relay::TraceRelay;
 use super::spare::Spare;
 use crate::config::ImageOptions;
 use crate::engine::names::Names;
 use crate::error::DockerError;
 use crate::image::ImageInfo;
-use crate::job::create::Grant;
+use crate::job::create::AllowedOptions;
 use crate::job::created_resources::CreatedResources;
 use crate::job::prepare::creation::Creation;
 use crate::job::prepare::preparation::{PATIENCE, Preparation};
-use crate::job::prepare::start::mark_of;
 use crate::job::prepare::started_container::StartedContainer;
 use crate::job::shared::Shared;
-use crate::job::stage::transport::Tactic;
+use crate::job::stage::transport::StageTransport;
 use crate::network::JobNetwork;
 use crate::volume::{JobVolumes, VolumePlan};
 use bollard::models::{Mount, MountType};
@@ -26,23 +25,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The plan of a job's container without what is of the job: no variable, no credential, no log.
+/// The plan of a job's container without its variables, credentials and log.
 #[derive(Debug)]
 pub(crate) struct Blueprint {
-    pub(super) key: Key,
+    pub(super) key: ContainerKind,
     pub(super) limits: Limits,
     preparation: Preparation,
     image: ImageInfo,
-    tactic: Tactic,
-    said: ImageOptions,
-    grant: Grant,
+    transport: StageTransport,
+    image_options: ImageOptions,
+    allowed: AllowedOptions,
     network: Option<Arc<JobNetwork>>,
     binds: Vec<String>,
 }
 
 impl Blueprint {
-    /// Takes it from a job whose container is there.
-    pub(crate) fn of(creation: &Creation<'_>, key: Key, made: &CreatedResources) -> Self {
+    /// Derives the plan from a job with a started container.
+    pub(crate) fn of(creation: &Creation<'_>, key: ContainerKind, made: &CreatedResources) -> Self {
         let settings = &creation.preparation.settings;
         let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         Self {
@@ -54,23 +53,23 @@ impl Blueprint {
             },
             preparation: without_job(creation.preparation),
             image: creation.image.clone(),
-            tactic: creation.tactic.clone(),
-            said: creation.said.clone(),
-            grant: creation.grant.clone(),
+            transport: creation.transport.clone(),
+            image_options: creation.image_options.clone(),
+            allowed: creation.allowed.clone(),
             network: made.network.clone(),
             binds: binds_of(made),
         }
     }
 
-    /// Makes the container, starts it, and waits until it is ready. What fails leaves nothing.
+    /// Creates and starts the container and waits until it is ready. Removes it after a failure.
     pub(super) async fn make(mut self, cancellation: &Cancellation) -> Result<Spare, DockerError> {
         let Preparation {
             engine, supervisor, ..
         } = &self.preparation;
         let mut made = CreatedResources::new(engine.clone(), supervisor.clone());
-        let log = Arc::new(Relay::default());
+        let log = Arc::new(TraceRelay::default());
         self.preparation.options.trace = Arc::clone(&log) as _;
-        // As no other of this owner: what fails is removed by its name.
+        // Unique for this owner, because a failed container is removed by its name.
         let names = Names::warm(&self.preparation.owner, Shared::next_attempt());
         let beginning = self.begin(&names, &mut made, cancellation);
         let begun = tokio::time::timeout(self.patience(), beginning).await;
@@ -81,23 +80,23 @@ impl Blueprint {
             })
         });
         match begun {
-            Ok(readied) => {
-                made.knows(&names.build(), readied.container.id());
-                let mounts = readied.files.mounts.iter();
+            Ok(started) => {
+                made.set_container_id(&names.build(), started.container.id());
+                let mounts = started.files.mounts.iter();
                 Ok(Spare {
-                    anchors: Anchors::of(self.sources(mounts)),
-                    container: readied.container,
-                    inside: readied.inside,
-                    client: readied.client,
+                    held_paths: HeldPaths::of(self.sources(mounts)),
+                    container: started.container,
+                    details: started.details,
+                    client: started.client,
                     private: names.base().to_owned(),
                     log,
                     made,
                 })
             }
             Err(error) => {
-                // What is left is told with the job's owner, and removed by the next start.
+                // The next start finds it by its owner.
                 if let Err(left) = made.remove().await {
-                    tracing::warn!(error = %left, "A container that was made ahead is left.");
+                    tracing::warn!(error = %left, "A warm container is left behind.");
                 }
                 Err(error)
             }
@@ -116,25 +115,25 @@ impl Blueprint {
             made: Vec::new(),
         };
         made.volumes = Some(JobVolumes::planned(&self.preparation.engine, plan));
-        let mark = mark_of(&self.tactic);
+        let mark = self.transport.new_mark();
         let labels = warm_labels(&self.preparation);
         let creation = Creation {
             preparation: &self.preparation,
             image: &self.image,
-            tactic: &self.tactic,
+            transport: &self.transport,
             labels: &labels,
             names,
-            said: &self.said,
-            grant: &self.grant,
+            image_options: &self.image_options,
+            allowed: &self.allowed,
             mark: &mark,
         };
-        let readied = creation.ready(made, cancellation).await?;
-        if readied.files.host.is_none() {
+        let started = creation.ready(made, cancellation).await?;
+        if started.files.host.is_none() {
             return Err(DockerError::config(
                 "the engine does not see this host's files",
             ));
         }
-        Ok(readied)
+        Ok(started)
     }
 
     fn patience(&self) -> Duration {
@@ -142,15 +141,15 @@ impl Blueprint {
         limit.unwrap_or(PATIENCE)
     }
 
-    /// Returns what the container is shown of this host.
+    /// Returns the paths of this host that the container mounts.
     fn sources<'m>(&self, mounts: impl Iterator<Item = &'m Mount>) -> Vec<PathBuf> {
         let files = mounts.filter(|mount| mount.typ == Some(MountType::BIND));
         let files = files.filter_map(|mount| mount.source.as_deref());
         let binds = self.binds.iter().filter(|bind| bind.starts_with('/'));
         let binds = binds.filter_map(|bind| bind.split(':').next());
-        let agent = match &self.tactic {
-            Tactic::Agent(agent) => agent.path(),
-            Tactic::Exec | Tactic::Attach => None,
+        let agent = match &self.transport {
+            StageTransport::Agent(agent) => agent.path(),
+            StageTransport::Exec | StageTransport::Attach => None,
         };
         let agent = agent.map(PathBuf::from);
         let paths = files.chain(binds).map(PathBuf::from);
@@ -163,7 +162,7 @@ fn binds_of(made: &CreatedResources) -> Vec<String> {
     volumes.map_or_else(Vec::new, |volumes| volumes.binds().to_vec())
 }
 
-/// Returns what is known of the runner and of the kind of job.
+/// Returns the preparation without the data of its job.
 fn without_job(preparation: &Preparation) -> Preparation {
     let options = &preparation.options;
     let info = &options.job.job_info;
@@ -180,7 +179,7 @@ fn without_job(preparation: &Preparation) -> Preparation {
             config: Arc::clone(&options.config),
             job: Arc::new(job),
             variables: Arc::new(JobVariables::default()),
-            trace: Arc::new(Relay::default()),
+            trace: Arc::new(TraceRelay::default()),
             slot: options.slot,
             project_dir: options.project_dir.clone(),
             planned: None,
@@ -189,7 +188,7 @@ fn without_job(preparation: &Preparation) -> Preparation {
         engine: preparation.engine.clone(),
         images: preparation.images.clone(),
         supervisor: preparation.supervisor.clone(),
-        // Until the container is there: then the engine keeps its image and volumes from being removed.
+        // Until the container exists: then the engine protects its image and volumes.
         leases: preparation.leases.clone(),
         settings: preparation.settings.clone(),
         owner: preparation.owner.clone(),

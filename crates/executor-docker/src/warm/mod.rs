@@ -1,17 +1,16 @@
-//! Containers that are ready before a job wants them, each used once.
+//! Warm containers: prepared before a job needs them, each used once.
 //!
-//! `docs/design/docker.md` tells what is of the job and what is of the container.
+//! `docs/design/docker.md` separates the properties of the job from those of the container.
 
-mod anchors;
 mod blueprint;
-mod claim;
-mod key;
+mod held_paths;
+mod inventory;
+mod kind;
 mod pool;
 mod relay;
 mod removal;
-mod shelf;
 mod spare;
 
 pub(crate) use blueprint::Blueprint;
 pub(crate) use pool::Pool;
-pub(crate) use removal::Removal;
+pub(crate) use removal::BackgroundRemoval;

@@ -1,9 +1,9 @@
-//! The containers of a provider that are ready ahead of their jobs.
+//! The warm containers of a provider.
 
 use super::blueprint::Blueprint;
-use super::key::Key;
-use super::removal::Removal;
-use super::shelf::{Shelf, Taken};
+use super::inventory::{Availability, Inventory};
+use super::kind::ContainerKind;
+use super::removal::BackgroundRemoval;
 use super::spare::Spare;
 use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
@@ -20,30 +20,30 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// How long a job waits for a container that is being made: longer than that, something is wrong with it.
+/// How long a job waits for a container in creation.
 const COMING: Duration = Duration::from_mins(1);
 
-/// How many ended jobs may wait for the removal of what they left: an engine that is slower than they come is waited for.
+/// How many removals may run in the background. With a slower engine, jobs wait for their removal.
 const REMOVALS: usize = 8;
 
-/// Keeps containers ready, and removes them after their jobs. Clones are the same pool.
+/// Keeps containers ready, and removes those of ended jobs. Clones share the pool.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pool {
     state: Arc<State>,
-    /// One for each container that no job has: not yet, or not any more.
+    /// One task for each warm container, and for each background removal.
     keepers: Arc<Mutex<JoinSet<()>>>,
 }
 
 #[derive(Debug)]
 struct State {
-    shelf: Mutex<Shelf<Key, Spare>>,
-    /// Changes with the shelf.
+    inventory: Mutex<Inventory<ContainerKind, Spare>>,
+    /// Changes with the inventory.
     version: watch::Sender<u64>,
-    /// How many jobs are being prepared: they come first.
+    /// The number of jobs in preparation, which have priority.
     preparing: watch::Sender<usize>,
-    /// One container at a time is made.
+    /// Limits the creation to one container at a time.
     turn: Semaphore,
-    /// The removals that may be begun.
+    /// The free background removals.
     removals: Arc<Semaphore>,
     stop: Cancellation,
 }
@@ -51,7 +51,7 @@ struct State {
 impl Default for State {
     fn default() -> Self {
         Self {
-            shelf: Mutex::default(),
+            inventory: Mutex::default(),
             version: watch::Sender::new(0),
             preparing: watch::Sender::new(0),
             turn: Semaphore::new(1),
@@ -61,7 +61,7 @@ impl Default for State {
     }
 }
 
-/// A job that is being prepared, until this is dropped.
+/// A job in preparation, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Preparing(Arc<State>);
 
@@ -74,17 +74,17 @@ impl Drop for Preparing {
 /// A job that waits for a container, until this is dropped.
 struct Waiting<'w> {
     state: &'w State,
-    key: &'w Key,
+    key: &'w ContainerKind,
     is_noted: bool,
 }
 
 impl Waiting<'_> {
-    /// Looks again.
-    fn take(&mut self) -> Taken<Spare> {
-        let mut places = self.state.shelf();
-        places.leave(self.key);
-        let taken = places.take_or_wait(self.key);
-        self.is_noted = matches!(taken, Taken::Coming);
+    /// Tries again.
+    fn take(&mut self) -> Availability<Spare> {
+        let mut slots = self.state.inventory();
+        slots.leave(self.key);
+        let taken = slots.take_or_wait(self.key);
+        self.is_noted = matches!(taken, Availability::Coming);
         taken
     }
 }
@@ -92,27 +92,27 @@ impl Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if self.is_noted {
-            self.state.shelf().leave(self.key);
+            self.state.inventory().leave(self.key);
         }
     }
 }
 
 impl Pool {
-    /// Notes that a job is being prepared: meanwhile no container is begun for another.
+    /// Marks a job as in preparation: meanwhile the pool starts no container.
     pub(crate) fn preparing(&self) -> Preparing {
         self.state.preparing.send_modify(|count| *count += 1);
         Preparing(Arc::clone(&self.state))
     }
 
-    /// Gives the job a container of its kind that is ready, or soon will be; `None` when there is none.
+    /// Returns a container of the job's kind that is ready, or soon will be; `None` when there is none.
     ///
     /// # Errors
     ///
-    /// Only when the job is stopped: a container that is of no use is none.
+    /// When the job is stopped. An unusable container is not an error.
     pub(crate) async fn take(
         &self,
         creation: &Creation<'_>,
-        key: Option<&Key>,
+        key: Option<&ContainerKind>,
         made: &mut CreatedResources,
         cancellation: &Cancellation,
     ) -> Result<Option<StartedContainer>, DockerError> {
@@ -120,10 +120,10 @@ impl Pool {
             return Ok(None);
         };
         while let Some(spare) = self.next(key, cancellation).await? {
-            if let Some(readied) = creation.claim(spare, made, cancellation).await? {
+            if let Some(started) = creation.claim(spare, made, cancellation).await? {
                 let trace = &creation.preparation.options.trace;
-                trace.system_line("Using a container that was ready.");
-                return Ok(Some(readied));
+                trace.system_line("Using a warm container.");
+                return Ok(Some(started));
             }
         }
         Ok(None)
@@ -131,15 +131,15 @@ impl Pool {
 
     async fn next(
         &self,
-        key: &Key,
+        key: &ContainerKind,
         cancellation: &Cancellation,
     ) -> Result<Option<Spare>, DockerError> {
         let state = &self.state;
         let mut version = state.version.subscribe();
-        match state.change(|shelf| shelf.take_or_wait(key)) {
-            Taken::Ready(spare) => return Ok(Some(spare)),
-            Taken::Nothing => return Ok(None),
-            Taken::Coming => {}
+        match state.change(|inventory| inventory.take_or_wait(key)) {
+            Availability::Ready(spare) => return Ok(Some(spare)),
+            Availability::Nothing => return Ok(None),
+            Availability::Coming => {}
         }
         let mut waiting = Waiting {
             state,
@@ -148,12 +148,12 @@ impl Pool {
         };
         let coming = async {
             loop {
-                // The sender is in the state.
+                // The state owns the sender.
                 let _ = version.changed().await;
                 match waiting.take() {
-                    Taken::Coming => {}
-                    Taken::Ready(spare) => return Some(spare),
-                    Taken::Nothing => return None,
+                    Availability::Coming => {}
+                    Availability::Ready(spare) => return Some(spare),
+                    Availability::Nothing => return None,
                 }
             }
         };
@@ -161,10 +161,10 @@ impl Pool {
         unless_stopped(cancellation, coming).await
     }
 
-    /// Sees to it that the next job of this kind finds a container.
+    /// Starts a container for the next job of this kind.
     pub(crate) fn want(&self, blueprint: Blueprint) {
         let (key, limits) = (blueprint.key.clone(), blueprint.limits);
-        let planned = self.state.change(|shelf| shelf.plan(&key, limits));
+        let planned = self.state.change(|inventory| inventory.plan(&key, limits));
         let Some((id, home)) = planned else {
             return;
         };
@@ -176,20 +176,20 @@ impl Pool {
         }));
     }
 
-    /// Begins to remove what an ended job has made, which is in use until then; gives it back where the job has to do
-    /// that by itself, since the pool is closed or has enough to remove.
+    /// Starts to remove the resources of an ended job; holds its leases until then. Returns the resources when the job must
+    /// remove them itself, because the pool is closed or busy.
     pub(crate) fn remove(
         &self,
         made: CreatedResources,
         leases: Option<JobLeases>,
-    ) -> Result<Removal, Box<CreatedResources>> {
+    ) -> Result<BackgroundRemoval, Box<CreatedResources>> {
         let mut keepers = self.keepers();
         let turn = Arc::clone(&self.state.removals).try_acquire_owned();
         let Some(turn) = turn.ok().filter(|_| !self.state.stop.is_canceled()) else {
             return Err(Box::new(made));
         };
         while keepers.try_join_next().is_some() {}
-        let (removal, removing) = Removal::of(made);
+        let (removal, removing) = BackgroundRemoval::of(made);
         keepers.spawn(Box::pin(async move {
             removing.await;
             drop((leases, turn));
@@ -197,26 +197,26 @@ impl Pool {
         Ok(removal)
     }
 
-    /// Returns how many containers are ready that no job has.
+    /// Returns the number of ready containers.
     pub(crate) fn ready(&self) -> usize {
-        self.state.shelf().ready()
+        self.state.inventory().ready()
     }
 
-    /// Waits until no container is being made ahead, nor to be, and none of a job that has ended is left.
+    /// Waits until no container is in creation or planned, and no background removal runs.
     pub(crate) async fn settled(&self) {
         let all = u32::try_from(REMOVALS).unwrap_or(u32::MAX);
-        // It is closed by nobody.
+        // The semaphore is never closed.
         let _ = self.state.removals.acquire_many(all).await;
         let mut version = self.state.version.subscribe();
-        let is_settled = |_: &u64| !self.state.shelf().is_busy();
-        // The sender is in the state.
+        let is_settled = |_: &u64| !self.state.inventory().is_busy();
+        // The state owns the sender.
         let _ = version.wait_for(is_settled).await;
     }
 
-    /// Removes all that no job has; from now on none are made. Returns whether that was done in time.
+    /// Removes all warm containers and creates no more. Returns whether that finished in time.
     pub(crate) async fn close(&self, deadline: Duration) -> bool {
         self.state.stop.abort(CancelCause::Shutdown);
-        self.state.change(Shelf::close);
+        self.state.change(Inventory::close);
         let mut keepers = std::mem::take(&mut *self.keepers());
         let ending = async { while keepers.join_next().await.is_some() {} };
         timeout(deadline, ending).await.is_ok()
@@ -228,17 +228,17 @@ impl Pool {
 }
 
 impl State {
-    fn shelf(&self) -> MutexGuard<'_, Shelf<Key, Spare>> {
-        self.shelf.lock()
+    fn inventory(&self) -> MutexGuard<'_, Inventory<ContainerKind, Spare>> {
+        self.inventory.lock()
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Shelf<Key, Spare>) -> T) -> T {
-        let changed = change(&mut self.shelf());
+    fn change<T>(&self, change: impl FnOnce(&mut Inventory<ContainerKind, Spare>) -> T) -> T {
+        let changed = change(&mut self.inventory());
         self.version.send_modify(|version| *version += 1);
         changed
     }
 
-    /// Makes one container, and removes it when no job takes it.
+    /// Creates one container, and removes it when no job takes it.
     async fn keep(&self, id: u64, blueprint: Blueprint, home: oneshot::Receiver<Spare>) {
         let idle = blueprint.limits.idle;
         let made = Box::pin(self.make(id, blueprint)).await;
@@ -246,20 +246,20 @@ impl State {
             Ok(Some(spare)) => self.put_and_watch(id, spare, home, idle).await,
             Ok(None) => None,
             Err(error) => {
-                // Jobs do without it, and who has the same trouble says so.
-                tracing::debug!(error = %executor_core::chain(&error), "No container could be made ahead.");
+                // Jobs create their own, and report the same error.
+                tracing::debug!(error = %executor_core::chain(&error), "No warm container could be created.");
                 None
             }
         };
-        self.change(|shelf| shelf.give_up(id));
+        self.change(|inventory| inventory.vacate(id));
         if let Some(spare) = spare
             && let Err(error) = spare.remove().await
         {
-            tracing::warn!(error = %executor_core::chain(&error), "A container that no job took is left.");
+            tracing::warn!(error = %executor_core::chain(&error), "A warm container is left behind.");
         }
     }
 
-    /// Makes it in its turn; `None` when nobody wants it any more.
+    /// Creates a container in its turn; `None` when it is not needed any more.
     async fn make(&self, id: u64, blueprint: Blueprint) -> Result<Option<Spare>, DockerError> {
         let turn = async {
             let turn = self.turn.acquire().await;
@@ -268,13 +268,13 @@ impl State {
             Ok(turn)
         };
         let _turn = unless_stopped(&self.stop, turn).await?;
-        if !self.change(|shelf| shelf.begin(id)) {
+        if !self.change(|inventory| inventory.begin(id)) {
             return Ok(None);
         }
         blueprint.make(&self.stop).await.map(Some)
     }
 
-    /// Offers it to jobs; returns it when it is to be removed.
+    /// Offers the container to jobs; returns it when it is to be removed.
     async fn put_and_watch(
         &self,
         id: u64,
@@ -283,16 +283,16 @@ impl State {
         idle: Duration,
     ) -> Option<Spare> {
         let mut end = spare.container.end();
-        if let Some(unwanted) = self.change(|shelf| shelf.put(id, spare)) {
+        if let Some(unwanted) = self.change(|inventory| inventory.put(id, spare)) {
             return Some(unwanted);
         }
         tokio::select! {
-            // A job has it when nothing comes.
+            // An error means that a job took it.
             back = &mut home => return back.ok(),
             () = sleep(idle) => {}
             _ = ended(&mut end) => {}
         }
-        let back = self.change(|shelf| shelf.give_up(id));
+        let back = self.change(|inventory| inventory.vacate(id));
         back.or_else(|| home.try_recv().ok())
     }
 }

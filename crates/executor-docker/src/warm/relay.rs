@@ -1,15 +1,15 @@
-//! The log of a container that has no job yet.
+//! The log of a warm container.
 
 use executor_core::{JobTrace, TraceStream};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
-/// The most that is kept for the job.
+/// How much output is kept for the job.
 const KEPT: usize = 64 * 1024;
 
-/// Keeps what a container writes, and passes it on as soon as there is a job.
+/// Keeps the output of a container until it has a job, then forwards it.
 #[derive(Debug, Default)]
-pub(super) struct Relay(Mutex<State>);
+pub(super) struct TraceRelay(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -18,8 +18,8 @@ struct State {
     job: Option<Arc<dyn JobTrace>>,
 }
 
-impl Relay {
-    /// Writes to the log of this job from now on, what was kept first.
+impl TraceRelay {
+    /// Writes the kept output to the log of this job, then all further output.
     pub(super) fn attach(&self, job: &Arc<dyn JobTrace>) {
         let mut state = self.state();
         for (stream, data) in state.kept.drain(..) {
@@ -33,7 +33,7 @@ impl Relay {
     }
 }
 
-impl JobTrace for Relay {
+impl JobTrace for TraceRelay {
     fn write(&self, stream: TraceStream, data: &[u8]) {
         let mut state = self.state();
         if let Some(job) = &state.job {
@@ -65,8 +65,8 @@ mod tests {
     use executor_testkit::RecordingTrace;
 
     #[test]
-    fn what_came_before_the_job_is_in_its_log_first() {
-        let relay = Relay::default();
+    fn earlier_output_comes_first_in_the_log() {
+        let relay = TraceRelay::default();
         relay.write(TraceStream::STDOUT, b"before\n");
         relay.write(TraceStream::STDERR, &vec![b'x'; 2 * KEPT]);
         let recording = RecordingTrace::new();

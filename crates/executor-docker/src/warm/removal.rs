@@ -1,74 +1,78 @@
-//! The removal of what a job made, which goes on without the job.
+//! The removal of a job's resources in the background.
 
 use crate::error::DockerError;
 use crate::job::created_resources::CreatedResources;
 use std::io;
 use tokio::sync::oneshot;
 
-/// What a job hears of the removal of what it made.
+/// An event of a removal, for the job.
 #[derive(Debug)]
-enum Told {
-    /// Nothing of it runs any more.
+enum RemovalEvent {
+    /// No process of the job runs any more.
     Dead,
-    Left(Box<Left>),
+    Failed(Box<FailedRemoval>),
 }
 
-/// What could not be removed while the job waited.
+/// A removal that failed while the job waited.
 #[derive(Debug)]
-pub(crate) struct Left {
-    /// None where the pool has ended with it; then the next start removes it.
+pub(crate) struct FailedRemoval {
+    /// The remaining resources; none after a shutdown, where the next start removes them.
     pub(crate) made: Option<CreatedResources>,
     pub(crate) error: DockerError,
 }
 
-/// A removal that somebody else does.
+/// A removal that the pool performs.
 #[derive(Debug)]
-pub(crate) struct Removal(oneshot::Receiver<Told>);
+pub(crate) struct BackgroundRemoval(oneshot::Receiver<RemovalEvent>);
 
-impl Removal {
-    /// Returns it, and what does it.
+impl BackgroundRemoval {
+    /// Returns the removal and the future that performs it.
     pub(super) fn of(made: CreatedResources) -> (Self, impl Future<Output = ()> + Send) {
-        let (tell, told) = oneshot::channel();
-        (Self(told), remove(made, tell))
+        let (sender, receiver) = oneshot::channel();
+        (Self(receiver), remove(made, sender))
     }
 
-    /// Waits until nothing of the job runs any more. Who stops waiting may come again.
-    pub(crate) async fn until_dead(&mut self) -> Result<(), Box<Left>> {
+    /// Waits until no process of the job runs any more.
+    ///
+    /// # Cancellation
+    ///
+    /// Safe to drop and to call again.
+    pub(crate) async fn until_dead(&mut self) -> Result<(), Box<FailedRemoval>> {
         match (&mut self.0).await {
-            Ok(Told::Dead) => Ok(()),
-            Ok(Told::Left(left)) => Err(left),
-            Err(_) => Err(Box::new(Left {
+            Ok(RemovalEvent::Dead) => Ok(()),
+            Ok(RemovalEvent::Failed(left)) => Err(left),
+            Err(_) => Err(Box::new(FailedRemoval {
                 made: None,
                 error: DockerError::Broken {
-                    doing: "remove what the job made".to_owned(),
-                    source: io::Error::other("its provider was shut down meanwhile").into(),
+                    doing: "remove the resources of the job".to_owned(),
+                    source: io::Error::other("the provider was shut down meanwhile").into(),
                 },
             })),
         }
     }
 }
 
-async fn remove(mut made: CreatedResources, tell: oneshot::Sender<Told>) {
-    let mut tell = Some(tell);
+async fn remove(mut made: CreatedResources, sender: oneshot::Sender<RemovalEvent>) {
+    let mut sender = Some(sender);
     let is_dead = || {
-        // The job may have waited long enough.
-        let _ = tell.take().map(|tell| tell.send(Told::Dead));
+        // The job may have stopped waiting.
+        let _ = sender.take().map(|sender| sender.send(RemovalEvent::Dead));
     };
-    let removed = made.remove_and_tell(is_dead).await;
-    let unheard = match (removed, tell) {
+    let removed = made.remove_and_report_death(is_dead).await;
+    let unheard = match (removed, sender) {
         (Ok(()), None) => None,
-        (Ok(()), Some(tell)) => tell.send(Told::Dead).err(),
-        (Err(error), tell) => {
+        (Ok(()), Some(sender)) => sender.send(RemovalEvent::Dead).err(),
+        (Err(error), sender) => {
             let made = Some(made);
-            let left = Told::Left(Box::new(Left { made, error }));
-            match tell {
-                Some(tell) => tell.send(left).err(),
+            let left = RemovalEvent::Failed(Box::new(FailedRemoval { made, error }));
+            match sender {
+                Some(sender) => sender.send(left).err(),
                 None => Some(left),
             }
         }
     };
-    if let Some(Told::Left(left)) = unheard {
+    if let Some(RemovalEvent::Failed(left)) = unheard {
         let error = executor_core::chain(&left.error);
-        tracing::warn!(error = %error, "What a job made is left; the next start removes it.");
+        tracing::warn!(error = %error, "Resources of a job are left; the next start removes them.");
     }
 }

@@ -88,7 +88,7 @@ pub(crate) async fn events_until_gone(owner: &str) -> JoinSet<Vec<EventMessage>>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stage_is_a_start_whose_first_process_reads_the_script() {
+async fn a_stage_is_a_start_whose_main_process_reads_the_script() {
     // R-EXEC-63, R-EXEC-64
     let run = Run::new(attach());
     let mut events = events_until_gone(&run.owner).await;
@@ -154,19 +154,19 @@ async fn left_of_containers(run: &Run) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn common_work_is_done_in_a_container_of_the_helper_image() {
+async fn stages_of_the_runner_use_the_helper_image() {
     // R-EXEC-52, R-EXEC-63
     works_beside(Run::new(attach())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_two_containers_share_a_volume_where_the_engine_sees_no_files_of_ours() {
+async fn both_containers_share_a_volume_without_mounted_files() {
     // R-EXEC-52
     works_beside(Run::remote(attach())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_shell_writes_and_ends_with_comes_from_the_engine() {
+async fn output_and_exit_code_of_a_shell_come_from_the_engine() {
     // R-EXEC-65, R-EXEC-66
     let run = Run::new(attach());
     let mut opened = run.open(job(DEBIAN)).await;
@@ -190,7 +190,7 @@ async fn what_a_shell_writes_and_ends_with_comes_from_the_engine() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_helper_image_that_cannot_be_had_is_told_before_the_job_begins() {
+async fn a_missing_helper_image_fails_before_the_job_starts() {
     let missing = DockerConfig {
         helper_image: Some("runwright-test/there-is-none:1".to_owned()),
         pull_policy: vec![executor_docker::image::PullPolicy::Never],
@@ -204,7 +204,7 @@ async fn a_helper_image_that_cannot_be_had_is_told_before_the_job_begins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_shell_that_never_has_its_script_is_no_success() {
+async fn a_shell_without_its_script_is_not_a_success() {
     // R-EXEC-66
     let run = Run::new(attach());
     let mut job = job(BUSYBOX);
@@ -216,7 +216,7 @@ async fn a_shell_that_never_has_its_script_is_no_success() {
     let command = CommandBuilder::new("true").working_dir("/");
     let error = opened.run(command).await.unwrap_err();
     let words = error.chain();
-    assert!(words.contains("before it had all of it"), "{words}");
+    assert!(words.contains("before it had read the script"), "{words}");
     assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
     opened.executor.cleanup().await.unwrap();
     assert_eq!(run.left().await, Vec::<String>::new());

@@ -63,7 +63,7 @@ async fn a_job_has_few_rights_by_default() {
 }
 
 #[tokio::test]
-async fn rights_are_given_by_name() {
+async fn rights_are_granted_by_name() {
     let settings = config("cap_add = [\"SYS_PTRACE\"]\ncap_drop = []\nno_new_privileges = false");
     let output = said(&settings, &plan("cat /proc/self/status")).await;
     let wanted = MKNOD | NET_RAW | SYS_PTRACE;
@@ -151,7 +151,7 @@ async fn limits_hold_in_the_container() {
 }
 
 #[tokio::test]
-async fn the_memory_of_a_job_ends_where_the_settings_say() {
+async fn the_memory_limit_applies() {
     let script = "d=/dev; dd if=$d/zero of=$d/shm/much bs=1M count=100";
     let engine = engine().await;
     // The engine's own word for it may be missing: it does not hear of the kernel's kill when the container ends at once.
@@ -166,7 +166,7 @@ async fn the_memory_of_a_job_ends_where_the_settings_say() {
 }
 
 #[tokio::test]
-async fn a_job_replaces_the_entry_point_or_turns_it_off() {
+async fn a_job_replaces_or_disables_the_entry_point() {
     let engine = engine().await;
     let check = async |entrypoint: &[&str], command: &[&str], expect: &str| {
         let words = |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
@@ -213,7 +213,7 @@ async fn a_service_has_its_own_limits_and_variables() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_job_is_in_what_the_engine_shows() {
+async fn the_engine_shows_no_values_of_the_job() {
     let engine = engine().await;
     let body = build_container(&DockerConfig::default(), &plan("true"));
     let shown: Value = with_container(&engine, body, async |container| {

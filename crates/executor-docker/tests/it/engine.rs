@@ -1,7 +1,7 @@
 //! Connections to the engine.
 
-use crate::support::nobody::become_nobody;
-use crate::support::way::{Certificates, Port, Sshd, works};
+use crate::support::endpoints::{Certificates, Port, Sshd, works};
+use crate::support::unprivileged::become_nobody;
 use crate::support::{address, engine};
 use executor_core::{BuildError, FailureReason};
 use executor_docker::engine::EngineOptions;
@@ -35,7 +35,7 @@ async fn it_is_reached_over_a_port() {
 }
 
 #[tokio::test]
-async fn it_is_reached_over_tls_by_who_has_a_certificate() {
+async fn it_is_reached_over_tls_with_a_certificate() {
     let certificates = Certificates::new();
     let port = Port::tls(&certificates);
     let bare = host(&format!("tcp://127.0.0.1:{}", port.number));
@@ -77,7 +77,7 @@ async fn it_is_reached_through_ssh() {
 }
 
 #[tokio::test]
-async fn one_that_never_answers_is_left_in_time() {
+async fn a_silent_engine_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("tcp://{}", listener.local_addr().unwrap());
     let mut options = EngineOptions::default();
@@ -110,7 +110,7 @@ async fn connected_to(answer: &str) -> Result<Engine, DockerError> {
 }
 
 #[tokio::test]
-async fn one_that_makes_what_is_not_there_is_not_asked_for_this_hosts_files() {
+async fn an_engine_that_creates_mount_sources_gets_no_mounts() {
     let podman = r#"{"Version":"4.3.1","ApiVersion":"1.41","Components":[{"Name":"Podman Engine","Version":"4.3.1"}]}"#;
     let behind_a_port = connected_to(podman).await.unwrap();
     assert!(behind_a_port.may_make_sources(), "{behind_a_port:?}");
@@ -119,7 +119,7 @@ async fn one_that_makes_what_is_not_there_is_not_asked_for_this_hosts_files() {
 }
 
 #[tokio::test]
-async fn one_that_is_too_old_or_is_no_engine_is_told() {
+async fn an_old_engine_or_another_server_is_reported() {
     for (answer, part) in [
         (
             r#"{"ApiVersion":"1.40","MinAPIVersion":"1.12"}"#,
@@ -135,7 +135,7 @@ async fn one_that_is_too_old_or_is_no_engine_is_told() {
 }
 
 #[tokio::test]
-async fn one_that_is_not_there_or_goes_away_is_a_failure_of_the_system() {
+async fn a_missing_engine_is_a_system_failure() {
     let error = Engine::connect(&host("unix:///nonexistent/d.sock"))
         .await
         .unwrap_err();
@@ -170,7 +170,7 @@ fn connect_as_nobody(socket: &Path) -> Result<Engine, DockerError> {
 }
 
 #[test]
-fn one_whose_socket_is_not_for_us_is_told_with_what_helps() {
+fn a_socket_without_permission_is_reported_with_help() {
     let directory = tempfile::tempdir().unwrap();
     let mode = |path: &Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();

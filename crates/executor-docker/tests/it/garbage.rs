@@ -10,7 +10,7 @@ use executor_core::Cancellation;
 use executor_docker::config::DockerConfig;
 use executor_docker::config::policy::Pattern;
 use executor_docker::garbage::{
-    Because, Budget, Collection, Collector, ItemKind, JobLeases, Ledger, Stays, Verdict,
+    Budget, Collection, Collector, ItemKind, JobLeases, KeepReason, Ledger, RemovalReason, Verdict,
 };
 use executor_docker::image::{ImageReference, Images, PullPolicy};
 use executor_docker::{DockerOptions, Engine};
@@ -129,7 +129,7 @@ impl World {
 
     async fn look(&self, budget: Budget) -> Collection {
         let _alone = ALONE.lock().await;
-        self.collector(budget).look().await.unwrap()
+        self.collector(budget).preview().await.unwrap()
     }
 
     async fn has(&self, image: &ImageReference) -> bool {
@@ -160,7 +160,7 @@ fn verdict<'c>(collection: &'c Collection, name: &str) -> &'c Verdict {
 }
 
 #[tokio::test]
-async fn over_budget_what_was_used_least_recently_goes() {
+async fn over_budget_the_least_recently_used_is_removed() {
     let mut world = World::new().await;
     let middle = world.used("middle", 5).await;
     let old = world.used("old", 9).await;
@@ -169,18 +169,18 @@ async fn over_budget_what_was_used_least_recently_goes() {
     assert!(looked.held >= 3 * SIZE as u64, "{looked:?}");
     assert_eq!(
         *verdict(&looked, &old.to_string()),
-        Verdict::Goes(Because::OverBudget)
+        Verdict::Remove(RemovalReason::OverBudget)
     );
     assert!(world.has(&old).await, "who looks removes nothing");
 
     let found = world.collect(room(SIZE * 5 / 2)).await;
     assert_eq!(
         *verdict(&found, &old.to_string()),
-        Verdict::Gone(Because::OverBudget)
+        Verdict::Removed(RemovalReason::OverBudget)
     );
     assert_eq!(
         *verdict(&found, &new.to_string()),
-        Verdict::Stays(Stays::WithinBudget)
+        Verdict::Keep(KeepReason::WithinBudget)
     );
     assert_eq!(
         (
@@ -195,7 +195,7 @@ async fn over_budget_what_was_used_least_recently_goes() {
     let found = world.collect(room(SIZE * 3 / 2)).await;
     assert_eq!(
         *verdict(&found, &new.to_string()),
-        Verdict::Gone(Because::OverBudget)
+        Verdict::Removed(RemovalReason::OverBudget)
     );
     let unused = Budget {
         unused_for: Some(Duration::from_secs(3 * DAY)),
@@ -205,7 +205,7 @@ async fn over_budget_what_was_used_least_recently_goes() {
     let found = world.collect(unused).await;
     let gone = verdict(&found, &middle.to_string());
     assert!(
-        matches!(gone, Verdict::Gone(Because::Unused(_))),
+        matches!(gone, Verdict::Removed(RemovalReason::Unused(_))),
         "{gone:?}"
     );
     assert!(!world.has(&middle).await);
@@ -215,7 +215,7 @@ async fn over_budget_what_was_used_least_recently_goes() {
 }
 
 #[tokio::test]
-async fn what_is_the_users_own_stays() {
+async fn the_users_own_items_are_kept() {
     let mut world = World::new().await;
     // Pulled by him before any job.
     let first = world.push("first").await;
@@ -226,13 +226,13 @@ async fn what_is_the_users_own_stays() {
     let looked = world.look(room(0)).await;
     assert_eq!(
         *verdict(&looked, &again.to_string()),
-        Verdict::Goes(Because::OverBudget)
+        Verdict::Remove(RemovalReason::OverBudget)
     );
     let by_hand = async {
         loop {
             world.pull_by_hand(&again).await;
             let looked = world.look(room(0)).await;
-            if *verdict(&looked, &again.to_string()) == Verdict::Stays(Stays::NotOurs) {
+            if *verdict(&looked, &again.to_string()) == Verdict::Keep(KeepReason::NotOurs) {
                 break;
             }
         }
@@ -274,13 +274,13 @@ async fn what_is_the_users_own_stays() {
     };
     let found = world.collect(budget).await;
     let stays = |image: &ImageReference| match verdict(&found, &image.to_string()) {
-        Verdict::Stays(stays) => stays.clone(),
+        Verdict::Keep(stays) => stays.clone(),
         other => panic!("{image}: {other:?}"),
     };
-    assert_eq!(stays(&first), Stays::NotOurs);
-    assert_eq!(stays(&again), Stays::NotOurs);
-    assert_eq!(stays(&named), Stays::OtherName(format!("{mine}:1")));
-    assert_eq!(stays(&kept), Stays::Kept);
+    assert_eq!(stays(&first), KeepReason::NotOurs);
+    assert_eq!(stays(&again), KeepReason::NotOurs);
+    assert_eq!(stays(&named), KeepReason::OtherName(format!("{mine}:1")));
+    assert_eq!(stays(&kept), KeepReason::Kept);
     for image in [&first, &again, &named, &built, &kept] {
         assert!(world.has(image).await, "{image}");
     }
@@ -289,13 +289,13 @@ async fn what_is_the_users_own_stays() {
 }
 
 #[tokio::test]
-async fn what_a_job_or_a_container_has_stays() {
+async fn items_in_use_are_kept() {
     let mut world = World::new().await;
     let image = world.push("app").await;
     let name = image.to_string();
     let leases = world.job(&image).await;
     let found = world.collect(room(0)).await;
-    let in_use = Verdict::Stays(Stays::Leased("build".to_owned()));
+    let in_use = Verdict::Keep(KeepReason::Leased("build".to_owned()));
     assert_eq!(*verdict(&found, &name), in_use);
     drop(leases);
     // Another job names it by its digest, so the image is ours by one name and used by another.
@@ -315,18 +315,24 @@ async fn what_a_job_or_a_container_has_stays() {
     };
     with_container(&world.engine, body, async |_| {
         let found = world.collect(room(0)).await;
-        assert_eq!(*verdict(&found, &name), Verdict::Stays(Stays::InContainer));
+        assert_eq!(
+            *verdict(&found, &name),
+            Verdict::Keep(KeepReason::InContainer)
+        );
     })
     .await;
     let found = world.collect(room(0)).await;
-    assert_eq!(*verdict(&found, &name), Verdict::Gone(Because::OverBudget));
+    assert_eq!(
+        *verdict(&found, &name),
+        Verdict::Removed(RemovalReason::OverBudget)
+    );
     assert!(!world.has(&image).await);
     world.end().await;
 }
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "a process that is killed")]
-async fn the_lease_of_who_was_killed_is_void() {
+async fn the_lease_of_a_killed_process_is_released() {
     let mut world = World::new().await;
     let image = world.used("app", 1).await;
     let leases = fs::read_dir(world.place().join("leases")).unwrap();
@@ -349,7 +355,7 @@ async fn the_lease_of_who_was_killed_is_void() {
     let found = world.collect(room(0)).await;
     let stays = verdict(&found, &image.to_string());
     assert!(
-        matches!(stays, Verdict::Stays(Stays::Leased(_))),
+        matches!(stays, Verdict::Keep(KeepReason::Leased(_))),
         "{stays:?}"
     );
     other.kill().unwrap();
@@ -360,19 +366,19 @@ async fn the_lease_of_who_was_killed_is_void() {
 }
 
 #[tokio::test]
-async fn nothing_goes_while_images_are_pulled() {
+async fn nothing_is_removed_during_pulls() {
     let mut world = World::new().await;
     let image = world.used("app", 1).await;
     let pulling = fs::File::create(world.place().join("pulling")).unwrap();
     pulling.lock_shared().unwrap();
     let found = world.collect(room(0)).await;
-    let stays = Verdict::Stays(Stays::PullsGoOn);
+    let stays = Verdict::Keep(KeepReason::PullsGoOn);
     assert_eq!(*verdict(&found, &image.to_string()), stays);
     // A child that is being made has the file too, and would keep the lock for a moment.
     pulling.unlock().unwrap();
     let collector = world.collector(room(0));
     let late = collector.collect(Duration::ZERO).await.unwrap();
-    let stays = Verdict::Stays(Stays::NoTime);
+    let stays = Verdict::Keep(KeepReason::NoTime);
     assert_eq!(*verdict(&late, &image.to_string()), stays);
     assert!(world.has(&image).await);
     world.collect(room(0)).await;
@@ -391,7 +397,7 @@ async fn two_collectors_at_once_leave_nothing() {
         world.collect_beside_others(room(0))
     );
     let gone = |found: &Collection| {
-        let gone = |verdict: &Verdict| matches!(verdict, Verdict::Gone(_));
+        let gone = |verdict: &Verdict| matches!(verdict, Verdict::Removed(_));
         found.items.iter().filter(|it| gone(&it.verdict)).count()
     };
     assert!(gone(&one) + gone(&two) >= 4, "{one:?} {two:?}");
@@ -403,7 +409,7 @@ async fn two_collectors_at_once_leave_nothing() {
 }
 
 #[tokio::test]
-async fn a_job_that_begins_during_a_collection_has_its_image() {
+async fn a_job_that_starts_during_a_collection_keeps_its_image() {
     let mut world = World::new().await;
     let image = world.push("app").await;
     let jobs = async {
@@ -441,7 +447,7 @@ async fn a_job_that_begins_during_a_collection_has_its_image() {
 }
 
 #[tokio::test]
-async fn volumes_that_outlive_jobs_go_when_no_container_has_them() {
+async fn unused_cache_volumes_are_removed() {
     let world = World::new().await;
     let settings = DockerConfig {
         volumes: vec!["/cache/deep".to_owned()],
@@ -455,12 +461,15 @@ async fn volumes_that_outlive_jobs_go_when_no_container_has_them() {
     let looked = world.look(room(0)).await;
     let volume = looked.items.iter().find(|it| it.kind == ItemKind::Volume);
     let volume = volume.unwrap_or_else(|| panic!("{looked:?}"));
-    assert_eq!(volume.verdict, Verdict::Stays(Stays::InContainer));
-    assert_eq!(*verdict(&looked, BUSYBOX), Verdict::Stays(Stays::NotOurs));
+    assert_eq!(volume.verdict, Verdict::Keep(KeepReason::InContainer));
+    assert_eq!(
+        *verdict(&looked, BUSYBOX),
+        Verdict::Keep(KeepReason::NotOurs)
+    );
     let found = world.collect(room(0)).await;
     assert_eq!(
         *verdict(&found, &volume.name),
-        Verdict::Stays(Stays::InContainer)
+        Verdict::Keep(KeepReason::InContainer)
     );
     assert_eq!(opened.print("cat /cache/deep/file").await, "kept\n");
     opened.executor.cleanup().await.unwrap();
@@ -468,7 +477,7 @@ async fn volumes_that_outlive_jobs_go_when_no_container_has_them() {
     let found = world.collect(room(0)).await;
     assert_eq!(
         *verdict(&found, &volume.name),
-        Verdict::Gone(Because::OverBudget)
+        Verdict::Removed(RemovalReason::OverBudget)
     );
     assert_eq!(run.left().await, Vec::<String>::new());
     world.end().await;

@@ -104,7 +104,7 @@ fn fault(error: &DockerError) -> Option<PullFault> {
 }
 
 #[tokio::test]
-async fn each_policy_asks_the_registry_as_often_as_it_says() {
+async fn each_policy_has_its_number_of_requests() {
     // R-EXEC-60
     let world = World::well().await;
     let never = world.ensure(&[PullPolicy::Never]).await.unwrap_err();
@@ -141,7 +141,7 @@ async fn each_policy_asks_the_registry_as_often_as_it_says() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_at_once() {
+async fn a_missing_image_is_reported_at_once() {
     let world = World::well().await;
     for missing in ["team/app:2", "team/none:1"] {
         let before = world.proxy.count("/manifests/");
@@ -160,7 +160,7 @@ async fn what_is_not_there_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_digest_is_one_image_and_no_other() {
+async fn a_digest_names_one_image() {
     let world = World::well().await;
     let pinned = world.named(&format!("team/app:moved@{}", world.digest));
     let info = world
@@ -179,7 +179,7 @@ async fn a_digest_is_one_image_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_registry_that_flaps_is_asked_again() {
+async fn a_failing_registry_is_retried() {
     // An engine asks for the head of a manifest, and for the whole when that fails.
     let plan = |line: &str, number| match line {
         line if line.contains("/manifests/") && number <= 4 => Fault::Status(503),
@@ -194,7 +194,7 @@ async fn a_registry_that_flaps_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_registry_that_stays_ill_is_given_up() {
+async fn a_failing_registry_is_not_retried_forever() {
     let world = World::new(Auth::Everybody, 1000, |_, _| Fault::Status(502)).await;
     let error = world.ensure(ALWAYS).await.unwrap_err();
     // Not temporary any more: nobody further out shall try all of it again.
@@ -206,7 +206,7 @@ async fn a_registry_that_stays_ill_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_layer_that_is_cut_comes_whole_in_the_end() {
+async fn an_interrupted_layer_is_pulled_again() {
     let plan = |line: &str, number| match line {
         line if line.contains("/blobs/") && number <= 2 => Fault::Reset(20_000),
         _ => Fault::None,
@@ -219,7 +219,7 @@ async fn a_layer_that_is_cut_comes_whole_in_the_end() {
 }
 
 #[tokio::test]
-async fn a_slow_registry_is_waited_for_and_told() {
+async fn a_slow_registry_is_awaited_and_reported() {
     let plan = |line: &str, _| match line {
         line if line.contains("/blobs/") => Fault::Slow(20_000),
         _ => Fault::None,
@@ -238,7 +238,7 @@ async fn a_slow_registry_is_waited_for_and_told() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_port_is_a_failure_outside_and_the_next_policy_counts() {
+async fn an_unreachable_registry_is_external_and_the_next_policy_applies() {
     let mut world = World::well().await;
     world.ensure(ALWAYS).await.unwrap();
     // The image stays in the engine under the name of a registry that is gone.
@@ -279,7 +279,7 @@ async fn nobody_at_the_port_is_a_failure_outside_and_the_next_policy_counts() {
 }
 
 #[tokio::test]
-async fn a_registry_that_says_nothing_is_left_and_a_cancel_leaves_it_at_once() {
+async fn a_silent_registry_times_out_and_a_cancel_is_immediate() {
     let mut world = World::new(Auth::Everybody, 1000, |_, _| Fault::Stall).await;
     let started = Instant::now();
     let (result, ()) = tokio::join!(world.ensure(ALWAYS), async {
@@ -307,7 +307,7 @@ async fn a_registry_that_says_nothing_is_left_and_a_cancel_leaves_it_at_once() {
 }
 
 #[tokio::test]
-async fn jobs_that_want_the_same_share_a_pull() {
+async fn jobs_with_the_same_image_share_a_pull() {
     let plan = |line: &str, _| match line {
         line if line.contains("/blobs/") => Fault::Slow(10_000),
         _ => Fault::None,
@@ -386,7 +386,7 @@ async fn every_source_of_credentials_opens_the_registry() {
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "a shell that ends at once")]
-async fn a_helper_is_asked_by_its_safe_name_alone() {
+async fn a_credential_helper_needs_a_safe_name() {
     let world = World::new(Auth::Password, 1000, |_, _| Fault::None).await;
     let registry = format!("127.0.0.1:{}", world.proxy.port);
     let directory = tempfile::tempdir().unwrap();
@@ -445,7 +445,7 @@ async fn a_helper_is_asked_by_its_safe_name_alone() {
 }
 
 #[tokio::test]
-async fn who_is_not_let_in_is_told_at_once() {
+async fn denied_access_is_reported_at_once() {
     let world = World::new(Auth::Password, 1000, |_, _| Fault::None).await;
     let bad = document(world.proxy.port, "wrong");
     let sources = CredentialSources::default().with_job(Some(&bad), &[]);
@@ -463,7 +463,7 @@ async fn who_is_not_let_in_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_broken_document_is_a_warning_that_shows_nothing() {
+async fn a_broken_document_is_a_warning_without_its_content() {
     let world = World::well().await;
     let sources = CredentialSources::default().with_job(Some("{\"auths\": hunter2"), &[]);
     let images = world.images.for_job(Credentials::new(sources));

@@ -2,26 +2,26 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
-mod adopt;
+mod allowed_options;
+mod announced_files;
 mod attach;
 mod conformance;
 mod create;
 mod engine;
+mod failures;
 mod faults;
 mod garbage;
-mod granted;
 mod images;
 mod network;
 mod orphan;
-mod planned;
-mod private;
-mod recovery;
+mod private_images;
+mod resume;
 mod run;
 mod services;
 mod ssh;
 mod support;
+mod sweep;
 mod terminal;
-mod trouble;
 mod volumes;
 mod warm;
 mod whole_job;

@@ -1,7 +1,7 @@
 //! The networks of jobs, in a real engine.
 
 use crate::support::engine;
-use crate::support::road::is_socket_or_skips;
+use crate::support::test_transport::is_socket_or_skips;
 use bollard::models::{ContainerCreateBody, HostConfig, NetworkInspect};
 use bollard::query_parameters::{CreateContainerOptions, RemoveContainerOptions};
 use executor_core::cancellation::{CancelCause, Cancellation};
@@ -66,7 +66,7 @@ impl Setup {
 }
 
 #[tokio::test]
-async fn a_network_of_the_jobs_own_is_made_as_the_settings_say_and_removed() {
+async fn the_jobs_own_network_follows_the_settings_and_is_removed() {
     // R-EXEC-56 R-EXEC-68
     let setup = Setup::new("own").await;
     let config = DockerConfig {
@@ -88,10 +88,10 @@ async fn a_network_of_the_jobs_own_is_made_as_the_settings_say_and_removed() {
 }
 
 #[tokio::test]
-async fn packets_are_no_larger_than_the_way_out_carries() {
+async fn packets_fit_the_default_route() {
     // R-EXEC-56
     if !is_socket_or_skips(
-        "network::packets_are_no_larger_than_the_way_out_carries",
+        "network::packets_fit_the_default_route",
         "the way out of another host is not seen from here; `network_mtu` says it there",
     ) {
         return;
@@ -131,7 +131,7 @@ fn default_interfaces() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_network_is_removed_with_what_is_still_connected() {
+async fn a_network_is_removed_with_connected_containers() {
     // R-EXEC-68
     let setup = Setup::new("busy").await;
     let network = setup.made(&DockerConfig::default()).await;
@@ -165,7 +165,7 @@ async fn a_network_is_removed_with_what_is_still_connected() {
 }
 
 #[tokio::test]
-async fn what_a_killed_process_left_is_replaced_and_found_by_name() {
+async fn a_leftover_network_is_found_by_name_and_replaced() {
     // R-EXEC-68
     let setup = Setup::new("left").await;
     let config = DockerConfig::default();
@@ -178,7 +178,7 @@ async fn what_a_killed_process_left_is_replaced_and_found_by_name() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_stopped_leaves_no_network() {
+async fn a_stopped_job_leaves_no_network() {
     // R-EXEC-68
     let setup = Setup::new("stop").await;
     let cancellation = Cancellation::new();
@@ -192,7 +192,7 @@ async fn a_job_that_is_stopped_leaves_no_network() {
 }
 
 #[tokio::test]
-async fn many_networks_at_once_come_and_go() {
+async fn many_networks_are_created_and_removed_at_once() {
     // R-EXEC-56 R-EXEC-68
     let mut setups = Vec::new();
     for number in 0..6 {
@@ -215,7 +215,7 @@ async fn many_networks_at_once_come_and_go() {
 }
 
 #[tokio::test]
-async fn another_network_is_used_as_it_is_and_stays() {
+async fn an_existing_network_is_used_and_kept() {
     let setup = Setup::new("other").await;
     let config = DockerConfig {
         network_mode: Some("bridge".to_owned()),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_nobody_goes_on_with_ends_with_its_container() {
+async fn an_orphaned_job_ends_with_its_container() {
     // R-EXEC-68
     let run = Run::remote(DockerConfig {
         engine: EngineChoice::Agent,

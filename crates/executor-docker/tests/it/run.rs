@@ -15,7 +15,7 @@ fn exec() -> DockerConfig {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_runs_in_a_container_of_its_own_and_leaves_nothing() {
+async fn a_job_runs_in_its_own_container_and_leaves_nothing() {
     // R-EXEC-51, R-EXEC-62, R-EXEC-68
     let run = Run::new(exec());
     let mut opened = run.open(job(BUSYBOX)).await;
@@ -84,7 +84,7 @@ async fn the_best_shell_of_an_image_runs_scripts_and_not_as_a_login_shell() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn prepare_makes_all_that_a_job_needs_and_finish_removes_nothing_of_it() {
+async fn prepare_creates_all_objects_and_finish_removes_none() {
     // R-EXEC-59, R-EXEC-61, R-EXEC-67
     let run = Run::new(DockerConfig {
         network: NetworkChoice::PerJob,
@@ -112,7 +112,7 @@ async fn prepare_makes_all_that_a_job_needs_and_finish_removes_nothing_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_agent_is_reached_by_its_socket_where_that_is_here_and_else_by_one_exec() {
+async fn the_agent_is_reached_by_its_local_socket_or_one_exec() {
     // R-STEP-48, R-STEP-50: the rounds over TLS and ssh do this with an engine at another address.
     let agent = || DockerConfig {
         engine: EngineChoice::Agent,

@@ -1,6 +1,6 @@
 //! One login for all connections.
 
-use crate::support::way::{Sshd, works};
+use crate::support::endpoints::{Sshd, works};
 use executor_docker::Engine;
 use executor_docker::engine::EngineOptions;
 use futures_util::future::join_all;
@@ -25,7 +25,7 @@ async fn many_connections_at_once_need_one_login() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_it_may_lead_nowhere_connections_share_the_login_all_the_same() {
+async fn without_forwarding_connections_share_the_login() {
     let sshd = Sshd::with("AllowStreamLocalForwarding no\n").await;
     let (host, options) = sshd.engine("known_hosts");
     let engine = works(&host, options).await;
@@ -36,7 +36,7 @@ async fn where_it_may_lead_nowhere_connections_share_the_login_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_who_shares_logins_himself_is_left_alone() {
+async fn a_shared_login_of_the_user_is_respected() {
     let sshd = Sshd::start().await;
     let (host, mut options) = sshd.engine("known_hosts");
     let directory = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ async fn a_user_who_shares_logins_himself_is_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_that_has_ended_is_made_anew() {
+async fn an_ended_login_is_renewed() {
     let sshd = Sshd::start().await;
     let (host, options) = sshd.engine("known_hosts");
     let engine = Engine::connect_with(&host, options).await.unwrap();
@@ -63,7 +63,7 @@ async fn a_login_that_has_ended_is_made_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_turned_away_because_others_are_logging_in_comes_again() {
+async fn a_rejected_login_is_retried() {
     let sshd = Sshd::with("MaxStartups 1:100:1\n").await;
     let (host, options) = sshd.engine("known_hosts");
     // Says nothing, and so takes the one place there is.

@@ -51,7 +51,7 @@ async fn has_size(session: &mut Box<dyn TerminalSession>, size: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_typed_runs_in_the_jobs_container() {
+async fn terminal_input_runs_in_the_jobs_container() {
     // R-EXEC-65
     let run = Run::new(exec());
     let mut opened = run.open(job(NONROOT)).await;

@@ -116,7 +116,7 @@ fn config(text: &str) -> DockerConfig {
 const WRITE: &str = "cat /cache/deep/a 2>/dev/null; echo $((1)) >> /cache/deep/a && id -u";
 
 #[tokio::test]
-async fn a_bare_path_lives_on_from_job_to_job_and_whoever_runs_can_write() {
+async fn a_cache_volume_outlives_jobs_and_is_writable_for_every_user() {
     let project = Project::new().await;
     let config = config("volumes = [\"/cache/deep\"]");
     assert_eq!(project.job(&config, WRITE).await, "1000\n");
@@ -129,7 +129,7 @@ async fn a_bare_path_lives_on_from_job_to_job_and_whoever_runs_can_write() {
 }
 
 #[tokio::test]
-async fn without_a_cache_nothing_lives_on() {
+async fn without_a_cache_no_volume_is_kept() {
     // R-EXEC-68
     let project = Project::new().await;
     let config = config("volumes = [\"/cache/deep\"]\ndisable_cache = true");
@@ -174,7 +174,7 @@ async fn directories_of_the_host_are_mounted_by_their_real_paths() {
 }
 
 #[tokio::test]
-async fn a_volume_that_cannot_be_made_leaves_nothing() {
+async fn a_failed_volume_leaves_nothing() {
     let project = Project::new().await;
     let good = config("volumes = [\"/a\", \"/b\"]\ndisable_cache = true");
     let bad = DockerConfig {

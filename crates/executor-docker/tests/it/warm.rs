@@ -9,13 +9,13 @@ use executor_core::prelude::*;
 use executor_core::{ExecutorSettings, JobVariable};
 use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_docker::engine::labels::{JOB_ID, WARM};
-use executor_docker::garbage::{Belongs, sweep};
+use executor_docker::garbage::{ObjectOwner, sweep};
 use executor_testkit::RecordingTrace;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 /// What the log says of such a container.
-const WAS_READY: &str = "Using a container that was ready.";
+const WAS_READY: &str = "Using a warm container.";
 const BOTH: [EngineChoice; 2] = [EngineChoice::Agent, EngineChoice::Exec];
 
 fn warm(engine: EngineChoice) -> DockerConfig {
@@ -66,7 +66,7 @@ fn private(run: &Run) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_job_gets_a_container_that_nobody_had() {
+async fn each_job_gets_an_unused_container() {
     for (image, choice) in [(BUSYBOX, BOTH[0]), (BUSYBOX, BOTH[1]), (NONROOT, BOTH[0])] {
         let run = Run::new(warm(choice));
         fill(&run, image).await;
@@ -99,7 +99,7 @@ async fn each_job_gets_a_container_that_nobody_had() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_a_job_is_in_the_container_of_the_next_one() {
+async fn a_container_has_no_traces_of_earlier_jobs() {
     let run = Run::new(warm(EngineChoice::Agent));
     let mut first = job(BUSYBOX);
     first.variables = vec![JobVariable::masked("TOKEN", "quite-a-secret")];
@@ -134,7 +134,7 @@ async fn nothing_of_a_job_is_in_the_container_of_the_next_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_a_job_runs_after_its_end_though_its_removal_comes_later() {
+async fn no_process_of_a_job_runs_after_its_end() {
     for choice in BOTH {
         let run = Run::new(warm(choice));
         let mut opened = run.open(job(BUSYBOX)).await;
@@ -179,7 +179,7 @@ async fn a_job_with_other_limits_gets_another_container() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_that_has_changed_is_not_taken_for_what_it_was() {
+async fn a_changed_image_gets_a_new_container() {
     let run = Run::new(warm(EngineChoice::Agent));
     let engine = engine().await;
     let name = format!("runwright-test/moves-{}", std::process::id());
@@ -215,7 +215,7 @@ async fn an_image_that_has_changed_is_not_taken_for_what_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_with_a_network_of_its_own_gets_a_container_of_its_own() {
+async fn a_job_with_its_own_network_gets_no_warm_container() {
     let run = Run::new(warm(EngineChoice::Agent));
     let mut with_network = job(BUSYBOX);
     let own = JobVariable::public("FF_NETWORK_PER_BUILD", "true");
@@ -237,7 +237,7 @@ async fn a_job_with_a_network_of_its_own_gets_a_container_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_nobody_takes_is_removed_after_its_time() {
+async fn an_unused_one_is_removed_after_its_time() {
     let run = Run::new(DockerConfig {
         warm_idle: 1,
         ..warm(EngineChoice::Exec)
@@ -261,7 +261,7 @@ async fn one_that_nobody_takes_is_removed_after_its_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_the_end_jobs_get_containers_as_ever() {
+async fn after_shutdown_jobs_create_their_containers() {
     let run = Run::new(DockerConfig {
         warm: 2,
         ..warm(EngineChoice::Agent)
@@ -282,7 +282,7 @@ async fn after_the_end_jobs_get_containers_as_ever() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_run_had_ready_that_was_killed_is_removed_by_the_next_one() {
+async fn warm_containers_of_a_killed_run_are_removed_by_the_next() {
     let run = Run::new(warm(EngineChoice::Agent));
     fill(&run, BUSYBOX).await;
     let owner = run.owner.clone();
@@ -301,7 +301,7 @@ async fn what_a_run_had_ready_that_was_killed_is_removed_by_the_next_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_in_such_a_container_can_be_gone_on_with() {
+async fn a_job_in_a_warm_container_can_be_resumed() {
     let run = Run::new(warm(EngineChoice::Agent));
     fill(&run, BUSYBOX).await;
     let mut opened = run.open(job(BUSYBOX)).await;
@@ -320,7 +320,7 @@ async fn a_job_in_such_a_container_can_be_gone_on_with() {
     };
     // As a process that is killed.
     drop(opened);
-    let is_needed = |other: &Belongs<'_>| other.is_of(&handle) || other.owner != run.owner;
+    let is_needed = |other: &ObjectOwner<'_>| other.is_of(&handle) || other.owner != run.owner;
     let swept = sweep(&engine().await, is_needed).await.unwrap();
     let mut swept_names = swept.containers.iter();
     assert!(swept_names.all(|it| it.contains("-warm-")), "{swept:?}");

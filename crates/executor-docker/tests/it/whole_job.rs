@@ -103,7 +103,7 @@ fn with_stores(root: &Path, tree: &Path) -> (StoredArtifacts, BuildRunnerOptions
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_go_as_streams_to_the_user_of_an_image_and_come_back() {
+async fn files_are_streamed_to_the_images_user_and_back() {
     let root = tempfile::tempdir().unwrap();
     let tree = root.path().join("tree");
     fs::create_dir_all(tree.join("data")).unwrap();

@@ -34,7 +34,7 @@ mod tests {
     use crate::config::KeyStyle;
 
     #[test]
-    fn an_address_is_not_left_out_without_a_word() {
+    fn an_ignored_address_is_reported() {
         let check = |name: &str, api: &str, address: Option<&str>, expect: Option<&str>| {
             let config = DockerConfig {
                 mac_address: address.map(str::to_owned),

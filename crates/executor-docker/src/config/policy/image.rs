@@ -8,7 +8,7 @@ use crate::image::ImageReference;
 ///
 /// # Errors
 ///
-/// When there is a list and it does not have the image.
+/// When there is a list without the image.
 pub fn check_image(config: &DockerConfig, image: &ImageReference) -> Result<(), Refusal> {
     let own = config.image.iter().map(String::as_str);
     let key = config.key_style.key("allowed_images");
@@ -21,7 +21,7 @@ pub fn check_image(config: &DockerConfig, image: &ImageReference) -> Result<(), 
 ///
 /// # Errors
 ///
-/// When there is a list and it does not have the image.
+/// When there is a list without the image.
 pub fn check_service(config: &DockerConfig, image: &ImageReference) -> Result<(), Refusal> {
     let own = config.services.iter().map(|it| it.name.as_str());
     let list = &config.allowed_services;
@@ -43,7 +43,7 @@ fn check<'c>(
     Err(Refusal::not_on(what, &image.familiar(), key, list))
 }
 
-/// Returns whether a pattern of `list` is one of the image's names. A text that is no pattern is none.
+/// Returns whether a pattern of `list` matches one of the image's names. Ignores invalid patterns.
 pub(crate) fn is_on<S: AsRef<str>>(list: &[S], image: &ImageReference) -> bool {
     let names = names(image);
     let mut patterns = list
@@ -52,8 +52,7 @@ pub(crate) fn is_on<S: AsRef<str>>(list: &[S], image: &ImageReference) -> bool {
     patterns.any(|pattern| names.iter().any(|name| pattern.matches(name)))
 }
 
-/// All the names of one image: as people write it, and in full, with the tag that is meant anyway and
-/// without. Whoever makes a list may use any of them.
+/// Returns all names of an image, short and full, with and without the default tag. A list may use any of them.
 fn names(image: &ImageReference) -> Vec<String> {
     let full = image.normalized();
     let mut names = vec![image.familiar(), full.clone()];
@@ -66,7 +65,7 @@ fn names(image: &ImageReference) -> Vec<String> {
         .filter_map(|name| name.strip_suffix(":latest").map(str::to_owned))
         .collect();
     names.extend(short);
-    // A path that looks like a registry would be the name of another image.
+    // A path that looks like a registry names another image.
     names.retain(|name| ImageReference::parse(name).is_ok_and(|it| it == *image));
     names
 }

@@ -1,8 +1,7 @@
-//! What the operator lets jobs have: images, services, users, volumes, all rights.
+//! The images, services, users, volumes and privileges that the settings allow jobs.
 //!
-//! Each check compares what a job asks for, after variables are expanded, with a list of the settings.
-//! An image is compared by its names in full and as people write them, a volume by the real path of
-//! what would be mounted. What is refused says which list it is not on, and what that list has.
+//! Each check compares a request of a job, after the expansion of variables, with a list of the settings. Images are
+//! compared by full and short names, volumes by the real path of their source. A refusal names the list and its entries.
 
 mod image;
 mod pattern;
@@ -23,4 +22,4 @@ pub use pull::pull_policies;
 pub use real_path::RealPath;
 pub use refusal::Refusal;
 pub use user::{check_user, effective_user};
-pub use volume::{Asked, check_volume};
+pub use volume::{RequestedBy, check_volume};

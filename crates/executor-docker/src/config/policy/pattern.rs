@@ -1,15 +1,15 @@
 use regex::{Regex, RegexBuilder};
 
-/// A pattern of names, by the rules of Go's package doublestar.
+/// A pattern of names, with the rules of Go's package doublestar.
 ///
-/// `*` is any characters except a slash, `**` between slashes any with them, `?` one character, `[a-z]` one of a
-/// set, `{a,b}` one of several texts; a backslash takes the meaning from the next character.
+/// `*` matches characters except a slash, `**` between slashes any characters, `?` one character, `[a-z]` one of a set,
+/// `{a,b}` one of several texts; a backslash escapes the next character.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     regex: Regex,
 }
 
-/// Says that a text is no pattern.
+/// A text that is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a pattern: {reason}")]
 pub struct PatternError {
@@ -17,15 +17,15 @@ pub struct PatternError {
     reason: &'static str,
 }
 
-/// No name is longer by far.
+/// The length limit; names are far shorter.
 const LONGEST: usize = 4096;
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
     ///
-    /// When a bracket or brace stays open, or the pattern is too long.
+    /// When a bracket or brace is not closed, or the pattern is too long.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         let wrong = |reason| PatternError {
             text: text.chars().take(80).collect(),
@@ -43,7 +43,7 @@ impl Pattern {
         Ok(Self { regex })
     }
 
-    /// Returns whether the whole of `name` is as the pattern says.
+    /// Returns whether the pattern matches the whole `name`.
     pub fn matches(&self, name: &str) -> bool {
         self.regex.is_match(name)
     }
@@ -62,7 +62,7 @@ fn expression(text: &str) -> Result<String, &'static str> {
                 while rest.next_if_eq(&'*').is_some() {
                     double = true;
                 }
-                // Between slashes, two are any number of names, also none.
+                // Between slashes, `**` matches any number of names, including none.
                 let any = match (double && begins, rest.peek()) {
                     (true, None) => ".*",
                     (true, Some('/')) => {
@@ -99,7 +99,7 @@ fn expression(text: &str) -> Result<String, &'static str> {
     Ok(regex)
 }
 
-/// Reads what is behind an opening bracket.
+/// Parses a set after its opening bracket.
 fn set(
     rest: &mut std::iter::Peekable<std::str::Chars<'_>>,
     regex: &mut String,
@@ -126,7 +126,7 @@ fn set(
     Ok(())
 }
 
-/// Adds a character of a set, which has operators of its own: `&&`, `--`, `~~`.
+/// Adds a character of a set, whose operators are `&&`, `--`, `~~`.
 fn push_literal(literal: char, regex: &mut String) {
     if literal.is_ascii_punctuation() {
         regex.push('\\');

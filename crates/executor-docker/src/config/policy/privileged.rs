@@ -3,20 +3,20 @@ use super::image::is_on;
 use crate::config::DockerConfig;
 use crate::image::ImageReference;
 
-/// What a container is, for the question whether it may have all rights.
+/// The role of a container, for the check of privileges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PrivilegedRole {
-    /// The job's own.
+    /// The job's container.
     Build,
-    /// A service's.
+    /// A service's container.
     Service,
 }
 
-/// Checks that a container from this image has all rights on the host.
+/// Checks that a container from this image is privileged.
 ///
 /// # Errors
 ///
-/// When it has not; then it runs without, and that is all.
+/// When it is not; then it runs unprivileged.
 pub fn check_privileged(
     config: &DockerConfig,
     role: PrivilegedRole,

@@ -2,13 +2,11 @@ use super::Refusal;
 use crate::config::DockerConfig;
 use crate::image::PullPolicy;
 
-/// Returns the pull policies to try for an image, in order: those that a job asks for, else the
-/// runner's, else `always`.
+/// Returns the pull policies of an image in order: those of the job, else the runner's, else `always`.
 ///
 /// # Errors
 ///
-/// When a job asks for one that is not in `allowed_pull_policies`, or else not in `pull_policy`, or
-/// that is none.
+/// When the job requests one that is invalid or not in `allowed_pull_policies`, by default `pull_policy`.
 pub fn pull_policies(config: &DockerConfig, asked: &[String]) -> Result<Vec<PullPolicy>, Refusal> {
     let configured = match config.pull_policy.as_slice() {
         [] => vec![PullPolicy::default()],
@@ -61,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_gets_what_the_runner_lets_it_ask_for() {
+    fn a_job_gets_allowed_pull_policies() {
         check(&[], &[], &[], Ok(&[Always]));
         check(&[IfNotPresent, Never], &[], &[], Ok(&[IfNotPresent, Never]));
         check(&[Always, Never], &[], &["never"], Ok(&[Never]));
@@ -82,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_named_as_its_author_writes_it() {
+    fn a_list_is_named_in_its_key_style() {
         let config = DockerConfig {
             key_style: KeyStyle::Hyphens,
             allowed_pull_policies: vec![Always],

@@ -1,18 +1,16 @@
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Component, Path, PathBuf};
 
-/// A path on the engine's host as it is, without links and `..`.
+/// A path on the engine's host without links and `..`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RealPath(PathBuf);
 
 impl RealPath {
-    /// Follows links as they are now on this host. What does not exist yet is taken as it is written
-    /// below the last directory that does.
+    /// Resolves the links of a path on this host. A missing rest of the path is appended as written.
     ///
     /// # Errors
     ///
-    /// When the path is not absolute, has a `..` behind what does not exist, is a link to nothing, or
-    /// cannot be looked at.
+    /// When the path is relative, has a `..` in a missing part, is a dangling link, or cannot be read.
     pub fn resolve(path: &str) -> Result<Self> {
         let path = absolute(path)?;
         let mut known = path;
@@ -36,11 +34,11 @@ impl RealPath {
         }
     }
 
-    /// Returns the path for an engine on another host, whose links nobody here knows.
+    /// Returns the path for an engine on another host, without resolving links.
     ///
     /// # Errors
     ///
-    /// When the path is not absolute or has a `..`.
+    /// When the path is relative or has a `..`.
     pub fn of_another_host(path: &str) -> Result<Self> {
         let path = absolute(path)?;
         without_parents(path)?;

@@ -1,6 +1,6 @@
 use executor_core::BuildError;
 
-/// Says what is not allowed, by which list, and what that list has.
+/// A refused request, with the list that refuses it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} `{name}` is not allowed: {because}")]
 pub struct Refusal {
@@ -9,13 +9,13 @@ pub struct Refusal {
     because: String,
 }
 
-/// The most entries of a list that a message names.
+/// How many entries of a list a message names.
 const MOST: usize = 10;
-/// The longest name that a message has in full.
+/// The length limit of a name in a message.
 const LONGEST: usize = 200;
 
 impl Refusal {
-    /// Returns a refusal of something that is not on the list `key`, in the words of whoever made it.
+    /// Returns a refusal of a name that is not on the list `key`.
     pub(super) fn not_on(what: &'static str, name: &str, key: &str, list: &[String]) -> Self {
         let shown: Vec<&str> = list.iter().take(MOST).map(String::as_str).collect();
         let more = match list.len().saturating_sub(MOST) {

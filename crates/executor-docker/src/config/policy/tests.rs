@@ -222,7 +222,7 @@ fn a_user_is_the_jobs_where_the_list_allows_him() {
 }
 
 /// Checks volumes as the settings of a runner have them, on a host with `/run/docker.sock`.
-fn volume(list: &[&str], text: &str, asked: Asked, real: &str) -> Result<(), String> {
+fn volume(list: &[&str], text: &str, asked: RequestedBy, real: &str) -> Result<(), String> {
     let config = DockerConfig {
         allowed_volumes: texts(list),
         ..DockerConfig::default()
@@ -237,8 +237,8 @@ fn volume(list: &[&str], text: &str, asked: Asked, real: &str) -> Result<(), Str
 #[test]
 fn what_the_runner_names_is_mounted_and_what_a_job_names_only_from_the_list() {
     let check = |list: &[&str], text: &str, real: &str, expect: [bool; 2]| {
-        let found =
-            [Asked::ByRunner, Asked::ByJob].map(|asked| volume(list, text, asked, real).is_ok());
+        let found = [RequestedBy::Runner, RequestedBy::Job]
+            .map(|asked| volume(list, text, asked, real).is_ok());
         assert_eq!(found, expect, "{list:?} {text} {real}");
     };
     check(&[], "/srv/a:/a", "/srv/a", [true, false]);
@@ -257,10 +257,10 @@ fn what_the_runner_names_is_mounted_and_what_a_job_names_only_from_the_list() {
 }
 
 #[test]
-fn the_engines_socket_is_mounted_only_by_its_own_name() {
+fn the_engines_socket_is_mounted_only_by_its_path() {
     let check = |list: &[&str], text: &str, real: &str, expect: [bool; 2]| {
-        let found =
-            [Asked::ByRunner, Asked::ByJob].map(|asked| volume(list, text, asked, real).is_ok());
+        let found = [RequestedBy::Runner, RequestedBy::Job]
+            .map(|asked| volume(list, text, asked, real).is_ok());
         assert_eq!(found, expect, "{list:?} {text} {real}");
     };
     let real = "/run/docker.sock";
@@ -283,7 +283,7 @@ fn the_engines_socket_is_mounted_only_by_its_own_name() {
     }
     check(&["/"], "/:/host", "/", [true, true]);
     check(&["/"], "/run:/x", "/run", [false, false]);
-    let refused = volume(&[], "/srv/a:/x", Asked::ByJob, "/run/docker.sock").unwrap_err();
+    let refused = volume(&[], "/srv/a:/x", RequestedBy::Job, "/run/docker.sock").unwrap_err();
     assert_eq!(
         refused,
         "volume `/srv/a (really /run/docker.sock)` is not allowed: it is a socket of the container engine"
@@ -291,7 +291,7 @@ fn the_engines_socket_is_mounted_only_by_its_own_name() {
 }
 
 #[test]
-fn a_real_path_has_no_links_and_no_way_up() {
+fn a_real_path_has_no_links_or_parents() {
     let directory = tempfile::tempdir().unwrap();
     let base = directory.path().canonicalize().unwrap();
     std::fs::create_dir_all(base.join("allowed/inner")).unwrap();
@@ -344,7 +344,7 @@ proptest! {
     }
 
     #[test]
-    fn no_user_passes_for_another(user in any::<String>()) {
+    fn users_are_not_confused(user in any::<String>()) {
         let config = DockerConfig {
             allowed_users: texts(&["app", "1000:1000"]),
             ..DockerConfig::default()
@@ -367,7 +367,7 @@ proptest! {
         let Ok(real) = RealPath::of_another_host(path) else { return Ok(()) };
         let config = DockerConfig { allowed_volumes: texts(&["/srv"]), ..DockerConfig::default() };
         let sockets = [PathBuf::from("/run/docker.sock")];
-        for asked in [Asked::ByJob, Asked::ByRunner] {
+        for asked in [RequestedBy::Job, RequestedBy::Runner] {
             if check_volume(&config, &spec, asked, Some(&real), &sockets).is_ok() {
                 prop_assert!(real.as_path().starts_with("/srv"));
             }
@@ -375,7 +375,7 @@ proptest! {
     }
 
     #[test]
-    fn every_pattern_is_read_or_refused(pattern in any::<String>(), name in any::<String>()) {
+    fn every_pattern_is_parsed_or_refused(pattern in any::<String>(), name in any::<String>()) {
         if let Ok(pattern) = Pattern::parse(&pattern) {
             let _ = pattern.matches(&name);
         }

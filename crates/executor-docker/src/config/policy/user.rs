@@ -1,10 +1,9 @@
 use super::Refusal;
 use crate::config::DockerConfig;
 
-/// Returns the user that a container runs as, where settings or job name one; `None` is the image's.
+/// Returns the user of a container from settings or job; `None` is the image's.
 ///
-/// A job's choice wins over the runner's where `allowed_users` has a say about it. Without that list a
-/// runner's `user` is meant for all jobs.
+/// With `allowed_users`, the job's choice overrides the runner's `user`. Without it, the runner's applies to all jobs.
 pub fn effective_user<'u>(config: &'u DockerConfig, job: Option<&'u str>) -> Option<&'u str> {
     let set = |it: &&str| !it.is_empty();
     let own = config.user.as_deref().filter(set);
@@ -18,12 +17,12 @@ pub fn effective_user<'u>(config: &'u DockerConfig, job: Option<&'u str>) -> Opt
 
 /// Checks that a job may run as this user: `allowed_users`.
 ///
-/// `user` is the one of [`effective_user`], or else that of the image, where nothing is root. The
-/// runner's own `user` is always allowed.
+/// `user` is that of [`effective_user`], or else that of the image, where an empty one is root. The runner's own `user`
+/// is always allowed.
 ///
 /// # Errors
 ///
-/// When there is a list and it does not have the user, or the name is none.
+/// When there is a list without the user, or the name is invalid.
 pub fn check_user(config: &DockerConfig, user: &str) -> Result<(), Refusal> {
     let known = |it: char| it.is_alphanumeric() || "_.-:@$".contains(it);
     if !user.chars().all(known) {
@@ -41,7 +40,7 @@ pub fn check_user(config: &DockerConfig, user: &str) -> Result<(), Refusal> {
     Err(Refusal::not_on("user", shown, &key, list))
 }
 
-/// Returns the one name of the user who has several.
+/// Returns the canonical name of root, or else the name.
 fn canonical(user: &str) -> &str {
     match user {
         "" | "0" | "root" | "0:0" | "root:root" | "root:0" | "0:root" => "root",

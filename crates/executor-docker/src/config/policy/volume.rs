@@ -3,40 +3,39 @@ use crate::config::DockerConfig;
 use crate::volume::{Source, VolumeSpec};
 use std::path::{Path, PathBuf};
 
-/// Who asks for a volume.
+/// The origin of a request for a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Asked {
-    /// The runner's settings, word for word.
-    ByRunner,
-    /// A job had a say: the text refers to its variables.
-    ByJob,
+pub enum RequestedBy {
+    /// The settings alone.
+    Runner,
+    /// A job: the text refers to its variables.
+    Job,
 }
 
-/// The key that has what may be mounted.
+/// The key of the list.
 const KEY: &str = "allowed_volumes";
 
 /// Checks that a volume may be mounted: `allowed_volumes`, and the engine's own sockets.
 ///
-/// Entries of the list that begin with `/` are directories of the engine's host, which may be mounted
-/// with all that is below them; others are patterns of the names of volumes. Without a list, what the
-/// settings have word for word may be mounted and what a job had a say in may not.
+/// Entries of the list that begin with `/` are directories of the engine's host, allowed with everything below them;
+/// others are patterns of volume names. Without a list, volumes of the settings are allowed and those with variables of
+/// the job are not.
 ///
-/// `real` is the real path of a directory of the host. A directory that has a socket of the engine
-/// somewhere below is mounted only where the list has that very directory; the socket itself only
-/// where the settings have its path word for word, never because of a job.
+/// `real` is the real path of a directory of the host. A directory above a socket of the engine is allowed only when the
+/// list has exactly this directory; the socket itself only by its path in the settings, never for a job.
 ///
 /// # Errors
 ///
-/// When it may not be mounted; also when a host's path comes without a real one.
+/// When the volume is not allowed, or a path of the host has no real path.
 pub fn check_volume(
     config: &DockerConfig,
     spec: &VolumeSpec,
-    asked: Asked,
+    asked: RequestedBy,
     real: Option<&RealPath>,
     sockets: &[PathBuf],
 ) -> Result<(), Refusal> {
     match (&spec.source, real) {
-        // A volume of our own, apart for each project.
+        // Our own volume, separate for each project.
         (Source::Cache, _) => Ok(()),
         (Source::Named(name), _) => check_name(config, name, asked),
         (Source::Host(written), Some(real)) => {
@@ -51,16 +50,16 @@ pub fn check_volume(
     }
 }
 
-fn check_name(config: &DockerConfig, name: &str, asked: Asked) -> Result<(), Refusal> {
+fn check_name(config: &DockerConfig, name: &str, asked: RequestedBy) -> Result<(), Refusal> {
     let list = &config.allowed_volumes;
-    // The caches of other projects have names of that kind.
-    if asked == Asked::ByJob && name.to_ascii_lowercase().starts_with("runwright-") {
+    // Caches of other projects have such names.
+    if asked == RequestedBy::Job && name.to_ascii_lowercase().starts_with("runwright-") {
         let because = "its name is kept for the runner's own volumes";
         return Err(Refusal::because("volume", name, because));
     }
     let mut patterns = list.iter().filter(|it| !it.starts_with('/'));
     let listed = patterns.any(|it| Pattern::parse(it).is_ok_and(|it| it.matches(name)));
-    if listed || (list.is_empty() && asked == Asked::ByRunner) {
+    if listed || (list.is_empty() && asked == RequestedBy::Runner) {
         return Ok(());
     }
     Err(refused(config, name))
@@ -69,13 +68,13 @@ fn check_name(config: &DockerConfig, name: &str, asked: Asked) -> Result<(), Ref
 fn check_path(
     config: &DockerConfig,
     written: &str,
-    asked: Asked,
+    asked: RequestedBy,
     real: &RealPath,
 ) -> Result<(), Refusal> {
     let list = &config.allowed_volumes;
     let mut directories = list.iter().filter(|it| it.starts_with('/'));
     if directories.any(|it| real.as_path().starts_with(it))
-        || (list.is_empty() && asked == Asked::ByRunner)
+        || (list.is_empty() && asked == RequestedBy::Runner)
     {
         return Ok(());
     }
@@ -85,7 +84,7 @@ fn check_path(
 fn check_socket(
     config: &DockerConfig,
     written: &str,
-    asked: Asked,
+    asked: RequestedBy,
     real: &RealPath,
     sockets: &[PathBuf],
 ) -> Result<(), Refusal> {
@@ -102,12 +101,12 @@ fn check_socket(
             .any(|it| Path::new(it) == path)
     };
     let because = match (is_socket, asked) {
-        (true, Asked::ByRunner) if by_name => return Ok(()),
-        (true, Asked::ByRunner) => {
+        (true, RequestedBy::Runner) if by_name => return Ok(()),
+        (true, RequestedBy::Runner) => {
             "it is a socket of the container engine, which the runner's volumes must name by its path"
                 .to_owned()
         }
-        (true, Asked::ByJob) => "it is a socket of the container engine".to_owned(),
+        (true, RequestedBy::Job) => "it is a socket of the container engine".to_owned(),
         (false, _) if listed() => return Ok(()),
         (false, _) => format!(
             "a socket of the container engine is below it, and the runner's {} does not have this \

@@ -370,7 +370,7 @@ fn keys_of_storage_and_networks() {
 }
 
 #[test]
-fn a_key_that_is_none_is_named() {
+fn an_unknown_key_is_named() {
     check(
         "volume",
         "[]",
@@ -379,7 +379,7 @@ fn a_key_that_is_none_is_named() {
 }
 
 #[test]
-fn every_key_is_in_the_guide_and_is_tried() {
+fn every_key_is_documented_and_tested() {
     let error = toml::from_str::<DockerConfig>("none = 1").unwrap_err();
     let error = error.message();
     let (_, list) = error

@@ -1,5 +1,5 @@
-use super::complaint::Complaint;
-use super::led::LedStream;
+use super::error_output::ErrorOutput;
+use super::forwarded_stream::ForwardedStream;
 use super::login::Login;
 use super::route::Route;
 use super::stream::SshStream;
@@ -11,34 +11,34 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// How long an ssh may take that speaks with nobody elsewhere.
+/// The time limit of an ssh that makes no connection.
 const LOCAL: Duration = Duration::from_secs(10);
 
-/// Logs in to another host and speaks with the engine there. Cheap to clone; the clones share the login.
+/// Connects to the engine on another host. Cheap to clone; the clones share the login.
 #[derive(Debug, Clone)]
 pub(crate) struct SshClient {
     pub(super) supervisor: Supervisor,
     tree: ProcessTree,
     pub(super) route: Route,
-    pub(super) complaint: Complaint,
+    pub(super) error_output: ErrorOutput,
     shared: Arc<Mutex<Shared>>,
 }
 
-/// What is known of logins.
+/// The state of the login.
 #[derive(Debug, Default)]
 enum Shared {
-    /// Nobody has looked.
+    /// Not checked yet.
     #[default]
     Unknown,
-    /// The user has one that is used already, or there can be none.
+    /// The user shares a login, or none is possible.
     NotOurs,
-    /// There was none yet, or it has ended.
+    /// There is none yet, or it has ended.
     Ended,
     Open(Arc<Login>),
 }
 
 impl SshClient {
-    /// Reads the address; `None` if it is not one of ssh.
+    /// Returns a client; `None` unless the address is one of ssh.
     pub(crate) fn new(
         supervisor: &Supervisor,
         command: &[String],
@@ -48,25 +48,25 @@ impl SshClient {
             supervisor: supervisor.clone(),
             tree: supervisor.tree(),
             route: Route::new(command, address)?,
-            complaint: Complaint::default(),
+            error_output: ErrorOutput::default(),
             shared: Arc::default(),
         })
     }
 
-    /// Returns what ssh said last on its standard error.
-    pub(crate) fn complaint(&self) -> Option<String> {
-        self.complaint.text()
+    /// Returns the last error output of ssh.
+    pub(crate) fn error_output(&self) -> Option<String> {
+        self.error_output.text()
     }
 
-    /// Opens a connection to the engine: over the login, which is made first where there is none.
+    /// Opens a connection to the engine over the login, logging in when necessary.
     pub(crate) async fn connect(&self) -> io::Result<Box<dyn Stream>> {
-        // A login may have ended without anybody having noticed.
+        // The login may have ended unnoticed.
         for _ in 0..2 {
             let Some(login) = self.login().await? else {
                 return self.dial(None);
             };
             match login.connect().await {
-                Ok(Some(stream)) => return Ok(Box::new(LedStream::new(stream, login))),
+                Ok(Some(stream)) => return Ok(Box::new(ForwardedStream::new(stream, login))),
                 Ok(None) => return self.dial(Some(&login)),
                 Err(error) if has_ended(&error) => self.forget(&login).await,
                 Err(error) => return Err(error),
@@ -75,7 +75,7 @@ impl SshClient {
         self.dial(None)
     }
 
-    /// Returns the login; `None` where it is not for us to have one. Who comes while one is made waits for it.
+    /// Returns the login; `None` when we may not have one. Concurrent calls wait for the same login.
     async fn login(&self) -> io::Result<Option<Arc<Login>>> {
         let mut shared = self.shared.lock().await;
         if matches!(*shared, Shared::Unknown) {
@@ -100,7 +100,7 @@ impl SshClient {
         Ok(Some(login))
     }
 
-    /// Sees that nobody uses this login any more.
+    /// Drops an ended login.
     async fn forget(&self, login: &Arc<Login>) {
         let mut shared = self.shared.lock().await;
         if matches!(&*shared, Shared::Open(open) if Arc::ptr_eq(open, login)) {
@@ -108,12 +108,12 @@ impl SshClient {
         }
     }
 
-    /// Whether the user's settings of ssh share a login already, which may be the only way in where a login asks for
-    /// more than a key. Whatever says no settings has none.
+    /// Returns whether the user's settings of ssh share a login, which may be the only way in where a login needs more than
+    /// a key. An ssh that prints no settings has none.
     async fn user_shares_one(&self) -> bool {
-        let said = self.say(self.route.settings()).await;
-        said.is_ok_and(|said| {
-            let text = String::from_utf8_lossy(&said.stdout);
+        let output = self.run(self.route.settings()).await;
+        output.is_ok_and(|output| {
+            let text = String::from_utf8_lossy(&output.stdout);
             let path = text
                 .lines()
                 .find_map(|line| line.strip_prefix("controlpath "));
@@ -121,41 +121,41 @@ impl SshClient {
         })
     }
 
-    /// Starts an ssh for one connection; over the login's, if it still lives.
+    /// Starts an ssh for one connection, over the login if there is one.
     fn dial(&self, login: Option<&Login>) -> io::Result<Box<dyn Stream>> {
         let stream = self.start(self.route.dial(login.map(Login::control).as_deref()))?;
         Ok(Box::new(stream))
     }
 
-    /// Starts an ssh whose ends are ours.
+    /// Starts an ssh with piped input and output.
     pub(super) fn start(&self, words: Vec<String>) -> io::Result<SshStream> {
         let command = self.command(words).stdin(Stdin::Piped);
         let process = self.tree.spawn(&command).map_err(io::Error::other)?;
-        SshStream::of(process, &self.complaint)
+        SshStream::of(process, &self.error_output)
     }
 
-    /// Runs an ssh that only speaks with another one here, or with nobody.
-    pub(super) async fn say(&self, words: Vec<String>) -> io::Result<Captured> {
+    /// Runs an ssh command that makes no connection itself.
+    pub(super) async fn run(&self, words: Vec<String>) -> io::Result<Captured> {
         let limits = CaptureLimits {
             deadline: LOCAL,
             ..CaptureLimits::default()
         };
-        let said = self
+        let output = self
             .tree
             .output(&self.command(words), &limits, &NeverStop)
             .await;
-        said.map_err(io::Error::other)
+        output.map_err(io::Error::other)
     }
 
     fn command(&self, words: Vec<String>) -> Command {
         Command::new(&self.route.program)
             .args(words)
-            // It is the runner's own tool: it needs the home directory, the agent, the search path.
+            // Our own tool needs the home directory, the agent and the search path.
             .envs(self.tree.environment().iter())
     }
 }
 
-/// Whether nobody listens any more where a login did.
+/// Returns whether the login's socket has no listener.
 fn has_ended(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,5 +1,5 @@
 use super::client::SshClient;
-use super::route::{SAID, socket_of};
+use super::route::{MARKER, socket_of};
 use super::stream::SshStream;
 use process::TempDir;
 use std::io;
@@ -11,17 +11,17 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
-/// How long a path may be for ssh, which adds a part of its own to it, to bind a socket there.
+/// The longest path of a socket for ssh, which appends its own suffix.
 const LONGEST_PATH: usize = 80;
 
-/// What the directories of logins begin with.
+/// The prefix of the directories of logins.
 const PREFIX: &str = "runwright-ssh-";
 
-/// How long a login may take until somebody listens in its directory.
+/// How long a new login may have no listener in its directory.
 const YOUNG: Duration = Duration::from_mins(1);
 
-/// How often a login is tried again that an sshd has turned away unheard, and after how long.
-const AGAIN: [Duration; 5] = [
+/// The pauses before retries of a login that sshd rejected.
+const RETRIES: [Duration; 5] = [
     Duration::from_millis(100),
     Duration::from_millis(300),
     Duration::from_millis(700),
@@ -29,66 +29,66 @@ const AGAIN: [Duration; 5] = [
     Duration::from_millis(2500),
 ];
 
-/// How long an engine may take to say that it is there before that is left open.
+/// How long a probe of the forwarded socket waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// An ssh that is logged in and leads a socket here to the engine's socket there. It ends with this.
+/// A logged-in ssh that forwards a local socket to the engine's socket. It ends with this value.
 #[derive(Debug)]
 pub(super) struct Login {
-    /// Its standard input keeps it there.
+    /// Its open standard input keeps ssh running.
     _held: BufReader<SshStream>,
     directory: TempDir,
-    /// Whether it leads anywhere.
-    leads: bool,
-    /// Whether somebody there has answered.
+    /// Whether it forwards to a socket.
+    forwards: bool,
+    /// Whether the engine has answered.
     answered: AtomicBool,
 }
 
 impl Login {
-    /// Logs in; `None` where there is no place for its sockets.
+    /// Logs in; `None` when there is no directory for its sockets.
     ///
     /// # Errors
     ///
-    /// Fails when ssh does not get in; why is its complaint.
+    /// When ssh cannot log in, with its error output.
     pub(super) async fn begin(ssh: &SshClient) -> io::Result<Option<Self>> {
-        let mut again = AGAIN.iter();
+        let mut retries = RETRIES.iter();
         loop {
-            ssh.complaint.clear();
+            ssh.error_output.clear();
             match Self::try_begin(ssh).await {
-                // Only so many may be on their way in at the same time; others may be, whom we know nothing of.
-                Err(_) if is_turned_away(ssh) => match again.next() {
+                // sshd limits concurrent logins, including those of others.
+                Err(_) if is_rejected(ssh) => match retries.next() {
                     Some(after) => tokio::time::sleep(*after).await,
-                    None => return Err(complained(ssh, io::ErrorKind::ConnectionRefused)),
+                    None => return Err(ssh_error(ssh, io::ErrorKind::ConnectionRefused)),
                 },
-                Err(error) => return Err(complained(ssh, error.kind())),
+                Err(error) => return Err(ssh_error(ssh, error.kind())),
                 begun => return begun,
             }
         }
     }
 
     async fn try_begin(ssh: &SshClient) -> io::Result<Option<Self>> {
-        let Some(directory) = place(ssh)? else {
+        let Some(directory) = socket_dir(ssh)? else {
             return Ok(None);
         };
         let control = directory.path().join("c");
         let mut held = BufReader::new(ssh.start(ssh.route.log_in(&control))?);
-        let said = said(&mut held).await?;
+        let lines = read_lines(&mut held).await?;
         let mut login = Self {
             _held: held,
             directory,
-            leads: false,
+            forwards: false,
             answered: AtomicBool::new(false),
         };
-        if let Some(there) = socket_of(&said) {
+        if let Some(there) = socket_of(&lines) {
             let forward = ssh.route.forward(&control, &login.socket(), there);
-            login.leads = ssh.say(forward).await?.outcome.success();
+            login.forwards = ssh.run(forward).await?.outcome.success();
         }
-        // What was complained of on the way is nobody's reason any more.
-        ssh.complaint.clear();
+        // What was ssh_error of on the way is nobody's reason any more.
+        ssh.error_output.clear();
         Ok(Some(login))
     }
 
-    /// Returns the socket by which another ssh uses this login.
+    /// Returns the control socket, by which another ssh uses this login.
     pub(super) fn control(&self) -> PathBuf {
         self.directory.path().join("c")
     }
@@ -97,18 +97,18 @@ impl Login {
         self.directory.path().join("s")
     }
 
-    /// Opens a connection to the engine; `None` where the login leads to none.
+    /// Opens a connection to the engine; `None` when the login does not forward.
     ///
     /// # Errors
     ///
-    /// Fails when the login has ended.
+    /// When the login has ended.
     pub(super) async fn connect(&self) -> io::Result<Option<UnixStream>> {
-        if !self.leads {
-            // Who comes by it finds out himself whether it has ended.
+        if !self.forwards {
+            // The separate ssh detects itself whether the login has ended.
             return Ok(None);
         }
         if !self.answered.load(Ordering::Relaxed) {
-            // An sshd that leads nowhere, or to where nothing is, says so by closing what it has opened.
+            // An sshd without forwarding, or without a listener there, closes the connection.
             match is_open(UnixStream::connect(self.socket()).await?).await {
                 Some(true) => self.answered.store(true, Ordering::Relaxed),
                 Some(false) => return Ok(None),
@@ -119,19 +119,19 @@ impl Login {
     }
 }
 
-/// Makes the directory of the sockets, which only we may enter; `None` where its path would be too long.
-fn place(ssh: &SshClient) -> io::Result<Option<TempDir>> {
+/// Creates the private directory of the sockets; `None` when its path is unsuitable for ssh.
+fn socket_dir(ssh: &SshClient) -> io::Result<Option<TempDir>> {
     let temporary = std::env::temp_dir();
     sweep(&temporary);
     let directory = ssh.supervisor.temp_dir(&temporary, PREFIX);
     let directory = directory.map_err(io::Error::other)?;
     let is_short = directory.path().as_os_str().len() <= LONGEST_PATH;
-    // A colon would end the path for ssh, and a percent sign would stand for something.
+    // ssh treats a colon as a separator and expands a percent sign.
     let is_plain = !directory.path().to_string_lossy().contains([':', '%', ' ']);
     Ok((is_short && is_plain).then_some(directory))
 }
 
-/// Removes the directories of logins that have ended with a runner that was killed: nobody listens in them any more.
+/// Removes the directories of logins of killed runners, which have no listener.
 fn sweep(temporary: &Path) {
     let entries = std::fs::read_dir(temporary).into_iter().flatten().flatten();
     let logins = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
@@ -140,7 +140,7 @@ fn sweep(temporary: &Path) {
         let is_old = age.is_ok_and(|at| at.elapsed().is_ok_and(|since| since > YOUNG));
         let ours = rustix::process::geteuid().as_raw();
         let is_ours = login.metadata().is_ok_and(|found| found.uid() == ours);
-        // What others put there is not spoken to: it may never answer.
+        // Sockets of other users are not connected to: they may never answer.
         if !is_old || !is_ours {
             continue;
         }
@@ -149,42 +149,42 @@ fn sweep(temporary: &Path) {
             connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
         });
         if is_dead {
-            // Another who sweeps may have been sooner, or it is not ours to remove.
+            // A concurrent sweep may have removed it.
             let _ = std::fs::remove_dir_all(login.path());
         }
     }
 }
 
-/// Reads what the other side says until it has said all.
-async fn said(held: &mut BufReader<SshStream>) -> io::Result<Vec<String>> {
+/// Reads the lines of the other side up to the marker.
+async fn read_lines(held: &mut BufReader<SshStream>) -> io::Result<Vec<String>> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
         if held.read_line(&mut line).await? == 0 {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
-        if line.trim_end() == SAID {
+        if line.trim_end() == MARKER {
             return Ok(lines);
         }
         lines.push(line);
     }
 }
 
-/// Returns an error that says what ssh complained of.
-fn complained(ssh: &SshClient, kind: io::ErrorKind) -> io::Error {
-    match ssh.complaint.text() {
-        Some(complaint) => io::Error::new(kind, format!("log in by ssh: {complaint}")),
+/// Returns an error that says what ssh ssh_error of.
+fn ssh_error(ssh: &SshClient, kind: io::ErrorKind) -> io::Error {
+    match ssh.error_output.text() {
+        Some(error_output) => io::Error::new(kind, format!("log in by ssh: {error_output}")),
         None => kind.into(),
     }
 }
 
-/// Whether the last login ended before anything was spoken of, as it does where too many come at once.
-fn is_turned_away(ssh: &SshClient) -> bool {
-    let complaint = ssh.complaint.text();
-    complaint.is_some_and(|text| text.contains("exchange_identification"))
+/// Returns whether sshd closed the last login at once, as with too many concurrent logins.
+fn is_rejected(ssh: &SshClient) -> bool {
+    let error_output = ssh.error_output.text();
+    error_output.is_some_and(|text| text.contains("exchange_identification"))
 }
 
-/// Whether somebody answers and does not close the connection; `None` where neither happens in time.
+/// Returns whether the engine answers, or the connection is closed; `None` when neither happens in time.
 async fn is_open(mut stream: UnixStream) -> Option<bool> {
     let asked = stream
         .write_all(b"GET /_ping HTTP/1.1\r\nHost: engine\r\nConnection: close\r\n\r\n")

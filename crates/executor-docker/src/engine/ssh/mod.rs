@@ -1,13 +1,13 @@
-//! The way to an engine on another host, through ssh.
+//! Connections to an engine on another host, through ssh.
 //!
-//! An ssh for each connection takes about half a second of both hosts, and an sshd turns away who comes when ten others
-//! are logging in (`MaxStartups`). So there is one login, whose ssh leads each connection to the engine's socket
-//! (`login.rs`). Where it may not, or the user has a login of his own that others share (`ControlPath`), each connection
-//! is an ssh of its own, as the docker command has it.
+//! An ssh for each connection takes about half a second of both hosts, and sshd rejects logins while ten others are in
+//! progress (`MaxStartups`). So one login forwards all connections to the engine's socket (`login.rs`). Where forwarding
+//! is forbidden, or the user shares a login (`ControlPath`), each connection is a separate ssh, as with the docker
+//! command.
 
 mod client;
-mod complaint;
-mod led;
+mod error_output;
+mod forwarded_stream;
 mod login;
 mod route;
 mod stream;

@@ -1,21 +1,21 @@
 use crate::engine::address::Address;
 use std::path::Path;
 
-/// What the other side says when it has said where its engine is.
-pub(super) const SAID: &str = "runwright-said";
+/// The marker after the engine's address in the output of a login.
+pub(super) const MARKER: &str = "runwright-said";
 
-/// The words by which ssh gets to a host, and what it starts there.
+/// The arguments of ssh for a host.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) program: String,
     options: Vec<String>,
     host: String,
-    /// The engine's socket there, if the address names it.
+    /// The engine's socket there, if the address has it.
     socket: Option<String>,
 }
 
 impl Route {
-    /// Reads an address; `None` if it is not one of ssh.
+    /// Returns the route; `None` unless the address is one of ssh.
     pub(super) fn new(command: &[String], address: &Address) -> Option<Self> {
         let Address::Ssh {
             user,
@@ -43,7 +43,7 @@ impl Route {
         })
     }
 
-    /// Returns the words for a connection of its own, over the login at `control` while there is one.
+    /// Returns the arguments for a separate connection, over the login at `control` if there is one.
     pub(super) fn dial(&self, control: Option<&Path>) -> Vec<String> {
         let mut more = Vec::new();
         if let Some(control) = control {
@@ -58,15 +58,15 @@ impl Route {
         self.words(&more, &there)
     }
 
-    /// Returns the words for a login that others use by `control`, and which says where the engine is. It ends with its
-    /// standard input, so it does not outlive us whatever happens.
+    /// Returns the arguments for a login that others share by `control`, which prints the address of the engine. It ends
+    /// with its standard input, so it does not outlive this process.
     pub(super) fn log_in(&self, control: &Path) -> Vec<String> {
         let more = [
             "-M",
             "-o",
-            // What goes to the background is nobody's any more.
+            // A background process would outlive us.
             "ControlPersist=no",
-            // A host that is gone is noticed in 15 s, so that the next connection logs in anew.
+            // Detects a lost host within 15 s, so that the next connection logs in again.
             "-o",
             "ServerAliveInterval=5",
             "-o",
@@ -79,11 +79,11 @@ impl Route {
             Some(socket) => format!("echo unix://{socket}"),
             None => "docker context inspect --format '{{.Endpoints.docker.Host}}'".to_owned(),
         };
-        // Every shell that people log in to understands this.
-        self.words(&more, &[format!("{ask}; echo {SAID}; exec cat")])
+        // Every login shell understands this.
+        self.words(&more, &[format!("{ask}; echo {MARKER}; exec cat")])
     }
 
-    /// Returns the words by which the login at `control` leads a socket here to one there.
+    /// Returns the arguments with which the login at `control` forwards a local socket to a remote one.
     pub(super) fn forward(&self, control: &Path, here: &Path, there: &str) -> Vec<String> {
         let path = |path: &Path| path.display().to_string();
         let more = [
@@ -97,7 +97,7 @@ impl Route {
         self.words(&more, &[])
     }
 
-    /// Returns the words by which ssh says what it would do.
+    /// Returns the arguments with which ssh prints its settings.
     pub(super) fn settings(&self) -> Vec<String> {
         self.words(&["-G".to_owned()], &[])
     }
@@ -105,18 +105,18 @@ impl Route {
     fn words(&self, more: &[String], there: &[String]) -> Vec<String> {
         let mut words = self.options.clone();
         words.extend_from_slice(more);
-        // What follows is never an option, whatever it looks like.
+        // Later arguments are not options.
         words.extend(["--".to_owned(), self.host.clone()]);
         words.extend_from_slice(there);
         words
     }
 }
 
-/// Returns the path of the engine's socket on the other side, from what was said there before [`SAID`].
+/// Returns the path of the engine's socket on the other side, from the lines before [`MARKER`].
 pub(super) fn socket_of(said: &[String]) -> Option<&str> {
-    // What a shell says when somebody logs in comes before.
+    // A login shell may print other lines before.
     let path = said.last()?.trim().strip_prefix("unix://")?;
-    // A colon would end it for ssh.
+    // ssh treats a colon as a separator.
     (path.starts_with('/') && !path.contains(':')).then_some(path)
 }
 
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_socket_is_what_was_said_last() {
+    fn the_socket_is_in_the_last_line() {
         let check = |said: &[&str], expect| {
             let said: Vec<_> = said.iter().map(|line| (*line).to_owned()).collect();
             assert_eq!(socket_of(&said), expect, "{said:?}");

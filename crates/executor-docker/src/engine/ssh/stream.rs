@@ -1,4 +1,4 @@
-use super::complaint::Complaint;
+use super::error_output::ErrorOutput;
 use executor_core::{CancelCause, Cancellation};
 use process::{Process, Stream, Timing};
 use std::io::{self, Write};
@@ -9,24 +9,24 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Sender;
 
-/// Both ends of an ssh; it is killed when this is dropped.
+/// The input and output of an ssh, which is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct SshStream {
     output: UnixStream,
-    /// None once we have no more to say.
+    /// None after the end of input.
     input: Option<Sender>,
     stop: Cancellation,
 }
 
 impl SshStream {
     /// Passes on what an ssh says; `complaint` gets what it complains of.
-    pub(super) fn of(mut process: Process, complaint: &Complaint) -> io::Result<Self> {
+    pub(super) fn of(mut process: Process, error_output: &ErrorOutput) -> io::Result<Self> {
         let input = process.take_stdin();
         let (ours, theirs) = Blocking::pair()?;
         ours.set_nonblocking(true)?;
         let output = UnixStream::from_std(ours)?;
         let stop = Cancellation::new();
-        let (stopped, complaint) = (stop.clone(), complaint.clone());
+        let (stopped, error_output) = (stop.clone(), error_output.clone());
         let pump = move || {
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -35,15 +35,14 @@ impl SshStream {
                 return;
             };
             let mut sink = |stream: Stream, bytes: &[u8]| match stream {
-                // Nobody may be there to read, and then ssh is about to be stopped.
+                // Without a reader, ssh is about to be stopped.
                 Stream::Stdout => drop((&theirs).write_all(bytes)),
-                Stream::Stderr => complaint.keep(bytes),
+                Stream::Stderr => error_output.keep(bytes),
             };
-            // How it ended shows as the end of the stream.
+            // The end of the stream shows the end of ssh.
             let _ = runtime.block_on(process.run(&mut sink, &stopped, &Timing::default()));
         };
-        // A thread: the pump waits for a slow reader, and must not stop other tasks meanwhile. It ends
-        // with ssh, which ends when the stream is dropped.
+        // A thread, because a slow reader blocks the pump. It ends with ssh, which ends when the stream is dropped.
         std::thread::Builder::new()
             .name("docker-ssh".to_owned())
             .spawn(pump)?;
@@ -85,7 +84,7 @@ impl AsyncWrite for SshStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // The other side sees the end of its input and goes on to answer.
+        // The other side sees the end of its input and can still answer.
         self.input = None;
         Poll::Ready(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! Bringing the agent into a container.
+//! The agent's files in a container.
 
 use crate::engine::labels::{Labels, Role};
 use crate::error::DockerError;
@@ -13,30 +13,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use steps::agent::{ARGV_VARIABLE, Agent, proxy_command, serve_command};
 
-/// What holds all of it, in the container.
+/// The directory of all of them, in the container.
 pub(crate) const PLACE: &str = "/.runwright";
 /// The program, in the container.
 const PROGRAM: &str = "/.runwright/agent";
-/// Where it keeps its socket and what it spools.
+/// The directory of its socket and its spool.
 pub(crate) const DIRECTORY: &str = "/.runwright/run";
 
-/// Returns the command of the container, whose agent ends when nobody was connected for so long.
+/// Returns the command of the container, whose agent ends after `orphan_grace` without a connection.
 pub(crate) fn serve(orphan_grace: Option<Duration>) -> Vec<String> {
     serve_command(PROGRAM, DIRECTORY, orphan_grace)
 }
 
-/// Returns the command that leads to the agent.
+/// Returns the command of the proxy to the agent.
 pub(crate) fn proxy() -> Vec<String> {
     proxy_command(PROGRAM, DIRECTORY)
 }
 
-/// Returns the variable that tells the agent its arguments when an entry point drops them.
+/// Returns the variable with the agent's arguments, in case an entry point drops them.
 pub(crate) fn environment(orphan_grace: Option<Duration>) -> String {
     let words: Vec<_> = serve(orphan_grace).into_iter().skip(1).collect();
     format!("{ARGV_VARIABLE}={}", serde_json::json!(words))
 }
 
-/// Returns the mounts that show it the agent and a directory `run` of this host.
+/// Returns the mounts of the agent and of the directory `run` of this host.
 pub(crate) fn mounts(agent: &Agent, root: &Path, run: &Path) -> Result<Vec<Mount>, DockerError> {
     let program = match agent.path() {
         Some(path) => path.to_owned(),
@@ -62,7 +62,7 @@ fn bind(source: &Path, target: &str, read_only: bool) -> Mount {
     }
 }
 
-/// Returns the mount of a volume for the agent and what it keeps: the container's own files may be read-only.
+/// Returns the mount of a volume for the agent's files: the container itself may be read-only.
 pub(crate) fn volume(labels: &Labels) -> Mount {
     Mount {
         typ: Some(MountType::VOLUME),
@@ -75,7 +75,7 @@ pub(crate) fn volume(labels: &Labels) -> Mount {
     }
 }
 
-/// Returns an archive for [`PLACE`] in a container that was created and not started.
+/// Returns an archive for [`PLACE`] in a created container.
 pub(crate) fn archive(agent: &Agent) -> Result<Vec<u8>, DockerError> {
     let bytes = agent.bytes();
     let bytes = bytes.map_err(|source| failed("read", Path::new(PROGRAM), source))?;
@@ -83,18 +83,18 @@ pub(crate) fn archive(agent: &Agent) -> Result<Vec<u8>, DockerError> {
     let below = |path: &'static str| path.trim_start_matches(PLACE).trim_start_matches('/');
     tree.only_directory(".", 0o755)?;
     tree.file(below(PROGRAM), 0o755, &bytes)?;
-    // Whoever the container's user is may write there; nobody else is in the container.
+    // Writable for every user: the container has no others than the job's.
     tree.only_directory(below(DIRECTORY), 0o1777)?;
     tree.finish()
 }
 
-/// Makes a directory that every user of a container may write to. Only its owner sees what is above.
+/// Creates a directory that every user of a container may write to. On this host, its parent is private.
 fn make_open(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o1777))
 }
 
-/// Puts an agent that is in this program into a file, which later jobs use too.
+/// Writes the agent embedded in this program to a file, which later jobs reuse.
 fn unpacked(agent: &Agent, root: &Path) -> Result<PathBuf, DockerError> {
     let digest = agent.digest();
     let digest = digest.map_err(|source| failed("read", Path::new(PROGRAM), source))?;
@@ -108,7 +108,7 @@ fn unpacked(agent: &Agent, root: &Path) -> Result<PathBuf, DockerError> {
     Ok(path)
 }
 
-/// Writes a program that others may be writing too, since jobs begin at once: it is there when it is whole.
+/// Writes a program. A rename publishes the complete file, because concurrent jobs may write it too.
 fn put(bytes: &[u8], path: &Path) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +120,7 @@ fn put(bytes: &[u8], path: &Path) -> io::Result<()> {
         .and_then(|()| fs::set_permissions(&partial, fs::Permissions::from_mode(0o755)))
         .and_then(|()| fs::rename(&partial, path));
     if written.is_err() {
-        // Its size may be what there is no room for.
+        // A partial file may fill the disk.
         let _ = fs::remove_file(&partial);
     }
     written
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_that_begin_at_once_all_find_the_whole_program() {
+    fn concurrent_jobs_find_a_complete_program() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("builds/.agent-0123");
         let program = vec![7; 4 << 20];
@@ -146,16 +146,19 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     put(&program, &path).unwrap();
-                    assert!(fs::read(&path).unwrap() == program, "it is whole");
+                    assert!(
+                        fs::read(&path).unwrap() == program,
+                        "the program is complete"
+                    );
                 });
             }
         });
         let entries = fs::read_dir(root.path().join("builds")).unwrap();
-        assert_eq!(entries.count(), 1, "nothing else is left");
+        assert_eq!(entries.count(), 1, "no partial file is left");
     }
 
     #[test]
-    fn half_a_program_does_not_stay() {
+    fn a_partial_program_is_removed() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("agent");
         fs::create_dir(&path).unwrap();

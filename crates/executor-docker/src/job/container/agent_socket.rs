@@ -1,4 +1,4 @@
-//! The agent's socket where it lies on this host: the shortest way to the agent.
+//! Connects to the agent's socket on this host.
 
 use fail_point::fail_point;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
@@ -9,22 +9,19 @@ use tokio::net::UnixStream;
 
 /// Connects to a socket in a directory that a container may write to.
 ///
-/// The container decides what lies there, so no link is followed: one could lead to any socket of this host.
+/// The container controls the directory, so links are not followed: one could lead to any socket of this host.
 ///
 /// # Errors
 ///
-/// When there is no socket, nobody listens on it, or it is not for us. An engine on another machine, or in a virtual one,
-/// may show the file and not what is behind it.
+/// When there is no socket, no listener, or no permission. An engine on another or a virtual machine may show the file
+/// without its listener.
 pub(crate) async fn connect(socket: &Path) -> io::Result<UnixStream> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(CWD, socket, flags, Mode::empty())?;
     if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::Socket {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is no socket",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a socket"));
     }
-    // The very file that was looked at, whatever has its name by now; and a path that is never too long.
+    // The same file that was checked, whatever has its name by now; and a path that is never too long.
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     fail_point!(
         "executor_docker::agent_socket::connect",
@@ -40,7 +37,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test]
-    async fn a_socket_is_connected_to_however_long_its_path_is() {
+    async fn a_socket_with_a_long_path_is_reached() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("d".repeat(200));
         std::fs::create_dir(&directory).unwrap();
@@ -59,7 +56,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_link_that_a_container_made_leads_nowhere() {
+    async fn links_are_not_followed() {
         let root = tempfile::tempdir().unwrap();
         let precious = root.path().join("engine.sock");
         let _listener = UnixListener::bind(&precious).unwrap();

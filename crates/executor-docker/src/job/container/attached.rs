@@ -1,9 +1,9 @@
-//! Containers that are started anew for each script, which their main process reads.
+//! Containers that start once for each script, which their main process reads.
 
 use crate::error::DockerError;
 use crate::job::container::execs::{Execs, Running};
 use crate::job::container::fault;
-use crate::job::container::watch::{ContainerEnd, end_of_run, look};
+use crate::job::container::watch::{ContainerEnd, current_end, end_of_run};
 use crate::job::stage::mark::MarkedLine;
 use bollard::container::LogOutput;
 use bollard::query_parameters::{AttachContainerOptions, KillContainerOptions};
@@ -15,10 +15,10 @@ use tokio::io::AsyncWriteExt;
 
 /// How long the engine may take to deliver a signal.
 const ANSWER: Duration = Duration::from_secs(10);
-/// The longest of the output that is kept to see what went wrong.
+/// How much output is kept for an error message.
 const KEPT: usize = 4096;
 
-/// Attaches to a container that does not run, and starts it.
+/// Attaches to a stopped container and starts it.
 pub(crate) async fn start(container: &Execs, image: &str) -> Result<Running, DockerError> {
     let Execs {
         engine,
@@ -60,20 +60,20 @@ pub(crate) async fn start(container: &Execs, image: &str) -> Result<Running, Doc
     })
 }
 
-/// Starts a container where it does not run; its main process waits for the script of a next stage.
+/// Starts a container unless it runs; its main process waits for a script.
 pub(crate) async fn wake(container: &Execs) -> Result<(), DockerError> {
     let Execs {
         engine,
         container: id,
         name,
     } = container;
-    // One that runs already is none the worse for it.
+    // A running container is not affected.
     let starting = engine.api().start_container(id, None);
     let started = engine.call(format!("start container {name}"), starting);
     started.await
 }
 
-/// Sends a signal to the main process; one that has ended needs none.
+/// Sends a signal to the main process; ignores one that has ended.
 pub(crate) async fn signal(container: &Execs, signal: &str) -> Result<(), DockerError> {
     let options = KillContainerOptions {
         signal: signal.to_owned(),
@@ -82,7 +82,7 @@ pub(crate) async fn signal(container: &Execs, signal: &str) -> Result<(), Docker
         engine, container, ..
     } = container;
     let killing = engine.api().kill_container(container, Some(options));
-    let doing = "end the processes of the stage";
+    let doing = "signal the processes of the stage";
     let killed = tokio::time::timeout(ANSWER, engine.call(doing, killing)).await;
     let killed = killed.unwrap_or_else(|_| {
         Err(DockerError::Deadline {
@@ -96,9 +96,9 @@ pub(crate) async fn signal(container: &Execs, signal: &str) -> Result<(), Docker
     }
 }
 
-/// Returns why the container is lost, where that is the reason of an error.
+/// Returns the loss of the container as the reason of an error, or else the error.
 pub(crate) async fn explain(container: &Execs, error: DockerError) -> DockerError {
-    match look(&container.engine, &container.container).await {
+    match current_end(&container.engine, &container.container).await {
         Some(end @ (ContainerEnd::Removed | ContainerEnd::EngineGone { .. })) => {
             end.error(&container.name)
         }
@@ -106,22 +106,22 @@ pub(crate) async fn explain(container: &Execs, error: DockerError) -> DockerErro
     }
 }
 
-/// A container's first script, which asks what is inside.
+/// A container's first script, which reports its shell and its user.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Question<'q> {
+pub(crate) struct ShellProbe<'q> {
     pub(crate) image: &'q str,
-    /// What the answer begins with.
+    /// The beginning of the answer.
     pub(crate) mark: &'q str,
     pub(crate) script: &'q str,
-    /// How long it may take.
+    /// The time limit.
     pub(crate) patience: Duration,
     pub(crate) trace: &'q dyn JobTrace,
 }
 
-impl Question<'_> {
-    /// Starts the container for this script; returns the line that answers.
+impl ShellProbe<'_> {
+    /// Starts the container for this script; returns the line of the answer.
     ///
-    /// What the entry point writes is in the job's log.
+    /// Output of the entry point goes to the job's log.
     pub(crate) async fn ask(
         &self,
         container: &Execs,
@@ -146,7 +146,7 @@ impl Question<'_> {
 
     async fn answer(&self, container: &Execs) -> Result<MarkedLine, DockerError> {
         let mut running = start(container, self.image).await?;
-        // A process that ended early reads no more; its exit code tells.
+        // A process that ended early stops reading; its exit code is the result.
         let _ = running.input.write_all(self.script.as_bytes()).await;
         let _ = running.input.shutdown().await;
         let mut line = MarkedLine::new(self.mark.to_owned());
@@ -163,7 +163,7 @@ impl Question<'_> {
             }
         }
         line.finish(|data| write(TraceStream::STDOUT, data));
-        // Only a container that has ended can be started again.
+        // Only an ended container can be started again.
         let end = end_of_run(&container.engine, &container.container).await;
         match end {
             ContainerEnd::Ended { .. } if line.found().is_some() => Ok(line),

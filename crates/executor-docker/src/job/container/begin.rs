@@ -1,4 +1,4 @@
-//! Starting a container that says when it is ready.
+//! Starts a container and waits until it reports that it is ready.
 
 use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
@@ -13,26 +13,26 @@ use futures_util::{FutureExt, StreamExt};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest of the output that is kept to see what went wrong.
+/// How much output is kept for an error message.
 const KEPT: usize = 4096;
-/// How long output may come late after the end.
+/// How long output may arrive after the end.
 const LATE: Duration = Duration::from_millis(500);
 
-/// What is waited for when a container starts.
+/// The start of a container.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Beginning<'b> {
+pub(crate) struct Startup<'b> {
     pub(crate) image: &'b str,
-    /// What the main process says when it is ready, at the beginning of a line.
+    /// The text that the main process prints when it is ready, at the beginning of a line.
     pub(crate) mark: &'b str,
-    /// How long it may take.
+    /// The time limit.
     pub(crate) patience: Duration,
     pub(crate) trace: &'b Arc<dyn JobTrace>,
 }
 
-impl Beginning<'_> {
-    /// Starts the container and waits until it is ready; returns the line that says so.
+impl Startup<'_> {
+    /// Starts the container and waits until it is ready; returns the marked line.
     ///
-    /// What the entry point writes before is in the job's log.
+    /// Earlier output of the entry point goes to the job's log.
     pub(crate) async fn begin(
         &self,
         container: &mut JobContainer,
@@ -43,11 +43,11 @@ impl Beginning<'_> {
 }
 
 async fn begin(
-    beginning: &Beginning<'_>,
+    beginning: &Startup<'_>,
     container: &mut JobContainer,
     cancellation: &Cancellation,
 ) -> Result<MarkedLine, DockerError> {
-    let Beginning {
+    let Startup {
         image,
         mark,
         patience,
@@ -68,7 +68,7 @@ async fn begin(
     let mut output = attached.output;
     let started = container.start(cancellation).await;
     started.map_err(|error| fault::explain(image, error))?;
-    // An entry point may put either stream in the place of the other.
+    // An entry point may redirect either stream to the other.
     let mut lines = [mark, mark].map(|mark| MarkedLine::new(mark.to_owned()));
     let mut kept = Vec::new();
     let mut end = container.end();
@@ -84,7 +84,7 @@ async fn begin(
                 continue;
             }
             () = &mut deadline => match code {
-                // What has come meanwhile counts.
+                // Output that has arrived counts.
                 Some(_) => output.next().now_or_never().flatten(),
                 None => return Err(DockerError::Deadline {
                     doing: format!(
@@ -103,10 +103,10 @@ async fn begin(
             return Err(early(container, image, &kept).await);
         };
         take(&piece, &mut lines, &mut kept, &**trace);
-        if let Some(said) = lines.iter().position(|line| line.found().is_some()) {
+        if let Some(marked) = lines.iter().position(|line| line.found().is_some()) {
             let [out, err] = lines;
-            let (line, mut other) = if said == 0 { (out, err) } else { (err, out) };
-            let stream = [TraceStream::STDERR, TraceStream::STDOUT][said];
+            let (line, mut other) = if marked == 0 { (out, err) } else { (err, out) };
+            let stream = [TraceStream::STDERR, TraceStream::STDOUT][marked];
             other.finish(|data| trace.write(stream, data));
             container.keep(drain(output, Arc::clone(trace)));
             return Ok(line);
@@ -114,7 +114,7 @@ async fn begin(
     }
 }
 
-/// Shows what the entry point and what it started go on to write.
+/// Writes further output of the entry point and its children to the log.
 async fn drain(mut output: Output, trace: Arc<dyn JobTrace>) {
     while let Some(Ok(piece)) = output.next().await {
         let stream = match &piece {
@@ -142,7 +142,7 @@ fn take(
     }
 }
 
-/// Says why there is no more output and the main process is not ready.
+/// Returns why the output ended before the main process was ready.
 async fn early(container: &JobContainer, image: &str, output: &[u8]) -> DockerError {
     use crate::job::container::watch::ContainerEnd;
     let mut end = container.end();

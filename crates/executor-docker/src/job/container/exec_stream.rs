@@ -12,28 +12,28 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Mutex;
 use tokio_util::bytes::Bytes;
 
-/// The longest of what a process says on standard error that is kept.
+/// How much standard error is kept.
 const KEPT: usize = 4096;
 
-/// Reads what a process writes to its standard output, and writes to its standard input.
+/// Reads the standard output of a process and writes to its standard input.
 ///
-/// What it wrote to standard error is in the error when it wrote nothing else.
+/// When the process wrote only to standard error, that text is the error.
 pub(crate) struct ExecStream {
     unread: Bytes,
-    said: Vec<u8>,
-    any: bool,
-    // Behind a lock, since a connection is shared between threads and a stream of the API is not.
+    stderr: Vec<u8>,
+    has_output: bool,
+    // Behind a lock, because a connection must be `Sync` and a stream of the API is not.
     output: Mutex<Output>,
     input: Mutex<Pin<Box<dyn AsyncWrite + Send>>>,
 }
 
 impl ExecStream {
-    /// Joins the ends of a process; `first` was read of it already.
+    /// Joins the ends of a process; `first` is output that was read already.
     pub(crate) fn new(running: Running, first: Vec<u8>) -> Self {
         Self {
             unread: first.into(),
-            said: Vec::new(),
-            any: false,
+            stderr: Vec::new(),
+            has_output: false,
             output: Mutex::new(running.output),
             input: Mutex::new(running.input),
         }
@@ -49,26 +49,26 @@ impl AsyncRead for ExecStream {
         while self.unread.is_empty() {
             match ready!(self.output.get_mut().poll_next_unpin(context)) {
                 Some(Ok(LogOutput::StdErr { message })) => {
-                    let room = KEPT.saturating_sub(self.said.len()).min(message.len());
-                    self.said.extend_from_slice(&message[..room]);
+                    let room = KEPT.saturating_sub(self.stderr.len()).min(message.len());
+                    self.stderr.extend_from_slice(&message[..room]);
                 }
                 Some(Ok(piece)) => self.unread = piece.into_bytes(),
                 Some(Err(error)) => {
                     let error = DockerError::from_api("read from a process", error);
                     return Poll::Ready(Err(io::Error::other(error)));
                 }
-                None if !self.any && !self.said.is_empty() => {
-                    let said = String::from_utf8_lossy(&self.said).trim().to_owned();
-                    self.said.clear();
+                None if !self.has_output && !self.stderr.is_empty() => {
+                    let text = String::from_utf8_lossy(&self.stderr).trim().to_owned();
+                    self.stderr.clear();
                     return Poll::Ready(Err(io::Error::new(
                         io::ErrorKind::ConnectionRefused,
-                        said,
+                        text,
                     )));
                 }
                 None => return Poll::Ready(Ok(())),
             }
         }
-        self.any = true;
+        self.has_output = true;
         let count = buffer.remaining().min(self.unread.len());
         buffer.put_slice(&self.unread.split_to(count));
         Poll::Ready(Ok(()))

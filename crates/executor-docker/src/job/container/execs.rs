@@ -1,4 +1,4 @@
-//! Starting processes beside the main one of a container.
+//! Starts processes in a running container.
 
 use crate::engine::Engine;
 use crate::error::DockerError;
@@ -14,14 +14,14 @@ use std::time::Duration;
 use tokio::io::AsyncWrite;
 use tokio::time::{Instant, sleep};
 
-/// How long the engine may take to tell of a process, or to deliver a signal.
+/// The time limit for the state of a process, or for a signal.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How long after the end of its output a process may go on.
+/// How long after the end of its output a process may run.
 const END: Duration = Duration::from_secs(5);
 /// The size of the buffer for output.
 const BUFFER: usize = 128 * 1024;
 
-/// What a process writes.
+/// The output of a process.
 pub(crate) type Output = Pin<Box<dyn Stream<Item = Result<LogOutput, Error>> + Send>>;
 
 /// A container in which processes are started.
@@ -34,23 +34,23 @@ pub(crate) struct Execs {
     pub(crate) name: String,
 }
 
-/// What is started.
+/// A process to start.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ExecPlan {
     pub(crate) command: Vec<String>,
-    /// Where; `None` is where the container says.
+    /// The working directory; `None` is that of the container.
     pub(crate) directory: Option<String>,
-    /// Whether it reads something.
+    /// Whether it has standard input.
     pub(crate) with_input: bool,
-    /// Whether it is at a terminal.
+    /// Whether it has a terminal.
     pub(crate) at_terminal: bool,
-    /// More variables, which are no secrets.
+    /// More variables, none of them secret.
     pub(crate) environment: Vec<String>,
 }
 
 /// A process that was started.
 pub(crate) struct Running {
-    /// The name that the engine has for it.
+    /// The engine's id of it.
     pub(crate) id: String,
     pub(crate) output: Output,
     pub(crate) input: Pin<Box<dyn AsyncWrite + Send>>,
@@ -96,8 +96,8 @@ impl Execs {
         }
     }
 
-    /// Sends a signal to the tree of a process, as the container's user: where nobody may gain rights,
-    /// an exec as root has none.
+    /// Sends a signal to the tree of a process, as the container's user: with `no_new_privileges`, an exec as root has no
+    /// more rights.
     pub(crate) async fn signal(
         &self,
         shell: &str,
@@ -138,10 +138,10 @@ impl Execs {
         matches!(asked, Ok(Ok(found)) if found.running == Some(false))
     }
 
-    /// Asks the engine for the exit code of a process whose output has ended; `None` when it goes on.
+    /// Returns the exit code of a process whose output has ended; `None` when it still runs.
     pub(crate) async fn exit_code(&self, exec: &str) -> Result<Option<i64>, DockerError> {
         let begun = Instant::now();
-        let doing = || "ask for the exit code of the stage".to_owned();
+        let doing = || "read the exit code of the stage".to_owned();
         loop {
             let asked = tokio::time::timeout(ANSWER, self.engine.api().inspect_exec(exec)).await;
             let Ok(asked) = asked else {
@@ -159,7 +159,7 @@ impl Execs {
                         return Ok(None);
                     }
                 }
-                // It can be asked again.
+                // The request can be repeated.
                 Err(error) if error.is_temporary() && begun.elapsed() < ANSWER => {}
                 Err(error) => return Err(error),
             }

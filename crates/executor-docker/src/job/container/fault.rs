@@ -1,8 +1,8 @@
-//! What an engine's words mean when a container does not start as it should.
+//! Explains the engine's messages when a container does not start.
 
 use crate::error::DockerError;
 
-/// What of the image stands in the way.
+/// The cause, as far as a message tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     Platform,
@@ -34,30 +34,30 @@ pub(crate) fn is_no_source(error: &DockerError) -> bool {
     matches!(error, DockerError::Api { message, .. } if fault_of(message) == Some(Fault::NoSource))
 }
 
-/// Says in the job's words why a container of `image` does not start, where it is the image's fault.
+/// Explains why a container of `image` does not start, when the image is the cause.
 pub(crate) fn explain(image: &str, error: DockerError) -> DockerError {
     let DockerError::Api { message, .. } = &error else {
         return error;
     };
-    match in_words(image, message) {
+    match explanation(image, message) {
         Some(words) => DockerError::config(words),
         None => error,
     }
 }
 
-/// Says why a container of `image` ended before it was ready; `output` is what it wrote.
+/// Explains why a container of `image` ended before it was ready, with its `output`.
 pub(crate) fn ended_early(image: &str, code: i64, output: &str) -> DockerError {
-    let words = in_words(image, output).unwrap_or_else(|| {
+    let text = explanation(image, output).unwrap_or_else(|| {
         format!(
             "the container of image {image} ended with exit code {code} before the job began; its \
              entry point must start the command that it is given (`exec \"$@\"`), or set \
              `image:entrypoint: [\"\"]`"
         )
     });
-    DockerError::config(words)
+    DockerError::config(text)
 }
 
-fn in_words(image: &str, words: &str) -> Option<String> {
+fn explanation(image: &str, words: &str) -> Option<String> {
     Some(match fault_of(words)? {
         Fault::Platform => format!(
             "image {image} is for another platform than the engine's; choose one with \
@@ -72,7 +72,7 @@ fn in_words(image: &str, words: &str) -> Option<String> {
     })
 }
 
-/// Returns the words for an image that no script can run in.
+/// Returns the message for an image without a shell.
 pub(crate) fn no_shell(image: &str) -> String {
     format!(
         "image {image} has no shell, and a script needs one; choose an image with `sh` or bash in \
@@ -85,9 +85,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_engines_are_understood() {
+    fn messages_of_engines_are_explained() {
         let check = |words: &str, expect: Option<&str>| {
-            let found = in_words("app:1", words);
+            let found = explanation("app:1", words);
             let found = found.as_deref();
             let fits = match expect {
                 Some(part) => found.is_some_and(|found| found.contains(part)),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_the_engine_does_not_see_is_told_from_the_rest() {
+    fn a_missing_mount_source_is_recognized() {
         let api = |message: &str| DockerError::Api {
             doing: "create container a".to_owned(),
             status: 400,

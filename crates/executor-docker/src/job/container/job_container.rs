@@ -1,7 +1,7 @@
 //! The container of a job.
 
 use crate::engine::Engine;
-use crate::engine::pending_request::{PendingRequest, Removal, unless_stopped};
+use crate::engine::pending_request::{PendingRequest, RemovalOutcome, unless_stopped};
 use crate::error::DockerError;
 use crate::job::container::execs::Execs;
 use crate::job::container::watch::{ContainerEnd, watch};
@@ -18,15 +18,15 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// How long a removal may take.
+/// The time limit of a removal.
 const REMOVAL: Duration = Duration::from_mins(1);
-/// How long a removal that fails is tried again.
+/// How long a failed removal is retried.
 const RETURN: Duration = Duration::from_secs(30);
-/// The waits between two tries.
+/// The pauses between two attempts.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// A container that was created, watched from its start on.
+/// A created container, watched from its start.
 #[derive(Debug)]
 pub(crate) struct JobContainer {
     engine: Engine,
@@ -34,18 +34,18 @@ pub(crate) struct JobContainer {
     name: String,
     end: watch::Receiver<Option<ContainerEnd>>,
     tell: Option<watch::Sender<Option<ContainerEnd>>>,
-    /// Ends with this value.
+    /// Its tasks end when this value is dropped.
     watcher: JoinSet<()>,
 }
 
 impl JobContainer {
-    /// Creates it; `doubt` has whether it may come into being later.
+    /// Creates a container; `pending` tracks the request.
     pub(crate) async fn create(
         engine: &Engine,
         name: &str,
         platform: Option<&str>,
         body: ContainerCreateBody,
-        doubt: &PendingRequest,
+        pending: &PendingRequest,
         cancellation: &Cancellation,
     ) -> Result<Self, DockerError> {
         let options = CreateContainerOptions {
@@ -60,11 +60,11 @@ impl JobContainer {
             created
                 .map_err(|error| DockerError::from_api(format!("create container {name}"), error))
         };
-        let created = doubt.until_answered(unless_stopped(cancellation, creating));
+        let created = pending.track(unless_stopped(cancellation, creating));
         Ok(Self::of(engine, created.await?.id, name))
     }
 
-    /// Takes one that runs already, and watches it from now on.
+    /// Takes over a running container and watches it.
     pub(crate) fn adopt(engine: &Engine, id: String, name: &str) -> Self {
         let mut container = Self::of(engine, id, name);
         container.watch();
@@ -83,7 +83,7 @@ impl JobContainer {
         }
     }
 
-    /// Starts it.
+    /// Starts the container.
     pub(crate) async fn start(&mut self, cancellation: &Cancellation) -> Result<(), DockerError> {
         let starting = async {
             let started = fail_point!(
@@ -99,7 +99,7 @@ impl JobContainer {
         Ok(())
     }
 
-    /// Gives it another name.
+    /// Renames the container.
     pub(crate) async fn rename(&mut self, name: &str) -> Result<(), DockerError> {
         let doing = format!("rename container {}", self.name);
         let options = RenameContainerOptions {
@@ -121,12 +121,12 @@ impl JobContainer {
         }
     }
 
-    /// Goes on with this as long as the container is of use.
+    /// Runs a task as long as this value exists.
     pub(crate) fn keep(&mut self, task: impl Future<Output = ()> + Send + 'static) {
         self.watcher.spawn(task);
     }
 
-    /// Returns the engine it is in.
+    /// Returns its engine.
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -141,7 +141,7 @@ impl JobContainer {
         &self.name
     }
 
-    /// Returns what starts processes in it.
+    /// Returns a starter of processes in it.
     pub(crate) fn execs(&self) -> Execs {
         Execs {
             engine: self.engine.clone(),
@@ -150,17 +150,17 @@ impl JobContainer {
         }
     }
 
-    /// Returns what its host name begins with, as the log shows it: the short id.
+    /// Returns the beginning of its host name, the short id, as the log shows it.
     pub(crate) fn hostname(&self) -> String {
         self.id.chars().take(12).collect()
     }
 
-    /// Returns what tells its end.
+    /// Returns the receiver of its end.
     pub(crate) fn end(&self) -> watch::Receiver<Option<ContainerEnd>> {
         self.end.clone()
     }
 
-    /// Returns the error of whoever needs it, once it has ended.
+    /// Returns the loss of the container, once it has ended.
     pub(crate) fn lost(&self) -> Option<DockerError> {
         let end = self.end.borrow();
         end.as_ref().map(|end| end.error(&self.name))
@@ -198,20 +198,23 @@ pub(crate) async fn upload(
     uploaded.map_err(|error| DockerError::from_api(format!("copy files to {directory}"), error))
 }
 
-/// Waits for the end of a container; never returns when nobody watches it any more.
+/// Waits for the end of a container; never returns when its watcher is gone.
 pub(crate) async fn ended(end: &mut watch::Receiver<Option<ContainerEnd>>) -> ContainerEnd {
-    let told = end.wait_for(Option::is_some).await;
-    let told = told.ok().and_then(|end| end.clone());
-    match told {
+    let seen = end.wait_for(Option::is_some).await;
+    let seen = seen.ok().and_then(|end| end.clone());
+    match seen {
         Some(end) => end,
         None => std::future::pending().await,
     }
 }
 
-/// Kills and removes a container and its anonymous volumes; one that is not there is removed already.
+/// Kills and removes a container and its anonymous volumes; an absent container is not an error.
 ///
-/// An engine that is away for a while is waited for.
-pub(crate) async fn remove(engine: &Engine, container: &str) -> Result<Removal, DockerError> {
+/// Waits for an engine that is away for a short time.
+pub(crate) async fn remove(
+    engine: &Engine,
+    container: &str,
+) -> Result<RemovalOutcome, DockerError> {
     let doing = || format!("remove container {container}");
     let begun = tokio::time::Instant::now();
     let mut pause = FIRST_PAUSE;
@@ -234,13 +237,13 @@ pub(crate) async fn remove(engine: &Engine, container: &str) -> Result<Removal, 
             });
         };
         let error = match removed {
-            Ok(()) => return Ok(Removal::Done),
+            Ok(()) => return Ok(RemovalOutcome::Removed),
             Err(error) => DockerError::from_api(doing(), error),
         };
         if error.is_not_found() {
-            return Ok(Removal::Nothing);
+            return Ok(RemovalOutcome::Absent);
         }
-        // Somebody else is at it, the engine is busy with its end, or it is being started again.
+        // Another removal is running, the engine ends the container, or it restarts.
         if !error.is_temporary() || begun.elapsed() > RETURN {
             return Err(error);
         }

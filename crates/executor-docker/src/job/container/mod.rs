@@ -1,10 +1,9 @@
-//! The container of a job: from its creation to its removal.
+//! The container of a job, from its creation to its removal.
 
 pub(crate) mod agent_place;
 pub(crate) mod agent_socket;
 pub(crate) mod attached;
 pub(crate) mod begin;
-pub(crate) mod death;
 pub(crate) mod exec_stream;
 pub(crate) mod execs;
 pub(crate) mod fault;

@@ -5,15 +5,15 @@ use crate::job::files::tree::Owner;
 use crate::job::stage::mark::MarkedLine;
 use steps::AgentInfo;
 
-/// Finds the best shell there is.
+/// Finds the best shell.
 const FIND: &str = r#"for shell in /usr/local/bin/bash /usr/bin/bash /bin/bash /usr/local/bin/sh /usr/bin/sh /bin/sh sh; do
   [ -x "$shell" ] && break
 done
 "#;
 
-/// Says what there is.
+/// Prints the details of the container.
 ///
-/// Needs nothing but a shell: `id` is not in every image.
+/// Needs only a shell: not every image has `id`.
 const TELL: &str = r#"while read -r key id rest; do
   case $key in
     Uid:) uid=$id ;;
@@ -24,24 +24,24 @@ if command -v tar >/dev/null 2>&1; then tar=tar; else tar=none; fi
 echo "$1 $uid $gid $tar $shell"
 "#;
 
-/// Waits for a line that never comes; `sleep` is not in every image.
+/// Waits for a line that never comes; not every image has `sleep`.
 const WAIT: &str = "read -r nothing";
 
-/// What the main process found in its container.
+/// The shell and the user of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Inside {
-    /// The best shell there is.
+pub(crate) struct ContainerDetails {
+    /// The best shell.
     pub(crate) shell: String,
     /// The user's number.
     pub(crate) uid: u32,
     /// The group's number.
     pub(crate) gid: u32,
-    /// Whether the shell finds `tar`; an agent needs none.
+    /// Whether the shell finds `tar`; the agent needs none.
     pub(crate) has_tar: bool,
 }
 
-impl Inside {
-    /// Returns whom files belong to that are the user's.
+impl ContainerDetails {
+    /// Returns the owner of the user's files.
     pub(crate) fn owner(&self) -> Owner {
         Owner {
             uid: self.uid,
@@ -49,12 +49,12 @@ impl Inside {
         }
     }
 
-    /// Returns whether that shell is bash.
+    /// Returns whether the shell is bash.
     pub(crate) fn is_bash(&self) -> bool {
         self.shell.ends_with("/bash")
     }
 
-    /// Takes it from what the agent found; `None` where there is no shell.
+    /// Takes the details from the agent; `None` without a shell.
     pub(crate) fn of(agent: &AgentInfo) -> Option<Self> {
         Some(Self {
             shell: agent.shells.first()?.clone(),
@@ -64,7 +64,7 @@ impl Inside {
         })
     }
 
-    /// Reads it from what the main process said.
+    /// Reads the details from the line of the main process.
     pub(crate) fn read(line: &MarkedLine) -> Option<Self> {
         let mut words = line.found()?.splitn(4, ' ');
         let uid = words.next()?.parse().ok()?;
@@ -80,7 +80,7 @@ impl Inside {
     }
 }
 
-/// Returns the command of the container, which says `mark` when it is there.
+/// Returns the command of the container, which prints `mark` when it is ready.
 pub(crate) fn command(mark: &str) -> Vec<String> {
     let script = format!("{FIND}{TELL}{WAIT}");
     ["sh", "-c", &script, "sh", mark]
@@ -88,8 +88,7 @@ pub(crate) fn command(mark: &str) -> Vec<String> {
         .to_vec()
 }
 
-/// Returns the command of a container whose main process reads one script: the best shell there is,
-/// or `sh` where that is asked for.
+/// Returns the command of a container whose main process reads one script: the best shell, or `sh` when `only_sh`.
 pub(crate) fn shell(only_sh: bool) -> Vec<String> {
     if only_sh {
         return vec!["sh".to_owned()];
@@ -98,7 +97,7 @@ pub(crate) fn shell(only_sh: bool) -> Vec<String> {
     ["sh", "-c", &script].map(str::to_owned).to_vec()
 }
 
-/// Returns the script that makes such a shell say `mark` and what there is.
+/// Returns the script with which such a shell prints `mark` and the details.
 pub(crate) fn question(mark: &str) -> String {
     format!("set -- {mark}\n{FIND}{TELL}exit 0\n")
 }
@@ -108,11 +107,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_inside_is_read_from_one_line() {
+    fn details_are_read_from_one_line() {
         let check = |said: &str, expect: Option<(&str, u32, u32, bool, bool)>| {
             let mut line = MarkedLine::new("mark".to_owned());
             line.pass(said.as_bytes(), |_| ());
-            let found = Inside::read(&line);
+            let found = ContainerDetails::read(&line);
             let found = found
                 .as_ref()
                 .map(|it| (&*it.shell, it.uid, it.gid, it.is_bash(), it.has_tar));

@@ -1,4 +1,4 @@
-//! Noticing that a container is there no more.
+//! Watches a container for its end.
 
 use crate::engine::Engine;
 use crate::error::DockerError;
@@ -12,35 +12,35 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// How long an engine may be away before what it held counts as lost: one that is started again comes back
-/// sooner, and may have kept its containers.
+/// How long an engine may be away before its containers count as lost: a restarted one is back sooner, and may have kept
+/// them.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long an engine may leave a question without an answer before it counts as gone.
+/// How long an engine may not answer before it counts as gone.
 const SILENCE: Duration = Duration::from_secs(25);
-/// How often is asked even though nothing seems to happen: a connection can die without a word.
+/// How often the container is inspected without an event: a connection can die silently.
 const CHECK: Duration = Duration::from_secs(5);
-/// How long is waited between two questions.
+/// The pause between two requests.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How long a container may be paused: whoever makes an image of it pauses it for a moment.
+/// How long a container may be paused: `docker commit` pauses it for a moment.
 const PAUSED: Duration = Duration::from_secs(1);
 
-/// How the main process of a container came to its end.
+/// How a container ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ContainerEnd {
-    /// It ended, or was killed.
+    /// The main process ended or was killed.
     Ended {
         /// Its exit code.
         code: i64,
         /// Whether the kernel killed it for lack of memory.
         oom_killed: bool,
-        /// What the engine says about it.
+        /// The message of the engine.
         error: String,
     },
     /// The container was removed.
     Removed,
-    /// The container was paused, and stayed so.
+    /// The container was paused and stayed so.
     Paused,
-    /// The engine answers no more.
+    /// The engine does not answer.
     EngineGone {
         /// The last error.
         cause: String,
@@ -60,7 +60,7 @@ impl ContainerEnd {
         )
     }
 
-    /// Returns the error of whoever needed the container.
+    /// Returns the error for the user of the container.
     pub(crate) fn error(&self, container: &str) -> DockerError {
         let cause = match self {
             Self::Ended {
@@ -79,8 +79,8 @@ impl ContainerEnd {
             Self::Ended { code, error, .. } => {
                 format!("its main process ended with exit code {code}: {error}")
             }
-            Self::Removed => "somebody removed it".to_owned(),
-            Self::Paused => "somebody paused it".to_owned(),
+            Self::Removed => "it was removed from outside".to_owned(),
+            Self::Paused => "it was paused from outside".to_owned(),
             Self::EngineGone { cause } => format!("the container engine is gone: {cause}"),
         };
         DockerError::ContainerLost {
@@ -90,23 +90,23 @@ impl ContainerEnd {
     }
 }
 
-/// Waits for the end of the container and tells it.
+/// Waits for the end of the container and sends it.
 pub(crate) async fn watch(
     engine: Engine,
     container: String,
-    told: watch::Sender<Option<ContainerEnd>>,
+    sender: watch::Sender<Option<ContainerEnd>>,
 ) {
     let end = end_of_run(&engine, &container).await;
-    // Nobody may listen any more.
-    let _ = told.send(Some(end));
+    // The receivers may be gone.
+    let _ = sender.send(Some(end));
 }
 
-/// Waits until the container does not run; says how that came.
+/// Waits until the container does not run; returns its end.
 pub(crate) async fn end_of_run(engine: &Engine, container: &str) -> ContainerEnd {
     loop {
         {
             let stopped = stopped(engine, container);
-            let paused = told_of(engine, container, "pause", None);
+            let paused = wait_for_event(engine, container, "pause", None);
             tokio::pin!(stopped, paused);
             let mut asking = true;
             while asking {
@@ -115,7 +115,7 @@ pub(crate) async fn end_of_run(engine: &Engine, container: &str) -> ContainerEnd
                     () = &mut paused => false,
                     () = sleep(CHECK) => true,
                 };
-                match look(engine, container).await {
+                match current_end(engine, container).await {
                     Some(ContainerEnd::Paused) => {
                         sleep(PAUSED).await;
                         asking = false;
@@ -125,26 +125,26 @@ pub(crate) async fn end_of_run(engine: &Engine, container: &str) -> ContainerEnd
                 }
             }
         }
-        if let Some(end) = look(engine, container).await {
+        if let Some(end) = current_end(engine, container).await {
             return end;
         }
         sleep(PAUSE).await;
     }
 }
 
-/// Returns when the container has stopped, and when the engine says no more about it.
+/// Returns when the container has stopped, or the engine ends its answer.
 async fn stopped(engine: &Engine, container: &str) {
     let options = WaitContainerOptions {
         condition: "not-running".to_owned(),
     };
     let answer = engine.api().wait_container(container, Some(options));
     tokio::pin!(answer);
-    // Whatever it is: the engine is asked how the container is.
+    // The container is inspected after any answer.
     let _ = answer.next().await;
 }
 
-/// Returns when the engine tells of such an event of the container, from now on or since then; never when it does not.
-pub(crate) async fn told_of(
+/// Returns when the engine publishes such an event of the container, from now on or after `since`; else never.
+pub(crate) async fn wait_for_event(
     engine: &Engine,
     container: &str,
     event: &str,
@@ -163,13 +163,23 @@ pub(crate) async fn told_of(
     let events = engine.api().events(Some(options));
     tokio::pin!(events);
     if !matches!(events.next().await, Some(Ok(_))) {
-        // The other ways to notice it stay.
+        // Other requests notice the end too.
         std::future::pending::<()>().await;
     }
 }
 
-/// Asks how the container is; `None` when it runs.
-pub(crate) async fn look(engine: &Engine, container: &str) -> Option<ContainerEnd> {
+/// Returns when the last process of the container is dead; never when the engine does not report it.
+///
+/// The engine publishes this event at once. Every other answer, also that to a kill, comes after the engine has taken
+/// apart network and file system, which takes as long again.
+pub(crate) async fn wait_for_death(engine: Engine, container: String) {
+    // The container may be removed before the engine sees this request for events.
+    let since = Some(SystemTime::now());
+    wait_for_event(&engine, &container, "die", since).await;
+}
+
+/// Inspects the container; `None` while it runs.
+pub(crate) async fn current_end(engine: &Engine, container: &str) -> Option<ContainerEnd> {
     let ask = || async move {
         match engine.api().inspect_container(container, None).await {
             Ok(found) => Ok(found.state.and_then(|state| end_of(&state))),
@@ -182,8 +192,7 @@ pub(crate) async fn look(engine: &Engine, container: &str) -> Option<ContainerEn
     ask_until_gone(ask).await
 }
 
-/// Asks until there is an answer, or the engine is gone. All questions share one deadline: one that fails late leaves less
-/// time for the next.
+/// Asks until there is an answer or the engine counts as gone. All requests share one deadline.
 async fn ask_until_gone<F>(ask: impl Fn() -> F) -> Option<ContainerEnd>
 where
     F: Future<Output = Result<Option<ContainerEnd>, String>>,
@@ -209,7 +218,7 @@ fn end_of(state: &ContainerState) -> Option<ContainerEnd> {
     if state.running == Some(true) {
         return None;
     }
-    // Whoever removes a container kills it first.
+    // The engine kills a container before it removes it.
     if matches!(state.status, Some(Status::REMOVING | Status::DEAD)) {
         return Some(ContainerEnd::Removed);
     }
@@ -225,7 +234,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_engine_is_waited_for_once_whatever_it_said_before() {
+    async fn a_silent_engine_has_one_deadline() {
         let begun = Instant::now();
         let ask = || async {
             if begun.elapsed() < PATIENCE {
@@ -241,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_engine_that_refuses_is_asked_again_until_it_counts_as_gone() {
+    async fn an_engine_that_refuses_is_asked_until_it_counts_as_gone() {
         let begun = Instant::now();
         let end = ask_until_gone(|| async { Err("refused".to_owned()) }).await;
         let cause = "refused".to_owned();

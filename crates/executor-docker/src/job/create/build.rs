@@ -3,7 +3,7 @@ use super::{ContainerPlan, ContainerRole, Entrypoint, NetworkPlan, ServicePlan, 
 use crate::config::{DockerConfig, NetworkChoice, is_builtin_network};
 use bollard::models::{ContainerCreateBody, EndpointSettings, NetworkingConfig};
 
-/// Returns what the engine is asked for when a container of a job is created.
+/// Returns the create request of a container of a job.
 pub fn build_container(config: &DockerConfig, plan: &ContainerPlan) -> ContainerCreateBody {
     let once = plan.standard_input == StandardInput::Once;
     let entrypoint = match (&plan.entrypoint, plan.role) {
@@ -38,7 +38,7 @@ pub fn build_container(config: &DockerConfig, plan: &ContainerPlan) -> Container
     }
 }
 
-/// Returns what the engine is asked for when the container of a service is created.
+/// Returns the create request of the container of a service.
 pub fn service_container(config: &DockerConfig, plan: &ServicePlan) -> ContainerCreateBody {
     let entrypoint = match &plan.entrypoint {
         Entrypoint::Instead(words) => Some(words_of(words)),
@@ -57,7 +57,7 @@ pub fn service_container(config: &DockerConfig, plan: &ServicePlan) -> Container
     }
 }
 
-/// No entry point at all is one empty text for the engine; an empty list is the image's.
+/// For the engine, one empty text is no entry point, and an empty list is the image's.
 fn words_of(words: &[String]) -> Vec<String> {
     if words.is_empty() {
         vec![String::new()]
@@ -66,7 +66,7 @@ fn words_of(words: &[String]) -> Vec<String> {
     }
 }
 
-/// The network's name, unless the container is in the network of somebody else.
+/// Returns the network of the plan, or else that of the settings.
 fn mode(config: &DockerConfig, network: &NetworkPlan) -> Option<String> {
     network.mode.clone().or_else(|| match config.network() {
         NetworkChoice::Named(name) => Some(name),

@@ -8,7 +8,7 @@ use bollard::models::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Returns what the host gives to a container of the job.
+/// Returns the host configuration of a container of the job.
 pub(super) fn of_build(config: &DockerConfig, plan: &ContainerPlan) -> HostConfig {
     let tmpfs = config.tmpfs.clone().into_iter().chain(plan.tmpfs.clone());
     HostConfig {
@@ -52,7 +52,7 @@ pub(super) fn of_build(config: &DockerConfig, plan: &ContainerPlan) -> HostConfi
     }
 }
 
-/// Returns what the host gives to the container of a service.
+/// Returns the host configuration of the container of a service.
 pub(super) fn of_service(config: &DockerConfig, plan: &ServicePlan) -> HostConfig {
     let devices: Vec<Device> = config
         .services_devices
@@ -91,7 +91,7 @@ pub(super) fn of_service(config: &DockerConfig, plan: &ServicePlan) -> HostConfi
     }
 }
 
-/// What is the same for all containers.
+/// Returns the common part of all containers.
 fn of_all(config: &DockerConfig) -> HostConfig {
     let options = non_empty_map(map(&config.log_options));
     HostConfig {

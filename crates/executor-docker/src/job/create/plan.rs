@@ -2,28 +2,28 @@ use crate::image::ImageReference;
 use bollard::models::Mount;
 use std::collections::HashMap;
 
-/// A container of a job, as far as the job and the engine's answers decide about it.
+/// A container of a job, as far as it depends on the job and the engine's answers.
 ///
-/// What the settings decide, [`build_container`](super::build_container) adds.
+/// [`build_container`](super::build_container) adds the settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContainerPlan {
-    /// What it is for.
+    /// Its purpose.
     pub role: ContainerRole,
-    /// The image: its id, so that a tag which moves meanwhile does not matter.
+    /// The id of the image, which does not change with its tag.
     pub image: String,
-    /// What is put before the command.
+    /// The entry point, which precedes the command.
     pub entrypoint: Entrypoint,
-    /// What is started.
+    /// The command.
     pub command: Vec<String>,
     /// The user; `None` is the image's.
     pub user: Option<String>,
-    /// Where it starts; `None` is where the image says.
+    /// The working directory; `None` is the image's.
     pub working_dir: Option<String>,
     /// The labels.
     pub labels: HashMap<String, String>,
     /// Volumes in the engine's words: `source:destination[:options]`.
     pub binds: Vec<String>,
-    /// Mounts that fail where their source is not there.
+    /// Mounts that fail when their source does not exist.
     pub mounts: Vec<Mount>,
     /// Memory file systems, besides those of the settings: path to options.
     pub tmpfs: HashMap<String, String>,
@@ -33,40 +33,40 @@ pub struct ContainerPlan {
     pub extra_hosts: Vec<String>,
     /// Other containers it reaches by a name, besides those of the settings: `container:alias`.
     pub links: Vec<String>,
-    /// Variables that are no secrets and no job's: our own.
+    /// Our own variables, neither secret nor of the job.
     pub environment: Vec<String>,
-    /// Whether it has all rights, by [`check_privileged`](crate::config::policy::check_privileged).
+    /// Whether it is privileged, by [`check_privileged`](crate::config::policy::check_privileged).
     pub privileged: bool,
-    /// What it reads.
+    /// Its standard input.
     pub standard_input: StandardInput,
     /// The signal that the engine stops it with; `None` is the image's.
     pub stop_signal: Option<String>,
-    /// The text of the profile that a `seccomp=FILE` of the settings names.
+    /// The text of the profile in `seccomp=FILE` of the settings.
     pub seccomp: Option<String>,
 }
 
-/// What a container of a job is for.
+/// The purpose of a container of a job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum ContainerRole {
-    /// For the job's scripts.
+    /// It runs the job's scripts.
     #[default]
     Build,
-    /// For common work.
+    /// It runs stages of the runner itself.
     Helper,
 }
 
-/// What is put before a container's command.
+/// The entry point of a container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub enum Entrypoint {
-    /// What the image has.
+    /// That of the image.
     #[default]
     Image,
-    /// This, which may be nothing.
+    /// This one, which may be empty.
     Instead(Vec<String>),
 }
 
 impl Entrypoint {
-    /// Returns what a job asks for: nothing is the image's, one empty text is none at all.
+    /// Returns the entry point of a job: an empty list is the image's, one empty text is none.
     pub fn of_job(entrypoint: &[String]) -> Self {
         match entrypoint {
             [] => Self::Image,
@@ -79,32 +79,32 @@ impl Entrypoint {
 /// The network that a container is in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NetworkPlan {
-    /// The network, or one of the engine's words for another; `None` is the engine's default.
+    /// The network or a mode of the engine; `None` is the engine's default.
     pub mode: Option<String>,
-    /// The names the container has there; engines have them only in networks that somebody made.
+    /// The names of the container there; only user-defined networks have them.
     pub aliases: Vec<String>,
 }
 
-/// What a container's main process reads.
+/// The standard input of a container's main process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum StandardInput {
     /// Nothing.
     #[default]
     Closed,
-    /// What is sent after an attach, up to its end.
+    /// The input of one attachment.
     Once,
 }
 
-/// A container of a service, as far as the job and the engine's answers decide about it.
+/// A container of a service, as far as it depends on the job and the engine's answers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServicePlan {
-    /// The image: its id.
+    /// The id of the image.
     pub image: String,
-    /// The image as the job names it, for what the settings say about some images.
+    /// The image as the job names it, for settings about single images.
     pub reference: Option<ImageReference>,
-    /// What is put before the command.
+    /// The entry point, which precedes the command.
     pub entrypoint: Entrypoint,
-    /// What is started; nothing is what the image has.
+    /// The command; an empty one is the image's.
     pub command: Vec<String>,
     /// The user; `None` is the image's.
     pub user: Option<String>,
@@ -114,14 +114,14 @@ pub struct ServicePlan {
     pub labels: HashMap<String, String>,
     /// Volumes in the engine's words.
     pub binds: Vec<String>,
-    /// Mounts that fail where their source is not there.
+    /// Mounts that fail when their source does not exist.
     pub mounts: Vec<Mount>,
     /// The network.
     pub network: NetworkPlan,
     /// Lines of `/etc/hosts`, besides those of the settings.
     pub extra_hosts: Vec<String>,
-    /// Whether it has all rights, by [`check_privileged`](crate::config::policy::check_privileged).
+    /// Whether it is privileged, by [`check_privileged`](crate::config::policy::check_privileged).
     pub privileged: bool,
-    /// The text of the profile that a `seccomp=FILE` of the settings names.
+    /// The text of the profile in `seccomp=FILE` of the settings.
     pub seccomp: Option<String>,
 }

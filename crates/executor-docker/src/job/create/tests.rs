@@ -35,7 +35,7 @@ fn host_of(config: &DockerConfig, plan: &ContainerPlan) -> Value {
 }
 
 #[test]
-fn a_small_job_gets_the_safe_choice_of_everything() {
+fn a_minimal_job_gets_safe_defaults() {
     let body = build_container(&DockerConfig::default(), &plan());
     assert_eq!(
         value(&body),
@@ -60,7 +60,7 @@ fn a_small_job_gets_the_safe_choice_of_everything() {
 }
 
 #[test]
-fn a_small_service_gets_it_too() {
+fn a_minimal_service_gets_safe_defaults() {
     let plan = ServicePlan {
         image: "sha256:abc".to_owned(),
         ..ServicePlan::default()
@@ -193,7 +193,7 @@ const EVERY_ANSWER: &str = r#"{
         }"#;
 
 #[test]
-fn every_key_about_a_job_gets_into_its_container() {
+fn every_key_of_jobs_reaches_the_container() {
     // R-EXEC-59
     let config = config(EVERY_KEY);
     let plan = ContainerPlan {
@@ -217,7 +217,7 @@ fn every_key_about_a_job_gets_into_its_container() {
 }
 
 #[test]
-fn every_key_about_services_gets_into_theirs_and_no_other() {
+fn every_key_of_services_reaches_only_services() {
     let config = config(
         r#"
         memory = "1g"
@@ -287,7 +287,7 @@ fn every_key_about_services_gets_into_theirs_and_no_other() {
 }
 
 #[test]
-fn an_entry_point_is_the_images_or_the_jobs_or_none() {
+fn an_entry_point_is_the_images_the_jobs_or_none() {
     let check = |settings: &str, role: ContainerRole, job: &[&str], expect: Value| {
         let plan = ContainerPlan {
             role,
@@ -312,7 +312,7 @@ fn an_entry_point_is_the_images_or_the_jobs_or_none() {
 }
 
 #[test]
-fn rights_are_what_the_settings_and_the_lists_say() {
+fn rights_follow_settings_and_lists() {
     let check = |settings: &str, privileged: bool, expect: Value| {
         let plan = ContainerPlan {
             privileged,
@@ -361,7 +361,7 @@ fn rights_are_what_the_settings_and_the_lists_say() {
 }
 
 #[test]
-fn names_are_given_only_in_networks_that_have_a_name_server() {
+fn aliases_exist_only_in_networks_with_names() {
     let check = |settings: &str, mode: Option<&str>, expect: [Value; 3]| {
         let plan = ContainerPlan {
             network: NetworkPlan {
@@ -409,7 +409,7 @@ fn names_are_given_only_in_networks_that_have_a_name_server() {
 }
 
 #[test]
-fn a_profile_of_seccomp_is_sent_as_its_text() {
+fn a_seccomp_profile_is_sent_as_text() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(path("good"), "{ \"defaultAction\" : \"SCMP_ACT_ALLOW\" }").unwrap();
@@ -451,7 +451,7 @@ fn a_profile_of_seccomp_is_sent_as_its_text() {
 }
 
 #[test]
-fn the_lists_decide_what_a_job_is_granted() {
+fn the_lists_determine_allowed_options() {
     let info = |user: &str| {
         ImageInfo::of(
             &ImageReference::parse("docker:dind").unwrap(),
@@ -472,15 +472,15 @@ fn the_lists_decide_what_a_job_is_granted() {
             user: job.map(str::to_owned),
             platform: None,
         };
-        let grant = Grant::of_build(&config(settings), &info(image), &options);
-        match (grant, expect) {
-            (Ok(grant), Ok(expect)) => {
+        let allowed = AllowedOptions::of_build(&config(settings), &info(image), &options);
+        match (allowed, expect) {
+            (Ok(allowed), Ok(expect)) => {
                 assert_eq!(
-                    (grant.user.as_deref(), grant.privileged),
+                    (allowed.user.as_deref(), allowed.privileged),
                     expect,
                     "{settings}"
                 );
-                let plan = grant.apply(plan());
+                let plan = allowed.apply(plan());
                 assert_eq!(
                     (plan.user.as_deref(), plan.privileged),
                     expect,
@@ -488,7 +488,7 @@ fn the_lists_decide_what_a_job_is_granted() {
                 );
             }
             (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
-            (grant, expect) => panic!("{settings}: {grant:?} is not {expect:?}"),
+            (allowed, expect) => panic!("{settings}: {allowed:?} is not {expect:?}"),
         }
     };
     check("", "", None, Ok((None, false)));

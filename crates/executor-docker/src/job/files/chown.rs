@@ -1,4 +1,4 @@
-//! Giving a tree of this host to the user of a container.
+//! Changes the owner of a tree of this host, or of files in a container.
 
 use crate::error::DockerError;
 use crate::job::files::tree::Owner;
@@ -9,13 +9,13 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// Returns whether this process may give files to others.
-pub(crate) fn may_give() -> bool {
+/// Returns whether this process may change the owner of files.
+pub(crate) fn is_permitted() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Returns who this process is.
-pub(crate) fn ourselves() -> Owner {
+/// Returns the user of this process.
+pub(crate) fn own_user() -> Owner {
     Owner {
         uid: rustix::process::geteuid().as_raw(),
         gid: rustix::process::getegid().as_raw(),
@@ -29,8 +29,7 @@ pub(crate) fn is_root_or(user: &str, owner: Owner) -> bool {
         || matches!(name.parse::<u32>(), Ok(uid) if uid == 0 || uid == owner.uid)
 }
 
-/// Returns what lets git work in a tree of this host, whose owner is not the container's user; nothing
-/// where the image has settings for git in its environment.
+/// Returns the variables that let git work in a tree with another owner; none when the image sets variables of git.
 pub(crate) fn git_environment(of_image: &[String]) -> Vec<String> {
     let is_set = |variable: &String| variable.starts_with("GIT_CONFIG_COUNT=");
     if of_image.iter().any(is_set) {
@@ -44,11 +43,11 @@ pub(crate) fn git_environment(of_image: &[String]) -> Vec<String> {
     variables.map(str::to_owned).to_vec()
 }
 
-/// Returns the script by which root in a container gives `paths` to the owner of `like`, links themselves and not what
-/// they lead to.
+/// Returns the script with which root in a container changes the owner of `paths` to that of `like`. It does not follow
+/// links.
 ///
-/// The owner is asked for inside: an engine without root has other numbers there.
-pub(crate) fn give_back(like: &str, paths: &[&str]) -> String {
+/// The script finds the owner inside the container, because a rootless engine maps the numbers.
+pub(crate) fn script(like: &str, paths: &[&str]) -> String {
     let quoted = |path: &&str| format!(" '{}'", path.replace('\'', r"'\''"));
     let words: String = [like].iter().chain(paths).map(quoted).collect();
     let script = r#"
@@ -59,27 +58,31 @@ shift
     format!("set --{words}{script}")
 }
 
-/// Gives `root` and all below it to `owner`; nothing outside of it, whatever links lead there.
+/// Changes the owner of `root` and everything below it; follows no links.
 ///
 /// Blocks.
-pub(crate) fn give(root: &Path, owner: Owner) -> Result<(), DockerError> {
-    let given = fail_point!("executor_docker::own::give", give_tree(root, owner));
+pub(crate) fn change_owner(root: &Path, owner: Owner) -> Result<(), DockerError> {
+    let given = fail_point!("executor_docker::own::give", change_tree(root, owner));
     given.map_err(|source| DockerError::Broken {
-        doing: format!("give {} to user {}", root.display(), owner.uid),
+        doing: format!(
+            "change the owner of {} to user {}",
+            root.display(),
+            owner.uid
+        ),
         source: source.into(),
     })
 }
 
-fn give_tree(root: &Path, owner: Owner) -> io::Result<()> {
+fn change_tree(root: &Path, owner: Owner) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = match openat(CWD, root, flags, Mode::empty()) {
-        // The job's driver has not made it.
+        // The project's directory does not exist yet.
         Err(rustix::io::Errno::NOENT) => return Ok(()),
         opened => opened?,
     };
     set(&directory, c".", owner)?;
     let mut open = vec![directory];
-    // Depth is bounded by the paths that a kernel takes, one descriptor for each open directory.
+    // One descriptor for each open directory; the kernel's limit of paths bounds the depth.
     while let Some(directory) = open.pop() {
         for name in names(&directory)? {
             let kind = match statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -91,7 +94,7 @@ fn give_tree(root: &Path, owner: Owner) -> io::Result<()> {
             if kind == FileType::Directory {
                 match openat(&directory, &name, flags, Mode::empty()) {
                     Ok(below) => open.push(below),
-                    // It became something else in the meantime.
+                    // It was replaced meanwhile.
                     Err(
                         rustix::io::Errno::NOENT
                         | rustix::io::Errno::LOOP
@@ -132,7 +135,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
     #[test]
-    fn only_root_and_the_same_user_can_use_files_of_this_host() {
+    fn root_and_the_same_user_can_use_files_of_this_host() {
         let ours = Owner {
             uid: 1000,
             gid: 100,
@@ -147,20 +150,20 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_words_of_the_script_that_gives_them_back() {
-        let script = give_back("/b", &["/b/it's", "/c d"]);
+    fn paths_are_quoted_in_the_script() {
+        let script = script("/b", &["/b/it's", "/c d"]);
         let first = script.lines().next().unwrap();
         assert_eq!(first, r"set -- '/b' '/b/it'\''s' '/c d'");
     }
 
     #[test]
-    fn git_of_an_image_keeps_its_settings() {
+    fn settings_of_git_in_an_image_are_kept() {
         assert_eq!(git_environment(&["PATH=/bin".to_owned()]).len(), 3);
         assert!(git_environment(&["GIT_CONFIG_COUNT=2".to_owned()]).is_empty());
     }
 
     #[test]
-    fn all_of_a_tree_and_nothing_that_a_link_leads_to_is_given() {
+    fn the_whole_tree_changes_its_owner_and_links_are_not_followed() {
         let directory = tempfile::tempdir().unwrap();
         let (root, outside) = (
             directory.path().join("root"),
@@ -171,10 +174,10 @@ mod tests {
         fs::write(root.join("a/b/file"), "").unwrap();
         symlink(&outside, root.join("link")).unwrap();
         let before = fs::metadata(&outside).unwrap().uid();
-        // Without the right to give, it stays with the one who has it.
-        let uid = if may_give() { 12345 } else { before };
+        // Without the right to change owners, only the same owner works.
+        let uid = if is_permitted() { 12345 } else { before };
         let gid = fs::metadata(&outside).unwrap().gid();
-        give(&root, Owner { uid, gid }).unwrap();
+        change_owner(&root, Owner { uid, gid }).unwrap();
         for path in ["", "a", "a/b", "a/b/file", "link"] {
             let found = fs::symlink_metadata(root.join(path)).unwrap().uid();
             assert_eq!(found, uid, "{path}");

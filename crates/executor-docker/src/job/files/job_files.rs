@@ -1,4 +1,4 @@
-//! Where a job's files are: mounted from this host, or in a volume of the engine's.
+//! The directories of a job: mounted from this host, or in a volume of the engine.
 
 use crate::engine::labels::{Labels, Role};
 use crate::error::DockerError;
@@ -15,21 +15,21 @@ use std::sync::Arc;
 /// The directories of a job, and how they get into its container.
 #[derive(Debug, Clone)]
 pub(crate) struct JobFiles {
-    /// As scripts see them.
+    /// The paths that scripts see.
     pub(crate) inside: BuildDirs,
-    /// On this host, where the engine shows them to the container.
+    /// The paths on this host, when they are mounted.
     pub(crate) host: Option<BuildDirs>,
-    /// What the container gets.
+    /// The mounts of the container.
     pub(crate) mounts: Vec<Mount>,
-    /// Whether the project's directory is left to the job's driver, who may be filling it already.
+    /// Whether the caller creates the project's directory, and may be filling it already.
     leaves_project: bool,
 }
 
 impl JobFiles {
-    /// Decides for directories of this host below `root`.
+    /// Returns directories of this host below `root`.
     ///
-    /// The temporary directory is called `private`, as nobody else's is: a container with it can only be
-    /// created by an engine that sees the files of this host.
+    /// `private` is the unique name of the temporary directory, so that only an engine that sees this host's files can
+    /// create a container with it.
     pub(crate) fn mounted(
         root: &Path,
         dirs: &BuildDirs,
@@ -68,7 +68,7 @@ impl JobFiles {
         if options.project_dir.is_some() {
             mounts.push(bind(&host.project_dir, &inside.project_dir));
         }
-        // What the files of the job refer to, under the names that they refer to.
+        // Paths that the job's files refer to, under the same names.
         let reads = options.config.host_reads.iter();
         mounts.extend(reads.map(|path| Mount {
             read_only: Some(true),
@@ -85,20 +85,20 @@ impl JobFiles {
         })
     }
 
-    /// Returns what its private directory on this host is called, if it has one.
+    /// Returns the name of the private directory on this host, if there is one.
     pub(crate) fn private(&self) -> Option<String> {
         let directory = Path::new(&self.host.as_ref()?.temp_dir);
         let name = directory.file_name()?.to_str()?;
         Some(name.to_owned())
     }
 
-    /// Returns where this host has the agent's socket and what it spools, if it has.
+    /// Returns the directory on this host for the agent's socket and spool, if there is one.
     pub(crate) fn agent_directory(&self) -> Option<PathBuf> {
         let host = self.host.as_ref()?;
         Some(PathBuf::from(format!("{}.agent", host.temp_dir)))
     }
 
-    /// Decides for a volume that is removed with the container.
+    /// Returns directories in a volume that is removed with the container.
     pub(crate) fn remote(dirs: &BuildDirs, labels: &Labels) -> Self {
         let volume = Mount {
             typ: Some(MountType::VOLUME),
@@ -117,7 +117,7 @@ impl JobFiles {
         }
     }
 
-    /// Tells where they are.
+    /// Returns the location of the files.
     pub(crate) fn workspace(&self, transfer: Option<Arc<dyn FileTransfer>>) -> Workspace {
         let inside = self.inside.clone();
         match self.host.clone() {
@@ -129,7 +129,7 @@ impl JobFiles {
         }
     }
 
-    /// Makes the directories on this host.
+    /// Creates the directories on this host.
     pub(crate) fn make(&self, in_place: bool) -> Result<(), DockerError> {
         let Some(host) = &self.host else {
             return Ok(());
@@ -137,7 +137,7 @@ impl JobFiles {
         let beside = Path::new(&self.inside.temp_dir)
             .strip_prefix(&self.inside.builds_dir)
             .unwrap_or(Path::new("project.tmp"));
-        // The engine would make it for the mount, as root's.
+        // The engine would create it for the mount, owned by root.
         let below = Path::new(&host.builds_dir).join(beside);
         make("builds directory", &below)?;
         make("cache directory", Path::new(&host.cache_dir))?;
@@ -157,7 +157,7 @@ impl JobFiles {
         Ok(())
     }
 
-    /// Makes the directories that scripts are to find, as the property of the job's user.
+    /// Creates the directories in the container, owned by the job's user.
     pub(crate) async fn make_inside(
         &self,
         container: &JobContainer,
@@ -172,7 +172,7 @@ impl JobFiles {
         };
         let mut tree = Tree::new(owner);
         if self.host.is_none() {
-            // Where nobody may write to the container's own files it is there as a volume, or not at all.
+            // In a read-only container it is a volume, or does not exist.
             if !read_only {
                 container.upload("/", self.cache_directory(owner)?).await?;
             }
@@ -198,13 +198,13 @@ impl JobFiles {
         container.upload(&inside.builds_dir, tree.finish()?).await
     }
 
-    /// Returns whether the project's directory is a tree of the user's own, which stays the user's.
+    /// Returns whether the project's directory is the user's own tree, whose owner does not change.
     pub(crate) fn is_in_place(&self) -> bool {
         let own = |host: &BuildDirs| Path::new(&host.project_dir).starts_with(&host.builds_dir);
         self.host.as_ref().is_some_and(|host| !own(host))
     }
 
-    /// Returns an archive with the directory for caches, for the root of a container.
+    /// Returns an archive of the cache directory, for the root of a container.
     pub(crate) fn cache_directory(&self, owner: Owner) -> Result<Vec<u8>, DockerError> {
         let mut root = Tree::new(owner);
         root.directory(&self.inside.cache_dir, 0o777)?;
@@ -212,7 +212,7 @@ impl JobFiles {
     }
 }
 
-/// Returns the directories in the container; a tree of this host is where the job's would be.
+/// Returns the directories in the container; the user's own tree takes the place of the project's directory.
 fn inside(dirs: &BuildDirs) -> BuildDirs {
     let own = dirs
         .temp_dir

@@ -1,25 +1,25 @@
-//! Small tar archives: directories and files that are to be in a container.
+//! Small tar archives for uploads into a container.
 
 use crate::error::DockerError;
 use std::io;
 use std::path::{Component, Path};
 use tar::{Builder, EntryType, Header};
 
-/// Who owns what is unpacked.
+/// The owner of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
 }
 
-/// An archive in the making. Paths are relative to where it is unpacked.
+/// A builder of an archive. Paths are relative to the directory of the upload.
 pub(crate) struct Tree {
     archive: Builder<Vec<u8>>,
     owner: Owner,
 }
 
 impl Tree {
-    /// Returns an empty one; all in it belongs to `owner`.
+    /// Returns an empty archive whose entries belong to `owner`.
     pub(crate) fn new(owner: Owner) -> Self {
         Self {
             archive: Builder::new(Vec::new()),
@@ -27,7 +27,7 @@ impl Tree {
         }
     }
 
-    /// Adds a directory and all above it.
+    /// Adds a directory and its parents.
     pub(crate) fn directory(&mut self, path: &str, mode: u32) -> Result<(), DockerError> {
         let mut above = String::new();
         for part in Path::new(path).components() {
@@ -40,7 +40,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds one directory alone.
+    /// Adds a directory without its parents.
     pub(crate) fn only_directory(&mut self, path: &str, mode: u32) -> Result<(), DockerError> {
         self.append(&format!("{path}/"), EntryType::Directory, mode, &[])
     }
@@ -55,7 +55,7 @@ impl Tree {
         self.append(path, EntryType::Regular, mode, content)
     }
 
-    /// Returns the bytes.
+    /// Returns the bytes of the archive.
     pub(crate) fn finish(self) -> Result<Vec<u8>, DockerError> {
         self.archive.into_inner().map_err(failed)
     }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_belongs_to_the_owner() {
+    fn all_entries_belong_to_the_owner() {
         let mut tree = Tree::new(Owner { uid: 7, gid: 8 });
         tree.directory("/group/app", 0o755).unwrap();
         tree.file("x.tmp/KEY", 0o600, b"secret").unwrap();

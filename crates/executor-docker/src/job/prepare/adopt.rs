@@ -1,50 +1,58 @@
-//! Going on with a container that another process has made.
+//! Resumes a job in a container that another process created.
 
 use crate::engine::labels::{ATTEMPT, JOB_ID, Labels, OWNER, ROLE, Role, WARM};
 use crate::engine::names::Names;
 use crate::error::DockerError;
-use crate::job::container::watch::{ContainerEnd, look};
+use crate::job::container::watch::{ContainerEnd, current_end};
 use crate::job::container::{JobContainer, fault};
 use crate::job::created_resources::CreatedResources;
 use crate::job::files::JobFiles;
-use crate::job::prepare::assemble::{AgentParts, Parts, Way, reach_agent};
+use crate::job::prepare::assemble::{AgentParts, Parts, PreparedTransport, reach_agent};
 use crate::job::prepare::preparation::Preparation;
 use crate::job::prepare::resources;
 use crate::job::prepared::Prepared;
-use crate::job::resume::{Ledger, Place, Runs};
+use crate::job::resume::{ContainerRef, RequestStates, ResumeRecord};
 use crate::network::JobNetwork;
 use bollard::models::ContainerInspectResponse;
 use executor_core::Cancellation;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is known of the container.
+/// The job to resume.
 #[derive(Debug)]
 pub(crate) struct Adoption {
-    pub(crate) place: Place,
-    pub(crate) runs: Runs,
+    pub(crate) container_ref: ContainerRef,
+    pub(crate) runs: RequestStates,
 }
 
-/// Finds the container and all that belongs to it, and makes nothing.
+/// Finds the container and its other objects; creates nothing.
 ///
-/// All of it is noted as made, also when the container is not there any more: who cleans up then removes
-/// the rest.
+/// All of them are listed as created, also when the container is gone: the cleanup removes the rest.
 pub(crate) async fn adopt(
     preparation: &Preparation,
     adoption: Adoption,
     made: &mut CreatedResources,
     cancellation: &Cancellation,
 ) -> Result<Prepared, DockerError> {
-    let Adoption { place, runs } = adoption;
+    let Adoption {
+        container_ref,
+        runs,
+    } = adoption;
     let (engine, options) = (&preparation.engine, &preparation.options);
-    if place.job != options.job.id {
+    if container_ref.job != options.job.id {
         return Err(DockerError::config(format!(
-            "the job to go on with is {}, not {}",
-            place.job, options.job.id
+            "cannot resume job {}: this job is {}",
+            container_ref.job, options.job.id
         )));
     }
-    let names = Names::new(&place.owner, place.job, place.attempt);
-    let found = engine.api().inspect_container(&place.container, None);
+    let names = Names::new(
+        &container_ref.owner,
+        container_ref.job,
+        container_ref.attempt,
+    );
+    let found = engine
+        .api()
+        .inspect_container(&container_ref.container, None);
     let found = engine
         .call(format!("look at container {}", names.build()), found)
         .await;
@@ -53,16 +61,16 @@ pub(crate) async fn adopt(
         Err(error) if error.is_not_found() => None,
         Err(error) => return Err(error),
     };
-    let is_other = |found: &ContainerInspectResponse| !is_of(found, &place, &names);
+    let is_other = |found: &ContainerInspectResponse| !is_of(found, &container_ref, &names);
     if found.as_ref().is_some_and(is_other) {
         return Err(DockerError::config(format!(
-            "container {} is not that of the job to go on with",
-            place.container
+            "container {} does not belong to the job to resume",
+            container_ref.container
         )));
     }
-    let labels = Labels::of(&options.job, &place.owner, place.attempt)
+    let labels = Labels::of(&options.job, &container_ref.owner, container_ref.attempt)
         .with_container_labels(&preparation.settings.container_labels);
-    let files = find_files(preparation, &place, &names, &labels, made)?;
+    let files = find_files(preparation, &container_ref, &names, &labels, made)?;
     made.container(&names.build());
     let volumes = resources::made_volumes(preparation, &names)?;
     let services = resources::services(preparation, &names, &labels, volumes.binds())?;
@@ -71,31 +79,31 @@ pub(crate) async fn adopt(
     let reach = resources::network_mode(preparation, services.len())?;
     let network = Arc::new(JobNetwork::named(engine, reach, &names));
     made.network = Some(Arc::clone(&network));
-    // Before anything else fails, so that they are removed.
+    // Before a later failure, so that they are removed.
     services.adopt(&network).await;
     let lost = match found {
-        Some(_) => look(engine, &place.container).await,
+        Some(_) => current_end(engine, &container_ref.container).await,
         None => Some(ContainerEnd::Removed),
     };
     if let Some(end) = lost {
         return Err(end.error(&names.build()));
     }
     cancellation.check()?;
-    let container = JobContainer::adopt(engine, place.container.clone(), &names.build());
+    let container = JobContainer::adopt(engine, container_ref.container.clone(), &names.build());
     let image = options.job.image.name.clone();
-    let (client, inside) = reach_agent(&container, &files, cancellation).await?;
-    let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&image)))?;
+    let (client, details) = reach_agent(&container, &files, cancellation).await?;
+    let details = details.ok_or_else(|| DockerError::config(fault::no_shell(&image)))?;
     let agent = AgentParts {
         client,
         prefix: names.base().to_owned(),
-        ledger: Ledger::new(place, runs, preparation.observer.clone()),
+        record: ResumeRecord::new(container_ref, runs, preparation.observer.clone()),
     };
     let parts = Parts {
         container,
         files,
         services,
-        inside,
-        way: Way::Agent(agent),
+        details,
+        transport: PreparedTransport::Agent(agent),
         rescuer: None,
     };
     let mut prepared = parts.assemble(preparation, &image)?;
@@ -104,8 +112,8 @@ pub(crate) async fn adopt(
     Ok(prepared)
 }
 
-/// Returns whether a container is the one that is meant: ids come from a journal, which may be wrong.
-fn is_of(found: &ContainerInspectResponse, place: &Place, names: &Names) -> bool {
+/// Returns whether a container belongs to the job: ids come from a journal, which may be wrong.
+fn is_of(found: &ContainerInspectResponse, container_ref: &ContainerRef, names: &Names) -> bool {
     let name = found.name.as_deref().unwrap_or_default();
     let is_named = name.trim_start_matches('/') == names.build();
     let labels = found.config.as_ref().and_then(|it| it.labels.as_ref());
@@ -115,29 +123,30 @@ fn is_of(found: &ContainerInspectResponse, place: &Place, names: &Names) -> bool
             .map(String::as_str)
             == Some(value)
     };
-    // One that was ready before there was the job has the job's name, and no label of it.
-    let is_labeled =
-        has(JOB_ID, &place.job.to_string()) && has(ATTEMPT, &place.attempt.to_string());
-    has(OWNER, &place.owner)
+    // A warm container has the job's name but not its labels.
+    let is_labeled = has(JOB_ID, &container_ref.job.to_string())
+        && has(ATTEMPT, &container_ref.attempt.to_string());
+    has(OWNER, &container_ref.owner)
         && (is_labeled || is_named && has(WARM, "true"))
         && has(ROLE, Role::Build.as_str())
 }
 
 fn find_files(
     preparation: &Preparation,
-    place: &Place,
+    container_ref: &ContainerRef,
     names: &Names,
     labels: &Labels,
     made: &mut CreatedResources,
 ) -> Result<JobFiles, DockerError> {
     let Preparation { options, dirs, .. } = preparation;
-    if !place.mounted {
+    if !container_ref.mounted {
         return Ok(JobFiles::remote(dirs, labels));
     }
-    let root = options.config.host_builds_dir.as_deref().ok_or_else(|| {
-        DockerError::config("the files of the job to go on with are on another host")
-    })?;
-    let private = place.private.as_deref().unwrap_or(names.base());
+    let root =
+        options.config.host_builds_dir.as_deref().ok_or_else(|| {
+            DockerError::config("the files of the job to resume are on another host")
+        })?;
+    let private = container_ref.private.as_deref().unwrap_or(names.base());
     let files = JobFiles::mounted(Path::new(root), dirs, options, private)?;
     if let Some(host) = &files.host {
         made.directory(Path::new(&host.temp_dir))?;

@@ -1,24 +1,23 @@
-//! Putting together what runs the stages of a container that is ready.
+//! Builds the stage runner of a container that is ready.
 
 use crate::config::SourcesChoice;
 use crate::error::DockerError;
 use crate::job::container::JobContainer;
 use crate::job::container::agent_place;
-use crate::job::container::ready::Inside;
+use crate::job::container::ready::ContainerDetails;
 use crate::job::files::JobFiles;
 use crate::job::files::chown;
 use crate::job::files::tree::Owner;
 use crate::job::prepare::preparation::Preparation;
 use crate::job::prepared::Prepared;
-use crate::job::resume::Ledger;
-use crate::job::stage::agent::AgentEngine;
-use crate::job::stage::attach::AttachEngine;
+use crate::job::resume::ResumeRecord;
+use crate::job::stage::agent::AgentRunner;
+use crate::job::stage::attach::AttachRunner;
 use crate::job::stage::connector::AgentConnector;
-use crate::job::stage::exec::ExecEngine;
-use crate::job::stage::exec_files::ExecFiles;
+use crate::job::stage::exec::ExecRunner;
+use crate::job::stage::exec_files::{ExecFiles, LONGEST_STALL};
 use crate::job::stage::helper::{Helper, HelperPlan};
-use crate::job::stage::stall::LONGEST_STALL;
-use crate::job::stage::{StageEngine, Timing};
+use crate::job::stage::{StageRunner, Timing};
 use crate::job::terminal::DockerTerminal;
 use crate::service::Services;
 use executor_core::ability::FileTransfer;
@@ -28,24 +27,24 @@ use std::sync::Arc;
 use steps::agent::locate_socket;
 use steps::{ClientOptions, JobCredentials, StepsClient, StepsError};
 
-/// A container that is ready, and what is known of it.
+/// A container that is ready, and its details.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) container: JobContainer,
     pub(crate) files: JobFiles,
     pub(crate) services: Services,
-    pub(crate) inside: Inside,
-    pub(crate) way: Way,
-    /// Gives files back where the container is dead.
+    pub(crate) details: ContainerDetails,
+    pub(crate) transport: PreparedTransport,
+    /// Changes the owner of files back when the container is dead.
     pub(crate) rescuer: Option<HelperPlan>,
 }
 
-/// What the stages are run through, as [`Tactic`](crate::job::stage::transport::Tactic) has decided.
+/// The transport of stages, ready for use.
 #[derive(Debug)]
-pub(crate) enum Way {
+pub(crate) enum PreparedTransport {
     Agent(AgentParts),
     Exec,
-    /// Common work is done in this container.
+    /// Stages of the runner itself run in this container.
     Attach(Box<HelperPlan>),
 }
 
@@ -53,13 +52,13 @@ pub(crate) enum Way {
 #[derive(Debug)]
 pub(crate) struct AgentParts {
     pub(crate) client: StepsClient,
-    /// What the ids of requests begin with.
+    /// The prefix of request ids.
     pub(crate) prefix: String,
-    pub(crate) ledger: Ledger,
+    pub(crate) record: ResumeRecord,
 }
 
 impl Parts {
-    /// Joins them; `image` is for what is said.
+    /// Builds the prepared container; `image` is for messages.
     pub(crate) fn assemble(
         self,
         preparation: &Preparation,
@@ -69,38 +68,38 @@ impl Parts {
             container,
             files,
             services,
-            inside,
-            mut way,
+            details,
+            mut transport,
             rescuer,
         } = self;
-        let owner = inside.owner();
-        let shell = preparation.choose_shell(&inside, image)?;
+        let owner = details.owner();
+        let shell = preparation.choose_shell(&details, image)?;
         let program = shell.program.clone().unwrap_or_else(|| "sh".to_owned());
         let timing = Timing::of(&preparation.options.config);
         let mut transfer: Option<Arc<dyn FileTransfer>> = None;
-        let mut ledger = None;
-        match &mut way {
-            Way::Agent(agent) => {
+        let mut record = None;
+        match &mut transport {
+            PreparedTransport::Agent(agent) => {
                 agent.client = preparation.with_library(agent.client.clone());
                 transfer = Some(agent.client.files());
-                ledger = Some(agent.ledger.clone());
+                record = Some(agent.record.clone());
             }
-            Way::Exec if inside.has_tar => {
+            PreparedTransport::Exec if details.has_tar => {
                 transfer = Some(Arc::new(ExecFiles {
                     execs: container.execs(),
                     shell: program.clone(),
                     longest_stall: LONGEST_STALL,
                 }));
             }
-            // Between stages of `attach` nothing runs that could be asked.
-            Way::Exec | Way::Attach(_) => {}
+            // Between stages of `attach` no process runs in the container.
+            PreparedTransport::Exec | PreparedTransport::Attach(_) => {}
         }
         if files.host.is_none() && transfer.is_none() {
-            preparation.tell_of_no_files(owner);
+            preparation.warn_about_owner(owner);
         }
-        // Its main process ends with each stage.
-        let is_restarted = matches!(way, Way::Attach(_));
-        let engine = stage_engine(way, &container, image, program, timing);
+        // With `attach`, the main process ends with each stage.
+        let is_restarted = matches!(transport, PreparedTransport::Attach(_));
+        let engine = stage_runner(transport, &container, image, program, timing);
         let (execs, dirs) = (container.execs(), files.inside.clone());
         let terminal =
             DockerTerminal::new(execs, shell.clone(), dirs, owner).restarted(is_restarted);
@@ -114,14 +113,14 @@ impl Parts {
             transfer,
             services,
             are_ready: false,
-            ledger,
+            record,
             rescuer: rescuer.map(Helper::new),
         })
     }
 }
 
 impl Preparation {
-    /// Returns the client with who brings functions for this job.
+    /// Returns the client with the job's library of functions.
     fn with_library(&self, client: StepsClient) -> StepsClient {
         let Some(library) = &self.shared.options.library else {
             return client;
@@ -133,48 +132,47 @@ impl Preparation {
         client.with_library(Arc::clone(library), asker)
     }
 
-    /// Says that no files of this host come to the job, where it is a matter of rights: whoever sees them and does not get
-    /// them cannot know why.
-    fn tell_of_no_files(&self, owner: Owner) {
-        let ours = chown::ourselves().uid;
+    /// Warns that a lack of rights keeps this host's files from the job: the user could not see the reason otherwise.
+    fn warn_about_owner(&self, owner: Owner) {
+        let ours = chown::own_user().uid;
         let is_wanted = self.options.config.host_builds_dir.is_some()
             && self.settings.sources == SourcesChoice::Auto;
-        if is_wanted && !chown::may_give() && owner.uid != ours {
+        if is_wanted && !chown::is_permitted() && owner.uid != ours {
             self.options.trace.warning_line(&format!(
-                "The job gets no files of this host: its image works as user {}, and user {ours} here may give it none. Let it \
-                 work as root (`image:docker:user`), or use engine = \"agent\", which needs no right.",
+                "The job gets no files of this host: its image runs as user {}, to whom user {ours} cannot give files. Run it as \
+                 root (`image:docker:user`), or use engine = \"agent\", which needs no rights.",
                 owner.uid
             ));
         }
     }
 }
 
-fn stage_engine(
-    way: Way,
+fn stage_runner(
+    transport: PreparedTransport,
     container: &JobContainer,
     image: &str,
     shell: String,
     timing: Timing,
-) -> StageEngine {
-    match way {
-        Way::Attach(helper) => StageEngine::Attach(Box::new(AttachEngine {
+) -> StageRunner {
+    match transport {
+        PreparedTransport::Attach(helper) => StageRunner::Attach(Box::new(AttachRunner {
             build: container.execs(),
             image: image.to_owned(),
             helper: Helper::new(*helper),
             timing,
-            doubtful: None,
+            unsettled: None,
         })),
-        Way::Exec => StageEngine::Exec(ExecEngine {
+        PreparedTransport::Exec => StageRunner::Exec(ExecRunner {
             execs: container.execs(),
             end: container.end(),
             shell,
             timing,
         }),
-        Way::Agent(agent) => StageEngine::Agent(AgentEngine {
+        PreparedTransport::Agent(agent) => StageRunner::Agent(AgentRunner {
             client: agent.client,
             prefix: agent.prefix,
             counts: HashMap::new(),
-            ledger: agent.ledger,
+            record: agent.record,
             name: container.name().to_owned(),
             end: container.end(),
             shell,
@@ -183,12 +181,12 @@ fn stage_engine(
     }
 }
 
-/// Waits until the agent answers; says what it found, unless there is no shell.
+/// Waits for the agent; returns the details that it found, unless there is no shell.
 pub(crate) async fn reach_agent(
     container: &JobContainer,
     files: &JobFiles,
     cancellation: &Cancellation,
-) -> Result<(StepsClient, Option<Inside>), DockerError> {
+) -> Result<(StepsClient, Option<ContainerDetails>), DockerError> {
     let connector = AgentConnector {
         execs: container.execs(),
         command: agent_place::proxy(),
@@ -198,10 +196,10 @@ pub(crate) async fn reach_agent(
     let client = StepsClient::new(Arc::new(connector), ClientOptions::default());
     let found = client.hello(cancellation).await;
     let found = found.map_err(|error| lost(container, error))?;
-    Ok((client, Inside::of(&found)))
+    Ok((client, ContainerDetails::of(&found)))
 }
 
-/// Says why the agent does not answer: its container is lost, or as it is.
+/// Returns why the agent does not answer: a lost container, or the error itself.
 fn lost(container: &JobContainer, error: StepsError) -> DockerError {
     match (container.lost(), error) {
         (Some(lost), _) => lost,

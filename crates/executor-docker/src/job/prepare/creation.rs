@@ -1,4 +1,4 @@
-//! Creating the container of a job.
+//! Creates the container of a job.
 
 use crate::config::{ImageOptions, SourcesChoice};
 use crate::engine::labels::{Labels, Role};
@@ -6,11 +6,11 @@ use crate::engine::names::Names;
 use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
 use crate::image::ImageInfo;
-use crate::job::container::attached::Question;
-use crate::job::container::begin::Beginning;
+use crate::job::container::attached::ShellProbe;
+use crate::job::container::begin::Startup;
 use crate::job::container::{JobContainer, agent_place, fault, ready};
 use crate::job::create::{
-    ContainerPlan, ContainerRole, Entrypoint, Grant, StandardInput, build_container,
+    AllowedOptions, ContainerPlan, ContainerRole, Entrypoint, StandardInput, build_container,
 };
 use crate::job::created_resources::CreatedResources;
 use crate::job::files::JobFiles;
@@ -19,25 +19,25 @@ use crate::job::files::tree::Owner;
 use crate::job::prepare::preparation::{PATIENCE, Preparation};
 use crate::job::stage::helper::HelperPlan;
 use crate::job::stage::mark::MarkedLine;
-use crate::job::stage::transport::Tactic;
+use crate::job::stage::transport::StageTransport;
 use crate::service::Attachment;
 use bollard::models::{ContainerCreateBody, Mount};
 use executor_core::{Cancellation, ShellDialect};
 use std::path::Path;
 
-/// What is decided about a container before it is created.
+/// The decisions about a container before its creation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Creation<'c> {
     pub(crate) preparation: &'c Preparation,
     pub(crate) image: &'c ImageInfo,
-    pub(crate) tactic: &'c Tactic,
+    pub(crate) transport: &'c StageTransport,
     pub(crate) labels: &'c Labels,
     pub(crate) names: &'c Names,
-    /// What the job says about its image for containers alone.
-    pub(crate) said: &'c ImageOptions,
-    /// What the lists of the settings let it have.
-    pub(crate) grant: &'c Grant,
-    /// What the main process says when it is ready.
+    /// The job's options of its image.
+    pub(crate) image_options: &'c ImageOptions,
+    /// The options that the settings allow.
+    pub(crate) allowed: &'c AllowedOptions,
+    /// The text that the main process prints when it is ready.
     pub(crate) mark: &'c str,
 }
 
@@ -50,25 +50,25 @@ impl Creation<'_> {
     ) -> Result<(JobContainer, JobFiles, MarkedLine), DockerError> {
         let (mut container, files) = self.create(made, cancellation).await?;
         if let Some(volumes) = &made.volumes {
-            let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
+            let user = self.allowed.user.as_deref().unwrap_or(&self.image.user);
             let user = Some(user).filter(|user| !user.is_empty());
             unless_stopped(cancellation, volumes.open(container.id(), user)).await?;
         }
         cancellation.check()?;
         let options = &self.preparation.options;
         let name = self.image.reference.familiar();
-        let beginning = Beginning {
+        let beginning = Startup {
             image: &name,
             mark: self.mark,
             patience: options.config.prepare_timeout.unwrap_or(PATIENCE),
             trace: &options.trace,
         };
-        let line = match self.tactic {
-            Tactic::Agent(_) | Tactic::Exec => {
+        let line = match self.transport {
+            StageTransport::Agent(_) | StageTransport::Exec => {
                 beginning.begin(&mut container, cancellation).await?
             }
-            Tactic::Attach => {
-                let question = Question {
+            StageTransport::Attach => {
+                let question = ShellProbe {
                     image: &name,
                     mark: self.mark,
                     script: &ready::question(self.mark),
@@ -81,7 +81,7 @@ impl Creation<'_> {
         Ok((container, files, line))
     }
 
-    /// Creates the container: with this host's files where the engine sees them, else without.
+    /// Creates the container, with mounts of this host's files when the engine sees them.
     pub(crate) async fn create(
         &self,
         made: &mut CreatedResources,
@@ -95,10 +95,10 @@ impl Creation<'_> {
             ..
         } = self.preparation;
         let name = self.names.build();
-        let platform = self.said.platform.as_deref();
-        let doubt = made.container(&name);
+        let platform = self.image_options.platform.as_deref();
+        let pending = made.container(&name);
         let create =
-            |body| JobContainer::create(engine, &name, platform, body, &doubt, cancellation);
+            |body| JobContainer::create(engine, &name, platform, body, &pending, cancellation);
         if let Some(root) = self.root_to_mount() {
             let files = JobFiles::mounted(root, dirs, options, self.names.base())?;
             let body = self.with_this_host(root, &files, made)?;
@@ -111,18 +111,18 @@ impl Creation<'_> {
         }
         if options.project_dir.is_some() {
             return Err(DockerError::config(
-                "the engine does not see this host's files, so that no job can run in a tree that is \
-                 here; let the job have a tree of its own",
+                "the engine does not see this host's files, so no job can run in a tree of this host; \
+                 let the job have its own tree",
             ));
         }
         let files = JobFiles::remote(dirs, self.labels);
-        let more = match self.tactic {
-            Tactic::Agent(_) => vec![agent_place::volume(self.labels)],
-            Tactic::Exec | Tactic::Attach => Vec::new(),
+        let more = match self.transport {
+            StageTransport::Agent(_) => vec![agent_place::volume(self.labels)],
+            StageTransport::Exec | StageTransport::Attach => Vec::new(),
         };
         let body = self.body(&files, more, made);
         let container = create(body).await?;
-        if let Tactic::Agent(agent) = self.tactic {
+        if let StageTransport::Agent(agent) = self.transport {
             let archive = agent_place::archive(agent)?;
             let uploading = container.upload(agent_place::PLACE, archive);
             unless_stopped(cancellation, uploading).await?;
@@ -130,7 +130,7 @@ impl Creation<'_> {
         Ok((container, files))
     }
 
-    /// Returns the directory of this host below which the container's files are to be, if the engine sees it.
+    /// Returns the directory of this host for the container's files, unless they are copied.
     pub(crate) fn root_to_mount(&self) -> Option<&Path> {
         let Preparation {
             engine,
@@ -141,10 +141,10 @@ impl Creation<'_> {
         let may_mount = match settings.sources {
             SourcesChoice::Copy => false,
             SourcesChoice::Auto if engine.may_make_sources() => false,
-            // Without the right to give files away, those of this host are no use to another user.
+            // Without the right to change owners, files of this host are useless to another user.
             SourcesChoice::Auto if options.project_dir.is_none() => {
-                let user = self.grant.user.as_deref().unwrap_or(&self.image.user);
-                chown::may_give() || chown::is_root_or(user, chown::ourselves())
+                let user = self.allowed.user.as_deref().unwrap_or(&self.image.user);
+                chown::is_permitted() || chown::is_root_or(user, chown::own_user())
             }
             _ => true,
         };
@@ -152,7 +152,7 @@ impl Creation<'_> {
         root.filter(|_| may_mount).map(Path::new)
     }
 
-    /// Makes the directories on this host, and returns what a container that sees them is created from.
+    /// Creates the directories on this host; returns the body of a container that mounts them.
     fn with_this_host(
         &self,
         root: &Path,
@@ -163,7 +163,9 @@ impl Creation<'_> {
         if let Some(host) = &files.host {
             made.directory(Path::new(&host.temp_dir))?;
             files.make(self.preparation.options.project_dir.is_some())?;
-            if let (Tactic::Agent(agent), Some(run)) = (self.tactic, files.agent_directory()) {
+            if let (StageTransport::Agent(agent), Some(run)) =
+                (self.transport, files.agent_directory())
+            {
                 made.directory(&run)?;
                 more = agent_place::mounts(agent, root, &run)?;
             }
@@ -171,7 +173,7 @@ impl Creation<'_> {
         Ok(self.body(files, more, made))
     }
 
-    /// Returns what the engine is asked for, with these files and mounts.
+    /// Returns the body of the create request, with these files and mounts.
     pub(crate) fn body(
         &self,
         files: &JobFiles,
@@ -180,14 +182,14 @@ impl Creation<'_> {
     ) -> ContainerCreateBody {
         let settings = &self.preparation.settings;
         let job = &self.preparation.options.job.image;
-        let (command, mut environment) = match self.tactic {
-            Tactic::Agent(_) => {
+        let (command, mut environment) = match self.transport {
+            StageTransport::Agent(_) => {
                 let grace = settings.orphan_grace();
                 let environment = vec![agent_place::environment(grace)];
                 (agent_place::serve(grace), environment)
             }
-            Tactic::Exec => (ready::command(self.mark), Vec::new()),
-            Tactic::Attach => (self.shell(), Vec::new()),
+            StageTransport::Exec => (ready::command(self.mark), Vec::new()),
+            StageTransport::Attach => (self.shell(), Vec::new()),
         };
         if files.host.is_some() {
             environment.extend(chown::git_environment(&self.image.environment));
@@ -203,21 +205,21 @@ impl Creation<'_> {
             standard_input: self.standard_input(),
             ..common_plan(made)
         };
-        let body = build_container(settings, &self.grant.clone().apply(plan));
-        match self.tactic {
-            // The main process waits for a line that nobody sends.
-            Tactic::Exec => ContainerCreateBody {
+        let body = build_container(settings, &self.allowed.clone().apply(plan));
+        match self.transport {
+            // The main process waits for a line that never comes.
+            StageTransport::Exec => ContainerCreateBody {
                 open_stdin: Some(true),
                 ..body
             },
-            Tactic::Agent(_) | Tactic::Attach => body,
+            StageTransport::Agent(_) | StageTransport::Attach => body,
         }
     }
 
     fn standard_input(&self) -> StandardInput {
-        match self.tactic {
-            Tactic::Attach => StandardInput::Once,
-            Tactic::Agent(_) | Tactic::Exec => StandardInput::Closed,
+        match self.transport {
+            StageTransport::Attach => StandardInput::Once,
+            StageTransport::Agent(_) | StageTransport::Exec => StandardInput::Closed,
         }
     }
 
@@ -225,7 +227,8 @@ impl Creation<'_> {
         ready::shell(self.preparation.options.config.shell == Some(ShellDialect::Sh))
     }
 
-    /// Returns what gives the files of a dead container back, where root in it may have made some that are not ours.
+    /// Returns the plan of a helper that changes the owner of files when the container is dead. Needed when root in the
+    /// container created files that this process cannot remove.
     pub(crate) fn rescuer(
         &self,
         made: &mut CreatedResources,
@@ -233,15 +236,15 @@ impl Creation<'_> {
         files: &JobFiles,
         owner: Owner,
     ) -> Result<Option<HelperPlan>, DockerError> {
-        if files.host.is_none() || owner.uid != 0 || chown::may_give() {
+        if files.host.is_none() || owner.uid != 0 || chown::is_permitted() {
             return Ok(None);
         }
         self.helper(made, beside, files, self.image, owner)
             .map(Some)
     }
 
-    /// Returns what the predefined container is created from: it has the files of the job's container
-    /// `beside`, and works as that one's user, so that each may change what the other has made.
+    /// Returns the plan of the helper container. It has the files and the user of the job's container `beside`, so that
+    /// each can change files of the other.
     pub(crate) fn helper(
         &self,
         made: &mut CreatedResources,
@@ -254,10 +257,10 @@ impl Creation<'_> {
             engine, settings, ..
         } = self.preparation;
         let name = self.names.helper();
-        let doubt = made.container(&name);
+        let pending = made.container(&name);
         let is_here = files.host.is_some();
         let run = files.agent_directory();
-        let run = run.filter(|_| matches!(self.tactic, Tactic::Agent(_)));
+        let run = run.filter(|_| matches!(self.transport, StageTransport::Agent(_)));
         let mounts = files.mounts.iter().filter(|_| is_here).cloned();
         let mounts = mounts.chain(run.map(|run| agent_place::run_mount(&run)));
         let plan = ContainerPlan {
@@ -270,11 +273,11 @@ impl Creation<'_> {
             standard_input: StandardInput::Once,
             ..common_plan(made)
         };
-        let grant = Grant {
+        let allowed = AllowedOptions {
             user: Some(format!("{}:{}", owner.uid, owner.gid)),
-            ..self.grant.clone()
+            ..self.allowed.clone()
         };
-        let mut body = build_container(settings, &grant.apply(plan));
+        let mut body = build_container(settings, &allowed.apply(plan));
         let mut root = None;
         if !is_here {
             let host = body.host_config.get_or_insert_default();
@@ -288,15 +291,15 @@ impl Creation<'_> {
             engine: engine.clone(),
             name,
             image: image.reference.familiar(),
-            platform: self.said.platform.clone(),
+            platform: self.image_options.platform.clone(),
             body,
             root,
-            doubt,
+            pending,
         })
     }
 }
 
-/// Returns what the containers of a job have in common.
+/// Returns the common part of the plans of a job's containers.
 fn common_plan(made: &CreatedResources) -> ContainerPlan {
     let attachment = match (&made.services, &made.network) {
         (Some(services), Some(network)) => services.attachment(network),

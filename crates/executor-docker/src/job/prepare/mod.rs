@@ -3,7 +3,6 @@
 pub(crate) mod adopt;
 pub(crate) mod assemble;
 pub(crate) mod creation;
-mod planned;
 pub(crate) mod preparation;
 mod resources;
 pub(crate) mod start;

@@ -1,50 +1,53 @@
 //! What is known about a job before anything is created for it.
 
-use crate::config::policy;
-use crate::config::{DockerConfig, EngineChoice, ImageOptions};
+use crate::config::policy::{self, effective_user};
+use crate::config::{DockerConfig, EngineChoice, ImageOptions, SourcesChoice};
 use crate::engine::Engine;
+use crate::engine::names::Names;
 use crate::error::DockerError;
 use crate::garbage::JobLeases;
 use crate::image::{CredentialSources, Credentials, ImageInfo, ImageReference, Images};
-use crate::job::container::ready::Inside;
+use crate::job::container::ready::ContainerDetails;
+use crate::job::files::{JobFiles, chown};
 use crate::job::shared::SharedHost;
-use crate::job::stage::transport::{self, Fallback, Tactic};
+use crate::job::stage::transport::{self, StageTransport};
 use executor_core::ability::ResumeObserver;
 use executor_core::{
     BuildDirs, Cancellation, JobTraceExt, PrepareOptions, ShellDialect, ShellInfo,
 };
 use process::Supervisor;
+use std::path::Path;
 use std::time::Duration;
 
-/// How long an entry point may take when the runner's settings set no limit.
+/// The time limit of an entry point, unless the settings have one.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
-/// What is known before anything is made.
+/// The input of a preparation.
 #[derive(Debug)]
 pub(crate) struct Preparation {
     pub(crate) shared: SharedHost,
     pub(crate) engine: Engine,
-    /// Those of the engine, pulled as nobody in particular.
+    /// The images of the engine, without credentials.
     pub(crate) images: Images,
-    /// Keep what the job uses from being removed.
+    /// Protect the job's images and volumes from removal.
     pub(crate) leases: Option<JobLeases>,
-    /// Starts the helpers that tell credentials.
+    /// Starts the credential helpers.
     pub(crate) supervisor: Option<Supervisor>,
     pub(crate) settings: DockerConfig,
     /// The id of the run.
     pub(crate) owner: String,
     pub(crate) attempt: u32,
-    /// As the executor's base computed them.
+    /// The directories that the executor's base computed.
     pub(crate) dirs: BuildDirs,
-    /// The shell that somebody prefers.
+    /// The preferred shell.
     pub(crate) shell: ShellInfo,
     pub(crate) options: PrepareOptions,
-    /// Wants to know what another process would need to go on.
+    /// Observes the data that another process needs to resume the job.
     pub(crate) observer: Option<ResumeObserver>,
 }
 
 impl Preparation {
-    /// Returns the images of the engine as this job may pull them: its own, the helper's, those of services.
+    /// Returns the images of the engine with the credentials of this job.
     pub(crate) fn images_of_job(&self) -> Images {
         let variable = self.options.variables.get("DOCKER_AUTH_CONFIG");
         let sources = CredentialSources::of_runner();
@@ -57,11 +60,11 @@ impl Preparation {
         images.with_leases(self.leases.clone())
     }
 
-    /// Sees to it that the engine has the job's image.
+    /// Provides the job's image, pulling it when necessary.
     pub(crate) async fn image(
         &self,
         images: &Images,
-        said: &ImageOptions,
+        image_options: &ImageOptions,
         cancellation: &Cancellation,
     ) -> Result<ImageInfo, DockerError> {
         let job = &self.options.job.image;
@@ -82,15 +85,21 @@ impl Preparation {
         let reference = reference_of(&expanded)?;
         policy::check_image(&self.settings, &reference)
             .map_err(|refusal| DockerError::config(refusal.to_string()))?;
-        self.pull(images, &reference, &job.pull_policy, said, cancellation)
-            .await
+        self.pull(
+            images,
+            &reference,
+            &job.pull_policy,
+            image_options,
+            cancellation,
+        )
+        .await
     }
 
-    /// Sees to it that the engine has the image of the predefined container, where that is another.
+    /// Provides the helper's image, when it differs from the job's.
     pub(crate) async fn helper_image(
         &self,
         images: &Images,
-        said: &ImageOptions,
+        image_options: &ImageOptions,
         cancellation: &Cancellation,
     ) -> Result<Option<ImageInfo>, DockerError> {
         let named = self.settings.helper_image.as_deref();
@@ -99,7 +108,9 @@ impl Preparation {
             return Ok(None);
         };
         let reference = reference_of(&self.options.variables.expand(named))?;
-        let pulled = self.pull(images, &reference, &[], said, cancellation).await;
+        let pulled = self
+            .pull(images, &reference, &[], image_options, cancellation)
+            .await;
         pulled.map(Some)
     }
 
@@ -108,7 +119,7 @@ impl Preparation {
         images: &Images,
         reference: &ImageReference,
         asked: &[String],
-        said: &ImageOptions,
+        image_options: &ImageOptions,
         cancellation: &Cancellation,
     ) -> Result<ImageInfo, DockerError> {
         let policies = policy::pull_policies(&self.settings, asked)
@@ -117,38 +128,37 @@ impl Preparation {
             .ensure(
                 reference,
                 &policies,
-                said.platform.as_deref(),
+                image_options.platform.as_deref(),
                 &*self.options.trace,
                 cancellation,
             )
             .await
     }
 
-    /// Decides how stages are run, and says so where it is not the first choice and nobody has said it in this run.
-    pub(crate) fn tactic(&self, image: &ImageInfo) -> Result<Tactic, DockerError> {
-        let choice = self.settings.engine;
-        let (tactic, fallback) = transport::choose(choice, steps::agent::find(), image)?;
-        if let Some(Fallback(reason)) = fallback
+    /// Chooses the transport of stages. The first job of this run without the agent reports the reason.
+    pub(crate) fn transport(&self, image: &ImageInfo) -> Result<StageTransport, DockerError> {
+        let chosen = transport::choose(self.settings.engine, steps::agent::find(), image)?;
+        if let Some(reason) = chosen.agent_unavailable
             && self.shared.is_news(&reason)
         {
-            let words = format!("stages are run by exec, without the agent: {reason}");
-            self.options.trace.system_line(&words);
+            let text = format!("stages are run by exec, without the agent: {reason}");
+            self.options.trace.system_line(&text);
         }
-        Ok(tactic)
+        Ok(chosen.transport)
     }
 
-    /// Decides for the shell that scripts are written for.
+    /// Chooses the shell that scripts are written for.
     pub(crate) fn choose_shell(
         &self,
-        inside: &Inside,
+        details: &ContainerDetails,
         image: &str,
     ) -> Result<ShellInfo, DockerError> {
         let mut shell = self.shell.clone();
         let (dialect, program) = match self.options.config.shell {
             Some(ShellDialect::Sh) => (ShellDialect::Sh, "sh"),
-            Some(ShellDialect::Bash) if !inside.is_bash() => {
+            Some(ShellDialect::Bash) if !details.is_bash() => {
                 return Err(DockerError::config(format!(
-                    "image {image} has no bash, which the runner's settings ask for with `shell`"
+                    "image {image} has no bash, which the runner's setting `shell` requires"
                 )));
             }
             Some(dialect @ (ShellDialect::Pwsh | ShellDialect::PowerShell)) => {
@@ -156,12 +166,42 @@ impl Preparation {
                     "jobs in containers run in bash or sh, not in {dialect}"
                 )));
             }
-            _ if inside.is_bash() => (ShellDialect::Bash, inside.shell.as_str()),
-            _ => (ShellDialect::Sh, inside.shell.as_str()),
+            _ if details.is_bash() => (ShellDialect::Bash, details.shell.as_str()),
+            _ => (ShellDialect::Sh, details.shell.as_str()),
         };
         shell.dialect = dialect;
         shell.program = Some(program.to_owned());
         Ok(shell)
+    }
+
+    /// Announces the likely location of the job's files, so that they can be copied while images are pulled.
+    ///
+    /// Only the engine knows whether it sees this host's files, and only the image knows its user. Files of this host
+    /// are likely for an engine behind a socket of this host.
+    pub(crate) fn announce_files(&self, image_options: &ImageOptions, names: &Names) {
+        let Some(planned) = &self.options.planned else {
+            return;
+        };
+        let root = self.options.config.host_builds_dir.as_deref();
+        let Some(root) = root.filter(|_| self.is_likely_to_mount(image_options)) else {
+            return;
+        };
+        // The creation of the directories reports their errors.
+        if let Ok(files) =
+            JobFiles::mounted(Path::new(root), &self.dirs, &self.options, names.base())
+        {
+            planned.announce(files.workspace(None));
+        }
+    }
+
+    fn is_likely_to_mount(&self, image_options: &ImageOptions) -> bool {
+        let user = effective_user(&self.settings, image_options.user.as_deref());
+        let of_image = "";
+        self.engine.is_local()
+            && self.settings.sources != SourcesChoice::Copy
+            && self.options.project_dir.is_none()
+            && (chown::is_permitted()
+                || chown::is_root_or(user.unwrap_or(of_image), chown::own_user()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a job's container needs besides its image: a network, volumes.
+//! The network, volumes and services of a job, from settings and job.
 
 use crate::config::policy::RealPath;
 use crate::engine::labels::Labels;
@@ -12,12 +12,12 @@ use executor_core::Cancellation;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
-/// The variable that wishes for a network of the job's own.
+/// The variable that requests the job's own network.
 const OWN_NETWORK: &str = "FF_NETWORK_PER_BUILD";
 
-/// Makes the network, or finds the one that is there.
+/// Creates the network, or finds the existing one.
 ///
-/// It is boxed here: inside another future the compiler does not see that this one may change threads.
+/// Boxed, because inside another future the compiler does not see that this one is `Send`.
 pub(crate) fn network<'n>(
     preparation: &'n Preparation,
     services: usize,
@@ -52,7 +52,7 @@ async fn make_network(
     JobNetwork::create(engine, mode, names, labels, settings, trace, cancellation).await
 }
 
-/// Decides which network the job is in.
+/// Chooses the network of the job.
 pub(crate) fn network_mode(
     preparation: &Preparation,
     services: usize,
@@ -63,14 +63,14 @@ pub(crate) fn network_mode(
         .map_err(|refused| DockerError::config(refused.to_string()))
 }
 
-/// Returns the volumes that the settings ask for, none of them made.
+/// Returns the volumes of the settings; none is created.
 pub(crate) fn volumes(preparation: &Preparation, names: &Names) -> Result<JobVolumes, DockerError> {
     let plan = volume_plan(preparation, names)?;
     let volumes = JobVolumes::planned(&preparation.engine, plan);
     Ok(volumes.with_leases(preparation.leases.clone()))
 }
 
-/// Returns the volumes that another process has made for the same job.
+/// Returns the volumes that another process created for the same job.
 pub(crate) fn made_volumes(
     preparation: &Preparation,
     names: &Names,
@@ -118,7 +118,7 @@ fn volume_plan(preparation: &Preparation, names: &Names) -> Result<VolumePlan, D
     VolumePlan::new(settings, &context)
 }
 
-/// Returns the services of the job, none of them started.
+/// Returns the services of the job; none is started.
 pub(crate) fn services(
     preparation: &Preparation,
     names: &Names,

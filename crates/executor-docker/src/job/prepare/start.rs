@@ -7,26 +7,24 @@ use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
 use crate::job::container::JobContainer;
 use crate::job::container::fault;
-use crate::job::create::Grant;
+use crate::job::create::AllowedOptions;
 use crate::job::created_resources::CreatedResources;
 use crate::job::files::JobFiles;
-use crate::job::prepare::assemble::{AgentParts, Parts, Way};
+use crate::job::prepare::assemble::{AgentParts, Parts, PreparedTransport};
 use crate::job::prepare::creation::Creation;
 use crate::job::prepare::preparation::Preparation;
 use crate::job::prepare::resources;
 use crate::job::prepare::started_container::StartedContainer;
 use crate::job::prepared::Prepared;
-use crate::job::resume::{Ledger, Place, Runs};
-use crate::job::stage::mark::new_mark;
-use crate::job::stage::transport::Tactic;
+use crate::job::resume::{ContainerRef, RequestStates, ResumeRecord};
+use crate::job::stage::transport::StageTransport;
 use crate::network::JobNetwork;
 use crate::service::Services;
 use crate::warm::{Blueprint, Pool};
 use executor_core::{Cancellation, JobTraceExt};
 use std::sync::Arc;
 use steps::StepsClient;
-use steps::agent::READY;
-/// Makes the container and waits until stages can run in it.
+/// Creates the container and waits until stages can run in it.
 pub(crate) async fn start(
     preparation: &Preparation,
     pool: &Pool,
@@ -43,19 +41,19 @@ pub(crate) async fn start(
     preparation
         .settings
         .checked_for(preparation.engine.version())?;
-    let said = ImageOptions::of(&options.job.image)?;
-    preparation.announce_files(&said, &names);
+    let image_options = ImageOptions::of(&options.job.image)?;
+    preparation.announce_files(&image_options, &names);
     let volumes = resources::volumes(preparation, &names)?;
     let services = resources::services(preparation, &names, &labels, volumes.binds())?;
     made.services = Some(services.clone());
     let volumes = made.volumes.insert(volumes);
     let volumes = volumes.make(&preparation.settings, &labels, cancellation);
     let images = preparation.images_of_job();
-    let image = preparation.image(&images, &said, cancellation);
-    let helper = preparation.helper_image(&images, &said, cancellation);
+    let image = preparation.image(&images, &image_options, cancellation);
+    let helper = preparation.helper_image(&images, &image_options, cancellation);
     let network = resources::network(preparation, services.len(), &names, &labels, cancellation);
     let pulls = services.pull(&images, cancellation);
-    // Each comes to its end, so that what was made is known.
+    // All are awaited, so that every created object is known.
     let (volumes, image, helper, network, pulls) =
         tokio::join!(volumes, image, helper, network, pulls);
     let network = network.map(Arc::new);
@@ -65,77 +63,79 @@ pub(crate) async fn start(
     pulls?;
     volumes?;
     cancellation.check()?;
-    let grant = Grant::of_build(&preparation.settings, &image, &said)?;
-    let tactic = preparation.tactic(&image)?;
-    let mark = mark_of(&tactic);
+    let allowed = AllowedOptions::of_build(&preparation.settings, &image, &image_options)?;
+    let transport = preparation.transport(&image)?;
+    let mark = transport.new_mark();
     let creation = Creation {
         preparation,
         image: &image,
-        tactic: &tactic,
+        transport: &transport,
         labels: &labels,
         names: &names,
-        said: &said,
-        grant: &grant,
+        image_options: &image_options,
+        allowed: &allowed,
         mark: &mark,
     };
     let kind = creation.kind(services.len(), made)?;
     let taken = pool.take(&creation, kind.as_ref(), made, cancellation);
-    let readied = match taken.await? {
-        Some(readied) => readied,
+    let started = match taken.await? {
+        Some(started) => started,
         None => ready(&creation, &services, &network, made, cancellation).await?,
     };
     let StartedContainer {
         container,
         files,
-        inside,
+        details,
         client,
-    } = readied;
+    } = started;
     let name = image.reference.familiar();
     let agent = client.map(|client| {
-        let place = place(preparation, &container, &network, &files);
-        with_agent(preparation, client, place, &names)
+        let container_ref = container_ref(preparation, &container, &network, &files);
+        with_agent(preparation, client, container_ref, &names)
     });
-    let inside = inside.ok_or_else(|| DockerError::config(fault::no_shell(&name)))?;
-    let owner = inside.owner();
+    let details = details.ok_or_else(|| DockerError::config(fault::no_shell(&name)))?;
+    let owner = details.owner();
     let read_only = preparation.settings.read_only;
     let making = files.make_inside(&container, owner, read_only);
     unless_stopped(cancellation, making).await?;
-    let rescuer = match &tactic {
-        // Its predefined container outlives the other.
-        Tactic::Attach => None,
-        Tactic::Agent(_) | Tactic::Exec => creation.rescuer(made, &container, &files, owner)?,
+    let rescuer = match &transport {
+        // Its helper container outlives the job's container.
+        StageTransport::Attach => None,
+        StageTransport::Agent(_) | StageTransport::Exec => {
+            creation.rescuer(made, &container, &files, owner)?
+        }
     };
-    let way = match (agent, &tactic) {
-        (Some(agent), _) => Way::Agent(agent),
-        (None, Tactic::Attach) => {
+    let prepared_transport = match (agent, &transport) {
+        (Some(agent), _) => PreparedTransport::Agent(agent),
+        (None, StageTransport::Attach) => {
             let helper = helper.as_ref().unwrap_or(&image);
             let helper = creation.helper(made, &container, &files, helper, owner)?;
-            Way::Attach(Box::new(helper))
+            PreparedTransport::Attach(Box::new(helper))
         }
-        (None, _) => Way::Exec,
+        (None, _) => PreparedTransport::Exec,
     };
     let wanted = kind.filter(|_| files.host.is_some());
     let wanted = wanted.map(|kind| Blueprint::of(&creation, kind, made));
-    // An engine takes names for those of all that begin so.
-    made.knows(&names.build(), container.id());
+    // An engine may take a name for a prefix of other names; an id is unique.
+    made.set_container_id(&names.build(), container.id());
     let parts = Parts {
         container,
         files,
         services,
-        inside,
-        way,
+        details,
+        transport: prepared_transport,
         rescuer,
     };
     let prepared = parts.assemble(preparation, &name)?;
     if let Some(blueprint) = wanted {
-        // Of another, the death of the first process is not that of all.
+        // In the host's process namespace, other processes survive the first one.
         made.is_of_pool = preparation.settings.pid_mode.as_deref() != Some("host");
         pool.want(blueprint);
     }
     Ok(prepared)
 }
 
-/// Makes the container, and starts the services: before it where it is told where they are, else beside it.
+/// Starts the container and the services: the services first when the container needs their addresses.
 async fn ready(
     creation: &Creation<'_>,
     services: &Services,
@@ -147,30 +147,27 @@ async fn ready(
     if !beside {
         services.start(network, cancellation).await?;
     }
-    let started = start_if(beside, services, network, cancellation);
-    let begun = creation.ready(made, cancellation);
-    let (started, begun) = tokio::join!(started, begun);
-    let readied = begun?;
-    started?;
-    Ok(readied)
+    let starting_services = async {
+        if beside {
+            services.start(network, cancellation).await?;
+        }
+        Ok::<_, DockerError>(())
+    };
+    let starting = creation.ready(made, cancellation);
+    let (services_started, started) = tokio::join!(starting_services, starting);
+    let started = started?;
+    services_started?;
+    Ok(started)
 }
 
-/// Returns what the container says when it is ready.
-pub(crate) fn mark_of(tactic: &Tactic) -> String {
-    match tactic {
-        Tactic::Agent(_) => READY.to_owned(),
-        Tactic::Exec | Tactic::Attach => new_mark(),
-    }
-}
-
-/// Returns what another process needs to find the container.
-fn place(
+/// Returns the data that another process needs to find the container.
+fn container_ref(
     preparation: &Preparation,
     container: &JobContainer,
     network: &JobNetwork,
     files: &JobFiles,
-) -> Place {
-    Place {
+) -> ContainerRef {
+    ContainerRef {
         container: container.id().to_owned(),
         owner: preparation.owner.clone(),
         job: preparation.options.job.id,
@@ -181,30 +178,22 @@ fn place(
     }
 }
 
-/// Adds to an agent that answers what is noted of it.
+/// Returns the agent with a new resume record.
 fn with_agent(
     preparation: &Preparation,
     client: StepsClient,
-    place: Place,
+    container_ref: ContainerRef,
     names: &Names,
 ) -> AgentParts {
-    let ledger = Ledger::new(place, Runs::default(), preparation.observer.clone());
+    let record = ResumeRecord::new(
+        container_ref,
+        RequestStates::default(),
+        preparation.observer.clone(),
+    );
     let prefix = names.base().to_owned();
     AgentParts {
         client,
         prefix,
-        ledger,
+        record,
     }
-}
-
-async fn start_if(
-    beside: bool,
-    services: &Services,
-    network: &JobNetwork,
-    cancellation: &Cancellation,
-) -> Result<(), DockerError> {
-    if beside {
-        services.start(network, cancellation).await?;
-    }
-    Ok(())
 }

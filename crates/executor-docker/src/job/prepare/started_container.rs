@@ -2,23 +2,23 @@
 
 use crate::error::DockerError;
 use crate::job::container::JobContainer;
-use crate::job::container::ready::Inside;
+use crate::job::container::ready::ContainerDetails;
 use crate::job::created_resources::CreatedResources;
 use crate::job::files::JobFiles;
 use crate::job::prepare::assemble::reach_agent;
 use crate::job::prepare::creation::Creation;
-use crate::job::stage::transport::Tactic;
+use crate::job::stage::transport::StageTransport;
 use executor_core::Cancellation;
 use steps::StepsClient;
 
-/// A container that has begun, and what it found.
+/// A container that has started, and its details.
 #[derive(Debug)]
 pub(crate) struct StartedContainer {
     pub(crate) container: JobContainer,
     pub(crate) files: JobFiles,
     /// None where there is no shell.
-    pub(crate) inside: Option<Inside>,
-    /// What its agent is asked through, where it has one.
+    pub(crate) details: Option<ContainerDetails>,
+    /// The client of its agent, if it has one.
     pub(crate) client: Option<StepsClient>,
 }
 
@@ -30,17 +30,17 @@ impl Creation<'_> {
         cancellation: &Cancellation,
     ) -> Result<StartedContainer, DockerError> {
         let (container, files, line) = self.begin(made, cancellation).await?;
-        let (inside, client) = match self.tactic {
-            Tactic::Exec | Tactic::Attach => (Inside::read(&line), None),
-            Tactic::Agent(_) => {
-                let (client, inside) = reach_agent(&container, &files, cancellation).await?;
-                (inside, Some(client))
+        let (details, client) = match self.transport {
+            StageTransport::Exec | StageTransport::Attach => (ContainerDetails::read(&line), None),
+            StageTransport::Agent(_) => {
+                let (client, details) = reach_agent(&container, &files, cancellation).await?;
+                (details, Some(client))
             }
         };
         Ok(StartedContainer {
             container,
             files,
-            inside,
+            details,
             client,
         })
     }

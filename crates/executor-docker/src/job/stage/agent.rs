@@ -1,9 +1,9 @@
-//! A stage as a request to the agent that is the container's main process.
+//! Runs a stage as a request to the agent, the container's main process.
 
 use crate::job::container::ended;
 use crate::job::container::watch::ContainerEnd;
-use crate::job::resume::{Known, Ledger};
-use crate::job::stage::{SOON, Stage, Timing};
+use crate::job::resume::{RequestState, ResumeRecord};
+use crate::job::stage::stage_run::{SOON, Stage, Timing};
 use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, JobTraceExt, StageResult};
 use process::TraceOutput;
 use std::collections::HashMap;
@@ -13,22 +13,22 @@ use steps::{Progress, RunId, RunSpec, RunSteps, RunTiming, ScriptStep, StepsClie
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// How long what the agent had said may still come when its container has ended.
+/// How long output of the agent may still arrive after the end of its container.
 const LATE: Duration = Duration::from_millis(500);
 
-/// How long after its agent a container that somebody stops may end: he waits 10 s for it.
+/// How long after its agent a stopped container may end: `docker stop` waits 10 s.
 const PARTING: Duration = Duration::from_secs(15);
 
-/// Runs stages through one agent.
+/// RequestStates stages through one agent.
 #[derive(Debug)]
-pub(crate) struct AgentEngine {
+pub(crate) struct AgentRunner {
     pub(crate) client: StepsClient,
-    /// What the ids of requests begin with.
+    /// The prefix of request ids.
     pub(crate) prefix: String,
-    /// How often each stage was run.
+    /// The number of requests for each stage.
     pub(crate) counts: HashMap<BuildStage, u32>,
-    /// What is noted of the requests, also of those of the process before this one.
-    pub(crate) ledger: Ledger,
+    /// The record of all requests, including those of an earlier process.
+    pub(crate) record: ResumeRecord,
     /// The container's name.
     pub(crate) name: String,
     pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
@@ -36,26 +36,26 @@ pub(crate) struct AgentEngine {
     pub(crate) timing: Timing,
 }
 
-impl AgentEngine {
-    /// Runs a stage to its end. One that another process has begun goes on, one that has ended is not run
+impl AgentRunner {
+    /// RequestStates a stage to its end. One that another process has begun goes on, one that has ended is not run
     /// again.
     pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
         let id = self.next_id(&stage.command.stage);
-        let begun = match self.ledger.known(&id) {
-            Known::Ended(result) => return Ok(*result),
-            Known::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
-            Known::Begun(offset) => Some(offset),
-            Known::New => {
-                self.ledger.starting(&id);
+        let begun = match self.record.state(&id) {
+            RequestState::Ended(result) => return Ok(*result),
+            RequestState::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
+            RequestState::Begun(offset) => Some(offset),
+            RequestState::New => {
+                self.record.starting(&id);
                 None
             }
         };
         let ran = self.run_to_end(&id, begun, stage).await;
-        self.ledger.ended(&id, ran.as_ref().ok());
+        self.record.ended(&id, ran.as_ref().ok());
         ran
     }
 
-    /// Names the next request of a stage: the same one in each process that runs the same stages.
+    /// Returns the id of the next request of a stage, the same in each process that runs the same stages.
     fn next_id(&mut self, stage: &BuildStage) -> String {
         let count = self.counts.entry(stage.clone()).or_default();
         *count += 1;
@@ -93,15 +93,15 @@ impl AgentEngine {
         };
         let result = match executed {
             Ok(result) => result,
-            // The agent stops its requests when the container is stopped.
+            // The agent stops its requests when its container is stopped.
             Err(StepsError::Canceled(_)) if !stage.cancellation.is_canceled() => {
-                return Err(self.taken_away(stage.cancellation).await);
+                return Err(self.stopped_from_outside(stage.cancellation).await);
             }
             Err(error) => return Err(self.explain(error).await),
         };
         if let Some(error) = &result.log_error {
             stage.trace.warning_line(&format!(
-                "the log is not complete: {error}; what the job wrote afterwards is lost"
+                "the log is incomplete: {error}; later output of the job is lost"
             ));
         }
         Ok(result.into())
@@ -109,11 +109,11 @@ impl AgentEngine {
 
     fn request(&self, id: &str, stage: &Stage<'_>) -> RunSpec {
         let command = stage.command;
-        let (ledger, own) = (self.ledger.clone(), id.to_owned());
-        let progress: Progress = Arc::new(move |offset| ledger.read(&own, offset));
+        let (record, own) = (self.record.clone(), id.to_owned());
+        let progress: Progress = Arc::new(move |offset| record.read(&own, offset));
         let script = command.script.clone();
         let (steps, shell) = if command.stage == BuildStage::StepRun {
-            // What runs the scripts of steps is not the job's shell but that of the language.
+            // The language of steps chooses the shell of its scripts.
             (RunSteps::Language(script), Vec::new())
         } else {
             let name = command.stage.to_string();
@@ -125,7 +125,7 @@ impl AgentEngine {
             steps,
             shell,
             variables: command.variables.clone(),
-            // The job's log masks, which knows all secrets and not these alone.
+            // The job's log masks; it knows all secrets.
             masked: Vec::new(),
             working_dir: command.working_dir.clone(),
             temp_dir: stage.temp_dir.to_owned(),
@@ -139,8 +139,8 @@ impl AgentEngine {
         }
     }
 
-    /// Says why a stage was stopped that nobody here has stopped.
-    async fn taken_away(&self, cancellation: &Cancellation) -> BuildError {
+    /// Returns why a stage was stopped from outside of this process.
+    async fn stopped_from_outside(&self, cancellation: &Cancellation) -> BuildError {
         let mut end = self.end.clone();
         let end = tokio::select! {
             end = timeout(PARTING, ended(&mut end)) => end.ok(),
@@ -152,10 +152,10 @@ impl AgentEngine {
         .given_up()
     }
 
-    /// Where the container is lost, or that shows soon, that is why.
+    /// Returns the loss of the container as the reason, if it is visible soon; else the error.
     async fn explain(&self, error: StepsError) -> BuildError {
         let mut end = self.end.clone();
-        // Whoever stops a stage does not wait for other reasons, and an agent that answers is there.
+        // A stop needs no other reason, and an agent that answers is not lost.
         let patience = match error {
             StepsError::Canceled(_) | StepsError::Refused { .. } | StepsError::TimedOut { .. } => {
                 Duration::ZERO

@@ -1,58 +1,59 @@
-//! A stage as a start of a container whose main process is the shell: GitLab Runner's way.
+//! Runs a stage as a start of a container whose main process is the shell, as GitLab Runner does.
 
 use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
 use crate::job::container::attached;
 use crate::job::container::execs::{Execs, Running};
-use crate::job::container::watch::{ContainerEnd, end_of_run, look};
+use crate::job::container::watch::{ContainerEnd, current_end, end_of_run};
 use crate::job::stage::feed::feed;
 use crate::job::stage::helper::Helper;
 use crate::job::stage::mark::new_mark;
-use crate::job::stage::output::{StageOutput, cut, unread};
+use crate::job::stage::output::{StageOutput, output_lost, script_not_read};
 use crate::job::stage::signal::Signal;
-use crate::job::stage::{KILLED, SAME_KILL, Stage, Timing, seen_within, status, until};
+use crate::job::stage::stage_run::{KILLED, SAME_KILL, Stage, Timing, seen_within, until};
+use crate::job::stage::status;
 use executor_core::{BuildError, Cancellation, Placement, StageResult};
 use futures_util::StreamExt;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout};
 
-/// What goes before the script. A first process is ended by no signal that it does not ask for.
-const OBEY: &[u8] = b"trap 'exit 143' TERM\n";
+/// Precedes the script. Signals without a handler do not end the first process of a container.
+const TRAP_TERM: &[u8] = b"trap 'exit 143' TERM\n";
 
-/// How long after the end of its output a container may run. Its shell has that until it ends, and the engine notices the
-/// end of a container a little later.
+/// How long after the end of its output a container may run: the shell holds the output until it ends, and the engine
+/// notices the end a little later.
 const LATE: Duration = Duration::from_secs(5);
 
-/// Runs stages in two containers: the user's in that of the job, common work in a predefined one.
+/// Runs stages of the user in the job's container, those of the runner in the helper container.
 #[derive(Debug)]
-pub(crate) struct AttachEngine {
+pub(crate) struct AttachRunner {
     pub(crate) build: Execs,
     /// The image of the job.
     pub(crate) image: String,
     pub(crate) helper: Helper,
     pub(crate) timing: Timing,
-    /// What may still run, or be about to start, for a stage that nobody waits for any more.
-    pub(crate) doubtful: Option<Execs>,
+    /// The container in which an abandoned stage may still run or start.
+    pub(crate) unsettled: Option<Execs>,
 }
 
-/// Where the end of a stage stands.
+/// The progress of a stop.
 #[derive(Debug, Default)]
 struct Stopping {
     asked: bool,
-    /// Whether the shell is still to be told to end: before it has begun it would not obey.
-    untold: bool,
+    /// Whether TERM is still to be sent: a shell that has not started would ignore it.
+    term_pending: bool,
     kill_at: Option<Instant>,
     killed: bool,
-    /// When nobody waits any longer.
+    /// When the wait ends.
     give_up_at: Option<Instant>,
 }
 
-impl AttachEngine {
+impl AttachRunner {
     /// Runs a stage to its end.
     pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
         let mark = new_mark();
-        let mut text = OBEY.to_vec();
+        let mut text = TRAP_TERM.to_vec();
         text.extend(feed(stage.command, stage.temp_dir, &mark)?);
         let mut output = StageOutput::new(stage.trace, mark);
         let ran = self.start_and_follow(text, &mut output, &stage).await;
@@ -79,18 +80,18 @@ impl AttachEngine {
             ),
         };
         let begun = Instant::now();
-        self.doubtful = Some(container.clone());
+        self.unsettled = Some(container.clone());
         let starting = attached::start(&container, image);
         let started = unless_stopped(stage.cancellation, starting).await;
         if started.as_ref().is_err_and(is_refused) {
-            self.doubtful = None;
+            self.unsettled = None;
         }
         let mut running = started?;
         let (end, stopped) = self
             .follow(&container, &mut running, text, output, stage)
             .await?;
         if matches!(end, ContainerEnd::Ended { .. } | ContainerEnd::Removed) {
-            self.doubtful = None;
+            self.unsettled = None;
         }
         let ContainerEnd::Ended {
             code, oom_killed, ..
@@ -104,12 +105,12 @@ impl AttachEngine {
         let mut result = status::result_of(code, begun.elapsed(), output.bytes());
         let is_killed = result.status.exit_code() == KILLED;
         if !is_killed && output.process().is_none() {
-            return Err(unread(&container.name, code));
+            return Err(script_not_read(&container.name, code));
         }
         result.oom_killed = oom_killed
             || is_killed
                 && status::ran_out_of_memory(&container.engine, &container.container, begun).await;
-        // Whoever removes a container kills it first.
+        // The engine kills a container before it removes it.
         let is_removed = |end: &ContainerEnd| *end == ContainerEnd::Removed;
         if is_killed
             && !result.oom_killed
@@ -120,18 +121,17 @@ impl AttachEngine {
         Ok(Some(result))
     }
 
-    /// Ends what an engine may have made of a stage that nobody waited for any more: a shell that waits for a script, or
-    /// the end of its standard input. Both would be another stage's.
+    /// Ends the shell of an abandoned stage, which would read the script or the end of input of the next stage.
     async fn settle(&mut self, cancellation: &Cancellation) -> Result<(), DockerError> {
-        if let Some(container) = &self.doubtful {
+        if let Some(container) = &self.unsettled {
             let after = self.timing.kill_deadline;
             let ended = async {
-                // What was attached ends with a run.
+                // An attachment ends with its run.
                 if let Err(error) = attached::wake(container).await {
                     return Err(attached::explain(container, error).await);
                 }
                 attached::signal(container, "KILL").await?;
-                // However it ended, it can be started again.
+                // After any end the container can be started again.
                 let ending = end_of_run(&container.engine, &container.container);
                 match timeout(after, ending).await {
                     Ok(_) => Ok(()),
@@ -142,13 +142,13 @@ impl AttachEngine {
                 }
             };
             unless_stopped(cancellation, ended).await?;
-            self.doubtful = None;
+            self.unsettled = None;
         }
         Ok(())
     }
 
-    /// Feeds the script and reads the output until the container has ended. Returns how it ended, and
-    /// whether it was made to.
+    /// Writes the script and reads the output until the container has ended. Returns the end, and whether it was
+    /// requested.
     async fn follow(
         &self,
         container: &Execs,
@@ -163,7 +163,7 @@ impl AttachEngine {
             ..
         } = running;
         let feeding = async {
-            // A shell that ended early reads no more; its exit code tells.
+            // A shell that ended early stops reading; its exit code is the result.
             let _ = input.write_all(&text).await;
             let _ = input.shutdown().await;
         };
@@ -185,11 +185,11 @@ impl AttachEngine {
             let deadline = [kill_at, give_up_at, drained_at, quiet_at, cut_at];
             let deadline = deadline.into_iter().flatten().min();
             tokio::select! {
-                // What has come is read before a deadline counts that passed meanwhile.
+                // Output that has arrived goes before a deadline that passed meanwhile.
                 biased;
                 _ = stage.cancellation.canceled(), if !stopping.asked => {
                     stopping.asked = true;
-                    stopping.untold = true;
+                    stopping.term_pending = true;
                     stopping.kill_at = Some(Instant::now() + self.timing.terminate_grace);
                 }
                 _ = stage.cancellation.aborted(), if !stopping.killed => {
@@ -221,23 +221,23 @@ impl AttachEngine {
             is_read |= due(drained_at);
             if due(cut_at) {
                 cut_at = None;
-                let goes_on = look(&container.engine, &container.container)
+                let goes_on = current_end(&container.engine, &container.container)
                     .await
                     .is_none();
                 if goes_on && !stopping.asked {
-                    // Nobody sees any longer what it does.
+                    // Its output cannot be seen any more.
                     let _ = attached::signal(container, "KILL").await;
-                    return Err(cut());
+                    return Err(output_lost());
                 }
             }
             if due(stopping.kill_at) && !stopping.killed {
-                (stopping.kill_at, stopping.untold) = (None, false);
+                (stopping.kill_at, stopping.term_pending) = (None, false);
                 stopping.killed = true;
                 stopping.give_up_at = Some(now + self.timing.kill_deadline);
                 attached::signal(container, "KILL").await?;
             }
-            if stopping.untold && output.process().is_some() {
-                stopping.untold = false;
+            if stopping.term_pending && output.process().is_some() {
+                stopping.term_pending = false;
                 terminate(container).await?;
             }
             if due(stopping.give_up_at) {
@@ -250,15 +250,15 @@ impl AttachEngine {
     }
 }
 
-/// Returns whether an error is the engine's answer that nothing was started; any other leaves open what it did.
+/// Returns whether the engine refused the start. Any other error leaves the outcome unknown.
 fn is_refused(error: &DockerError) -> bool {
     matches!(error, DockerError::Api { .. } | DockerError::Config { .. })
 }
 
-/// Asks the shell and all it started to end.
+/// Sends TERM to the shell and its descendants.
 ///
-/// The engine tells the first process alone, which would wait for the others; so these are told by one
-/// of their own, as GitLab Runner does it.
+/// The engine signals the first process alone, which would wait for the others. An exec signals them, as in GitLab
+/// Runner.
 async fn terminate(container: &Execs) -> Result<(), DockerError> {
     match container.signal("sh", Signal::Terminate, "1").await {
         Ok(()) => Ok(()),

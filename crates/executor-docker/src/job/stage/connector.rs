@@ -1,4 +1,4 @@
-//! The way to the agent in a container.
+//! Connections to the agent in a container.
 
 use crate::job::container::agent_socket;
 use crate::job::container::exec_stream::ExecStream;
@@ -9,13 +9,13 @@ use executor_core::{BuildError, Cancellation};
 use std::path::PathBuf;
 use tokio::sync::watch;
 
-/// Opens connections: to the agent's socket where it lies on this host, else each as an exec of the agent's proxy.
+/// Connects to the agent's socket on this host, or else by an exec of the agent's proxy.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentConnector {
     pub(crate) execs: Execs,
-    /// The program and arguments that lead to the agent.
+    /// The command of the proxy.
     pub(crate) command: Vec<String>,
-    /// Where this host has the agent's socket, if it has.
+    /// The agent's socket on this host, if there is one.
     pub(crate) socket: Option<PathBuf>,
     pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
 }
@@ -37,7 +37,7 @@ impl StepsConnector for AgentConnector {
         if let Some(socket) = &self.socket {
             match agent_socket::connect(socket).await {
                 Ok(stream) => return Ok(Box::new(stream)),
-                Err(error) => tracing::debug!(%error, "The agent's socket is not to be had."),
+                Err(error) => tracing::debug!(%error, "The agent's socket cannot be used."),
             }
         }
         let plan = ExecPlan {

@@ -1,15 +1,16 @@
-//! A stage as an exec of the shell in a container that waits.
+//! Runs a stage as an exec of the shell in a waiting container.
 
 use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
 use crate::job::container::ended;
 use crate::job::container::execs::{ExecPlan, Execs, Running};
-use crate::job::container::watch::{ContainerEnd, look};
+use crate::job::container::watch::{ContainerEnd, current_end};
 use crate::job::stage::feed::feed;
 use crate::job::stage::mark::new_mark;
-use crate::job::stage::output::{StageOutput, cut, unread};
+use crate::job::stage::output::{StageOutput, output_lost, script_not_read};
 use crate::job::stage::signal::Signal;
-use crate::job::stage::{Stage, Timing, status, until};
+use crate::job::stage::stage_run::{Stage, Timing, until};
+use crate::job::stage::status;
 use executor_core::{BuildError, StageResult};
 use futures_util::StreamExt;
 use std::time::Duration;
@@ -17,18 +18,18 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-/// How often is asked whether the shell has ended while something else holds its output.
+/// How often the engine is asked whether the shell has ended while another process holds its output.
 const ASK: Duration = Duration::from_millis(500);
 
-/// How long after the end of the shell what was written before may come, however much it is.
+/// How long after the end of the shell earlier output is read.
 const BACKLOG: Duration = Duration::from_secs(3);
 
-/// How long after a stream broke the end of the container may show.
+/// How long after a stream broke the end of the container may become visible.
 const SOON: Duration = Duration::from_secs(1);
 
 /// Runs stages in one container.
 #[derive(Debug)]
-pub(crate) struct ExecEngine {
+pub(crate) struct ExecRunner {
     pub(crate) execs: Execs,
     pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
     /// The program of the shell.
@@ -36,20 +37,20 @@ pub(crate) struct ExecEngine {
     pub(crate) timing: Timing,
 }
 
-/// Where the end of a stage stands.
+/// The progress of a stop.
 #[derive(Debug, Default)]
 struct Stopping {
-    /// What was asked for and not yet sent, since the process is not known yet.
+    /// The signal to send once the process is known.
     pending: Option<Signal>,
-    /// When it is killed.
+    /// When the stage is killed.
     kill_at: Option<Instant>,
-    /// When nobody waits any longer.
+    /// When the wait ends.
     give_up_at: Option<Instant>,
     asked: bool,
     killed: bool,
 }
 
-impl ExecEngine {
+impl ExecRunner {
     /// Runs a stage to its end.
     pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
         let mark = new_mark();
@@ -70,7 +71,7 @@ impl ExecEngine {
         let stopped = match followed {
             Ok(stopped) => stopped,
             Err(error) => {
-                // Nobody sees any longer what it does.
+                // Its output cannot be seen any more.
                 if let (None, Some(process)) = (self.lost_now(), output.process()) {
                     let _ = self.signal(Signal::Kill, process).await;
                 }
@@ -78,7 +79,7 @@ impl ExecEngine {
             }
         };
         if stopped {
-            // What the shell left behind of its tree goes with it.
+            // Remaining descendants of the shell end with it.
             if let Some(process) = output.process().map(str::to_owned) {
                 self.signal(Signal::Kill, &process).await?;
             }
@@ -90,12 +91,12 @@ impl ExecEngine {
                 if let Some(process) = output.process().map(str::to_owned) {
                     self.signal(Signal::Kill, &process).await?;
                 }
-                return Err(BuildError::from(self.explain(cut()).await).given_up());
+                return Err(BuildError::from(self.explain(output_lost()).await).given_up());
             }
             Err(error) => return Err(BuildError::from(self.explain(error).await).given_up()),
         };
         if code == 0 && output.process().is_none() {
-            let error = self.explain(unread(&self.execs.name, code)).await;
+            let error = self.explain(script_not_read(&self.execs.name, code)).await;
             return Err(BuildError::from(error).given_up());
         }
         Ok(status::result_of(code, begun.elapsed(), output.bytes()))
@@ -110,12 +111,12 @@ impl ExecEngine {
         };
         match started {
             Ok(running) => Ok(running),
-            // Whoever has lost the container says it in other words.
+            // A lost container shows as various errors.
             Err(error) => Err(self.explain(error).await),
         }
     }
 
-    /// Reads the output until its end. Returns whether the stage was made to stop.
+    /// Reads the output until its end. Returns whether a stop was requested.
     async fn follow(
         &mut self,
         running: &mut Running,
@@ -125,16 +126,16 @@ impl ExecEngine {
     ) -> Result<bool, DockerError> {
         let mut stopping = Stopping::default();
         let mut end = self.end.clone();
-        // When the shell was found to have ended, and when something was read last.
+        // When the shell was found ended, and when output was read last.
         let (mut ended_at, mut read_at) = (None::<Instant>, Instant::now());
         let mut quiet_at: Option<Instant> = None;
         let input = &mut running.input;
         let feeding = async {
-            // A shell that ended early reads no more; its exit code tells.
+            // A shell that ended early stops reading; its exit code is the result.
             let _ = input.write_all(&text).await;
             let _ = input.shutdown().await;
         };
-        // Beside all else: an engine that does not answer keeps nobody from what comes meanwhile.
+        // Concurrent, so that a slow engine does not delay the output.
         let asking = self.ended_shell(&running.id);
         tokio::pin!(feeding, asking);
         let mut fed = false;
@@ -145,7 +146,7 @@ impl ExecEngine {
                 .flatten()
                 .min();
             tokio::select! {
-                // What has come is read before a deadline counts that passed meanwhile.
+                // Output that has arrived goes before a deadline that passed meanwhile.
                 biased;
                 _ = stage.cancellation.canceled(), if !stopping.asked => {
                     stopping.asked = true;
@@ -207,14 +208,14 @@ impl ExecEngine {
         Ok(stopping.asked)
     }
 
-    /// Returns when what the shell wrote counts as read.
+    /// Returns when the output of the shell counts as complete.
     fn drained_at(&self, ended_at: Option<Instant>, read_at: Instant) -> Option<Instant> {
         let ended = ended_at?;
         let last = ended.max(read_at) + self.timing.pipe_grace;
         Some(last.min(ended + BACKLOG))
     }
 
-    /// Returns when the shell is known to have ended.
+    /// Returns as soon as the shell has ended.
     async fn ended_shell(&self, exec: &str) {
         loop {
             sleep(ASK).await;
@@ -224,7 +225,7 @@ impl ExecEngine {
         }
     }
 
-    /// Ends the tree of a process; where the container is gone, so is the process.
+    /// Signals the tree of a process; a missing container is not an error.
     async fn signal(&self, signal: Signal, process: &str) -> Result<(), DockerError> {
         let sent = self.execs.signal(&self.shell, signal, process).await;
         match sent {
@@ -233,23 +234,23 @@ impl ExecEngine {
         }
     }
 
-    /// Returns why the container is lost, if it is known now.
+    /// Returns the loss of the container, if it is known now.
     fn lost_now(&self) -> Option<DockerError> {
         let end = self.end.borrow().clone();
         end.map(|end| end.error(&self.execs.name))
     }
 
-    /// Returns why the container is lost, if that shows soon after the stream to it broke.
+    /// Returns the loss of the container, if it becomes visible soon after a broken stream.
     async fn lost_soon(&self) -> Option<DockerError> {
         let mut end = self.end.clone();
         let end = match tokio::time::timeout(SOON, ended(&mut end)).await {
             Ok(end) => Some(end),
-            Err(_) => look(&self.execs.engine, &self.execs.container).await,
+            Err(_) => current_end(&self.execs.engine, &self.execs.container).await,
         };
         end.map(|end| end.error(&self.execs.name))
     }
 
-    /// Tells that the container is lost, where that is the reason of an error.
+    /// Returns the loss of the container as the reason of an error, or else the error.
     async fn explain(&self, error: DockerError) -> DockerError {
         self.lost_soon().await.unwrap_or(error)
     }

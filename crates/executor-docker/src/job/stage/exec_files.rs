@@ -1,8 +1,7 @@
-//! Moving files without the agent: `tar` of the image, as an exec.
+//! Transfers files without the agent, by an exec of the image's `tar`.
 
 use crate::error::DockerError;
 use crate::job::container::execs::{ExecPlan, Execs, Output, Running};
-use crate::job::stage::stall::unless_stalled;
 use async_trait::async_trait;
 use bollard::container::LogOutput;
 use bollard::errors::Error;
@@ -14,14 +13,18 @@ use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
 use tokio_util::io::StreamReader;
 
-/// Unpacks what it reads in the directory it is given. Files belong to the container's user.
+/// How long the engine may neither take nor give a byte of a transfer: as long as the agent waits.
+pub(crate) const LONGEST_STALL: Duration = Duration::from_mins(5);
+
+/// Unpacks its input in a directory. Files belong to the container's user.
 const PUT: &str = r#"mkdir -p -- "$1" && cd -- "$1" && exec tar -x -o -f -"#;
 
-/// Packs those of the paths that are there, below the directory it is given.
+/// Packs the existing paths below a directory.
 ///
-/// No program packs nothing, so the end of an archive is written by the shell then.
+/// `tar` refuses an empty list, so the shell writes an empty archive.
 const GET: &str = r#"cd -- "$1" || exit 1
 shift
 for path do
@@ -33,50 +36,50 @@ i=0
 while [ $i -lt 1024 ]; do printf '\000'; i=$((i+1)); done
 "#;
 
-/// Some versions of busybox leave out links that lead out of the directory. The archive is the runner's own, and what is
-/// in a container can be reached by the job anyway.
+/// Some versions of busybox skip links that lead out of the directory. The archive is the runner's own, and the job can
+/// reach everything in its container anyway.
 const ALL_LINKS: &str = "EXTRACT_UNSAFE_SYMLINKS=1";
 
-/// So much is shown of what a program complains of.
-const COMPLAINTS: usize = 2048;
+/// The limit of error output in a message.
+const ERROR_OUTPUT_LIMIT: usize = 2048;
 
 /// The size of the buffer for an archive on its way in.
 const BUFFER: usize = 64 * 1024;
 
-/// Moves files in and out of a container that runs and has `tar`.
+/// Transfers files to and from a running container with `tar`.
 #[derive(Debug)]
 pub(crate) struct ExecFiles {
     pub(crate) execs: Execs,
     pub(crate) shell: String,
-    /// How long the engine may neither take anything nor give anything.
+    /// How long a transfer may make no progress.
     pub(crate) longest_stall: Duration,
 }
 
-/// What a program has to say.
+/// The beginning of the error output of a program.
 #[derive(Debug, Default)]
-struct Complaints(Vec<u8>);
+struct ErrorOutput(Vec<u8>);
 
-/// An archive that comes out of a container.
+/// An archive read from a container.
 struct Packing {
     execs: Execs,
     exec: String,
     packed: Packed,
 }
 
-/// What a program that packs writes.
+/// The output of a program that packs.
 struct Packed {
     output: Output,
-    complaints: Complaints,
+    error_output: ErrorOutput,
     doing: String,
     longest_stall: Duration,
 }
 
-/// Why an archive is not passed on to its end.
+/// Why an archive was not written completely.
 #[derive(Debug)]
-enum Unfed {
-    /// It cannot be read.
+enum FeedError {
+    /// The archive cannot be read.
     Unread(io::Error),
-    /// Nobody takes it.
+    /// The container does not take it.
     Stalled(io::Error),
 }
 
@@ -99,10 +102,11 @@ impl ExecFiles {
             ..self.plan(PUT, directory, &[])
         };
         let Running { id, output, input } = self.execs.start(plan).await?;
-        let complaints = pass_on(archive, input, output, &doing, self.longest_stall).await?;
+        let error_output =
+            write_archive(archive, input, output, &doing, self.longest_stall).await?;
         let code = self.execs.exit_code(&id).await?;
-        complaints
-            .judge(code)
+        error_output
+            .check(code)
             .map_err(|error| DockerError::Broken {
                 doing,
                 source: error.into(),
@@ -111,23 +115,23 @@ impl ExecFiles {
     }
 }
 
-/// Passes an archive on to its end, and waits for the end of whoever reads it. Returns what that one had to say.
-async fn pass_on(
+/// Writes an archive and waits for the end of its reader. Returns the reader's error output.
+async fn write_archive(
     archive: ByteStream,
     input: Pin<Box<dyn AsyncWrite + Send>>,
     mut output: Output,
     doing: &str,
     longest_stall: Duration,
-) -> Result<Complaints, BuildError> {
+) -> Result<ErrorOutput, BuildError> {
     let stalled = |source: io::Error| DockerError::Broken {
         doing: doing.to_owned(),
         source: source.into(),
     };
     let mut feeding = std::pin::pin!(feed(archive, input, longest_stall));
-    let mut complaints = Complaints::default();
+    let mut error_output = ErrorOutput::default();
     let mut is_fed = false;
     loop {
-        // An archive may be slow to read, so only then the other side is the one that is waited for.
+        // The source of the archive may be slow, so the reader's limit applies only after the archive is written.
         let next = async {
             if is_fed {
                 unless_stalled(longest_stall, output.next()).await
@@ -137,9 +141,9 @@ async fn pass_on(
         };
         tokio::select! {
             ended = &mut feeding, if !is_fed => match ended {
-                Err(Unfed::Stalled(source)) => return Err(stalled(source).into()),
-                // Nobody needs to hear what half of it was good for.
-                Err(Unfed::Unread(unread)) => {
+                Err(FeedError::Stalled(source)) => return Err(stalled(source).into()),
+                // The result of half an archive does not matter.
+                Err(FeedError::Unread(unread)) => {
                     return Err(BuildError::system("docker", "read the archive", unread));
                 }
                 Ok(()) => is_fed = true,
@@ -147,65 +151,65 @@ async fn pass_on(
             piece = next => match piece.map_err(stalled)? {
                 Some(piece) => {
                     let piece = piece.map_err(|error| DockerError::from_api(doing, error))?;
-                    complaints.take(&piece);
+                    error_output.take(&piece);
                 }
-                None => return Ok(complaints),
+                None => return Ok(error_output),
             },
         }
     }
 }
 
-/// Passes an archive on to its end. Whoever takes no more of it and is gone says why itself.
+/// Writes an archive to its end. A reader that ended early reports its own reason.
 async fn feed(
     mut archive: ByteStream,
     mut input: Pin<Box<dyn AsyncWrite + Send>>,
     longest_stall: Duration,
-) -> Result<(), Unfed> {
+) -> Result<(), FeedError> {
     let mut buffer = vec![0; BUFFER];
     loop {
         let count = match archive.read(&mut buffer).await {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(Unfed::Unread(error)),
+            Err(error) => return Err(FeedError::Unread(error)),
         };
         let mut rest = &buffer[..count];
         while !rest.is_empty() {
             let taken = unless_stalled(longest_stall, input.write(rest)).await;
-            match taken.map_err(Unfed::Stalled)? {
+            match taken.map_err(FeedError::Stalled)? {
                 Ok(taken @ 1..) => rest = &rest[taken..],
                 Ok(0) | Err(_) => return Ok(()),
             }
         }
     }
     let ended = unless_stalled(longest_stall, input.shutdown()).await;
-    ended.map(drop).map_err(Unfed::Stalled)
+    ended.map(drop).map_err(FeedError::Stalled)
 }
 
-impl Complaints {
+impl ErrorOutput {
     fn take(&mut self, piece: &LogOutput) {
-        let room = COMPLAINTS.saturating_sub(self.0.len());
+        let room = ERROR_OUTPUT_LIMIT.saturating_sub(self.0.len());
         let bytes: &[u8] = piece.as_ref();
         self.0.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     /// Returns why a program failed, if it did.
-    fn judge(&self, code: Option<i64>) -> io::Result<()> {
-        let said = String::from_utf8_lossy(&self.0);
-        let said = said.trim().replace('\n', "; ");
+    fn check(&self, code: Option<i64>) -> io::Result<()> {
+        let text = String::from_utf8_lossy(&self.0);
+        let text = text.trim().replace('\n', "; ");
         match code {
             Some(0) => Ok(()),
-            Some(code) if said.is_empty() => {
+            Some(code) if text.is_empty() => {
                 Err(io::Error::other(format!("tar ended with code {code}")))
             }
-            Some(_) => Err(io::Error::other(said)),
-            None => Err(io::Error::other("it goes on though its output has ended")),
+            Some(_) => Err(io::Error::other(text)),
+            None => Err(io::Error::other("it runs on after the end of its output")),
         }
     }
 }
 
 impl Packing {
-    /// Returns the next bytes of the archive; `None` at the end of one that is whole.
+    /// Returns the next bytes of the archive; `None` at the end of a complete one.
     async fn next(&mut self) -> Option<io::Result<Box<[u8]>>> {
         if let Some(piece) = self.packed.next().await {
             return Some(piece);
@@ -215,20 +219,22 @@ impl Packing {
             Err(error) => return Some(Err(io::Error::other(error))),
         };
         let Packed {
-            complaints, doing, ..
+            error_output,
+            doing,
+            ..
         } = &self.packed;
-        let judged = complaints.judge(code).err()?;
-        Some(Err(io::Error::other(format!("{doing}: {judged}"))))
+        let failure = error_output.check(code).err()?;
+        Some(Err(io::Error::other(format!("{doing}: {failure}"))))
     }
 }
 
 impl Packed {
-    /// Returns the next bytes; `None` where there come no more.
+    /// Returns the next bytes; `None` at the end.
     async fn next(&mut self) -> Option<io::Result<Box<[u8]>>> {
         loop {
             match unless_stalled(self.longest_stall, self.output.next()).await {
                 Ok(Some(Ok(LogOutput::StdOut { message }))) => return Some(Ok(message[..].into())),
-                Ok(Some(Ok(other))) => self.complaints.take(&other),
+                Ok(Some(Ok(other))) => self.error_output.take(&other),
                 Ok(Some(Err(error))) => return Some(Err(self.failed(error))),
                 Ok(None) => return None,
                 Err(stalled) => {
@@ -274,7 +280,7 @@ impl FileTransfer for ExecFiles {
             exec: id,
             packed: Packed {
                 output,
-                complaints: Complaints::default(),
+                error_output: ErrorOutput::default(),
                 doing: format!("copy files from {directory}"),
                 longest_stall: self.longest_stall,
             },
@@ -289,39 +295,50 @@ impl FileTransfer for ExecFiles {
     }
 }
 
+/// Waits for the next step of a transfer, at most `longest`.
+async fn unless_stalled<T>(longest: Duration, step: impl Future<Output = T>) -> io::Result<T> {
+    timeout(longest, step).await.map_err(|_| {
+        let text = "the transfer made no progress for too long";
+        io::Error::new(io::ErrorKind::TimedOut, text)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_fails_is_told_by_its_own_words() {
+    fn a_failed_program_is_reported_with_its_error_output() {
         let check = |said: &str, code, expect: Option<&str>| {
-            let mut complaints = Complaints::default();
-            complaints.take(&LogOutput::StdErr {
+            let mut error_output = ErrorOutput::default();
+            error_output.take(&LogOutput::StdErr {
                 message: said.to_owned().into(),
             });
-            let told = complaints.judge(code).err().map(|error| error.to_string());
+            let told = error_output
+                .check(code)
+                .err()
+                .map(|error| error.to_string());
             assert_eq!(told.as_deref(), expect);
         };
         check("", Some(0), None);
         check("tar: a warning\n", Some(0), None);
         check("", Some(2), Some("tar ended with code 2"));
         check("tar: a\ntar: b\n", Some(1), Some("tar: a; tar: b"));
-        check("", None, Some("it goes on though its output has ended"));
-        let long = "x".repeat(COMPLAINTS + 1);
+        check("", None, Some("it runs on after the end of its output"));
+        let long = "x".repeat(ERROR_OUTPUT_LIMIT + 1);
         check(&long, Some(1), Some(&long[1..]));
     }
 
     const STALL: Duration = Duration::from_secs(10);
-    /// Shorter, and two of it are longer.
+    /// Shorter than a stall; two of it are longer.
     const SLOW: Duration = Duration::from_secs(9);
 
     fn archive(bytes: usize) -> ByteStream {
         Box::new(io::Cursor::new(vec![7; bytes]))
     }
 
-    /// Passes an archive on to who takes a piece of it when `takes` lets him, and then ends after a while.
-    async fn passed(bytes: usize, steps: usize, end: Duration) -> Result<Complaints, String> {
+    /// Writes an archive to a reader that takes `steps` pieces slowly and ends after `end`.
+    async fn passed(bytes: usize, steps: usize, end: Duration) -> Result<ErrorOutput, String> {
         let (input, mut taker) = tokio::io::duplex(bytes / 4);
         let taking = async move {
             let mut piece = vec![0; bytes / 4];
@@ -333,7 +350,7 @@ mod tests {
             None::<(Result<LogOutput, Error>, ())>
         };
         let output = futures_util::stream::once(taking).filter_map(async |_| None);
-        let passing = pass_on(
+        let passing = write_archive(
             archive(bytes),
             Box::pin(input),
             Box::pin(output),
@@ -344,10 +361,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_who_takes_nothing_for_too_long_is_given_up() {
-        // The last piece is on its way then.
+    async fn only_a_stalled_reader_times_out() {
+        // The last piece is then in flight.
         passed(4096, 3, SLOW).await.unwrap();
-        let told = "docker: copy files to /b: the files were neither sent nor taken for too long";
+        let told = "docker: copy files to /b: the transfer made no progress for too long";
         for (steps, end) in [(0, STALL * 9), (2, STALL * 9), (3, STALL * 2)] {
             let begun = tokio::time::Instant::now();
             let error = passed(4096, steps, end).await.unwrap_err();
@@ -358,11 +375,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_archive_that_cannot_be_read_is_told_at_once() {
+    async fn an_unreadable_archive_fails_at_once() {
         let gone = futures_util::stream::iter([Err::<&[u8], _>(io::Error::other("gone"))]);
         let (archive, input) = (archive(1).chain(StreamReader::new(gone)), tokio::io::sink());
         let output = Box::pin(futures_util::stream::pending());
-        let passing = pass_on(Box::new(archive), Box::pin(input), output, "copy", STALL);
+        let passing = write_archive(Box::new(archive), Box::pin(input), output, "copy", STALL);
         let begun = tokio::time::Instant::now();
         let error = passing.await.unwrap_err().chain();
         assert_eq!(error, "docker: read the archive: gone");
@@ -370,7 +387,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_packs_and_says_nothing_for_too_long_is_given_up() {
+    async fn a_stalled_writer_times_out() {
         let slow = futures_util::stream::iter([&b"a"[..], b"b"]).then(async |bytes| {
             tokio::time::sleep(SLOW).await;
             Ok(LogOutput::StdOut {
@@ -379,7 +396,7 @@ mod tests {
         });
         let mut packed = Packed {
             output: Box::pin(slow.chain(futures_util::stream::pending())),
-            complaints: Complaints::default(),
+            error_output: ErrorOutput::default(),
             doing: "copy files from /b".to_owned(),
             longest_stall: STALL,
         };
@@ -388,7 +405,7 @@ mod tests {
         }
         let error = packed.next().await.unwrap().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        let told = "copy files from /b: the files were neither sent nor taken for too long";
+        let told = "copy files from /b: the transfer made no progress for too long";
         assert_eq!(error.to_string(), told);
     }
 }

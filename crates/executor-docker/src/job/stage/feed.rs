@@ -1,8 +1,8 @@
-//! What a shell that reads its script from standard input is given.
+//! The text for a shell that reads its script from standard input.
 
 use executor_core::{BuildError, StageCommand, StageVariables};
 
-/// Variables a shell keeps to itself: setting them is an error, and useless.
+/// Variables that a shell owns: setting them is an error.
 const NOT_SET: [&str; 7] = [
     "BASHOPTS",
     "BASH_VERSINFO",
@@ -15,11 +15,10 @@ const NOT_SET: [&str; 7] = [
 
 /// Returns the text for the standard input of the shell.
 ///
-/// The values of variables travel in it, so that they are on no command line, in no configuration
-/// of a container and in no request that the engine may log. The script is one word of one command
-/// whose own standard input is empty: whatever in the script reads takes nothing of it away. The
-/// first line of output is `mark`, the name of the shell's process and a line feed. The shell keeps its
-/// output to its end, wherever the script sends its own: an end that comes before is a broken connection.
+/// It holds the values of variables, which are so on no command line, in no configuration of a container and in no
+/// request that the engine may log. The script is one argument of `eval` with empty standard input, so no command in it
+/// can read the rest of the text. The first line of output is `mark` and the number of the shell's process. The shell
+/// keeps its output open to its end, whatever the script redirects: an earlier end of output is a broken connection.
 pub(crate) fn feed(
     command: &StageCommand,
     temp_dir: &str,
@@ -40,7 +39,7 @@ pub(crate) fn feed(
     Ok(text.into_bytes())
 }
 
-/// Returns lines that set the variables, and those of files as the paths of the files.
+/// Returns lines that set the variables; file variables hold the paths of their files.
 pub(crate) fn exports(variables: &StageVariables, temp_dir: &str) -> Result<String, BuildError> {
     let mut text = String::new();
     let own = variables.environment.iter();
@@ -48,7 +47,7 @@ pub(crate) fn exports(variables: &StageVariables, temp_dir: &str) -> Result<Stri
     let files = variables.files.iter();
     let files = files.map(|file| (&file.key, format!("{temp_dir}/{}", file.key)));
     for (key, value) in own.chain(files) {
-        // What no shell can name is in no shell's environment.
+        // A shell cannot set a variable whose name is not an identifier.
         if NOT_SET.contains(&key.as_str()) || !is_identifier(key) {
             continue;
         }
@@ -58,10 +57,10 @@ pub(crate) fn exports(variables: &StageVariables, temp_dir: &str) -> Result<Stri
     Ok(text)
 }
 
-/// Quotes a text that is always in quotes: also nothing, and a script that begins with `-`.
+/// Quotes a text in all cases, also an empty one, or a script that begins with `-`.
 fn quote(what: &str, text: &str) -> Result<String, BuildError> {
     if text.contains('\0') {
-        return Err(BuildError::config(format!("{what} holds a NUL byte")));
+        return Err(BuildError::config(format!("{what} contains a NUL byte")));
     }
     Ok(format!("'{}'", text.replace('\'', r"'\''")))
 }
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_and_its_variables_are_words_and_nothing_else() {
+    fn script_and_variables_are_quoted() {
         let command = CommandBuilder::new("echo 'a'\nexit 3")
             .variable("A", "it's $(id)\n")
             .variable("UID", "7")
@@ -97,9 +96,9 @@ mod tests {
     }
 
     #[test]
-    fn what_no_shell_can_hold_is_refused_by_name() {
+    fn a_nul_byte_is_refused_with_its_variable() {
         let command = CommandBuilder::new("").variable("A", "a\0b").build();
         let error = feed(&command, "/t", "mark").unwrap_err();
-        assert_eq!(error.to_string(), "the value of A holds a NUL byte");
+        assert_eq!(error.to_string(), "the value of A contains a NUL byte");
     }
 }

@@ -1,4 +1,4 @@
-//! The predefined container, in which common work is done.
+//! The helper container, for stages of the runner itself.
 
 use crate::engine::Engine;
 use crate::engine::pending_request::{PendingRequest, unless_stopped};
@@ -11,7 +11,7 @@ use executor_core::Cancellation;
 use futures_util::StreamExt;
 use tokio::io::AsyncWriteExt;
 
-/// What the container is created from when a stage first needs it.
+/// The request that creates the container when a stage first needs it.
 #[derive(Debug, Clone)]
 pub(crate) struct HelperPlan {
     pub(crate) engine: Engine,
@@ -22,11 +22,11 @@ pub(crate) struct HelperPlan {
     pub(crate) body: ContainerCreateBody,
     /// An archive for its root.
     pub(crate) root: Option<Vec<u8>>,
-    /// Whether it may come into being later.
-    pub(crate) doubt: PendingRequest,
+    /// The state of the create request.
+    pub(crate) pending: PendingRequest,
 }
 
-/// A container that is created once, when it is first needed.
+/// The helper container, created when it is first needed.
 #[derive(Debug)]
 pub(crate) struct Helper {
     plan: HelperPlan,
@@ -34,7 +34,7 @@ pub(crate) struct Helper {
 }
 
 impl Helper {
-    /// Creates nothing yet.
+    /// Returns a helper without a container.
     pub(crate) fn new(plan: HelperPlan) -> Self {
         Self {
             plan,
@@ -47,7 +47,7 @@ impl Helper {
         &self.plan.image
     }
 
-    /// Returns the container.
+    /// Returns the container, creating it when necessary.
     pub(crate) async fn container(
         &mut self,
         cancellation: &Cancellation,
@@ -62,10 +62,10 @@ impl Helper {
             platform,
             body,
             root,
-            doubt,
+            pending,
         } = &self.plan;
         let (platform, body) = (platform.as_deref(), body.clone());
-        let container = JobContainer::create(engine, name, platform, body, doubt, cancellation);
+        let container = JobContainer::create(engine, name, platform, body, pending, cancellation);
         let container = container.await;
         let container = container.map_err(|error| fault::explain(image, error))?;
         if let Some(root) = root {
@@ -74,11 +74,11 @@ impl Helper {
         Ok(self.created.insert(container.execs()).clone())
     }
 
-    /// Runs a script that tells nothing, to its end.
+    /// Runs a script to its end; ignores its output.
     pub(crate) async fn run(&mut self, script: String) -> Result<(), DockerError> {
         let container = self.container(&Cancellation::new()).await?;
         let mut running = attached::start(&container, self.image()).await?;
-        // A shell that ended early reads no more.
+        // A shell that ended early stops reading.
         let _ = running.input.write_all(script.as_bytes()).await;
         let _ = running.input.shutdown().await;
         while let Some(Ok(_)) = running.output.next().await {}

@@ -1,12 +1,12 @@
-//! The line by which a shell says that it has begun, and which process it is.
+//! The marked line in which a shell reports that it has started, and its process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The longest that is looked through for the line.
+/// How much output is searched for the line.
 const LONGEST: usize = 64 * 1024;
 
-/// Returns a word that no output has by chance.
+/// Returns a word that no output contains by chance.
 pub(crate) fn new_mark() -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -15,7 +15,7 @@ pub(crate) fn new_mark() -> String {
     format!("runwright-{:x}-{nanos:x}-{number:x}", std::process::id())
 }
 
-/// Takes the line out of a stream.
+/// Filters the marked line out of a stream.
 #[derive(Debug)]
 pub(crate) struct MarkedLine {
     mark: String,
@@ -25,7 +25,7 @@ pub(crate) struct MarkedLine {
 }
 
 impl MarkedLine {
-    /// Looks for a line that begins with `mark`.
+    /// Returns a filter for the line with `mark`.
     pub(crate) fn new(mark: String) -> Self {
         Self {
             mark,
@@ -35,12 +35,12 @@ impl MarkedLine {
         }
     }
 
-    /// Returns what follows the mark in its line, once it has come.
+    /// Returns the text after the mark, once the line has arrived.
     pub(crate) fn found(&self) -> Option<&str> {
         self.found.as_deref()
     }
 
-    /// Passes on to `out` what is not the line.
+    /// Passes everything but the line to `out`.
     pub(crate) fn pass(&mut self, data: &[u8], mut out: impl FnMut(&[u8])) {
         if self.found.is_some() || self.given_up {
             return out(data);
@@ -69,7 +69,7 @@ impl MarkedLine {
         }
     }
 
-    /// Passes on what was held back, at the end of the stream.
+    /// Passes the held bytes to `out` at the end of the stream.
     pub(crate) fn finish(&mut self, mut out: impl FnMut(&[u8])) {
         if !self.held.is_empty() {
             out(&std::mem::take(&mut self.held));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_taken_out_wherever_it_is_cut() {
+    fn the_line_is_removed_however_it_is_split() {
         check(&["mark 12\nhello\n"], "hello\n", Some("12"));
         check(&["ma", "rk 1", "2\nhel", "lo"], "hello", Some("12"));
         check(&["profile\nmark 7\nx"], "profile\nx", Some("7"));

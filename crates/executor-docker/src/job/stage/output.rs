@@ -1,11 +1,11 @@
-//! What a stage writes, on its way to the job's log.
+//! The output of a stage, on its way to the job's log.
 
 use crate::error::DockerError;
 use crate::job::stage::mark::MarkedLine;
 use bollard::container::LogOutput;
 use executor_core::{JobTrace, TraceStream};
 
-/// Counts the bytes of a stage and gives them to the log.
+/// Counts the bytes of a stage and writes them to the log.
 #[derive(Debug)]
 pub(crate) struct StageOutput<'t> {
     trace: &'t dyn JobTrace,
@@ -16,7 +16,7 @@ pub(crate) struct StageOutput<'t> {
 }
 
 impl<'t> StageOutput<'t> {
-    /// Gives all but the marked line to `trace`.
+    /// Returns an output that writes everything but the marked line to `trace`.
     pub(crate) fn new(trace: &'t dyn JobTrace, mark: String) -> Self {
         Self {
             trace,
@@ -26,7 +26,7 @@ impl<'t> StageOutput<'t> {
         }
     }
 
-    /// Takes a piece.
+    /// Writes a piece.
     pub(crate) fn take(&mut self, piece: &LogOutput) {
         let Self {
             trace,
@@ -46,7 +46,7 @@ impl<'t> StageOutput<'t> {
         }
     }
 
-    /// Says that nothing came for a while.
+    /// Reports a pause in the output.
     pub(crate) fn idle(&mut self) {
         for (stream, wrote) in [TraceStream::STDOUT, TraceStream::STDERR]
             .into_iter()
@@ -58,7 +58,7 @@ impl<'t> StageOutput<'t> {
         }
     }
 
-    /// Says that nothing will come any more.
+    /// Writes the held bytes at the end of the output.
     pub(crate) fn finish(&mut self) {
         let Self {
             trace, line, bytes, ..
@@ -69,33 +69,31 @@ impl<'t> StageOutput<'t> {
         });
     }
 
-    /// Returns the process of the shell inside its container, once it is known.
+    /// Returns the number of the shell's process in its container, once it is known.
     pub(crate) fn process(&self) -> Option<&str> {
         self.line.found()
     }
 
-    /// Returns how many bytes came over standard output and standard error.
+    /// Returns the bytes of standard output and standard error.
     pub(crate) fn bytes(&self) -> [u64; 2] {
         self.bytes
     }
 }
 
-/// The error of a shell that ended and never said that it has its script: it had no more than the beginning of what it was
-/// to read, and its code is not the script's.
-pub(crate) fn unread(container: &str, code: i64) -> DockerError {
+/// Returns the error of a shell that ended before it had its script: its exit code is not that of the script.
+pub(crate) fn script_not_read(container: &str, code: i64) -> DockerError {
     DockerError::Broken {
-        doing: format!("give the script to the shell in container {container}"),
-        source: format!("it ended with exit code {code} before it had all of it").into(),
+        doing: format!("send the script to the shell in container {container}"),
+        source: format!("it ended with exit code {code} before it had read the script").into(),
     }
 }
 
-/// The error of a stage whose output ended and which goes on.
-pub(crate) fn cut() -> DockerError {
+/// Returns the error of a running stage whose output has ended.
+pub(crate) fn output_lost() -> DockerError {
     DockerError::Broken {
         doing: "the connection to the output of the stage broke".to_owned(),
-        source:
-            "the end of its output came before its own, so what it wrote is not known; stages of \
-                 `engine = \"agent\"` go on where a connection broke"
-                .into(),
+        source: "its output ended before the stage did, so the rest of it is unknown; with \
+                 `engine = \"agent\"`, stages survive a broken connection"
+            .into(),
     }
 }

@@ -1,8 +1,8 @@
-//! Ending the processes of one stage inside a container that lives on.
+//! Signals to the processes of one stage in a container.
 
-/// Sends a signal to a process, to all of its session and to all that descend from these.
+/// Sends a signal to a process, its session and their descendants.
 ///
-/// It needs nothing but a shell and `/proc`: an image may have no `ps` and no `pkill`.
+/// Needs only a shell and `/proc`: an image may have neither `ps` nor `pkill`.
 const SEND: &str = r#"signal=$1 first=$2
 all=" $first "
 more=1
@@ -24,16 +24,16 @@ done
 for process in $all; do kill -"$signal" "$process" 2>/dev/null; done
 exit 0"#;
 
-/// How strongly a stage is ended.
+/// The strength of a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// It may tidy up.
+    /// TERM: the process may clean up.
     Terminate,
-    /// It may not.
+    /// KILL.
     Kill,
 }
 
-/// Returns the command that ends the tree of the process `process`.
+/// Returns the command that signals the tree of `process`.
 pub(crate) fn command(shell: &str, signal: Signal, process: &str) -> Vec<String> {
     let signal = match signal {
         Signal::Terminate => "TERM",

@@ -1,4 +1,4 @@
-//! How a stage ended, as the engine tells it.
+//! The result of a stage, as the engine reports it.
 
 use crate::engine::Engine;
 use bollard::query_parameters::EventsOptions;
@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 
-/// How long the engine may take to tell what happened.
+/// The time limit for events of the engine.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How long after the end of a script the engine may hear that the kernel killed something.
+/// How long after the end of a script the engine may learn of an out-of-memory kill.
 const LATE: Duration = Duration::from_secs(1);
 
 /// Returns the result of a stage that ended with this code.
@@ -25,7 +25,7 @@ pub(crate) fn result_of(code: i64, duration: Duration, bytes: [u64; 2]) -> Stage
     }
 }
 
-/// Asks whether the kernel killed something in the container since `begun` for lack of memory.
+/// Returns whether the kernel killed a process of the container since `begun` for lack of memory.
 pub(crate) async fn ran_out_of_memory(engine: &Engine, container: &str, begun: Instant) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Interactive shells in a job's container.
 
-use super::session::{DockerSession, keep};
+use super::session::{DockerSession, resize_until_dropped};
 use crate::error::DockerError;
 use crate::job::container::attached;
 use crate::job::container::exec_stream::ExecStream;
@@ -21,9 +21,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// Says which process the shell is, then becomes it.
+/// Prints the number of its process, then becomes the shell.
 const BEGIN: &str = r#"echo "$0 $$"; exec "$@""#;
-/// How long a shell may take to begin.
+/// How long a shell may take to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Opens shells in the project's directory, with the variables of the stage that runs.
@@ -33,12 +33,12 @@ pub(crate) struct DockerTerminal {
     shell: ShellInfo,
     dirs: BuildDirs,
     owner: Owner,
-    /// Whether the container runs only while it is needed.
+    /// Whether the container runs only during stages.
     is_restarted: bool,
     variables: Mutex<Arc<StageVariables>>,
-    /// How many shells were opened.
+    /// The number of opened shells.
     opened: AtomicU64,
-    /// See to it that shells end with their sessions.
+    /// End the shells with their sessions.
     keepers: Mutex<JoinSet<()>>,
 }
 
@@ -56,7 +56,7 @@ impl DockerTerminal {
         }
     }
 
-    /// Returns the same for a container that runs only while it is needed.
+    /// Returns the same for a container that runs only during stages.
     pub(crate) fn restarted(self, is_restarted: bool) -> Self {
         Self {
             is_restarted,
@@ -64,7 +64,7 @@ impl DockerTerminal {
         }
     }
 
-    /// Gives these variables to the shells that are opened from now on.
+    /// Sets the variables of shells opened from now on.
     pub(crate) fn set_variables(&self, variables: &Arc<StageVariables>) {
         let mut own = self.variables.lock();
         *own = Arc::clone(variables);
@@ -79,7 +79,7 @@ impl DockerTerminal {
         program.unwrap_or_else(|| self.shell.dialect.to_string())
     }
 
-    /// Puts the files of a shell into the job's private directory; returns what is started.
+    /// Uploads the files of a shell to the job's private directory; returns the process to start.
     async fn make(&self, request: &TerminalRequest) -> Result<ExecPlan, DockerError> {
         let variables = request.variables.clone();
         let variables = variables.unwrap_or_else(|| self.variables());
@@ -99,7 +99,7 @@ impl DockerTerminal {
             (InteractiveShell::START_FILE, interactive.start_file()),
             (InteractiveShell::SCRIPT_FILE, interactive.script_file()),
             (InteractiveShell::HISTORY_FILE, String::new()),
-            // In a file, not in the exec's environment: the values are secrets.
+            // In a file, not in the exec's environment, because the values are secret.
             (InteractiveShell::EXPORTS_FILE, exports),
         ] {
             tree.file(&format!("{name}/{file}"), 0o600, text.as_bytes())?;
@@ -136,9 +136,9 @@ impl DockerTerminal {
         }
         let mut running = self.execs.start(plan).await?;
         let id = running.id.clone();
-        let (tell, told) = mpsc::unbounded_channel();
-        // A closed channel does no harm: the session is new.
-        let _ = tell.send(request.size);
+        let (sizes, size_changes) = mpsc::unbounded_channel();
+        // The receiver exists: the session is new.
+        let _ = sizes.send(request.size);
         let mut line = MarkedLine::new(mark);
         let mut first = Vec::new();
         while line.found().is_none() {
@@ -152,16 +152,16 @@ impl DockerTerminal {
         let (engine, exec) = (self.execs.engine.clone(), id.clone());
         let (execs, program) = (self.execs.clone(), self.program());
         let keeper = async move {
-            keep(&engine, &exec, told).await;
+            resize_until_dropped(&engine, &exec, size_changes).await;
             if let Some(process) = process {
-                // The container's end comes anyway.
+                // The end of the container ends the shell anyway.
                 let _ = execs.signal(&program, Signal::Kill, &process).await;
             }
         };
         let mut keepers = self.keepers.lock();
         keepers.spawn(keeper);
         let stream = ExecStream::new(running, first);
-        Ok(DockerSession::new(self.execs.clone(), id, stream, tell))
+        Ok(DockerSession::new(self.execs.clone(), id, stream, sizes))
     }
 }
 

@@ -13,32 +13,32 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 use tokio::time::{Duration, sleep};
 
-/// How often is asked whether a shell has ended.
+/// How often the engine is asked whether a shell has ended.
 const ASK: Duration = Duration::from_millis(100);
 
-/// Gives a shell's terminal the sizes that a session asks for, until that is dropped.
-pub(crate) async fn keep(
+/// Resizes a shell's terminal until the session is dropped.
+pub(crate) async fn resize_until_dropped(
     engine: &Engine,
     exec: &str,
-    mut told: mpsc::UnboundedReceiver<TerminalSize>,
+    mut sizes: mpsc::UnboundedReceiver<TerminalSize>,
 ) {
-    while let Some(size) = told.recv().await {
+    while let Some(size) = sizes.recv().await {
         let options = ResizeExecOptions {
             h: size.rows.into(),
             w: size.columns.into(),
         };
-        // A shell that has ended has no size.
+        // The shell may have ended.
         let _ = engine.api().resize_exec(exec, options).await;
     }
 }
 
-/// One shell. Dropping it ends the shell and what it started.
+/// One shell. Dropping the session ends the shell and its children.
 #[derive(Debug)]
 pub(crate) struct DockerSession {
     execs: Execs,
     exec: String,
     stream: ExecStream,
-    tell: mpsc::UnboundedSender<TerminalSize>,
+    sizes: mpsc::UnboundedSender<TerminalSize>,
 }
 
 impl DockerSession {
@@ -47,13 +47,13 @@ impl DockerSession {
         execs: Execs,
         exec: String,
         stream: ExecStream,
-        tell: mpsc::UnboundedSender<TerminalSize>,
+        sizes: mpsc::UnboundedSender<TerminalSize>,
     ) -> Self {
         Self {
             execs,
             exec,
             stream,
-            tell,
+            sizes,
         }
     }
 }
@@ -61,8 +61,8 @@ impl DockerSession {
 #[async_trait::async_trait]
 impl TerminalSession for DockerSession {
     fn resize(&self, size: TerminalSize) -> Result<(), BuildError> {
-        let told = self.tell.send(size);
-        told.map_err(|_| BuildError::config("the terminal's shell has ended"))
+        let sent = self.sizes.send(size);
+        sent.map_err(|_| BuildError::config("the terminal's shell has ended"))
     }
 
     async fn ended(&mut self) -> Option<StageStatus> {

@@ -1,6 +1,6 @@
 //! The way to the engine breaks, or falls silent.
 
-use super::way::{Harm, Way};
+use super::faulty_socket::{Harm, Way};
 use crate::support::noticed;
 use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
 use executor_core::FailureReason;
@@ -53,7 +53,7 @@ async fn refused(harm: &str, when: Harm, choice: EngineChoice) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_the_container_is_made_it_is_tried_again_and_nothing_is_left() {
+async fn while_the_container_is_created_it_is_retried_and_nothing_is_left() {
     for when in [Harm::Before, Harm::After] {
         refused("POST /containers/create", when, EngineChoice::Exec).await;
         refused("POST /start", when, EngineChoice::Agent).await;
@@ -61,7 +61,7 @@ async fn while_the_container_is_made_it_is_tried_again_and_nothing_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_a_stage_is_started_it_is_an_error_of_the_exec_engine() {
+async fn while_a_stage_is_started_exec_fails() {
     for harm in ["POST /containers/", "POST /exec/"] {
         for when in [Harm::Before, Harm::After] {
             let way = Way::new();
@@ -86,7 +86,7 @@ async fn while_a_stage_is_started_it_is_an_error_of_the_exec_engine() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_a_stage_is_started_it_is_an_error_of_the_attach_engine_and_disturbs_no_other() {
+async fn while_a_stage_is_started_attach_fails_without_effect_on_the_next_stage() {
     // R-EXEC-63
     let way = Way::new();
     let run = run_behind(&way, EngineChoice::Attach);
@@ -127,7 +127,7 @@ async fn while_a_stage_is_started_the_agent_is_asked_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_mid_output_the_agent_goes_on_where_it_was() {
+async fn in_mid_output_the_agent_resumes() {
     // R-STEP-44
     let way = Way::new();
     let run = agent_behind(&way);
@@ -149,7 +149,7 @@ async fn in_mid_output_the_agent_goes_on_where_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_mid_output_is_an_error_of_the_other_engines_and_their_script_is_ended() {
+async fn in_mid_output_exec_and_attach_fail_and_end_the_script() {
     tokio::join!(cut(EngineChoice::Exec), cut(EngineChoice::Attach));
 }
 
@@ -186,7 +186,7 @@ async fn cut(choice: EngineChoice) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_may_send_its_output_elsewhere_and_go_on() {
+async fn a_script_may_redirect_its_output_and_continue() {
     for choice in BOTH {
         let run = Run::new(DockerConfig {
             engine: choice,
@@ -215,7 +215,7 @@ async fn at_the_wait_for_the_end_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn at_the_removal_it_is_tried_again() {
+async fn at_the_removal_it_is_retried() {
     // R-EXEC-68
     for when in [Harm::Before, Harm::After] {
         let way = Way::new();
@@ -252,6 +252,6 @@ async fn frozen(choice: EngineChoice) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_says_nothing_any_more_is_noticed() {
+async fn a_silent_engine_is_detected() {
     tokio::join!(frozen(EngineChoice::Exec), frozen(EngineChoice::Agent));
 }

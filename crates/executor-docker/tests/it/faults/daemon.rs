@@ -1,8 +1,8 @@
 //! The engine goes, and comes back, while a job runs: engines of the tests' own.
 
 use crate::conformance::report;
-use crate::support::road::Road;
 use crate::support::runner::{BUSYBOX, Run, job, settings};
+use crate::support::test_transport::Road;
 use crate::support::{engine, noticed};
 use bollard::body_full;
 use bollard::query_parameters::{
@@ -214,7 +214,7 @@ async fn lost(choice: EngineChoice, signal: Signal) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_ends_takes_the_job_with_it_and_leaves_nothing() {
+async fn an_ending_engine_fails_the_job_and_leaves_nothing() {
     lost(EngineChoice::Agent, Signal::TERM).await;
     lost(EngineChoice::Exec, Signal::TERM).await;
 }
@@ -250,7 +250,7 @@ async fn an_engine_that_keeps_its_containers_keeps_the_job() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_does_not_see_our_files_gets_them_as_a_stream() {
+async fn an_engine_without_our_files_gets_them_as_a_stream() {
     let ours = tempfile::tempdir().unwrap();
     let mut daemon = Daemon::start_without(&[], Some(ours.path().to_owned())).await;
     for choice in [EngineChoice::Agent, EngineChoice::Exec] {
@@ -278,7 +278,7 @@ async fn an_engine_that_does_not_see_our_files_gets_them_as_a_stream() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_is_not_there_is_told_with_what_to_do() {
+async fn a_missing_engine_is_reported_with_help() {
     let directory = tempfile::tempdir().unwrap();
     let address = format!("unix://{}/docker.sock", directory.path().display());
     let run = Run::new(DockerConfig {

@@ -88,7 +88,7 @@ async fn one_that_leaves_half_a_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_is_switched_off() {
+async fn one_that_is_disabled() {
     runs(&[""], "").await;
 }
 
@@ -112,7 +112,7 @@ async fn one_whose_program_is_missing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_whom_nobody_knows_and_a_root_that_nobody_writes_to() {
+async fn an_unknown_user_in_a_read_only_container() {
     for choice in BOTH {
         for remote in [false, true] {
             let mut config = with(choice);

@@ -97,5 +97,5 @@ async fn it_is_stopped() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_is_paused() {
-    check_both(Deed::Pause, "is lost: somebody paused it").await;
+    check_both(Deed::Pause, "is lost: it was paused from outside").await;
 }

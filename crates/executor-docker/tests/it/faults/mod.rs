@@ -1,10 +1,10 @@
-//! What happens around a job while it runs: to its container, to the way to the engine, to the engine.
+//! Faults while a job runs: of its container, the connection to the engine, and the engine.
 
 mod cut;
 mod daemon;
 mod entry;
+mod faulty_socket;
 mod lost;
 mod rights;
 mod stop;
 mod warm;
-mod way;

@@ -1,8 +1,8 @@
 //! Who is not root here has to do with files that root in a container made.
 
 use crate::support::engine;
-use crate::support::nobody::as_nobody;
 use crate::support::runner::{BUSYBOX, NONROOT, Run, job, settings, shown};
+use crate::support::unprivileged::as_nobody;
 use bollard::query_parameters::KillContainerOptions;
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice};
@@ -56,12 +56,12 @@ fn files_of_root_are_ours_after_the_death_of_their_container() {
 }
 
 #[test]
-fn so_they_are_with_the_agent_and_what_it_leaves_itself() {
+fn files_of_root_are_ours_with_the_agent() {
     as_nobody(|| check(EngineChoice::Agent, true));
 }
 
 #[test]
-fn an_image_with_another_user_has_no_files_of_ours_and_leaves_none() {
+fn an_image_with_another_user_gets_no_mounted_files() {
     as_nobody(async || {
         for engine in [EngineChoice::Exec, EngineChoice::Attach] {
             let run = Run::new(DockerConfig {

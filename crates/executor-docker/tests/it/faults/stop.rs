@@ -1,6 +1,6 @@
 //! A job is stopped while the engine makes what it needs, and does not answer.
 
-use super::way::{Harm, Way};
+use super::faulty_socket::{Harm, Way};
 use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
 use executor_core::job::{Image, Job};
 use executor_core::prelude::*;
@@ -67,7 +67,7 @@ async fn stopped(requests: &[&str], harm: Harm, job: Job, choice: EngineChoice) 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_waited_for_and_nothing_is_left() {
+async fn a_stop_is_immediate_and_leaves_nothing() {
     // R-EXEC-68
     for request in ["POST /containers/create", "POST /start"] {
         stopped(&[request], Harm::Deaf, job(BUSYBOX), EngineChoice::Agent).await;
@@ -79,7 +79,7 @@ async fn nothing_is_waited_for_and_nothing_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn volumes_network_and_images_are_asked_for_at_the_same_time() {
+async fn volumes_network_and_images_are_requested_concurrently() {
     // R-EXEC-59, R-EXEC-61
     let requests = [
         "POST /volumes/create",
@@ -90,7 +90,7 @@ async fn volumes_network_and_images_are_asked_for_at_the_same_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_engine_makes_afterwards_is_removed_too() {
+async fn late_objects_of_the_engine_are_removed_too() {
     // R-EXEC-68
     let late = Harm::Late(2);
     stopped(
@@ -117,7 +117,7 @@ async fn what_the_engine_makes_afterwards_is_removed_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_start_of_a_stage_is_not_waited_for_and_disturbs_no_other() {
+async fn a_stop_does_not_wait_for_the_start_of_a_stage() {
     // R-EXEC-63, R-EXEC-68
     disturbs_no_other(
         EngineChoice::Attach,

@@ -1,6 +1,6 @@
-//! A container that was ready is of no use when a job wants it.
+//! Warm containers that became unusable.
 
-use super::way::{Harm, Way};
+use super::faulty_socket::{Harm, Way};
 use crate::support::engine;
 use crate::support::runner::{BUSYBOX, Opened, Run, job, left_of, settings, shown};
 use bollard::query_parameters::{KillContainerOptions, RemoveContainerOptions};
@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-const WAS_READY: &str = "Using a container that was ready.";
-const OF_NO_USE: &str = "A container that was ready is of no use: ";
+const WAS_READY: &str = "Using a warm container.";
+const OF_NO_USE: &str = "A warm container is unusable: ";
 
 fn warm() -> DockerConfig {
     DockerConfig {
@@ -54,7 +54,7 @@ async fn end(run: &Run, opened: &mut Opened, what: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_died_is_silent_was_removed_or_is_paused_is_no_jobs() {
+async fn a_dead_silent_removed_or_paused_one_is_not_used() {
     type Harming = fn(Engine, String) -> futures_util::future::BoxFuture<'static, ()>;
     let harms: [(&str, Harming); 4] = [
         ("killed", |engine, name| {
@@ -96,7 +96,7 @@ async fn one_that_died_is_silent_was_removed_or_is_paused_is_no_jobs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_whose_directories_were_replaced_is_no_jobs() {
+async fn one_with_replaced_directories_is_not_used() {
     let run = Run::new(warm());
     fill(&run).await;
     let builds = std::fs::read_dir(run.directory.path()).unwrap().flatten();
@@ -110,7 +110,7 @@ async fn one_whose_directories_were_replaced_is_no_jobs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_fails_when_it_is_taken_makes_another() {
+async fn a_failed_claim_creates_another_container() {
     for when in [Harm::Before, Harm::After] {
         let way = Way::new();
         let run = Run::new(DockerConfig {
@@ -132,7 +132,7 @@ async fn an_engine_that_fails_when_it_is_taken_makes_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_takes_its_time_is_waited_for() {
+async fn a_slow_claim_is_awaited() {
     let way = Way::new();
     let run = Run::new(DockerConfig {
         host: Some(way.address()),
@@ -148,7 +148,7 @@ async fn an_engine_that_takes_its_time_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_is_stopped_while_it_takes_one_leaves_nothing() {
+async fn a_job_stopped_while_it_claims_one_leaves_nothing() {
     for when in [Harm::Deaf, Harm::Late(0)] {
         let way = Way::new();
         let run = Run::new(DockerConfig {
@@ -182,7 +182,7 @@ async fn a_job_that_is_stopped_while_it_takes_one_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_does_not_tell_of_the_death_is_waited_for_until_all_is_gone() {
+async fn without_a_death_event_the_cleanup_waits_for_the_removal() {
     for when in [Harm::Before, Harm::Deaf] {
         let way = Way::new();
         let run = Run::new(DockerConfig {
@@ -205,7 +205,7 @@ async fn an_engine_that_does_not_tell_of_the_death_is_waited_for_until_all_is_go
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_does_not_wait_for_the_removal_of_what_is_dead() {
+async fn a_job_does_not_wait_for_the_removal_of_a_dead_container() {
     let way = Way::new();
     let run = Run::new(DockerConfig {
         host: Some(way.address()),
@@ -225,7 +225,7 @@ async fn a_job_does_not_wait_for_the_removal_of_what_is_dead() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_end_that_is_given_up_may_be_asked_for_again() {
+async fn an_interrupted_cleanup_can_be_repeated() {
     let way = Way::new();
     let run = Run::new(DockerConfig {
         host: Some(way.address()),
@@ -242,7 +242,7 @@ async fn an_end_that_is_given_up_may_be_asked_for_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_run_was_removing_is_removed_by_the_next_one() {
+async fn an_interrupted_removal_is_finished_by_the_next_run() {
     let way = Way::new();
     let run = Run::new(DockerConfig {
         host: Some(way.address()),

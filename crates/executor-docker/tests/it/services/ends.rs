@@ -25,7 +25,7 @@ fn text(trace: &RecordingTrace) -> String {
 }
 
 #[tokio::test]
-async fn a_service_that_dies_while_the_job_runs_is_told_at_once() {
+async fn a_dying_service_is_reported_at_once() {
     // R-EXEC-55
     let dies = script("db", "echo out of luck; sleep 0.5; exit 4");
     let needed = script("needed", "sleep 1; exit 137");
@@ -44,14 +44,14 @@ async fn a_service_that_dies_while_the_job_runs_is_told_at_once() {
     until(&setup, |trace| text(trace).contains("out of luck")).await;
     let said = setup.said();
     assert!(
-        said.contains("(db) does not run any more: it ended with exit code 4"),
+        said.contains("(db) has ended: it ended with exit code 4"),
         "{said}"
     );
     setup.close().await;
 }
 
 #[tokio::test]
-async fn services_that_are_removed_did_not_die() {
+async fn removed_services_are_not_reported_as_dead() {
     // R-EXEC-68
     let setup = Setup::started("removed", &[script("db", "sleep 60")]).await;
     setup.services.watch();
@@ -66,7 +66,7 @@ async fn services_that_are_removed_did_not_die() {
 }
 
 #[tokio::test]
-async fn what_services_write_is_shown_on_request_and_masked() {
+async fn output_of_services_is_shown_on_request_and_masked() {
     // R-EXEC-55
     let masking = MaskingTrace::new(["hunter2"]);
     let visible = masking.visible().clone();
@@ -90,7 +90,7 @@ async fn what_services_write_is_shown_on_request_and_masked() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_a_half_start() {
+async fn a_partial_start_leaves_nothing() {
     // R-EXEC-68
     let starts = script("db", "sleep 60");
     let mut fails = script("other", "");
@@ -109,7 +109,7 @@ async fn nothing_is_left_of_a_half_start() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_stopped_starts_no_service() {
+async fn a_stopped_job_starts_no_service() {
     // R-EXEC-68
     let setup = Setup::new("stopped", settings(), &[], &[script("db", "sleep 60")]).await;
     let cancellation = Cancellation::new();

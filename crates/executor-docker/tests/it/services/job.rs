@@ -5,7 +5,7 @@ use executor_core::JobVariable;
 use executor_core::job::Image;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_finds_the_services_of_its_job_ready_under_their_names() {
+async fn a_script_finds_ready_services_by_name() {
     // R-EXEC-55, R-EXEC-56, R-EXEC-61
     let run = Run::new(settings());
     let mut job = job(BUSYBOX);

@@ -52,7 +52,7 @@ async fn said_by(proxy: &dyn PortProxy, service: &str, port: u16) -> String {
 }
 
 #[tokio::test]
-async fn a_job_reaches_its_services_by_all_their_names_in_a_network_of_its_own() {
+async fn a_job_reaches_services_by_all_names_in_its_own_network() {
     // R-EXEC-55 R-EXEC-56
     let services = [
         with(script("one", &says("first")), "RUNWRIGHT_READY_LOG", "up"),
@@ -102,7 +102,7 @@ async fn links_and_the_network_of_the_host_reach_services_too() {
 }
 
 #[tokio::test]
-async fn an_engine_whose_networks_are_out_of_reach_is_asked_from_inside() {
+async fn unreachable_networks_are_probed_from_inside() {
     // R-EXEC-56
     // Its containers have no gateway, so that this host has no way to them.
     let name = format!("svc-inside-{}", std::process::id());

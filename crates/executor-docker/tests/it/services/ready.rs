@@ -9,7 +9,7 @@ use executor_docker::config::DockerConfig;
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_slow_service_is_waited_for_at_one_of_its_lowest_ports() {
+async fn a_slow_service_is_awaited_at_its_lowest_ports() {
     // R-EXEC-55
     let ports: Vec<String> = (1..=30).map(|port| port.to_string()).collect();
     let image = TestImage::new("many", &format!("EXPOSE {}", ports.join(" "))).await;
@@ -24,7 +24,7 @@ async fn a_slow_service_is_waited_for_at_one_of_its_lowest_ports() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_never_ready_is_told_with_its_log_and_fails_who_needs_it() {
+async fn an_unready_service_is_reported_with_its_log_and_fails_a_job_that_requires_it() {
     // R-EXEC-55
     let never = |required: &str| {
         let service = script("db", "echo cannot start; sleep 60");
@@ -45,7 +45,7 @@ async fn a_service_that_is_never_ready_is_told_with_its_log_and_fails_who_needs_
         assert_eq!(setup.written(0), "cannot start\n");
         match ready {
             Ok(()) => assert!(!required),
-            Err(error) => assert!(required && error.to_string().contains("needs the service")),
+            Err(error) => assert!(required && error.to_string().contains("the required service")),
         }
         setup.close().await;
     }
@@ -71,7 +71,7 @@ async fn a_service_that_ends_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn the_check_of_an_image_is_not_waited_for_as_long_as_its_interval() {
+async fn an_images_health_check_does_not_wait_for_its_interval() {
     // R-EXEC-55
     let check = "HEALTHCHECK --interval=300s CMD test -e /healthy\nEXPOSE 80";
     let image = TestImage::new("health", check).await;
@@ -84,7 +84,7 @@ async fn the_check_of_an_image_is_not_waited_for_as_long_as_its_interval() {
 }
 
 #[tokio::test]
-async fn a_request_a_command_and_a_line_of_its_log_say_that_it_is_ready() {
+async fn http_command_and_log_probes_detect_readiness() {
     // R-EXEC-55
     let serve = "mkdir /www; echo hello > /www/health; sleep 0.2; httpd -p 8080 -h /www; sleep 0.2; \
                  touch /done; printf 'is rea'; sleep 0.1; echo dy; sleep 60";
@@ -109,7 +109,7 @@ async fn a_request_a_command_and_a_line_of_its_log_say_that_it_is_ready() {
 }
 
 #[tokio::test]
-async fn nobody_waits_when_the_settings_say_so() {
+async fn the_settings_can_disable_the_wait() {
     // R-EXEC-55
     let config = DockerConfig {
         wait_for_services_timeout: -1,

@@ -1,11 +1,11 @@
-//! What the tests share.
+//! Shared helpers of the tests.
 
-pub(crate) mod nobody;
+pub(crate) mod endpoints;
 pub(crate) mod proxy;
 pub(crate) mod registry;
-pub(crate) mod road;
 pub(crate) mod scratch;
-pub(crate) mod way;
+pub(crate) mod test_transport;
+pub(crate) mod unprivileged;
 
 use executor_docker::engine::{EngineOptions, TlsFiles};
 use executor_docker::{DockerHost, Engine};

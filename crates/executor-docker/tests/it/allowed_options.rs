@@ -32,7 +32,7 @@ async fn job_is_refused(settings: DockerConfig, job: Job, reason: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_who_is_not_on_the_list_does_not_run() {
+async fn a_user_outside_the_list_is_refused() {
     let listed = DockerConfig {
         allowed_users: vec!["app".to_owned()],
         ..exec()
@@ -55,7 +55,7 @@ fn with_services(services: &[&str]) -> Job {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn images_and_services_that_are_not_on_the_list_are_refused_whatever_names_them() {
+async fn images_and_services_outside_the_lists_are_refused() {
     let listed = DockerConfig {
         allowed_images: vec!["ruby:*".to_owned()],
         ..exec()
@@ -103,7 +103,7 @@ async fn a_pull_policy_that_is_not_allowed_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn settings_that_cannot_be_followed_stop_a_job_before_anything_is_made() {
+async fn invalid_settings_fail_a_job_before_anything_is_created() {
     let settings = DockerConfig {
         isolation: Some("hyperv".to_owned()),
         ..exec()
@@ -123,7 +123,7 @@ async fn settings_that_cannot_be_followed_stop_a_job_before_anything_is_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_number_is_a_user_and_a_warning_is_in_the_log() {
+async fn a_numeric_user_works_and_warnings_are_logged() {
     let settings = DockerConfig {
         helper_image_flavor: Some("alpine".to_owned()),
         ..exec()

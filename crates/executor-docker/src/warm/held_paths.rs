@@ -1,15 +1,15 @@
-//! What a container was shown of this host, held so that it is known whether a path still leads there.
+//! The mounted paths of a warm container, held open to detect replacements.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Files and directories as they were. While they are held open, no other gets their numbers.
+/// Open files and directories. While they are open, no other file gets their inode numbers.
 #[derive(Debug, Default)]
-pub(super) struct Anchors(Vec<(PathBuf, OwnedFd)>);
+pub(super) struct HeldPaths(Vec<(PathBuf, OwnedFd)>);
 
-impl Anchors {
-    /// Holds what these paths lead to; what cannot be opened is nothing to hold.
+impl HeldPaths {
+    /// Opens these paths; ignores those that cannot be opened.
     pub(super) fn of(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         let held = paths.into_iter().filter_map(|path| {
             let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -19,10 +19,10 @@ impl Anchors {
         Self(held.collect())
     }
 
-    /// Returns whether each path leads to what it led to.
+    /// Returns whether each path still leads to the same file.
     ///
-    /// A container keeps what it was shown: what somebody has put in the place of it since, it does not see.
-    pub(super) fn hold(&self) -> bool {
+    /// A container keeps its mounts: it does not see a file that replaced one of them.
+    pub(super) fn are_unchanged(&self) -> bool {
         self.0.iter().all(|(path, file)| is_same(path, file))
     }
 }
@@ -38,19 +38,19 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn what_took_the_place_of_something_is_not_taken_for_it() {
+    fn a_replaced_path_is_detected() {
         let root = tempfile::tempdir().unwrap();
         let (kept, replaced) = (root.path().join("kept"), root.path().join("replaced"));
         for path in [&kept, &replaced] {
             fs::create_dir(path).unwrap();
         }
-        let anchors = Anchors::of([kept.clone(), replaced.clone()]);
-        assert!(anchors.hold());
-        fs::write(kept.join("file"), "what is in it does not matter").unwrap();
-        assert!(anchors.hold());
+        let held_paths = HeldPaths::of([kept.clone(), replaced.clone()]);
+        assert!(held_paths.are_unchanged());
+        fs::write(kept.join("file"), "the content does not matter").unwrap();
+        assert!(held_paths.are_unchanged());
         fs::remove_dir(&replaced).unwrap();
-        assert!(!anchors.hold());
+        assert!(!held_paths.are_unchanged());
         fs::create_dir(&replaced).unwrap();
-        assert!(!anchors.hold());
+        assert!(!held_paths.are_unchanged());
     }
 }

@@ -7,7 +7,7 @@ fn find(
     variables: &[(&str, &str)],
     sockets: &[&str],
 ) -> Result<DockerHost, DockerError> {
-    let world = World {
+    let lookup = HostLookup {
         variable: &|name| {
             let found = variables.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| value.into())
@@ -16,13 +16,13 @@ fn find(
             if sockets.iter().any(|socket| Path::new(socket) == path) {
                 Socket::Usable
             } else if path == Path::new(DEFAULT_SOCKET) {
-                Socket::NotForUs
+                Socket::NoPermission
             } else {
-                Socket::Nothing
+                Socket::Missing
             }
         },
     };
-    world.find(settings)
+    lookup.find(settings)
 }
 
 fn check(variables: &[(&str, &str)], sockets: &[&str], expected: &str) {
@@ -31,7 +31,7 @@ fn check(variables: &[(&str, &str)], sockets: &[&str], expected: &str) {
 }
 
 #[test]
-fn the_first_who_says_it_counts() {
+fn the_first_source_counts() {
     let variables = [("DOCKER_HOST", "tcp://env:1"), ("DOCKER_CONTEXT", "other")];
     let mut settings = HostSettings {
         host: Some("tcp://setting:1"),
@@ -49,7 +49,7 @@ fn the_first_who_says_it_counts() {
 }
 
 #[test]
-fn without_a_word_it_is_a_socket_that_we_may_use() {
+fn the_default_is_an_accessible_socket() {
     let runtime = [("XDG_RUNTIME_DIR", "/run/user/7")];
     check(
         &runtime,
@@ -76,7 +76,7 @@ fn without_a_word_it_is_a_socket_that_we_may_use() {
 }
 
 #[test]
-fn tls_is_as_the_settings_or_the_variables_say() {
+fn tls_follows_settings_or_variables() {
     let tls = |directory: &str, verify| {
         let directory = Some(PathBuf::from(directory));
         Some(TlsFiles { directory, verify })

@@ -6,7 +6,7 @@ use executor_docker::config::{DockerConfig, EngineChoice, NetworkChoice};
 use executor_docker::garbage::sweep;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_that_a_dead_run_made_is_removed_and_nothing_of_one_that_lives() {
+async fn objects_of_dead_runs_are_removed_and_those_of_living_runs_kept() {
     // R-EXEC-68
     let config = DockerConfig {
         engine: EngineChoice::Exec,

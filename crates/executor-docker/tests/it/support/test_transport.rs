@@ -1,6 +1,6 @@
 //! The way of this round of the tests, to sockets of their own.
 
-use crate::support::way::{Certificates, Port};
+use crate::support::endpoints::{Certificates, Port};
 use crate::support::{address, certificates};
 use std::path::Path;
 

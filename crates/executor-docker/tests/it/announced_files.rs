@@ -1,9 +1,9 @@
 //! Where a job's files are going to be is said before its container is there.
 
 use crate::support::address;
-use crate::support::road::is_socket_or_skips;
+use crate::support::endpoints::Port;
 use crate::support::runner::{NONROOT, Run, job, settings, shown};
-use crate::support::way::Port;
+use crate::support::test_transport::is_socket_or_skips;
 use executor_core::prelude::*;
 use executor_core::{PlannedWorkspace, Workspace};
 use executor_docker::config::{DockerConfig, EngineChoice, SourcesChoice};
@@ -28,9 +28,9 @@ fn exec() -> DockerConfig {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_that_come_meanwhile_are_the_users_of_the_container() {
+async fn files_copied_meanwhile_belong_to_the_containers_user() {
     if !is_socket_or_skips(
-        "planned::files_that_come_meanwhile_are_the_users_of_the_container",
+        "planned::files_copied_meanwhile_belong_to_the_containers_user",
         "an engine that may be elsewhere is not expected to see our files, so none come before its container",
     ) {
         return;
@@ -68,7 +68,7 @@ async fn files_that_come_meanwhile_are_the_users_of_the_container() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_is_said_first_where_the_engine_is_likely_to_see_our_files() {
+async fn the_location_of_mounted_files_is_announced_early() {
     let port = Port::plain();
     let over_tcp = Some(format!("tcp://127.0.0.1:{}", port.number));
     let check = async |settings: DockerConfig, is_said: bool| {

@@ -6,14 +6,14 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
-/// A connection that a login leads to the engine. The login lives as long as it.
+/// A connection that a login forwards to the engine; it keeps the login alive.
 #[derive(Debug)]
-pub(super) struct LedStream {
+pub(super) struct ForwardedStream {
     stream: UnixStream,
     _login: Arc<Login>,
 }
 
-impl LedStream {
+impl ForwardedStream {
     pub(super) fn new(stream: UnixStream, login: Arc<Login>) -> Self {
         Self {
             stream,
@@ -22,7 +22,7 @@ impl LedStream {
     }
 }
 
-impl AsyncRead for LedStream {
+impl AsyncRead for ForwardedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -32,7 +32,7 @@ impl AsyncRead for LedStream {
     }
 }
 
-impl AsyncWrite for LedStream {
+impl AsyncWrite for ForwardedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -10,7 +10,7 @@ use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_docker::image::PullPolicy;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_opens_a_registry_to_a_job_opens_it_to_its_services() {
+async fn credentials_of_a_job_apply_to_its_services() {
     // R-EXEC-60
     let registry = Registry::start(Auth::Password);
     for path in ["team/app", "team/web"] {

@@ -1,7 +1,7 @@
 //! A socket before that of the engine, which does harm on request.
 
-use crate::support::road::Road;
-use crate::support::way::socket;
+use crate::support::endpoints::socket;
+use crate::support::test_transport::Road;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! A host that is not root's.
 
-use crate::support::way::socket;
+use crate::support::endpoints::socket;
 use rustix::fs::Gid;
 use rustix::process::{Uid, geteuid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};

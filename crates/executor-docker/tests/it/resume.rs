@@ -26,8 +26,7 @@ const LINES: u32 = 60;
 /// What is in a container whose job somebody goes on with.
 const ADOPTED: &str = "/tmp/adopted";
 /// The test that is that process too.
-const KILLED: &str =
-    "adopt::a_job_whose_runner_was_killed_goes_on_without_a_gap_and_is_not_run_twice";
+const KILLED: &str = "resume::a_job_of_a_killed_runner_resumes_without_gap_or_repetition";
 /// Where the process that is killed finds what it is to do.
 const TASK: &str = "RUNWRIGHT_TEST_ADOPT";
 
@@ -188,7 +187,7 @@ fn private_directories(root: &Path) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_whose_runner_was_killed_goes_on_without_a_gap_and_is_not_run_twice() {
+async fn a_job_of_a_killed_runner_resumes_without_gap_or_repetition() {
     // R-EXEC-68, R-STEP-50
     if let Ok(task) = std::env::var(TASK) {
         return run_until_killed(&task).await;
@@ -207,7 +206,7 @@ async fn a_job_whose_runner_was_killed_goes_on_without_a_gap_and_is_not_run_twic
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_ended_while_nobody_was_there_tells_its_result() {
+async fn a_job_that_ended_without_a_runner_reports_its_result() {
     let run = Run::new(config());
     let note = killed(&run).await;
     let mut opened = adopt(&run, &note).await;
@@ -226,7 +225,7 @@ async fn a_job_that_ended_while_nobody_was_there_tells_its_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn services_are_there_for_who_goes_on_and_what_they_wrote_is_not_shown_again() {
+async fn a_resumed_job_has_its_services_without_repeated_output() {
     // R-EXEC-56, R-EXEC-68
     let run = Run::new(config());
     let note = killed_beside(&run, Some("web")).await;
@@ -257,7 +256,7 @@ async fn services_are_there_for_who_goes_on_and_what_they_wrote_is_not_shown_aga
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_whose_container_is_gone_is_told_as_such_and_the_rest_of_it_is_removed() {
+async fn a_resumed_job_without_its_container_fails_and_is_cleaned_up() {
     let run = Run::new(config());
     let note = killed(&run).await;
     let container = note.handle.fields.get("container").unwrap();
@@ -278,7 +277,7 @@ async fn a_job_whose_container_is_gone_is_told_as_such_and_the_rest_of_it_is_rem
     };
     assert!(!error.is_temporary(), "{error:?}");
     assert!(
-        error.chain().contains("somebody removed it"),
+        error.chain().contains("it was removed from outside"),
         "{}",
         error.chain()
     );
@@ -308,7 +307,7 @@ async fn a_container_of_another_job_is_not_adopted() {
         panic!("it was adopted");
     };
     assert!(
-        error.chain().contains("is not that of the job"),
+        error.chain().contains("does not belong to the job"),
         "{}",
         error.chain()
     );
@@ -318,7 +317,7 @@ async fn a_container_of_another_job_is_not_adopted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn output_is_exact_when_the_way_to_the_agent_is_cut_while_it_flows() {
+async fn output_is_exact_after_a_broken_connection_to_the_agent() {
     // R-STEP-50
     let run = Run::remote(config());
     let mut opened = run.open(job(BUSYBOX)).await;

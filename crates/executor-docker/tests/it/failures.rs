@@ -53,7 +53,7 @@ async fn refused(run: &Run, job: Job) -> (BuildError, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_without_a_shell_is_told_as_such() {
+async fn an_image_without_a_shell_is_reported() {
     // R-EXEC-53
     for engine in ENGINES {
         let run = Run::new(with(engine));
@@ -71,7 +71,7 @@ async fn an_image_without_a_shell_is_told_as_such() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_entry_point_that_does_not_start_the_command_is_told_with_its_output() {
+async fn an_entry_point_that_drops_the_command_is_reported_with_its_output() {
     for engine in ENGINES {
         let run = Run::new(with(engine));
         let mut job = job(BUSYBOX);
@@ -117,7 +117,7 @@ async fn an_entry_point_that_starts_the_command_runs_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_container_that_somebody_removes_fails_the_stage_soon_and_for_good() {
+async fn a_removed_container_fails_the_stage_soon_and_permanently() {
     for engine_choice in ENGINES {
         let run = Run::new(with(engine_choice));
         let mut opened = run.open(job(BUSYBOX)).await;
@@ -182,7 +182,7 @@ async fn out_of_memory(engine: EngineChoice, memory: &str, script: &str) -> (Run
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_that_runs_out_of_memory_is_told_as_such() {
+async fn a_script_out_of_memory_is_reported() {
     // R-EXEC-66
     for engine in ENGINES {
         // A child, so that the container's main process lives on.
@@ -193,7 +193,7 @@ async fn a_script_that_runs_out_of_memory_is_told_as_such() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_container_that_dies_of_its_memory_fails_the_script_that_ran_in_it() {
+async fn a_container_out_of_memory_fails_its_script() {
     // R-EXEC-66
     for engine in ENGINES {
         // Nobody has the memory of a file, so the kernel takes whom it is told to: the first process.
@@ -221,7 +221,7 @@ async fn a_container_that_dies_of_its_memory_fails_the_script_that_ran_in_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_values_of_variables_are_at_one_place_and_not_in_what_the_engine_shows() {
+async fn the_engine_shows_no_values_of_variables() {
     // R-STEP-34
     for engine_choice in ENGINES {
         let run = Run::new(with(engine_choice));
@@ -256,7 +256,7 @@ async fn the_values_of_variables_are_at_one_place_and_not_in_what_the_engine_sho
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_fails_the_script_that_fills_it_and_nothing_else() {
+async fn a_full_disk_fails_only_the_script_that_fills_it() {
     // R-EXEC-66
     for engine in ENGINES {
         let run = Run::new(DockerConfig {

@@ -1,4 +1,4 @@
-//! What makes two containers the same kind.
+//! The kind of a container: two jobs of one kind can use the same warm container.
 
 use crate::config::DockerConfig;
 use crate::engine::DockerHost;
@@ -9,51 +9,52 @@ use crate::job::created_resources::CreatedResources;
 use crate::job::files::JobFiles;
 use crate::job::prepare::creation::Creation;
 use crate::job::prepare::preparation::Preparation;
-use crate::job::stage::transport::Tactic;
+use crate::job::stage::transport::StageTransport;
 use crate::network::NetworkMode;
 use crate::volume::JobVolumes;
 use bollard::models::ContainerCreateBody;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// All that the engine is asked for when the container of a job is created, but for what is of the job: so what
-/// two jobs do not have in common, their containers need not have either.
+/// The complete create request of a job's container, without the data of the job. Two jobs with equal requests can use
+/// the same warm container.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Key(Arc<Parts>);
+pub(crate) struct ContainerKind(Arc<Parts>);
 
 #[derive(Debug, PartialEq)]
 struct Parts {
     engine: DockerHost,
     platform: Option<String>,
-    /// What stages are run by; none is the container's shell.
+    /// The agent; none where stages use the container's shell.
     agent: Option<AgentSource>,
     body: ContainerCreateBody,
 }
 
 #[derive(Debug, PartialEq)]
 enum AgentSource {
-    /// It is in this program.
+    /// It is embedded in this program.
     Own,
     File(PathBuf),
 }
 
 impl Creation<'_> {
-    /// Returns the kind of the job's container; `None` where it must be of the job alone.
+    /// Returns the kind of the job's container; `None` where the container cannot be shared.
     ///
-    /// What the job has made is known by now, and that it has no services.
+    /// Called after the job's other resources exist.
     pub(crate) fn kind(
         &self,
         services: usize,
         made: &CreatedResources,
-    ) -> Result<Option<Key>, DockerError> {
+    ) -> Result<Option<ContainerKind>, DockerError> {
         let Some(root) = self.root_to_mount() else {
             return Ok(None);
         };
-        if self.preparation.settings.warm == 0 || services > 0 || !self.is_of_no_job(made) {
+        if self.preparation.settings.warm == 0 || services > 0 || !self.is_independent_of_job(made)
+        {
             return Ok(None);
         }
         let preparation = self.preparation;
-        // Any number will do: it is in no container.
+        // Any number: no container has this name.
         let names = Names::warm(&preparation.owner, 0);
         let labels = warm_labels(preparation);
         let likeness = Creation {
@@ -64,23 +65,23 @@ impl Creation<'_> {
         };
         let (dirs, options) = (&preparation.dirs, &preparation.options);
         let files = JobFiles::mounted(root, dirs, options, names.base())?;
-        let agent = match self.tactic {
-            Tactic::Agent(agent) => Some(match agent.path() {
+        let agent = match self.transport {
+            StageTransport::Agent(agent) => Some(match agent.path() {
                 Some(path) => AgentSource::File(path.to_owned()),
                 None => AgentSource::Own,
             }),
-            Tactic::Exec | Tactic::Attach => None,
+            StageTransport::Exec | StageTransport::Attach => None,
         };
-        Ok(Some(Key(Arc::new(Parts {
+        Ok(Some(ContainerKind(Arc::new(Parts {
             engine: preparation.engine.host().clone(),
-            platform: self.said.platform.clone(),
+            platform: self.image_options.platform.clone(),
             agent,
             body: likeness.body(&files, Vec::new(), made),
         }))))
     }
 
-    /// Returns whether its container could be any other job's of the kind: it hangs on nothing that ends with a job.
-    fn is_of_no_job(&self, made: &CreatedResources) -> bool {
+    /// Returns whether the container depends on no object that ends with the job.
+    fn is_independent_of_job(&self, made: &CreatedResources) -> bool {
         let network = made.network.as_ref();
         let lasts = matches!(
             network.map(|network| network.mode()),
@@ -90,21 +91,21 @@ impl Creation<'_> {
         );
         let base = self.names.base();
         let mut binds = made.volumes.iter().flat_map(JobVolumes::binds);
-        !matches!(self.tactic, Tactic::Attach)
+        !matches!(self.transport, StageTransport::Attach)
             && lasts
             && !binds.any(|bind| bind.starts_with(base))
-            && !needs_others(&self.preparation.settings)
+            && !uses_other_containers(&self.preparation.settings)
     }
 }
 
-/// Returns the labels of a container that has no job yet.
+/// Returns the labels of a warm container.
 pub(super) fn warm_labels(preparation: &Preparation) -> Labels {
-    let labels = Labels::of_nobody(&preparation.owner);
+    let labels = Labels::without_job(&preparation.owner);
     labels.with_container_labels(&preparation.settings.container_labels)
 }
 
-/// Returns whether jobs use what another container has: another may have its name later.
-fn needs_others(settings: &DockerConfig) -> bool {
+/// Returns whether the settings name other containers, whose names may be reused later.
+fn uses_other_containers(settings: &DockerConfig) -> bool {
     let is_other = |mode: &Option<String>| {
         let mode = mode.as_deref().unwrap_or_default();
         mode.starts_with("container:")
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_a_container_is_made_from_make_another_kind() {
+    fn settings_of_the_container_change_the_kind() {
         let usual = of_settings("");
         assert_eq!(usual, of_settings("pull_policy = 'always'\nwarm = 3"));
         for setting in [
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_job_asks_for_makes_another_kind() {
+    fn options_of_the_job_change_the_kind() {
         let config = DockerConfig::default();
         let usual = parts(&config, &ContainerPlan::default());
         let check = |change: fn(&mut ContainerPlan)| {
@@ -187,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn what_another_container_has_is_in_no_container_ahead() {
-        assert!(!needs_others(&DockerConfig::default()));
+    fn containers_that_use_others_are_not_warm() {
+        assert!(!uses_other_containers(&DockerConfig::default()));
         for setting in [
             "volumes_from = ['data']",
             "links = ['db:db']",
@@ -196,9 +197,9 @@ mod tests {
             "ipcmode = 'container:a'",
         ] {
             let config = toml::from_str(setting).unwrap();
-            assert!(needs_others(&config), "{setting}");
+            assert!(uses_other_containers(&config), "{setting}");
         }
         let own = toml::from_str("pid_mode = 'host'\nipcmode = 'private'").unwrap();
-        assert!(!needs_others(&own));
+        assert!(!uses_other_containers(&own));
     }
 }

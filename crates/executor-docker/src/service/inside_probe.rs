@@ -1,12 +1,11 @@
-//! Looking for open ports from inside a container, for an engine whose containers cannot be reached.
+//! Scripts that probe ports from inside a container, for an engine whose containers are not reachable from this host.
 
-/// Returns a script that ends with 0 as soon as one of `ports` (or all of them) is listened on.
+/// Returns a script that ends with 0 as soon as one of `ports` (or all of them) has a listener.
 ///
-/// It reads the kernel's own table, because nothing that connects need be in an image. Without `grep`
-/// it ends with 127.
+/// It reads the kernel's table, because an image may have no program that connects. Without `grep` it ends with 127.
 pub(crate) fn wait_for_ports(ports: &[u16], all: bool) -> String {
     let listening = |port: &u16| {
-        // The state 0A is that of a socket that listens; the other end of such a socket has port 0.
+        // The state 0A is a listening socket, whose remote port is 0.
         format!(
             "grep -qE ':{port:04X} [0-9A-F]+:0000 0A ' /proc/net/tcp /proc/net/tcp6 2>/dev/null"
         )
@@ -19,11 +18,10 @@ pub(crate) fn wait_for_ports(ports: &[u16], all: bool) -> String {
     )
 }
 
-/// Returns a script that ends with 0 as soon as a request is answered, and with 127 where nothing
-/// can make one.
+/// Returns a script that ends with 0 as soon as a request succeeds, and with 127 without an HTTP client.
 pub(crate) fn wait_for_http(port: u16, path: &str) -> String {
     let url = quoted(&format!("http://127.0.0.1:{port}{path}"));
-    // A static busybox may crash over its own limit of time; it is asked without one then, which the whole wait has.
+    // A static busybox may crash with a timeout; then the script omits it, as the whole wait has a limit.
     format!(
         "if command -v wget >/dev/null; then get='wget -q -T 2 -O /dev/null'; bare='wget -q -O /dev/null'; \
          elif command -v curl >/dev/null; then get='curl -fsS -m 2 -o /dev/null'; bare=$get; else exit 127; fi; \
@@ -46,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_are_looked_for_as_the_kernel_writes_them() {
+    fn ports_are_written_as_the_kernel_does() {
         let script = wait_for_ports(&[80, 5432], false);
         assert!(script.contains(":0050 [0-9A-F]+:0000 0A "), "{script}");
         assert!(script.contains(" || grep -qE ':1538 "), "{script}");

@@ -1,4 +1,4 @@
-//! Looking from this host whether a port of a service is open.
+//! Probes the ports of a service from this host.
 
 use futures_util::future::{join_all, select_all};
 use std::io;
@@ -7,20 +7,19 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How long is waited between two tries: a refused connection costs next to nothing.
+/// The pause between two attempts: a refused connection is cheap.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long one try may take.
+/// The time limit of one attempt.
 const TRY: Duration = Duration::from_secs(2);
 
-/// How much of an answer is read to find its status.
+/// How much of a response is read for its status.
 const LONGEST_STATUS_LINE: usize = 64;
 
-/// Returns whether containers of a network with this gateway are reached from this host: when the
-/// gateway is an address of this host itself.
+/// Returns whether this host reaches containers of a network with this gateway: the gateway is an address of this host.
 ///
-/// It is not where the engine's networks are in a virtual machine or in another network namespace,
-/// although the engine's socket is here.
+/// It is not when the engine's networks are in a virtual machine or another network namespace, although its socket is
+/// here.
 pub(crate) fn is_reachable(gateway: IpAddr) -> bool {
     UdpSocket::bind(SocketAddr::new(gateway, 0)).is_ok()
 }
@@ -49,7 +48,7 @@ async fn open(address: IpAddr, port: u16) {
     }
 }
 
-/// Waits until a request is answered with a status from 200 to 399.
+/// Waits for a response with a status from 200 to 399.
 pub(crate) async fn http(address: IpAddr, port: u16, path: &str) {
     loop {
         let status = tokio::time::timeout(TRY, status(address, port, path)).await;
@@ -73,7 +72,7 @@ async fn status(address: IpAddr, port: u16, path: &str) -> io::Result<u16> {
     status_of(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Reads the status from the beginning of an answer.
+/// Parses the status at the beginning of a response.
 fn status_of(answer: &[u8]) -> Option<u16> {
     let answer = answer.strip_prefix(b"HTTP/1.")?;
     let (_, rest) = answer.split_first()?;
@@ -99,16 +98,16 @@ mod tests {
     }
 
     #[test]
-    fn the_addresses_of_this_host_are_reached() {
+    fn only_addresses_of_this_host_are_reachable() {
         assert!(is_reachable([127, 0, 0, 1].into()));
-        // Of a documentation network's: nobody has it.
+        // A documentation address, which no host has.
         assert!(!is_reachable([203, 0, 113, 77].into()));
     }
 
     #[tokio::test]
-    async fn a_port_is_noticed_when_it_opens() {
+    async fn an_opening_port_is_detected() {
         let localhost = IpAddr::from([127, 0, 0, 1]);
-        // It is taken, so that nobody else takes it, and not open yet.
+        // Bound, so that no other process takes it, and not open yet.
         let taken = tokio::net::TcpSocket::new_v4().unwrap();
         taken.bind((localhost, 0).into()).unwrap();
         let port = taken.local_addr().unwrap().port();
@@ -116,7 +115,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(50)).await;
             taken.listen(1).unwrap()
         };
-        // Port 1 stays closed, and one that is open is enough.
+        // Port 1 stays closed; one open port is enough.
         let ports = [1, port];
         let (listener, ()) = tokio::join!(open, any_port(localhost, &ports));
         drop(listener);

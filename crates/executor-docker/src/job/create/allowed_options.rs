@@ -4,23 +4,23 @@ use crate::config::{DockerConfig, ImageOptions};
 use crate::error::DockerError;
 use crate::image::ImageInfo;
 
-/// What the lists of the settings let a job's container have.
+/// The options of a job's container that the settings allow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grant {
+pub struct AllowedOptions {
     /// The user; `None` is the image's.
     pub user: Option<String>,
-    /// Whether it has all rights.
+    /// Whether it is privileged.
     pub privileged: bool,
-    /// The text of the profile of seccomp.
+    /// The text of the seccomp profile.
     pub seccomp: Option<String>,
 }
 
-impl Grant {
-    /// Decides for the container of a job, made from this image.
+impl AllowedOptions {
+    /// Checks the options of a job's container from this image.
     ///
     /// # Errors
     ///
-    /// When the user is not allowed, or the profile of seccomp cannot be read.
+    /// When the user is not allowed, or the seccomp profile cannot be read.
     pub fn of_build(
         config: &DockerConfig,
         image: &ImageInfo,
@@ -35,7 +35,7 @@ impl Grant {
         })
     }
 
-    /// Returns the plan with what is granted.
+    /// Returns the plan with these options.
     pub fn apply(self, plan: ContainerPlan) -> ContainerPlan {
         ContainerPlan {
             user: self.user,

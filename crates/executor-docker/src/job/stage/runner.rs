@@ -1,0 +1,170 @@
+//! Runs a stage by the transport of its job.
+
+use crate::job::container::ended;
+use crate::job::container::execs::Execs;
+use crate::job::container::watch::ContainerEnd;
+use crate::job::stage::agent::AgentRunner;
+use crate::job::stage::attach::AttachRunner;
+use crate::job::stage::exec::ExecRunner;
+use crate::job::stage::helper::Helper;
+use crate::job::stage::stage_run::{KILLED, SAME_KILL, SOON, Stage, Timing, seen_within};
+use crate::job::stage::status;
+use executor_core::{BuildError, BuildStage, ExitCode, StageResult, StageStatus};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+/// The error for steps without the agent.
+const NO_STEPS: &str = "the steps of `run` need the agent in the container; `engine = \"agent\"` shows why it is not available";
+
+/// The exit code of a process that could not be started.
+const NOT_STARTED: ExitCode = ExitCode(126);
+
+/// How long before a container's end the kernel may have killed the process that ended it.
+const RECENT: Duration = Duration::from_secs(10);
+
+/// Runs stages by one of the transports.
+#[derive(Debug)]
+pub(crate) enum StageRunner {
+    /// Through the agent.
+    Agent(AgentRunner),
+    /// Each stage is an exec.
+    Exec(ExecRunner),
+    /// Each stage is a start of a container.
+    Attach(Box<AttachRunner>),
+}
+
+impl StageRunner {
+    /// Runs a stage to its end.
+    pub(crate) async fn run(
+        &mut self,
+        stage: Stage<'_>,
+        timing: Timing,
+    ) -> Result<StageResult, BuildError> {
+        if stage.command.stage == BuildStage::StepRun && !matches!(self, Self::Agent(_)) {
+            return Err(BuildError::config(NO_STEPS));
+        }
+        let begun = Instant::now();
+        let end = self.end();
+        let had_ended = end.as_ref().is_some_and(|end| end.borrow().is_some());
+        let ran = match self {
+            Self::Agent(engine) => {
+                engine.timing = timing;
+                engine.run(stage).await
+            }
+            Self::Exec(engine) => {
+                engine.timing = timing;
+                engine.run(stage).await
+            }
+            Self::Attach(engine) => {
+                engine.timing = timing;
+                // The container ends with each stage.
+                return engine.run(stage).await;
+            }
+        };
+        let mut result = match ran {
+            Ok(result) => result,
+            Err(error) => {
+                let other = had_ended || stage.cancellation.is_canceled();
+                if other || !ran_out_of_memory(end, stage.container, begun).await {
+                    return Err(error);
+                }
+                tracing::debug!(error = %error.chain(), "The stage died with its container.");
+                return Ok(out_of_memory(begun.elapsed()));
+            }
+        };
+        if result.status.exit_code() == KILLED {
+            let container = stage.container;
+            if !result.oom_killed {
+                let Execs {
+                    engine, container, ..
+                } = container;
+                result.oom_killed = status::ran_out_of_memory(engine, container, begun).await;
+            }
+            // The death of the container kills the stage too, which is then not the stage's own end. The engine may
+            // notice the container's end a little later.
+            let patience = if result.oom_killed {
+                Duration::ZERO
+            } else {
+                SAME_KILL
+            };
+            let died = tokio::select! {
+                died = seen_within(patience, container, |_| true) => died,
+                _ = stage.cancellation.canceled() => None,
+            };
+            match died {
+                Some(died) if died.is_out_of_memory() => result.oom_killed = true,
+                Some(died) => return Err(lost(&died, container)),
+                None => {}
+            }
+        }
+        if result.oom_killed {
+            // If the container died, the next stage must find it dead.
+            ran_out_of_memory(end, stage.container, begun).await;
+        }
+        // The engine starts nothing in a container that is gone.
+        if result.status.exit_code() == NOT_STARTED
+            && let Some(died) = seen_within(Duration::ZERO, stage.container, |_| true).await
+        {
+            return Err(lost(&died, stage.container));
+        }
+        Ok(result)
+    }
+
+    /// Returns the receiver of the container's end; none where it ends with each stage.
+    fn end(&self) -> Option<watch::Receiver<Option<ContainerEnd>>> {
+        match self {
+            Self::Agent(engine) => Some(engine.end.clone()),
+            Self::Exec(engine) => Some(engine.end.clone()),
+            Self::Attach(_) => None,
+        }
+    }
+
+    /// Returns the helper container, if there is one.
+    pub(crate) fn helper(&mut self) -> Option<&mut Helper> {
+        match self {
+            Self::Attach(engine) => Some(&mut engine.helper),
+            Self::Agent(_) | Self::Exec(_) => None,
+        }
+    }
+
+    /// Returns whether it writes file variables itself.
+    pub(crate) fn writes_files(&self) -> bool {
+        matches!(self, Self::Agent(_))
+    }
+}
+
+/// Returns whether the container ends because the memory ran out: then the stage failed, not its environment. The
+/// connection may break a little before.
+async fn ran_out_of_memory(
+    end: Option<watch::Receiver<Option<ContainerEnd>>>,
+    container: &Execs,
+    begun: Instant,
+) -> bool {
+    let Some(mut end) = end else {
+        return false;
+    };
+    match timeout(SOON, ended(&mut end)).await {
+        Ok(end) if end.is_out_of_memory() => true,
+        // The engine may report the reason after the end. An old kill is not the reason.
+        Ok(ContainerEnd::Ended { code: 137, .. }) => {
+            let recently = Instant::now().checked_sub(RECENT);
+            let since = recently.map_or(begun, |recently| recently.max(begun));
+            status::ran_out_of_memory(&container.engine, &container.container, since).await
+        }
+        Ok(_) | Err(_) => false,
+    }
+}
+
+fn lost(end: &ContainerEnd, container: &Execs) -> BuildError {
+    BuildError::from(end.error(&container.name)).given_up()
+}
+
+/// Returns the result of a stage that died with its container.
+fn out_of_memory(duration: Duration) -> StageResult {
+    StageResult {
+        oom_killed: true,
+        duration,
+        ..StageResult::new(StageStatus::Exited(KILLED))
+    }
+}
