@@ -1,4 +1,4 @@
-//! Who reads, and how a run is laid out for them.
+//! How a run is shown: for whom, and in which layout.
 
 use crate::text::{OutputFeatures, Style};
 use scheduler::event::{EventSink, PipelineEvent};
@@ -21,7 +21,7 @@ pub enum ProgressMode {
     Tui,
 }
 
-/// How the logs of jobs and what goes on are laid out for people.
+/// How logs and the state of jobs are laid out for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Layout {
@@ -55,7 +55,7 @@ pub enum ProgressView {
     FullScreen(View),
 }
 
-/// Two wishes that exclude each other.
+/// Two options that exclude each other, or an option that this terminal excludes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressConflict {
     /// A layout for JSON.
@@ -71,8 +71,7 @@ pub enum ProgressConflict {
 }
 
 impl ProgressMode {
-    /// Returns whether it can be shown here, for wishes that nobody has just now: the full screen needs
-    /// a terminal.
+    /// Returns whether it can be shown here, for a mode from settings: the full screen needs a terminal.
     pub fn can_be_shown(self) -> bool {
         self != Self::Tui || (io::stdin().is_terminal() && OutputFeatures::of_stdout().can_move)
     }
@@ -91,11 +90,11 @@ impl View {
 }
 
 impl ProgressView {
-    /// Decides by what was asked for and where the output goes.
+    /// Chooses by the options and by what standard output supports.
     ///
     /// # Errors
     ///
-    /// When the wishes exclude each other.
+    /// When the options exclude each other.
     pub fn choose(
         progress: ProgressMode,
         layout: Option<Layout>,
@@ -145,7 +144,7 @@ fn default_layout(features: OutputFeatures) -> Layout {
 }
 
 impl ProgressConflict {
-    /// Returns what is wrong.
+    /// Returns the error message.
     pub fn message(self) -> &'static str {
         match self {
             Self::LayoutOfJson => "--output has no meaning with --progress json",
@@ -158,7 +157,7 @@ impl ProgressConflict {
         }
     }
 
-    /// Returns what can be done.
+    /// Returns the help for the user.
     pub fn help(self) -> &'static str {
         match self {
             Self::LayoutOfJson => "leave --output out; every line of JSON names its job",
@@ -190,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reader_and_layout_go_together_or_are_refused() {
+    fn incompatible_options_are_refused() {
         // R-PIPE-21
         let features = |is_terminal, ci: bool| {
             OutputFeatures::read(is_terminal, |name| match name {
@@ -213,7 +212,7 @@ mod tests {
                 ProgressView::Lines(view) | ProgressView::FullScreen(view) => {
                     (view.layout, view.style.has_colours())
                 }
-                ProgressView::Json => unreachable!("nobody asked for it"),
+                ProgressView::Json => unreachable!("JSON was not requested"),
             });
             assert_eq!(found, expect, "{progress:?} {layout:?} {features:?}");
         };

@@ -18,7 +18,7 @@ fn view() -> MutexGuard<'static, Option<Weak<dyn ErrorView>>> {
     VIEW.lock()
 }
 
-/// Shows what is written to standard error on a view from now on, if standard error is a terminal.
+/// Shows text for standard error on a view from now on, if standard error is a terminal.
 pub fn show_errors_on<V: ErrorView + 'static>(shown: &Arc<V>) {
     if io::stderr().is_terminal() {
         let shown: Weak<V> = Arc::downgrade(shown);
@@ -53,7 +53,7 @@ impl Write for ErrorStream {
 ///
 /// # Errors
 ///
-/// When it cannot be written, but not when the reader went away: `head` has seen enough.
+/// When it cannot be written, except because the reader went away, as `head` does.
 pub fn print(text: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
@@ -64,7 +64,7 @@ pub fn print(text: &[u8]) -> io::Result<()> {
 
 /// Clears the terminal that standard output is, with what has scrolled away.
 pub fn clear_screen() {
-    // Who cannot be written to is not cleared either.
+    // A terminal that cannot be written to needs no clearing.
     let _ = print(b"\x1b[H\x1b[2J\x1b[3J");
 }
 

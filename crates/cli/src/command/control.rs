@@ -3,7 +3,7 @@
 use super::pipeline_options::check_name;
 use super::project_runs::{ProjectRuns, history, job, jobs, run_and_job, split_run};
 use super::prompt::one_job;
-use super::resume::go_on;
+use super::resume::resume_run;
 use super::stdout::print;
 use crate::args::{CancelArgs, PlaceArgs, PlayArgs};
 use crate::exit_code::Exit;
@@ -61,7 +61,7 @@ pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
     let jobs = vec![name.to_owned()];
     let top = past.top(&run)?;
     if top.id() == run.id() {
-        return go_on(
+        return resume_run(
             &run,
             ContinuationKind::Play(jobs),
             &args.variable,
@@ -77,7 +77,7 @@ pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
         run: run.id(),
         jobs,
     };
-    go_on(&top, play, &[], &args.shown)
+    resume_run(&top, play, &[], &args.shown)
 }
 
 /// Returns the words of the command; where no job is named, one that waits is asked for.
@@ -164,7 +164,7 @@ pub(crate) fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
     let past = ProjectRuns::find(&args.place)?;
     let mut run = match number {
         Some(number) => past.run(Some(number))?,
-        None => living(&past)?,
+        None => running_run(&past)?,
     };
     let requests = match names {
         [] if args.now => vec![ControlRequest::Abort],
@@ -232,13 +232,13 @@ fn gone(run: &Run) -> Result<Failure, Failure> {
 }
 
 /// Returns the only run that goes on.
-fn living(past: &ProjectRuns) -> Result<Run, Failure> {
-    let mut living = past.living()?;
-    let failure = match living.len() {
-        1 => return Ok(living.remove(0)),
+fn running_run(past: &ProjectRuns) -> Result<Run, Failure> {
+    let mut running = past.running()?;
+    let failure = match running.len() {
+        1 => return Ok(running.remove(0)),
         0 => Failure::usage(anyhow!("no run goes on here")),
         _ => {
-            let ids: Vec<_> = living.iter().map(|run| run.id().to_string()).collect();
+            let ids: Vec<_> = running.iter().map(|run| run.id().to_string()).collect();
             let error = anyhow!("several runs go on: {}", ids.join(", "));
             Failure::usage(error).with_help("name one of them")
         }

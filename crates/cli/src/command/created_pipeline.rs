@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use workstation::{LocalError, LocalPipeline, LocalProject};
 use yaml::suggest::did_you_mean;
 
-/// A valid pipeline file, and what becomes of it in the situation that was asked for.
+/// A valid pipeline file, and the pipeline created from it in the situation of the arguments.
 pub(super) struct CreatedPipeline {
     pub(super) pipeline: LocalPipeline,
     pub(super) creation: Creation,
@@ -20,7 +20,7 @@ pub(super) struct CreatedPipeline {
 }
 
 impl CreatedPipeline {
-    /// Reads the pipeline that the arguments mean; nothing when it is invalid, which is told then.
+    /// Reads the pipeline of the arguments; `None` if it is invalid, after printing why.
     pub(super) fn read(args: &ProjectArgs) -> Result<Option<Self>, Failure> {
         let Some((created, warnings)) = Self::read_with_warnings(args)? else {
             return Ok(None);
@@ -30,7 +30,7 @@ impl CreatedPipeline {
         Ok(Some(created))
     }
 
-    /// Reads the same, and leaves warnings and notes to whoever reads it once more.
+    /// Reads the same without printing warnings and notes, for a caller that runs it afterwards.
     pub(super) fn read_silently(args: &ProjectArgs) -> Result<Option<Self>, Failure> {
         let read = Self::read_with_warnings(args)?;
         Ok(read.map(|(created, _)| created))
@@ -55,7 +55,7 @@ impl CreatedPipeline {
         Ok(Some((created, warnings)))
     }
 
-    /// Returns the jobs that a change touches, if somebody asks for that.
+    /// Returns the jobs that a change touches, if the arguments ask for them.
     pub(super) fn touched(
         &self,
         asked: &ChangedArgs,
@@ -64,8 +64,8 @@ impl CreatedPipeline {
         Touched::find(asked, args, &self.project, &self.pipeline, &self.creation)
     }
 
-    /// Returns the jobs that somebody means: by a name, also of all that `parallel` makes of it, by a
-    /// glob, or by the variables of copies.
+    /// Returns the jobs that a selector means: a name, also of all its `parallel` instances, a glob, or the
+    /// variables of instances.
     pub(super) fn instances(&self, name: &str) -> Result<Vec<&CreatedJob>, Failure> {
         let creation = &self.creation;
         let named: Vec<_> = creation.jobs.iter().map(CreatedJob::named).collect();
@@ -127,8 +127,8 @@ impl CreatedPipeline {
         ))
     }
 
-    /// Says on standard error why there is no pipeline, if there is none.
-    pub(super) fn tell_refusal(&self) {
+    /// Prints on standard error why there is no pipeline, if there is none.
+    pub(super) fn print_refusal(&self) {
         if let Some(found) = &self.creation.refusal {
             print_refusal(found);
         }

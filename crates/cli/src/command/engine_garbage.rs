@@ -1,4 +1,4 @@
-//! What jobs brought into a container engine, and what of it goes.
+//! Removes what jobs brought into a container engine, within a budget.
 
 use super::executor_choice::{config, connect, wrong};
 use super::garbage_table::garbage_table;
@@ -18,17 +18,17 @@ use workstation::{Settings, StateDir};
 /// How long the end of a run may wait for what is removed.
 const AFTER_A_RUN: Duration = Duration::from_secs(5);
 
-/// How often what runs have left is looked at.
+/// How often leftovers are collected.
 const EVERY: Duration = Duration::from_hours(1);
 
-/// How long somebody waits who asks for it.
-const ON_WISH: Duration = Duration::from_mins(30);
+/// How long `runwright clean --docker` may take.
+const ON_REQUEST: Duration = Duration::from_mins(30);
 
-/// Removes, after a run, what there is no room for.
+/// Removes, after a run, what exceeds the budget.
 #[derive(Debug)]
 pub(super) struct Sweeper(Collector);
 
-/// Returns what the settings have room for.
+/// Returns the budget of the settings.
 pub(super) fn budget(settings: &Settings) -> Result<Budget, Failure> {
     let said = &settings.garbage;
     let patterns = said.keep_images.iter().map(|text| Pattern::parse(text));
@@ -40,7 +40,7 @@ pub(super) fn budget(settings: &Settings) -> Result<Budget, Failure> {
     })
 }
 
-/// Opens the ledger of an engine, and looks which images somebody has pulled by hand. Without a ledger jobs run as well.
+/// Opens the ledger of an engine, and records which images the user pulled. Jobs run without a ledger too.
 pub(super) async fn open(engine: &Engine, budget: Budget) -> Option<(Ledger, Sweeper)> {
     let opened = async {
         let state = StateDir::of_user().map_err(|error| DockerError::config(error.to_string()))?;
@@ -48,7 +48,7 @@ pub(super) async fn open(engine: &Engine, budget: Budget) -> Option<(Ledger, Swe
     };
     match opened.await {
         Ok(ledger) => {
-            // Not every engine tells, and what jobs use is noted all the same.
+            // Not every engine reports pulls; what jobs use is recorded all the same.
             if let Err(error) = ledger.notice_pulls(engine).await {
                 let error = &error as &dyn std::error::Error;
                 tracing::debug!(error, "Who pulled images by hand is not known.");
@@ -68,7 +68,7 @@ pub(super) async fn open(engine: &Engine, budget: Budget) -> Option<(Ledger, Swe
 }
 
 impl Sweeper {
-    /// Removes it, if there is a limit and nobody has done so for an hour.
+    /// Removes it, if there is a limit and no other run has done so for an hour.
     pub(super) async fn sweep(self) {
         let Self(collector) = self;
         if collector.budget().is_unlimited() || collector.idle_for().is_ok_and(|idle| idle < EVERY)
@@ -94,8 +94,8 @@ impl Sweeper {
     }
 }
 
-/// Shows what jobs brought into the engine of the settings, and removes what there is no room for; with an `age` what was
-/// not used for longer, instead.
+/// Shows what jobs brought into the engine of the settings, and removes what exceeds the budget, or with an
+/// `age` what was not used for longer.
 pub(super) fn clean(
     settings: &Settings,
     state: &StateDir,
@@ -121,7 +121,7 @@ pub(super) fn clean(
         if dry_run {
             collector.preview().await
         } else {
-            collector.collect(ON_WISH).await
+            collector.collect(ON_REQUEST).await
         }
     });
     let found = found.map_err(Failure::environment)?;

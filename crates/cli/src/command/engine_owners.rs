@@ -1,4 +1,4 @@
-//! Whose what is in an engine is, and whether he still lives.
+//! Owners of objects in container engines: the processes that created them, and whether they are alive.
 
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File, OpenOptions};
@@ -7,14 +7,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The directory of the state with a file for each owner, which he holds locked as long as he lives.
+/// The directory of the state with a file for each owner, locked while the owner is alive.
 const DIRECTORY: &str = "container-owners";
 
-/// This process, as the owner of what it makes in engines.
+/// A process as the owner of what it creates in engines.
 #[derive(Debug)]
 pub(super) struct Owner {
     id: String,
-    /// Locked until this is dropped, or the process ends in whatever way.
+    /// Locked until this is dropped, or the process ends in any way.
     lock: File,
 }
 
@@ -23,18 +23,18 @@ pub(super) struct Owner {
 pub(super) struct Owners(PathBuf);
 
 impl Owners {
-    /// Returns those whose state is in this directory.
+    /// Returns the owners recorded in this state directory.
     pub(super) fn of(state: &Path) -> Self {
         Self(state.join(DIRECTORY))
     }
 
-    /// Makes this process one of them, with what it makes in this engine.
+    /// Registers this process as an owner in this engine.
     pub(super) fn enter(&self, engine: &str) -> io::Result<Owner> {
         fs::create_dir_all(&self.0)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let nanos = now.map_or(0, |since| since.as_nanos());
         let id = format!("{:x}-{nanos:x}", std::process::id());
-        // It has its name only once it is locked: nobody finds it as that of a dead one.
+        // It gets its name only once it is locked, so that it is never taken for a dead owner's.
         let unnamed = self.0.join(format!(".{id}"));
         let mut lock = OpenOptions::new()
             .write(true)
@@ -46,15 +46,14 @@ impl Owners {
         Ok(Owner { id, lock })
     }
 
-    /// Takes the place of one who lives no more, for what he left in this engine.
+    /// Claims a dead owner of objects in this engine.
     pub(super) fn claim_in(&self, engine: &str, id: &str) -> Option<Owner> {
         let owner = self.claim(id)?;
         let is_here = fs::read_to_string(self.0.join(id)).is_ok_and(|of| of == engine);
         is_here.then_some(owner)
     }
 
-    /// Takes the place of one who lives no more. `None` when he lives, somebody else is at what he left, or
-    /// nobody here knows of him.
+    /// Claims a dead owner. `None` if the owner is alive, claimed by another process, or unknown.
     fn claim(&self, id: &str) -> Option<Owner> {
         let is_name = id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         if id.is_empty() || !is_name {
@@ -62,7 +61,7 @@ impl Owners {
         }
         let lock = File::open(self.0.join(id)).ok()?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
-        // Whoever had the lock until now may have found nothing left, and forgotten him.
+        // The previous holder of the lock may have found nothing left and removed the file.
         let there = fs::metadata(self.0.join(id)).ok()?;
         let is_current = lock.metadata().ok()?.ino() == there.ino();
         is_current.then(|| Owner {
@@ -71,9 +70,9 @@ impl Owners {
         })
     }
 
-    /// Takes the place of all who made something in this engine and live no more.
+    /// Claims all dead owners in this engine.
     ///
-    /// Nobody else touches what they left for as long as the result lives.
+    /// No other process touches their objects while the result is alive.
     pub(super) fn claim_dead(&self, engine: &str) -> Vec<Owner> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let here =
@@ -82,8 +81,8 @@ impl Owners {
         names.filter_map(|id| self.claim(&id)).collect()
     }
 
-    /// Forgets one of whom nothing is left, if he began longer than `age` ago: one who was killed a moment
-    /// ago may have asked the engine for something that it has not made yet.
+    /// Forgets an owner without objects who started longer than `age` ago: of one killed a moment ago, the
+    /// engine may still be creating an object.
     pub(super) fn forget(&self, dead: &Owner, age: Duration) {
         let begun = dead
             .lock
@@ -97,7 +96,7 @@ impl Owners {
 }
 
 impl Owner {
-    /// Returns what labels name him by.
+    /// Returns the id that labels carry.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_lives_until_he_is_dropped() {
+    fn an_owner_is_alive_until_dropped() {
         let state = tempfile::tempdir().expect("a directory");
         let owners = Owners::of(state.path());
         let enter = |engine| owners.enter(engine).expect("in");
@@ -123,7 +122,7 @@ mod tests {
         }
         assert!(owners.claim_dead("here").is_empty());
         drop((first, other));
-        // What the third has left is in another engine.
+        // The objects of the third are in another engine.
         let dead = owners.claim_dead("here");
         assert_eq!(ids(&dead), [one.as_str()]);
         assert!(owners.claim(&two).is_none());
@@ -135,17 +134,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_owner_left_is_one_processs_at_a_time() {
+    fn a_dead_owner_is_claimed_by_one_process_at_a_time() {
         let state = tempfile::tempdir().expect("a directory");
         let owners = Owners::of(state.path());
         let id = owners.enter("here").expect("in").id().to_owned();
-        let resumes = owners.claim(&id).expect("he is dead");
+        let resumes = owners.claim(&id).expect("the owner is dead");
         assert!(owners.claim(&id).is_none());
         assert!(owners.claim_dead("here").is_empty());
         drop(resumes);
         let sweeps = owners.claim_dead("here");
         assert!(owners.claim(&id).is_none());
-        // Of whom nothing is left nobody knows any more.
+        // A forgotten owner cannot be claimed.
         owners.forget(&sweeps[0], Duration::ZERO);
         drop(sweeps);
         assert!(owners.claim(&id).is_none());

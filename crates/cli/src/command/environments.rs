@@ -1,5 +1,5 @@
-use super::project_runs::{ProjectRuns, history, tell_killed};
-use super::resume::{go_on, run_alone};
+use super::project_runs::{ProjectRuns, history, print_killed_runs};
+use super::resume::{resume_run, run_alone};
 use super::stdout::{print, print_json};
 use crate::args::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 use crate::exit_code::Exit;
@@ -35,7 +35,7 @@ pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {
 fn stop(args: &StopArgs) -> Result<Exit, Failure> {
     // Which environments are due need not be said to somebody who stops them.
     let past = ProjectRuns::open(&args.place)?;
-    tell_killed(&past.runs, None);
+    print_killed_runs(&past.runs, None);
     let environments = past.project.environments();
     let chosen = if args.due {
         environments
@@ -134,7 +134,7 @@ fn run_stop_job(run: &Run, job: &str, args: &StopArgs) -> Result<Exit, Failure> 
     let waits = planned.any(|it| it.name == job && it.status == Status::Manual);
     if came_to_its_end && waits {
         let play = ContinuationKind::Play(vec![job.to_owned()]);
-        return go_on(run, play, &[], &args.shown);
+        return resume_run(run, play, &[], &args.shown);
     }
     run_alone(run, job, &args.shown)
 }

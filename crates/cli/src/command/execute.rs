@@ -29,7 +29,7 @@ use workstation::{
     LocalError, LocalPipeline, LocalRun, Notices, RunLogs, RunOptions, StateDir, Visitor,
 };
 
-/// A run that has ended, and what is needed to tell of it.
+/// A run that has ended, and what its summary needs.
 pub(super) struct FinishedRun {
     pub(super) report: PipelineReport,
     pub(super) plan: Arc<Plan>,
@@ -56,7 +56,7 @@ impl FinishedRun {
     }
 }
 
-/// Runs the pipeline to its end, and tells the view meanwhile.
+/// Runs the pipeline to its end and shows it.
 pub(super) async fn execute_run(
     args: &RunArgs,
     pipeline: &LocalPipeline,
@@ -77,7 +77,7 @@ pub(super) async fn execute_run(
     let choice = executor_choice(args, pipeline.project().root());
     let (executor, held) = choice.executor(&mut run, pipeline).await?;
     let run = run.executor(executor);
-    tell_of_ignored(run.provider().as_ref(), &plan)?;
+    warn_of_ignored_keywords(run.provider().as_ref(), &plan)?;
     let forecast = RunForecast::of(&run, &args.shown, view);
     let events = view.sink();
     let events = match &forecast {
@@ -91,8 +91,8 @@ pub(super) async fn execute_run(
     Ok(FinishedRun { report, plan, logs })
 }
 
-/// Says once for each keyword what the jobs ask for and do not get here.
-fn tell_of_ignored(provider: &dyn ExecutorProvider, plan: &Plan) -> Result<(), Failure> {
+/// Prints one warning for each keyword that has no effect here.
+fn warn_of_ignored_keywords(provider: &dyn ExecutorProvider, plan: &Plan) -> Result<(), Failure> {
     let mut features = FeaturesInfo::default();
     provider
         .features(&mut features)
@@ -110,7 +110,7 @@ fn tell_of_ignored(provider: &dyn ExecutorProvider, plan: &Plan) -> Result<(), F
     Ok(())
 }
 
-/// How long the reader of the output is waited for after somebody stopped the run.
+/// How long to wait for the reader of the output after the user stopped the run.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub(super) async fn execute(
@@ -177,8 +177,8 @@ pub(super) async fn execute(
     Ok(done.report.exit)
 }
 
-/// Returns who enters jobs that fail. A run that is gone on with may have begun at a terminal, and does
-/// without one.
+/// Returns the visitor that opens shells in failed jobs. A resumed run may have started at a terminal and
+/// does without one.
 fn failure_shell(
     args: &RunArgs,
     view: &RunView,
@@ -210,7 +210,7 @@ pub(super) fn words_on_signal(count: usize) -> &'static str {
     }
 }
 
-/// Keeps the view in step with the terminal. Never returns.
+/// Redraws the view when the terminal changes. Never returns.
 pub(super) async fn follow_terminal(mut terminal: TerminalSignals, view: &RunView) {
     loop {
         match terminal.next().await {

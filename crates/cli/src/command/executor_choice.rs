@@ -1,4 +1,4 @@
-//! What jobs in containers run with, by options and settings.
+//! The executor of a run, by options and settings, and its container engine.
 
 use super::engine_garbage::{self, Sweeper};
 use super::engine_owners::{Owner, Owners};
@@ -26,13 +26,13 @@ use workstation::{
     StateDir, UserLibrary,
 };
 
-/// How long an owner of something in an engine is remembered at least.
+/// How long an owner of objects in an engine is remembered at least.
 const REMEMBERED: Duration = Duration::from_hours(1);
 
 /// How many jobs a message names.
 const NAMED: usize = 5;
 
-/// ExecutorChoice the jobs of a run are to run, as a command says it.
+/// Where the jobs of a run shall run, by the options of a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExecutorChoice<'a> {
     pub(super) executor: &'a str,
@@ -48,20 +48,20 @@ pub(super) struct ExecutorChoice<'a> {
 #[derive(Debug)]
 pub(super) struct Held(Option<Taken>);
 
-/// What a run holds of an engine.
+/// The claims of a run in an engine.
 #[derive(Debug)]
 struct Taken {
     engine: Engine,
     owner: Owner,
-    /// Those who died, and whose jobs are gone on with.
+    /// The dead owners whose jobs are resumed.
     resumed: Vec<Owner>,
-    /// Removes what there is no room for, after the run.
+    /// Removes what exceeds the budget, after the run.
     sweeper: Option<Sweeper>,
 }
 
 impl Held {
-    /// Removes what is left of the jobs that were to be gone on with, after the run, and what there is no room for, if
-    /// nobody wants to leave.
+    /// Removes, after the run, what is left of resumed jobs, and what exceeds the budget unless the run was
+    /// cancelled.
     pub(super) async fn tidy(self, cancellation: &Cancellation) {
         let Some(taken) = self.0 else { return };
         if !taken.resumed.is_empty() {
@@ -140,7 +140,7 @@ impl ExecutorChoice<'_> {
         Ok((executor, Held(taken)))
     }
 
-    /// Returns what else decides what a job does, to know whether an earlier run began with the same.
+    /// Returns the settings that change what a job does, to compare with earlier runs.
     pub(super) fn setup(self) -> Result<String, Failure> {
         let login = if self.login { "login" } else { "" };
         if self.executor == executor_shell::NAME {
@@ -161,7 +161,7 @@ impl ExecutorChoice<'_> {
     }
 }
 
-/// Returns the settings of containers: what files say of them, and what options add.
+/// Returns the configuration of containers: settings files, then options.
 pub(super) fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerConfig, Failure> {
     let mut said = Map::new();
     let section = settings.section("docker").into_iter();
@@ -181,7 +181,7 @@ pub(super) fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerC
     } else {
         say("pull_policy", policies.into());
     }
-    // The user is the author of the jobs, or at least runs them of his own will.
+    // The user wrote the jobs, or at least chose to run them.
     let all = ["always", "if-not-present", "never"];
     say("allowed_pull_policies", all.as_slice().into());
     let mut config: DockerConfig = serde_json::from_value(Value::Object(said))
@@ -198,7 +198,7 @@ pub(super) fn wrong(why: &str) -> Failure {
         .with_help("`runwright config show --origin` tells who says it")
 }
 
-/// Refuses jobs that name no image where none is said for such.
+/// Refuses jobs without an image if there is no default image.
 fn refuse_without_image(plan: &Plan, config: &DockerConfig) -> Result<(), Failure> {
     if config.image.is_some() {
         return Ok(());
@@ -234,7 +234,8 @@ fn wants_image(plan: &Plan) -> bool {
     jobs.any(|job: &PlannedJob| job.definition.image.is_some())
 }
 
-/// Becomes an owner, and removes what dead ones have left in the engine. What the run goes on with stays.
+/// Registers as an owner, and removes the leftovers of dead owners from the engine, except for what the run
+/// resumes.
 async fn take_over(engine: Engine, run: &mut ReservedRun) -> Result<Taken, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let owners = Owners::of(state.path());
@@ -255,7 +256,7 @@ async fn take_over(engine: Engine, run: &mut ReservedRun) -> Result<Taken, Failu
         kept.push(handle.clone());
         true
     });
-    // Held until nothing is left of them, so that nobody goes on with what is about to go.
+    // Held until nothing is left of them, so that no other run resumes what is being removed.
     let dead = owners.claim_dead(&here);
     let is_left = |it: &ObjectOwner<'_>| {
         is_of(&dead, it) || (is_of(&resumed, it) && !kept.iter().any(|handle| it.is_of(handle)))
@@ -277,7 +278,7 @@ fn is_of(owners: &[Owner], it: &ObjectOwner<'_>) -> bool {
     owners.iter().any(|owner| owner.id() == it.owner)
 }
 
-/// Tells what could not be removed; returns whether nothing is left.
+/// Prints what could not be removed; returns whether nothing is left.
 fn tell(swept: Result<SweepReport, DockerError>) -> bool {
     match swept {
         Ok(swept) => {

@@ -76,6 +76,6 @@ pub(crate) fn variables(args: &VariablesArgs) -> Result<Exit, Failure> {
         };
         print(found.iter().map(shown).collect::<Vec<_>>().join("\n"))?;
     }
-    created.tell_refusal();
+    created.print_refusal();
     Ok(exit(&created.creation))
 }

@@ -1,4 +1,4 @@
-//! What is expected of a run while it goes on, and what is told of its times at its end.
+//! The forecast of a run while it runs, and the times in its report.
 
 use super::run_view::RunView;
 use crate::args::OutputArgs;
@@ -12,7 +12,7 @@ use scheduler::{JobReport, PipelineReport, ReportFormat, Status};
 use std::sync::Arc;
 use workstation::{Expectations, LocalRun};
 
-/// What is expected of a run.
+/// The forecast of a run.
 #[derive(Debug)]
 pub(super) struct RunForecast {
     expectations: Expectations,
@@ -21,8 +21,8 @@ pub(super) struct RunForecast {
 }
 
 impl RunForecast {
-    /// Looks ahead, if somebody wants to know: who watches on a terminal, who asks, and reports for
-    /// programs. It says what is expected to who watches.
+    /// Makes the forecast, if a terminal, `--times` or a JSON report shows it, and announces the expected
+    /// time on a terminal.
     pub(super) fn of(run: &LocalRun, args: &OutputArgs, view: &RunView) -> Option<Self> {
         let is_json = |format| matches!(format, ReportFormat::Json);
         let is_reported = args.report.iter().any(|file| is_json(file.format));
@@ -38,7 +38,7 @@ impl RunForecast {
         let first = forecast.outlook(Timestamp::now());
         let forecast = Arc::new(Mutex::new(forecast));
         if is_shown {
-            view.expect(&forecast);
+            view.set_forecast(&forecast);
             if let Some(line) = first.as_ref().and_then(announcement) {
                 view.announce(&line);
             }
@@ -50,7 +50,7 @@ impl RunForecast {
         })
     }
 
-    /// Returns what passes events on and follows them.
+    /// Returns a sink that follows events and passes them on.
     pub(super) fn sink(&self, next: Arc<dyn EventSink>) -> Arc<dyn EventSink> {
         Arc::new(Follower {
             forecast: Arc::clone(&self.forecast),
@@ -58,7 +58,7 @@ impl RunForecast {
         })
     }
 
-    /// Returns where the time of the run went that has ended.
+    /// Returns where the time of the ended run went.
     pub(super) fn times(&self, report: &PipelineReport) -> TimeReport {
         let forecast = lock(&self.forecast);
         let course = forecast.course();
@@ -91,7 +91,7 @@ fn lock(forecast: &Mutex<Forecast>) -> MutexGuard<'_, Forecast> {
     forecast.lock()
 }
 
-/// Tells a forecast what happens.
+/// Updates a forecast by events.
 #[derive(Debug)]
 struct Follower {
     forecast: Arc<Mutex<Forecast>>,

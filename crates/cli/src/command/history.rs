@@ -1,4 +1,4 @@
-use super::project_runs::{ProjectRuns, tell_killed};
+use super::project_runs::{ProjectRuns, print_killed_runs};
 use super::stdout::{print, print_json};
 use crate::args::HistoryArgs;
 use crate::exit_code::Exit;
@@ -15,7 +15,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
     if args.all {
         projects = past.state.all_runs().map_err(LocalError::from)?;
         for runs in &projects {
-            tell_killed(runs, None);
+            print_killed_runs(runs, None);
         }
     }
     let mut shown = Vec::new();

@@ -46,7 +46,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         });
         print(table(&rows.collect::<Vec<_>>()))?;
     }
-    created.tell_refusal();
+    created.print_refusal();
     Ok(exit(creation))
 }
 

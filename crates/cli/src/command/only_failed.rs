@@ -11,9 +11,8 @@ use workstation::{
     JobHistory, LocalError, LocalPipeline, LocalProject, Run, RunHistory, RunState, Runs, StateDir,
 };
 
-/// Narrows a selection to the jobs that failed in the last run of the project, and what was skipped
-/// because of them, or to the jobs that are `known` to be those; returns whether there are any, and tells
-/// it if not.
+/// Narrows a selection to the jobs that failed in the last run of the project and those skipped because of
+/// them, or to the `known` jobs; returns whether there are any, and prints a note if not.
 pub(super) fn narrow(
     selection: &mut Selection,
     known: Option<&BTreeSet<String>>,
@@ -53,7 +52,7 @@ fn of_last_run(
         return Ok(BTreeSet::new());
     }
     let creation = pipeline.create()?;
-    // A job that waits for somebody would only bring along all that it needs.
+    // A manual job would only add everything that it needs.
     let waits = |job: &JobHistory| {
         let created = creation.job(&job.name);
         job.status != Status::Failed
@@ -63,8 +62,7 @@ fn of_last_run(
     Ok(failed.map(|job| job.name.clone()).collect())
 }
 
-/// Returns the last run of a project. One without any job has nothing to say of jobs, and does not count
-/// unless there is no other.
+/// Returns the last run of a project that had a job, or else the last one.
 ///
 /// # Errors
 ///

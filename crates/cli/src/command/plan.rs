@@ -60,7 +60,7 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         PlanFormat::Dot => print(dot(&stages(jobs(creation, causes))))?,
     }
     if args.format() != PlanFormat::Table {
-        created.tell_refusal();
+        created.print_refusal();
     }
     Ok(exit(creation))
 }

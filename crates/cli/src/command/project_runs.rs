@@ -1,4 +1,4 @@
-//! What the commands about runs have in common.
+//! The runs of a project, and how commands find runs and jobs among them.
 
 use crate::args::PlaceArgs;
 use crate::failure::Failure;
@@ -21,26 +21,26 @@ pub(super) struct ProjectRuns {
 }
 
 impl ProjectRuns {
-    /// Finds them, and says what earlier ones left for the user to do.
+    /// Finds them, and prints what earlier runs left for the user to do.
     pub(super) fn find(place: &PlaceArgs) -> Result<Self, Failure> {
         let past = Self::open(place)?;
-        tell_left(&past.project);
+        print_leftovers(&past.project);
         Ok(past)
     }
 
-    /// Finds them and the run of this number, or the last one, with which somebody goes on: of that one
-    /// is said what happened, and not that he could go on with it.
-    pub(super) fn find_to_go_on(
+    /// Finds them and the run of this number, or the last one, which the user resumes: the note on that run
+    /// does not suggest to resume it.
+    pub(super) fn find_to_resume(
         place: &PlaceArgs,
         number: Option<u64>,
     ) -> Result<(Self, Run), Failure> {
         let past = Self::open(place)?;
         let run = past.run(number);
-        tell_left_but(&past.project, run.as_ref().ok().map(Run::id));
+        print_leftovers_except(&past.project, run.as_ref().ok().map(Run::id));
         Ok((past, run?))
     }
 
-    /// Finds them, and says nothing.
+    /// Finds them, and prints nothing.
     pub(super) fn open(place: &PlaceArgs) -> Result<Self, Failure> {
         let directory = place.cwd.as_deref().unwrap_or(Path::new("."));
         let project = LocalProject::find(directory, None)?;
@@ -54,18 +54,18 @@ impl ProjectRuns {
         })
     }
 
-    /// Returns the runs that go on, the newest first, child pipelines left out.
-    pub(super) fn living(&self) -> Result<Vec<Run>, Failure> {
-        let mut living = self.runs.list().map_err(LocalError::from)?;
-        living.retain(|run| {
-            // Whoever cancels a run cancels what its jobs started.
+    /// Returns the runs that run now, the newest first, without child pipelines.
+    pub(super) fn running(&self) -> Result<Vec<Run>, Failure> {
+        let mut running = self.runs.list().map_err(LocalError::from)?;
+        running.retain(|run| {
+            // A run is cancelled together with its child pipelines.
             if run.record().parent.is_some() {
                 return false;
             }
             let history = run.history().unwrap_or_default();
             matches!(run.state(&history), RunState::Running { .. })
         });
-        Ok(living)
+        Ok(running)
     }
 
     /// Returns the run of this number, or the last one.
@@ -100,8 +100,11 @@ impl ProjectRuns {
         Ok(self.runs.child_of(run, job).map_err(LocalError::from)?)
     }
 
-    /// Returns the run that somebody asked for which a run is a part of: itself, unless it is a child
-    /// pipeline. What a run of another project started is none of this one's.
+    /// Returns the run that the user started: the run itself, or the outermost parent of a child pipeline.
+    ///
+    /// # Errors
+    ///
+    /// When a run of another project started it.
     pub(super) fn top(&self, run: &Run) -> Result<Run, Failure> {
         let mut top = run.clone();
         while let Some(parent) = top.record().parent.clone() {
@@ -138,15 +141,15 @@ fn started_elsewhere(run: &Run, parent: &ParentJob) -> Failure {
     }
 }
 
-/// Says what earlier runs left for the user to do: runs that were killed, once, and environments whose
-/// time is up.
-pub(super) fn tell_left(project: &ProjectState) {
-    tell_left_but(project, None);
+/// Prints what earlier runs left for the user to do: killed runs, once each, and environments whose time is
+/// up.
+pub(super) fn print_leftovers(project: &ProjectState) {
+    print_leftovers_except(project, None);
 }
 
-fn tell_left_but(project: &ProjectState, goes_on: Option<u64>) {
-    tell_killed(&project.runs(), goes_on);
-    // A list that cannot be read is told of where it is needed.
+fn print_leftovers_except(project: &ProjectState, resumed: Option<u64>) {
+    print_killed_runs(&project.runs(), resumed);
+    // A list that cannot be read is reported where it is needed.
     let due = project.environments().due(Timestamp::now());
     let names: Vec<_> = due
         .iter()
@@ -163,20 +166,20 @@ fn tell_left_but(project: &ProjectState, goes_on: Option<u64>) {
     }
 }
 
-/// Says once which runs were killed, and what can be done, unless that is what is being done.
-pub(super) fn tell_killed(runs: &Runs, goes_on: Option<u64>) {
+/// Prints once which runs were killed, and how to resume them, except for `resumed`.
+pub(super) fn print_killed_runs(runs: &Runs, resumed: Option<u64>) {
     let style = Style::of_stderr();
     for killed in runs.take_killed() {
         let note = style.paint(Tone::Warning, "note:");
         let id = killed.id;
-        error_line(&match goes_on {
+        error_line(&match resumed {
             Some(it) if it == id => format!("{note} {killed}"),
             _ => format!("{note} {killed}; `runwright resume {id}` goes on with it"),
         });
     }
 }
 
-/// Reads what has happened in a run.
+/// Reads the history of a run.
 pub(super) fn history(run: &Run) -> Result<RunHistory, Failure> {
     Ok(run.history().map_err(LocalError::from)?)
 }
@@ -214,7 +217,7 @@ pub(super) fn jobs<'h>(
         .collect();
     match selector::find(text, &named) {
         Ok(selected) => Ok(selected.indices.into_iter().map(|at| planned[at]).collect()),
-        // That a name is not there is told with what there is.
+        // An unknown name is reported with the names there are.
         Err(NoMatch::Job { .. } | NoMatch::Glob { .. }) => {
             job(run, history, text).map(|job| vec![job])
         }
@@ -228,7 +231,7 @@ pub(super) fn jobs<'h>(
     }
 }
 
-/// So many jobs of a run are named to somebody who named none of them.
+/// An error names at most this many jobs.
 const MOST_NAMES: usize = 10;
 
 fn jobs_of(history: &RunHistory) -> Option<String> {

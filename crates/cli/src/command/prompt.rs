@@ -1,4 +1,4 @@
-//! Questions to whoever sits at the terminal.
+//! Questions at the terminal.
 
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
@@ -10,20 +10,20 @@ use inquire::{InquireError, MultiSelect, Select};
 use std::fmt;
 use std::io;
 
-/// The columns that are taken by what stands before a row.
+/// The columns before a row.
 const MARGIN: usize = 8;
-/// The lines that are taken by the question and its help.
+/// The lines of the question and its help.
 const FRAME: usize = 4;
 /// No more rows are shown at once.
 const MOST_ROWS: usize = 20;
 
-/// So many jobs are named to somebody who named none.
+/// An error names at most this many jobs.
 const MOST_NAMED: usize = 10;
 
-/// The size of a terminal that tells none.
+/// The size of a terminal that does not report one.
 const USUAL_SIZE: (usize, usize) = (80, 24);
 
-/// Returns whether somebody sits there who can be asked: a terminal on both ends, and no CI.
+/// Returns whether the user can be asked: input and output are a terminal, and this is not CI.
 pub(crate) fn can_ask() -> bool {
     OutputFeatures::for_questions().can_ask()
 }
@@ -39,12 +39,11 @@ pub(super) fn one_of(question: &str, rows: &[String]) -> Result<Option<usize>, F
     answered(asked, |row| row.index)
 }
 
-/// Asks for the job that a command needs and nobody named, where there are several; nothing when the user
-/// leaves.
+/// Asks for the job that a command needs, if there are several; `None` when the user leaves.
 ///
 /// # Errors
 ///
-/// When nobody can be asked, or there is no job.
+/// When the user cannot be asked, or there is no job.
 pub(super) fn one_job(question: &str, rows: &[String]) -> Result<Option<usize>, Failure> {
     match rows {
         [] => Err(Failure::usage(anyhow!("there is no job for this"))),
@@ -79,7 +78,7 @@ pub(super) fn some_of(question: &str, rows: &[String]) -> Result<Option<Vec<usiz
     let asking = MultiSelect::new(question, options)
         .with_page_size(page)
         .with_scorer(&|input, row, _, at| score(input, row, at))
-        // Whoever has found one looks for the next.
+        // After one job, the user looks for the next with a new filter.
         .with_keep_filter(false)
         .with_formatter(&|rows| format!("{} of them", rows.len()))
         .with_validator(|rows: &[ListOption<&Row>]| {

@@ -3,7 +3,7 @@ use console::{shell_argument, shell_quoted};
 use pipeline::Plan;
 use std::path::Path;
 
-/// How to run one job of a run again, with the same settings.
+/// Command lines that run or play one job of a run again, with the same options.
 pub(super) struct RerunCommand<'a> {
     settings: String,
     directory: String,
@@ -27,7 +27,7 @@ impl<'a> RerunCommand<'a> {
         }
     }
 
-    /// Returns the command line that starts a job which waits for somebody.
+    /// Returns the command line that starts a manual job.
     pub(super) fn play(&self, run: u64, job: &str) -> String {
         let directory = &self.directory;
         format!("runwright play{directory} {run} {}", shell_argument(job))
@@ -51,7 +51,7 @@ impl<'a> RerunCommand<'a> {
     }
 }
 
-/// Returns the options that ask for a run with the same settings, whatever jobs it is for.
+/// Returns the options of a run besides its jobs.
 pub(super) fn settings(args: &RunArgs) -> Vec<String> {
     let mut words = for_a_job(args);
     words.extend(args.parallel.words().into_iter().map(ToOwned::to_owned));
@@ -61,14 +61,14 @@ pub(super) fn settings(args: &RunArgs) -> Vec<String> {
     words
 }
 
-/// Returns the words that enter one of the jobs with the same settings; its name comes behind.
+/// Returns the words of `runwright shell` with the same options; the name of a job follows.
 pub(super) fn shell_words(args: &RunArgs) -> Vec<String> {
     let mut words = vec!["shell".to_owned()];
     words.extend(for_a_job(args));
     words
 }
 
-/// Returns the options that say what jobs there are and where they run.
+/// Returns the options that decide which jobs exist and where they run.
 fn for_a_job(args: &RunArgs) -> Vec<String> {
     let mut words = Vec::new();
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);

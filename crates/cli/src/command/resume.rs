@@ -1,4 +1,4 @@
-//! Going on with earlier runs: `resume`, `retry` and what else begins one of them again.
+//! `resume`, `retry` and other commands that continue an earlier run.
 
 use super::control::retry_now;
 use super::project_runs::{ProjectRuns, history, jobs, split_run};
@@ -18,24 +18,24 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use workstation::{Continuation, ContinuationKind, JobHistory, Run, RunCommand, RunState};
 
-/// Goes on with what a run had not finished.
+/// Resumes a run.
 pub(crate) fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
-    let (past, run) = ProjectRuns::find_to_go_on(&args.place, args.run)?;
+    let (past, run) = ProjectRuns::find_to_resume_run(&args.place, args.run)?;
     let run = whole_run(&past, run, "resume")?;
-    go_on(&run, ContinuationKind::Resume, &[], &args.shown)
+    resume_run(&run, ContinuationKind::Resume, &[], &args.shown)
 }
 
-/// Runs again what failed in a run, or some of its jobs, and goes on.
+/// Retries what failed in a run, or some of its jobs, and resumes it.
 pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
     let (number, names) = split_run(&args.words);
-    let (past, run) = ProjectRuns::find_to_go_on(&args.place, number)?;
+    let (past, run) = ProjectRuns::find_to_resume_run(&args.place, number)?;
     let lives = matches!(run.state(&history(&run)?), RunState::Running { .. });
     if lives && !names.is_empty() && retry_now(&past, &run, names)? {
         return Ok(Exit::Success);
     }
     let run = whole_run(&past, run, "retry")?;
     if names.is_empty() {
-        return go_on(&run, ContinuationKind::Retry, &[], &args.shown);
+        return resume_run(&run, ContinuationKind::Retry, &[], &args.shown);
     }
     let history = history(&run)?;
     let mut wanted: Vec<String> = Vec::new();
@@ -45,14 +45,14 @@ pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
         let have_run: Vec<&JobHistory> = meant.iter().filter(ran).copied().collect();
         match (have_run.as_slice(), meant.as_slice()) {
             ([], [job, ..]) => return Err(did_not_run(&run, job)),
-            // Of what several jobs are meant by, some may not have run.
+            // Of several matching jobs, some may not have run.
             (have_run, _) => wanted.extend(have_run.iter().map(|job| job.name.clone())),
         }
     }
     let mut seen = HashSet::new();
     wanted.retain(|name| seen.insert(name.clone()));
     let jobs = ContinuationKind::RetryJobs(wanted);
-    go_on(&run, jobs, &[], &args.shown)
+    resume_run(&run, jobs, &[], &args.shown)
 }
 
 fn did_not_run(run: &Run, job: &JobHistory) -> Failure {
@@ -73,7 +73,7 @@ fn did_not_run(run: &Run, job: &JobHistory) -> Failure {
     }
 }
 
-/// Returns the run, which must not be a part of another one.
+/// Returns the run, which must not be a child pipeline.
 fn whole_run(past: &ProjectRuns, run: Run, verb: &str) -> Result<Run, Failure> {
     let top = past.top(&run)?;
     if top.id() == run.id() {
@@ -84,8 +84,8 @@ fn whole_run(past: &ProjectRuns, run: Run, verb: &str) -> Result<Run, Failure> {
     Err(Failure::usage(error).with_help(format!("`runwright {verb} {top}` goes on with both")))
 }
 
-/// Goes on with a run, with the options it had; jobs that are played have these variables too.
-pub(super) fn go_on(
+/// Resumes a run with the options it had; played jobs get these variables too.
+pub(super) fn resume_run(
     run: &Run,
     kind: ContinuationKind,
     variables: &[KeyValue],
@@ -93,7 +93,7 @@ pub(super) fn go_on(
 ) -> Result<Exit, Failure> {
     let mut args = asked(run)?;
     args.shown = over(shown, &args.shown)?;
-    stand_where_it_began(run)?;
+    enter_directory_of(run)?;
     let continues = Some(Continuation {
         run: run.id(),
         kind,
@@ -115,13 +115,13 @@ pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit
     let earlier = asked(run)?;
     let mut words = vec!["run".to_owned(), "--no-needs".to_owned()];
     words.extend(settings(&earlier));
-    // A name that begins with a dash is no option.
+    // A name may begin with a dash.
     words.extend(["--".to_owned(), job.to_owned()]);
     let program = std::iter::once("runwright").chain(words.iter().map(String::as_str));
     let all: Vec<OsString> = program.map(OsString::from).collect();
     let mut args = parsed(&all).ok_or_else(|| unknown(run))?;
     args.shown = over(shown, &earlier.shown)?;
-    stand_where_it_began(run)?;
+    enter_directory_of(run)?;
     let directory = run.record().command.directory.clone();
     perform(
         &args,
@@ -131,12 +131,12 @@ pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit
     )
 }
 
-/// Returns what a run was asked for, as its command said, for the branch or tag it ran for.
+/// Returns the arguments of a run's command, for the branch or tag it ran for.
 fn asked(run: &Run) -> Result<RunArgs, Failure> {
     let record = run.record();
     let words = std::iter::once("runwright".to_owned()).chain(record.command.words.iter().cloned());
     let words = words.map(OsString::from).collect();
-    // What is shown is for him who looks now.
+    // Output options come from the current command.
     let settled = ResolvedArgs::of(words, Asked::Screen, |directory| {
         let began = &record.command.directory;
         read_settings(&directory.map_or_else(|| began.clone(), |it| began.join(it)))
@@ -163,7 +163,7 @@ fn unknown(run: &Run) -> Failure {
         .with_help("another version, or another program, began it; `runwright run` begins anew")
 }
 
-/// Returns what is to be shown; files are named from where the user stands now.
+/// Returns the output options; their paths are relative to the current directory.
 fn over(shown: &OutputArgs, earlier: &OutputArgs) -> Result<OutputArgs, Failure> {
     let mut shown = shown.over(earlier);
     let reports = shown.report.iter_mut().map(|report| &mut report.path);
@@ -173,8 +173,8 @@ fn over(shown: &OutputArgs, earlier: &OutputArgs) -> Result<OutputArgs, Failure>
     Ok(shown)
 }
 
-/// The words of a command mean files as seen from where it was given.
-fn stand_where_it_began(run: &Run) -> Result<(), Failure> {
+/// Changes to the directory in which the run's command was given, to which its paths are relative.
+fn enter_directory_of(run: &Run) -> Result<(), Failure> {
     let directory = &run.record().command.directory;
     std::env::set_current_dir(directory)
         .with_context(|| {

@@ -4,7 +4,7 @@ use super::executor_choice::check_executor;
 use super::only_failed;
 use super::parallel::allow_mounts;
 use super::pipeline_options::{find_project, pipeline_options};
-use super::project_runs::tell_left;
+use super::project_runs::print_leftovers;
 use super::run_options::{run_options, touched_jobs};
 use super::stdout::print;
 use crate::args::{Cli, Command, DialectArg, RunArgs};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
     let project = project(args)?;
     if !args.dry_run {
         let state = StateDir::of_user().map_err(LocalError::from)?;
-        tell_left(&state.project(project.root()));
+        print_leftovers(&state.project(project.root()));
     }
     perform(args, project, RunCommand { words, directory }, None)
 }

@@ -1,4 +1,4 @@
-//! Files that change because of the runs themselves, which is no reason to run again.
+//! Files that the runs of a watch write themselves, which must not start a round.
 
 use super::report_files::is_partial;
 use crate::args::RunArgs;
@@ -12,19 +12,19 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// What the runs of a watch write into the tree that is watched.
+/// What the runs of a watch write into the watched tree.
 pub(super) struct RunOutputs {
     root: PathBuf,
     /// Files that options ask for.
     outputs: BTreeSet<String>,
-    /// Files that its own output goes to, whatever they are called.
+    /// Files that our own output is redirected to.
     streams: Vec<Identity>,
-    /// What changed the last time that jobs ran in the working tree itself.
-    restless: BTreeSet<String>,
+    /// What changed the last time while jobs ran in the working tree.
+    changed_last_time: BTreeSet<String>,
 }
 
 impl RunOutputs {
-    /// Returns what runs with these arguments write into the tree at `root`.
+    /// Returns the files that runs with these arguments write below `root`.
     pub(super) fn of(args: &RunArgs, root: &Path) -> Self {
         let shown = &args.shown;
         let reports = shown.report.iter().map(|report| &report.path);
@@ -37,7 +37,7 @@ impl RunOutputs {
             root: root.to_owned(),
             outputs: files.collect(),
             streams: streams.into_iter().flatten().collect(),
-            restless: BTreeSet::new(),
+            changed_last_time: BTreeSet::new(),
         }
     }
 
@@ -48,7 +48,7 @@ impl RunOutputs {
     }
 
     fn is_stream(&self, file: &str) -> bool {
-        // Mostly there is none, and then nothing is asked.
+        // Usually there is none, which saves the system call.
         let is_it = |metadata: &Metadata| self.streams.contains(&Identity::of(metadata));
         !self.streams.is_empty() && self.root.join(file).metadata().is_ok_and(|it| is_it(&it))
     }
@@ -61,7 +61,7 @@ impl RunOutputs {
         let during: BTreeSet<String> = during
             .filter(|file| !products.iter().any(|product| product.is_match(file)))
             .collect();
-        let mut again = during.intersection(&self.restless);
+        let mut again = during.intersection(&self.changed_last_time);
         if let Some(first) = again.next() {
             let more = match again.next() {
                 Some(_) => " and others change",
@@ -72,13 +72,16 @@ impl RunOutputs {
                  ignored, or be artifacts)"
             ))]);
         }
-        let new = during.difference(&self.restless).cloned().collect();
-        self.restless = during;
+        let new = during
+            .difference(&self.changed_last_time)
+            .cloned()
+            .collect();
+        self.changed_last_time = during;
         new
     }
 }
 
-/// What a file is, whatever it is called.
+/// The identity of a file, independent of its name.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use workstation::RunOptions;
 
-/// Who takes the events of a run: the terminal or standard output, and the file that was asked for.
+/// Shows the events of a run: on standard output, and in the file of `--events`.
 #[derive(Debug)]
 pub(super) struct RunView {
     sink: Arc<dyn EventSink>,
@@ -26,7 +26,7 @@ pub(super) struct RunView {
     file: Option<SharedWriter>,
 }
 
-/// Who reads standard output.
+/// The view on standard output.
 #[derive(Debug)]
 enum Reader {
     Person(Arc<Console>),
@@ -39,7 +39,7 @@ impl RunView {
         Self::with_file(args, |path| File::create(path))
     }
 
-    /// Returns the view of one more run, whose events stand behind those of the run before.
+    /// Returns the view of a further round, whose events follow those of the round before.
     pub(super) fn once_more(args: &OutputArgs) -> Result<Self, Failure> {
         Self::with_file(args, |path| {
             File::options().append(true).create(true).open(path)
@@ -109,7 +109,7 @@ impl RunView {
         self.style
     }
 
-    /// Shows how the run ended, to people; programs have the last event.
+    /// Shows the summary to people; programs have the last event.
     pub(super) fn show_summary(&self, text: &str) {
         match &self.reader {
             Reader::Person(console) => console.write(text),
@@ -118,7 +118,7 @@ impl RunView {
         }
     }
 
-    /// Lets whoever reads on the full screen tell the run what to do.
+    /// Connects the keys of the full screen to the run.
     pub(super) fn connect(
         &self,
         options: &RunOptions,
@@ -130,21 +130,21 @@ impl RunView {
         }
     }
 
-    /// Says what is going to run.
+    /// Shows what the run is for.
     pub(super) fn introduce(&self, plan: &Plan) {
         if let Reader::Screen(screen) = &self.reader {
             screen.introduce(plan);
         }
     }
 
-    /// Gives the terminal back at once, whether all was shown or not.
+    /// Restores the terminal at once, whether everything was shown or not.
     pub(super) fn leave(&self) {
         if let Reader::Screen(screen) = &self.reader {
             screen.leave();
         }
     }
 
-    /// Returns whether somebody sits before it.
+    /// Returns whether a person watches it.
     pub(super) fn is_watched(&self) -> bool {
         match self.reader {
             Reader::Person(_) => io::stdout().is_terminal(),
@@ -153,8 +153,8 @@ impl RunView {
         }
     }
 
-    /// Lets the view tell how long the run goes on.
-    pub(super) fn expect(&self, forecast: &Arc<Mutex<Forecast>>) {
+    /// Sets the forecast from which the time left is shown.
+    pub(super) fn set_forecast(&self, forecast: &Arc<Mutex<Forecast>>) {
         match &self.reader {
             Reader::Person(console) => console.set_forecast(forecast),
             Reader::Screen(screen) => screen.set_forecast(forecast),
@@ -162,17 +162,17 @@ impl RunView {
         }
     }
 
-    /// Says something before the run begins, to people.
+    /// Shows a line to people before the run starts.
     pub(super) fn announce(&self, line: &str) {
         if let Reader::Person(console) = &self.reader {
             console.write(&format!("{}\n", self.style.paint(Tone::Quiet, line)));
         }
     }
 
-    /// Says something that is no part of the run's own output.
+    /// Shows a message that is not part of the run's output.
     pub(super) fn tell(&self, text: &str) {
         match &self.reader {
-            // The mark of the key that was pressed stands behind the last line of the view.
+            // The terminal has echoed `^C` behind the last line of the view.
             Reader::Person(console) if console.is_live() => error_line(text),
             Reader::Screen(screen) => {
                 screen.stops();
@@ -199,7 +199,7 @@ impl RunView {
         }
     }
 
-    /// Draws again after somebody else had the terminal.
+    /// Draws again after another program had the terminal.
     pub(super) fn resumed(&self) {
         match &self.reader {
             Reader::Person(console) => console.resumed(),
@@ -208,7 +208,7 @@ impl RunView {
         }
     }
 
-    /// Waits until all is shown and written.
+    /// Waits until everything is shown and written.
     pub(super) fn finish(&self) -> anyhow::Result<()> {
         let shown = match &self.reader {
             Reader::Person(console) => console.finish(),

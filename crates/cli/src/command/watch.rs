@@ -3,7 +3,7 @@
 use super::execute::{FinishedRun, LAST_WORDS, execute_run, follow_terminal, words_on_signal};
 use super::parallel::allow_mounts;
 use super::pipeline_options::pipeline_options;
-use super::project_runs::tell_left;
+use super::project_runs::print_leftovers;
 use super::report_files::ReportFiles;
 use super::rerun_command::settings;
 use super::run::project;
@@ -53,7 +53,7 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         ));
     }
     let state = StateDir::of_user().map_err(LocalError::from)?;
-    tell_left(&state.project(project.root()));
+    print_leftovers(&state.project(project.root()));
     allow_mounts(options.isolation)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

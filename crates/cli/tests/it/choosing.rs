@@ -90,14 +90,14 @@ fn a_selector_that_means_nothing_is_refused_with_what_there_is() {
     check(&["run", "zzz*"], "no job matches `zzz*`");
     check(&["run", "--skip", "lnit"], "did you mean `lint`?");
     check(&["plan", "lnit"], "did you mean `lint`?");
-    let known = "there is OS=debian|alpine, ARCH=arm|amd64";
+    let known = "the values are OS=debian|alpine, ARCH=arm|amd64";
     check(&["run", "unit[OS=debain]"], known);
     check(&["explain", "unit[OS=debain]"], "did you mean `debian`?");
     check(
         &["list", "unit[OSS=debian]"],
-        "the copies of `unit` have no variable `OSS`; did you mean `OS`?",
+        "the instances of `unit` have no variable `OSS`; did you mean `OS`?",
     );
-    check(&["list", "lint[OS=debian]"], "`lint` has no copies");
+    check(&["list", "lint[OS=debian]"], "`lint` has no instances");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn jobs_of_a_past_run_are_named_in_the_same_way() {
         .expect_text("means 4 jobs, and one can be followed");
     logs(&["unit[OS=x]"])
         .expect_code(2)
-        .expect_text("no copy of `unit` has OS=x");
+        .expect_text("no instance of `unit` has OS=x");
     let again = project.runwright(&["retry", "--progress", "json", "unit[ARCH=arm]"]);
     assert_eq!(
         ran(&again.expect_code(0)),

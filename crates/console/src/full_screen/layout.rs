@@ -1,4 +1,4 @@
-//! Where everything is on a screen of any size.
+//! The parts of a screen of any size.
 
 use ratatui::layout::Rect;
 
@@ -28,7 +28,7 @@ pub(super) struct Layout {
     pub(super) foot: Rect,
 }
 
-/// What is to be shown.
+/// What the layout has to make room for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     /// The size of the screen.
@@ -82,7 +82,7 @@ impl Layout {
         layout
     }
 
-    /// Lays out what is below the graph.
+    /// Lays out the part below the graph.
     fn lower(&mut self, wanted: &Wanted, mut top: u16, bottom: u16) {
         if bottom - top >= 2 {
             self.title = Rect::new(0, top, wanted.columns, 1);
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_part_leaves_the_screen_or_covers_another() {
+    fn parts_stay_on_the_screen_and_apart() {
         for columns in (0..200).step_by(7).chain([1, 2, 3, 1000, u16::MAX]) {
             for rows in (0..60).chain([1000, u16::MAX]) {
                 for flags in 0..12 {

@@ -4,31 +4,31 @@
 //! # Shape
 //!
 //! ```text
-//! threads of jobs: events -> ScreenState <- keys, mouse, time: the thread of the screen
+//! threads of jobs: events -> ScreenState <- keys, mouse, time: the screen's thread
 //!                              |  \-> Action -> RunHandle: the run's controls
 //!                              \-> draw: a picture -> Canvas: the bytes that change -> the terminal
 //! ```
 //!
-//! The `ScreenState` is what is known and what was asked to be shown; `draw` makes a picture of it for any
-//! size. Both touch nothing, so tests need no terminal. The edge is small: `FullScreen` takes events,
-//! `reader` is the thread, `screen` has the terminal and gives it back.
+//! `ScreenState` is the run and the choices of the user; `draw` makes a picture of it for any size. Both
+//! are pure, so tests need no terminal. The edge is small: `FullScreen` takes events, `screen_thread` draws
+//! and reads keys, `terminal` takes and restores the terminal.
 //!
-//! # Who waits for whom
+//! # Waiting
 //!
-//! Jobs never wait for the terminal. A picture is made while the state is locked, which takes a
-//! moment, and written when it is not. There are ten frames a second at most besides those that a key
-//! asked for, one a second when nothing happens, and each is one write that a terminal shows at once.
+//! Jobs never wait for the terminal. A picture is made while the state is locked, which takes a moment,
+//! and written after it is unlocked. Besides frames for keys there are at most ten a second, and one a
+//! second when nothing happens. Each frame is one write, which the terminal shows at once.
 //!
 //! # Shells
 //!
-//! For a shell the screen gives the terminal back and takes it again afterwards; its thread waits
-//! meanwhile. In a job that runs the shell is one of the run's `Terminals`; for any other job this
-//! program is started once more, as `runwright shell`, which has Ctrl-C for itself.
+//! For a shell the screen restores the terminal and takes it again afterwards; its thread waits meanwhile.
+//! In a running job the shell is one of the run's `Terminals`. For any other job the screen starts this
+//! program again as `runwright shell`, which gets Ctrl-C for itself.
 //!
 //! # Logs
 //!
-//! The last lines of each log are in memory, all others in one file without a name, in blocks whose
-//! beginnings are known. Lines are cleaned before they are kept.
+//! The last lines of each log are in memory, all others in one unnamed file, in indexed blocks. Lines are
+//! cleaned before they are stored.
 
 mod ansi;
 mod draw;

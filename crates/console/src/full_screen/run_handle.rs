@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use scheduler::{ControlError, Controls, Hold};
 use workstation::{JobTerminal, RunControls, RunOptions, Terminals};
 
-/// What the keys of the full screen act on.
+/// The run that the keys of the full screen act on.
 #[derive(Debug)]
 pub struct RunHandle {
     controls: RunControls,
@@ -17,7 +17,7 @@ pub struct RunHandle {
 }
 
 impl RunHandle {
-    /// Returns the world of a run that these options control and that this stops.
+    /// Returns a handle of the run with these options; `cancellation` stops it.
     pub fn new(options: &RunOptions, shells: Shells, cancellation: Cancellation) -> Self {
         Self {
             controls: options.controls.clone(),
@@ -28,8 +28,8 @@ impl RunHandle {
         }
     }
 
-    /// Returns what opens shells in a job that runs.
-    pub(super) fn door(&self, id: &JobId) -> Option<JobTerminal> {
+    /// Returns the terminal of a running job.
+    pub(super) fn job_terminal(&self, id: &JobId) -> Option<JobTerminal> {
         self.terminals.of(self.controls.job(id.pipeline, &id.job)?)
     }
 
@@ -41,7 +41,7 @@ impl RunHandle {
         &self.cancellation
     }
 
-    /// Keeps the pipeline open, so that jobs can be started and run again after all have ended.
+    /// Keeps the pipeline open, so that jobs can be started and retried after all have ended.
     pub(super) fn hold(&self) {
         let hold = self.controls.first().hold();
         *self.hold.lock() = Some(hold);
@@ -59,12 +59,12 @@ impl RunHandle {
         drop(hold);
     }
 
-    /// Does what is not about the terminal; returns what is to be said of it.
+    /// Performs an action that does not concern the terminal; returns a note about it.
     pub(super) fn act(&self, action: Action) -> Option<String> {
-        let said = |id: &JobId, verb: &str, done: Result<(), ControlError>| {
+        let note = |id: &JobId, verb: &str, done: Result<(), ControlError>| {
             Some(match done {
                 Ok(()) => format!("{verb} {}", shown_name(&id.job)),
-                // The first one is held open, so it is one that a job started.
+                // The first pipeline is held open, so this is a child pipeline.
                 Err(error @ ControlError::Ended) => {
                     format!("{error}; the job that started it can be run again")
                 }
@@ -76,16 +76,18 @@ impl RunHandle {
         };
         match action {
             Action::Play(id, variables) => {
-                let done = self.of(&id).and_then(|it| it.play(&id.job, variables));
-                said(&id, "starts", done)
+                let done = self
+                    .controls_of(&id)
+                    .and_then(|it| it.play(&id.job, variables));
+                note(&id, "starts", done)
             }
             Action::Retry(id) => {
-                let done = self.of(&id).and_then(|it| it.retry(&id.job));
-                said(&id, "runs again", done)
+                let done = self.controls_of(&id).and_then(|it| it.retry(&id.job));
+                note(&id, "runs again", done)
             }
             Action::CancelJob(id) => {
-                let done = self.of(&id).and_then(|it| it.cancel_job(&id.job));
-                said(&id, "cancels", done)
+                let done = self.controls_of(&id).and_then(|it| it.cancel_job(&id.job));
+                note(&id, "cancels", done)
             }
             Action::CancelAll => {
                 self.cancellation.cancel(CancelCause::User);
@@ -103,7 +105,7 @@ impl RunHandle {
         }
     }
 
-    fn of(&self, id: &JobId) -> Result<Controls, ControlError> {
+    fn controls_of(&self, id: &JobId) -> Result<Controls, ControlError> {
         let found = self.controls.of(id.pipeline);
         found.ok_or(ControlError::NotBegun)
     }

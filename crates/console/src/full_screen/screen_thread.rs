@@ -13,26 +13,26 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The shortest time between two frames that nobody pressed a key for.
+/// The shortest time between two frames without a key.
 const FRAME: Duration = Duration::from_millis(100);
 
-/// How often times are brought up to date when nothing else happens.
+/// How often times are updated when nothing else happens.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How long an event is waited for that should be there already: with no time at all, nobody looks.
+/// How long to wait for an event that should be there already; with zero, crossterm does not look.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// How long a suspended program waits to be told that it goes on.
-const BACK: Duration = Duration::from_secs(1);
+/// How long a suspended program waits for the signal to continue.
+const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Shows the run from its beginning until somebody leaves.
+/// Shows the run from its start until the user leaves.
 pub(super) fn run(shared: &Shared) {
-    if !shared.wait_for_beginning() {
+    if !shared.wait_for_start() {
         return;
     }
-    let leaving = Leaving(shared);
+    let guard = ReleaseGuard(shared);
     let shown = show(shared);
-    drop(leaving);
+    drop(guard);
     if let Err(error) = shown {
         crate::streams::error_line(&format!("the full screen has ended: {error}"));
     } else if !shared.is_over() && !shared.state().run.is_settled() {
@@ -40,15 +40,15 @@ pub(super) fn run(shared: &Shared) {
     }
 }
 
-/// Gives back what the screen had, also when a panic passes.
-struct Leaving<'s>(&'s Shared);
+/// Releases the terminal and the pipeline, also during a panic.
+struct ReleaseGuard<'s>(&'s Shared);
 
-impl Drop for Leaving<'_> {
+impl Drop for ReleaseGuard<'_> {
     fn drop(&mut self) {
         terminal::restore();
         self.0.is_shown.store(false, Ordering::SeqCst);
-        if let Some(world) = self.0.world.get() {
-            world.release();
+        if let Some(run) = self.0.run.get() {
+            run.release();
         }
     }
 }
@@ -60,7 +60,7 @@ fn show(shared: &Shared) -> io::Result<()> {
     let mut last: Option<Instant> = None;
     loop {
         let is_due = |than: Duration| last.is_none_or(|last| last.elapsed() >= than);
-        // A search goes on almost without a rest, a part at a time, between which events can come in.
+        // A search continues in small parts, between which events can come in.
         let wait = if shared.state().work() {
             AT_ONCE
         } else {
@@ -81,7 +81,7 @@ fn show(shared: &Shared) -> io::Result<()> {
             }
         }
         if shared.is_lost.swap(false, Ordering::SeqCst) {
-            come_back(shared, &mut canvas)?;
+            retake_terminal(shared, &mut canvas)?;
         }
         let mut state = shared.state();
         if shared.is_over() && state.leaves {
@@ -103,7 +103,7 @@ fn show(shared: &Shared) -> io::Result<()> {
     }
 }
 
-/// Hands what happened at the terminal to the state.
+/// Applies an event of the terminal to the state.
 fn take(shared: &Shared, event: Event) -> Option<Action> {
     let mut state = shared.state();
     match event {
@@ -116,7 +116,7 @@ fn take(shared: &Shared, event: Event) -> Option<Action> {
     None
 }
 
-/// Does what a key asks for; returns whether the screen is left.
+/// Performs the action of a key; returns whether the user leaves.
 fn perform(shared: &Shared, action: Action, canvas: &mut Canvas) -> io::Result<bool> {
     match action {
         Action::Leave => return Ok(true),
@@ -134,42 +134,42 @@ fn perform(shared: &Shared, action: Action, canvas: &mut Canvas) -> io::Result<b
 }
 
 fn act(shared: &Shared, action: Action) {
-    // Nobody is told anything before the run has begun, and then there is somebody to tell.
-    let said = shared.world.get().and_then(|world| world.act(action));
-    if let Some(said) = said {
-        shared.state().say(&said);
+    // The screen is connected before the run starts.
+    let note = shared.run.get().and_then(|run| run.act(action));
+    if let Some(note) = note {
+        shared.state().say(&note);
     }
 }
 
-/// Lets a shell in a job have the terminal until it ends.
+/// Gives the terminal to a shell in a job until it ends.
 fn enter(shared: &Shared, id: &JobId, canvas: &mut Canvas) -> io::Result<()> {
-    let Some(world) = shared.world.get() else {
+    let Some(run) = shared.run.get() else {
         return Ok(());
     };
     terminal::restore();
-    let said = shells::enter(shared, world, id);
-    come_back(shared, canvas)?;
-    if let Some(said) = said {
-        shared.state().say(&said);
+    let note = shells::enter(shared, run, id);
+    retake_terminal(shared, canvas)?;
+    if let Some(note) = note {
+        shared.state().say(&note);
     }
     Ok(())
 }
 
-/// Lets the shell have the terminal until it lets this program go on.
+/// Stops this program, so that the user's shell has the terminal until `fg`.
 fn suspend(shared: &Shared, canvas: &mut Canvas) -> io::Result<()> {
     shared.is_lost.store(false, Ordering::SeqCst);
     terminal::restore();
-    // As the terminal does it: to all that were started together.
+    // As the terminal does it: to the whole process group.
     kill_current_process_group(Signal::TSTP)?;
-    // The signal may come a moment later. Where nobody could let this go on, it does not stop.
+    // The signal may come a moment later. An orphaned process group does not stop at all.
     let begun = Instant::now();
-    while !shared.is_lost.swap(false, Ordering::SeqCst) && begun.elapsed() < BACK {
+    while !shared.is_lost.swap(false, Ordering::SeqCst) && begun.elapsed() < CONTINUE_TIMEOUT {
         thread::sleep(Duration::from_millis(20));
     }
-    come_back(shared, canvas)
+    retake_terminal(shared, canvas)
 }
 
-fn come_back(shared: &Shared, canvas: &mut Canvas) -> io::Result<()> {
+fn retake_terminal(shared: &Shared, canvas: &mut Canvas) -> io::Result<()> {
     // The program is about to end.
     if !shared.is_shown.load(Ordering::SeqCst) {
         return Ok(());
@@ -194,7 +194,7 @@ mod tests {
     use workstation::RunOptions;
 
     #[test]
-    fn a_panic_while_drawing_gives_back_the_terminal_and_the_pipeline() {
+    fn a_panic_while_drawing_releases_the_terminal_and_the_pipeline() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
@@ -206,19 +206,19 @@ mod tests {
             is_deaf: Arc::default(),
         };
         let shared = Shared::new(Style::PLAIN, false);
-        let world = RunHandle::new(&options, shells, Cancellation::new());
-        world.hold();
-        shared.world.set(world).unwrap();
+        let run = RunHandle::new(&options, shells, Cancellation::new());
+        run.hold();
+        shared.run.set(run).unwrap();
         shared.is_shown.store(true, Ordering::SeqCst);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            let _leaving = Leaving(&shared);
+            let _guard = ReleaseGuard(&shared);
             let _model = shared.state();
             panic!("a picture cannot be drawn");
         }));
         assert!(panicked.is_err());
         assert!(!shared.is_shown.load(Ordering::SeqCst));
-        let world = shared.world.get().unwrap();
-        assert!(!world.is_holding(), "the pipeline can end");
+        let run = shared.run.get().unwrap();
+        assert!(!run.is_holding(), "the pipeline can end");
         // Events still come in.
         shared.state().say("more");
     }

@@ -1,4 +1,4 @@
-//! A shell in a job, while the screen steps aside.
+//! A shell in a job, while the screen is closed.
 
 use super::run_handle::RunHandle;
 use super::state::JobId;
@@ -17,11 +17,11 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use workstation::JobTerminal;
 
-/// How often it is looked whether a program that has the terminal has ended.
-const LOOK: Duration = Duration::from_millis(30);
+/// How often the end of a program that has the terminal is checked.
+const POLL: Duration = Duration::from_millis(30);
 
-/// How long a program that was told to end may take, in looks.
-const LAST_LOOKS: u32 = 100;
+/// How many polls a program has to end after TERM.
+const TERM_POLLS: u32 = 100;
 
 /// How many lines about errors are kept.
 const MOST_ERRORS: usize = 20;
@@ -39,16 +39,16 @@ pub struct Shells {
     pub is_deaf: Arc<AtomicBool>,
 }
 
-/// Opens a shell in a job: beside it while it runs, else in an environment of its own. The terminal must
-/// be as it was before the screen had it. Returns what is to be said.
-pub(super) fn enter(shared: &Shared, world: &RunHandle, id: &JobId) -> Option<String> {
+/// Opens a shell in a job: beside its script while it runs, else in an environment of its own. The terminal
+/// must be restored before. Returns a note for the user.
+pub(super) fn enter(shared: &Shared, run: &RunHandle, id: &JobId) -> Option<String> {
     let is_first = shared.state().run.is_first(id.pipeline);
-    match world.door(id) {
-        Some(door) => beside(world, id, &door),
+    match run.job_terminal(id) {
+        Some(terminal) => beside(run, id, &terminal),
         None if !is_first => {
             Some("a job of a child pipeline can be entered only while it runs".to_owned())
         }
-        None => match alone(shared, world, id) {
+        None => match alone(shared, run, id) {
             Ok(said) => said,
             Err(error) => Some(format!("the job cannot be entered: {error}")),
         },
@@ -56,53 +56,54 @@ pub(super) fn enter(shared: &Shared, world: &RunHandle, id: &JobId) -> Option<St
 }
 
 /// Opens a shell in a job that runs, and returns when one of them has ended.
-fn beside(world: &RunHandle, id: &JobId, door: &JobTerminal) -> Option<String> {
-    let name = strip_controls(&door.job);
-    let directory = strip_controls(&door.directory);
+fn beside(run: &RunHandle, id: &JobId, terminal: &JobTerminal) -> Option<String> {
+    let name = strip_controls(&terminal.job);
+    let directory = strip_controls(&terminal.directory);
     let text = format!(
         "job {name:?} in {directory}, which goes on beside you\n\
          leave with `exit` or Ctrl-D; the shell ends when the job ends\n"
     );
-    // Who cannot be told will see the shell.
+    // If this cannot be printed, the shell still shows itself.
     let _ = print(text.as_bytes());
-    let canceled = world.cancellation();
-    let shells = world.shells();
+    let canceled = run.cancellation();
+    let shells = run.shells();
     let ended = shells
         .runtime
-        .block_on(open(door, shells.profile, canceled));
+        .block_on(open(terminal, shells.profile, canceled));
     match ended {
-        Ok(()) if world.door(id).is_some() => None,
+        Ok(()) if run.job_terminal(id).is_some() => None,
         Ok(()) => Some(format!("the shell has ended with the job {name}")),
         Err(error) => Some(format!("the job cannot be entered: {error}")),
     }
 }
 
-async fn open(door: &JobTerminal, profile: bool, canceled: &Cancellation) -> Result<(), String> {
+async fn open(job: &JobTerminal, profile: bool, canceled: &Cancellation) -> Result<(), String> {
     let terminal = OwnTerminal::open().map_err(|error| error.to_string())?;
-    let mut request = door.request(terminal.size());
+    let mut request = job.request(terminal.size());
     request.profile = profile;
-    let opened = door.terminal.open(request, canceled).await;
+    let opened = job.terminal.open(request, canceled).await;
     let mut session = opened.map_err(|error| error.chain())?;
     let ended = attach(&mut *session, &terminal, canceled).await;
     ended.map(drop).map_err(|error| error.to_string())
 }
 
-/// Lets this program enter a job that does not run, as `runwright shell` does.
-fn alone(shared: &Shared, world: &RunHandle, id: &JobId) -> io::Result<Option<String>> {
-    let shells = world.shells();
+/// Starts this program again as `runwright shell`, for a job that does not run.
+fn alone(shared: &Shared, run: &RunHandle, id: &JobId) -> io::Result<Option<String>> {
+    let shells = run.shells();
     shells.is_deaf.store(true, Ordering::SeqCst);
-    let done = run(shared, world, id);
+    let done = run_shell_command(shared, run, id);
     shells.is_deaf.store(false, Ordering::SeqCst);
     done
 }
 
-fn run(shared: &Shared, world: &RunHandle, id: &JobId) -> io::Result<Option<String>> {
+fn run_shell_command(shared: &Shared, run: &RunHandle, id: &JobId) -> io::Result<Option<String>> {
     let modes = tcgetattr(io::stdin())?;
-    let mut child = again(world, id)?;
+    let mut child = start_shell_command(run, id)?;
     let stderr = child.stderr.take();
-    let reader = thread::Builder::new().spawn(move || stderr.map(passed_on).unwrap_or_default())?;
-    let is_well = wait(&mut child, world);
-    // One that was killed may have left them otherwise.
+    let reader =
+        thread::Builder::new().spawn(move || stderr.map(show_stderr).unwrap_or_default())?;
+    let is_well = wait(&mut child, run);
+    // A killed program may have left other modes.
     tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
     let is_well = is_well?;
     let errors = reader.join().unwrap_or_default();
@@ -113,48 +114,48 @@ fn run(shared: &Shared, world: &RunHandle, id: &JobId) -> io::Result<Option<Stri
     Ok(errors.into_iter().next())
 }
 
-/// Starts this program once more, on the same terminal.
+/// Starts `runwright shell` on the same terminal.
 #[expect(
     clippy::disallowed_methods,
     reason = "it is this program, which looks after its own processes, and has to have the terminal; \
               what `process` starts has neither"
 )]
-fn again(world: &RunHandle, id: &JobId) -> io::Result<Child> {
+fn start_shell_command(run: &RunHandle, id: &JobId) -> io::Result<Child> {
     Command::new(std::env::current_exe()?)
-        .args(&world.shells().words)
+        .args(&run.shells().words)
         .arg(&*id.job)
         .stderr(Stdio::piped())
         .spawn()
 }
 
-/// Waits for the end of a program, and ends it when the run is canceled; returns whether all went well.
-fn wait(child: &mut Child, world: &RunHandle) -> io::Result<bool> {
-    while !world.cancellation().is_canceled() {
+/// Waits for a program, and ends it when the run is canceled; returns whether it succeeded.
+fn wait(child: &mut Child, run: &RunHandle) -> io::Result<bool> {
+    while !run.cancellation().is_canceled() {
         if let Some(status) = child.try_wait()? {
             return Ok(status.success());
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL);
     }
     let id = rustix::process::Pid::from_child(child);
     // It may have ended by itself.
     let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
-    for _ in 0..LAST_LOOKS {
+    for _ in 0..TERM_POLLS {
         if child.try_wait()?.is_some() {
             return Ok(true);
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL);
     }
     child.kill()?;
     child.wait()?;
     Ok(true)
 }
 
-/// Shows what a program says, and returns those lines that say what was wrong.
-fn passed_on(stderr: ChildStderr) -> Vec<String> {
+/// Shows the standard error of a program, and returns its lines about errors.
+fn show_stderr(stderr: ChildStderr) -> Vec<String> {
     let mut wrong = Vec::new();
     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
         let line = strip_controls(&String::from_utf8_lossy(&line));
-        // Not by way of the screen, which has stepped aside.
+        // Not through the screen, which is closed now.
         let _ = writeln!(io::stderr(), "{line}");
         if wrong.len() < MOST_ERRORS && line.starts_with("error: ") {
             wrong.push(line);

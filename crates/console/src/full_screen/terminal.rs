@@ -1,4 +1,4 @@
-//! The terminal, as long as the full screen has it, and how it is given back.
+//! The terminal while the full screen has it, and its restoration.
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use parking_lot::Mutex;
@@ -10,46 +10,46 @@ use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
-/// The second screen, no cursor, and pasted text that can be told from keys.
+/// The alternate screen, no cursor, bracketed paste.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[0m\x1b[2J";
 
-/// All of it back, and what a frame that was cut off may have left.
+/// Undoes all of it, and what a cut-off frame may have left.
 const LEAVE: &[u8] =
     b"\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?1049l\x1b[?25h";
 
 const MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const NO_MOUSE: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
-/// The most that is drawn, whatever a terminal says of its size.
+/// The largest picture, whatever size a terminal reports.
 const MOST: (u16, u16) = (1000, 400);
 
 /// The thread that draws. When another one panics, the screen stays.
 pub(super) const THREAD: &str = "screen";
 
-/// Whether the full screen has the terminal. There is one terminal, and so is this.
+/// Whether the full screen has the terminal, of which a process has one.
 static HAS_TERMINAL: Mutex<bool> = Mutex::new(false);
 
-/// Takes the terminal, or takes it again after somebody else had it.
+/// Takes the terminal, or takes it again after another program had it.
 pub(super) fn enter(mouse: bool) -> io::Result<()> {
     restore_when_it_panics();
     let mut has_terminal = HAS_TERMINAL.lock();
-    // Noted first: what is half done is undone as well.
+    // Set first, so that a half-done switch is undone as well.
     *has_terminal = true;
     enable_raw_mode()?;
     put(ENTER)?;
     if mouse { put(MOUSE) } else { Ok(()) }
 }
 
-/// Gives the terminal back as it was; does nothing if it was given back already.
+/// Restores the terminal; does nothing if it is restored already.
 pub(super) fn restore() {
     if let Some(mut has_terminal) = HAS_TERMINAL.try_lock_for(Duration::from_millis(200)) {
-        return give_back(&mut has_terminal);
+        return restore_locked(&mut has_terminal);
     }
     // Another thread is stuck in writing to a terminal that reads nothing; its mode can be reset all the same.
     let _ = disable_raw_mode();
 }
 
-fn give_back(has_terminal: &mut bool) {
+fn restore_locked(has_terminal: &mut bool) {
     if std::mem::take(has_terminal) {
         // Nothing is left to be done when the terminal is gone.
         let _ = put(LEAVE);
@@ -66,7 +66,7 @@ pub(super) fn write(bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets the mouse be told of, or lets it mark text.
+/// Switches mouse reports on, or off so that the mouse selects text.
 pub(super) fn capture_mouse(captured: bool) -> io::Result<()> {
     write(if captured { MOUSE } else { NO_MOUSE })
 }
@@ -87,7 +87,7 @@ fn put(bytes: &[u8]) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Whoever panics while drawing tells of it on a terminal that is as it was.
+/// Restores the terminal before a panic of the screen's thread is printed.
 fn restore_when_it_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -101,14 +101,14 @@ fn restore_when_it_panics() {
     });
 }
 
-/// What stands on the terminal, and the bytes that change it.
+/// The picture on the terminal, and the bytes that change it.
 #[derive(Debug, Default)]
 pub(super) struct Canvas {
     shown: Option<Buffer>,
 }
 
 impl Canvas {
-    /// Forgets what was drawn, because somebody else has written over it.
+    /// Forgets the picture, because another program wrote over it.
     pub(super) fn forget(&mut self) {
         self.shown = None;
     }
@@ -144,7 +144,7 @@ mod tests {
     use ratatui::style::Style;
 
     #[test]
-    fn only_what_changed_is_written() {
+    fn only_changes_are_written() {
         let mut canvas = Canvas::default();
         let picture = |text: &str| {
             let mut picture = Canvas::picture(20, 2);

@@ -15,39 +15,39 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-/// Shows a run on the full screen, and does what the keys ask for.
+/// Shows a run on the full screen, and acts on keys.
 ///
-/// Events are taken at once: what they change is in memory, or a block of a log is brought to disk. A
-/// thread of its own draws and reads keys; nobody waits for the terminal.
+/// An event changes memory, or writes a block of a log to disk. A thread of its own draws and reads keys, so
+/// that no job waits for the terminal.
 pub struct FullScreen {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the thread that draws has in common with those that run jobs.
+/// What the screen's thread shares with the threads that run jobs.
 pub(super) struct Shared {
     state: Mutex<ScreenState>,
-    pub(super) world: OnceLock<RunHandle>,
-    life: Mutex<Life>,
+    pub(super) run: OnceLock<RunHandle>,
+    phase: Mutex<Phase>,
     changed: Condvar,
-    /// Somebody else had the terminal.
+    /// Another program had the terminal.
     pub(super) is_lost: AtomicBool,
     /// The screen has the terminal.
     pub(super) is_shown: AtomicBool,
-    /// What is to be said once the terminal is as it was.
-    last_words: Mutex<String>,
+    /// What is printed after the terminal is restored.
+    text_after: Mutex<String>,
 }
 
-/// How far the run is.
+/// The phase of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Life {
-    NotBegun,
+enum Phase {
+    NotStarted,
     Runs,
     Over,
 }
 
 impl FullScreen {
-    /// Returns a screen that takes the terminal when the pipeline begins.
+    /// Returns a screen that takes the terminal when the pipeline starts.
     ///
     /// # Errors
     ///
@@ -64,11 +64,11 @@ impl FullScreen {
         })
     }
 
-    /// Takes what the keys are to act on. From now on the pipeline stays open until somebody leaves.
-    pub fn connect(&self, world: RunHandle) {
-        world.hold();
+    /// Sets the run that keys act on. From now on the pipeline stays open until the user leaves.
+    pub fn connect(&self, run: RunHandle) {
+        run.hold();
         // It is connected once, before the run begins.
-        let _ = self.shared.world.set(world);
+        let _ = self.shared.run.set(run);
     }
 
     /// Sets the forecast from which the time left is shown.
@@ -76,7 +76,7 @@ impl FullScreen {
         self.shared.state().run.set_forecast(Arc::clone(forecast));
     }
 
-    /// Takes what the run is for.
+    /// Shows what the run is for.
     pub fn introduce(&self, plan: &Plan) {
         let context = plan.context();
         let mut state = self.shared.state();
@@ -84,7 +84,7 @@ impl FullScreen {
         state.head.source.clone_from(&context.source);
     }
 
-    /// Says that somebody told the program to stop: the screen goes when the run has ended.
+    /// Reports that the program was told to stop: the screen closes when the run has ended.
     pub fn stops(&self) {
         let mut state = self.shared.state();
         state.is_stopping = true;
@@ -92,30 +92,30 @@ impl FullScreen {
         state.is_stale = true;
     }
 
-    /// Says that the terminal has another size.
+    /// Reports that the terminal has another size.
     pub fn resized(&self) {
         self.shared.state().is_stale = true;
     }
 
-    /// Says that somebody else has had the terminal, as after `fg`.
+    /// Reports that another program had the terminal, as after `fg`.
     pub fn resumed(&self) {
         self.shared.is_lost.store(true, Ordering::SeqCst);
     }
 
-    /// Takes what is shown after the screen.
+    /// Adds text that is printed after the screen closes.
     pub fn show_after(&self, text: &str) {
-        self.shared.last_words.lock().push_str(text);
+        self.shared.text_after.lock().push_str(text);
     }
 
-    /// Waits until somebody leaves the screen, and shows what is to be shown after it.
+    /// Waits until the user leaves the screen, and prints the text for after it.
     ///
     /// # Errors
     ///
     /// When that cannot be printed.
     pub fn finish(&self) -> io::Result<()> {
-        self.shared.come_to(Life::Over);
+        self.shared.advance_to(Phase::Over);
         if let Some(thread) = self.thread.lock().take() {
-            // A panic of the thread was printed by itself, and the run is not worse for it.
+            // A panic of the thread has printed itself and does not affect the run.
             let _ = thread.join();
         }
         self.leave();
@@ -123,11 +123,11 @@ impl FullScreen {
         for message in messages {
             crate::streams::error_line(&message);
         }
-        let words = std::mem::take(&mut *self.shared.last_words.lock());
-        crate::streams::print(words.as_bytes())
+        let text = std::mem::take(&mut *self.shared.text_after.lock());
+        crate::streams::print(text.as_bytes())
     }
 
-    /// Gives the terminal back at once.
+    /// Restores the terminal at once.
     pub fn leave(&self) {
         terminal::restore();
         self.shared.is_shown.store(false, Ordering::SeqCst);
@@ -138,7 +138,7 @@ impl EventSink for FullScreen {
     fn event(&self, event: &PipelineEvent) {
         self.shared.state().event(event, Instant::now());
         if matches!(event.kind, EventKind::PipelineStarted { .. }) {
-            self.shared.come_to(Life::Runs);
+            self.shared.advance_to(Phase::Runs);
         }
     }
 }
@@ -147,12 +147,12 @@ impl Shared {
     pub(super) fn new(style: Style, verbose: bool) -> Self {
         Self {
             state: Mutex::new(ScreenState::new(style, verbose, Head::default())),
-            world: OnceLock::new(),
-            life: Mutex::new(Life::NotBegun),
+            run: OnceLock::new(),
+            phase: Mutex::new(Phase::NotStarted),
             changed: Condvar::new(),
             is_lost: AtomicBool::new(false),
             is_shown: AtomicBool::new(false),
-            last_words: Mutex::default(),
+            text_after: Mutex::default(),
         }
     }
 
@@ -160,23 +160,23 @@ impl Shared {
         self.state.lock()
     }
 
-    /// Waits until the pipeline begins; returns whether it did.
-    pub(super) fn wait_for_beginning(&self) -> bool {
-        let mut life = self.life.lock();
+    /// Waits until the pipeline starts; returns whether it did.
+    pub(super) fn wait_for_start(&self) -> bool {
+        let mut phase = self.phase.lock();
         self.changed
-            .wait_while(&mut life, |life| *life == Life::NotBegun);
-        *life == Life::Runs
+            .wait_while(&mut phase, |phase| *phase == Phase::NotStarted);
+        *phase == Phase::Runs
     }
 
     /// Returns whether the run has ended.
     pub(super) fn is_over(&self) -> bool {
-        *self.life.lock() == Life::Over
+        *self.phase.lock() == Phase::Over
     }
 
-    fn come_to(&self, next: Life) {
-        let mut life = self.life.lock();
-        *life = (*life).max(next);
-        drop(life);
+    fn advance_to(&self, next: Phase) {
+        let mut phase = self.phase.lock();
+        *phase = (*phase).max(next);
+        drop(phase);
         self.changed.notify_all();
     }
 }

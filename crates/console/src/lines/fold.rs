@@ -1,4 +1,4 @@
-//! Which lines of a log are worth showing.
+//! Selects the lines of a log that are shown.
 
 use crate::log::{Entry, Source};
 use crate::log::{Part, may_have_marks, parts};
@@ -20,7 +20,7 @@ const WORTH_A_LINE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Fold {
     how: Folding,
-    /// What the runner's own stage said, as long as it goes on.
+    /// The lines of the runner's own stage while it runs.
     held: Option<Held>,
     /// The section of the job's own that is folded.
     folded: Option<Folded>,
@@ -33,8 +33,8 @@ pub(super) struct Fold {
 pub(super) enum Folding {
     /// Nothing.
     Verbose,
-    /// The runner's own stages: for logs of failed jobs, and for those that show before their job
-    /// has ended, because what is shown cannot be folded any more.
+    /// The runner's own stages: for logs of failed jobs, and for those shown before their job
+    /// ended, because shown text cannot be folded later.
     Own,
     /// Also sections that the job wants collapsed.
     All,
@@ -47,7 +47,7 @@ pub(super) enum Shown<'t> {
     Line(Source, &'t str),
     /// The header of a section.
     Header(&'t str),
-    /// A section that is folded: its header and what is said of it.
+    /// A folded section: its header and a remark on it.
     Folded(&'t str, &'t str),
     /// What this program says about the log.
     Note(&'t str),
@@ -87,7 +87,7 @@ impl Fold {
         }
     }
 
-    /// Takes the next entry and shows what is to be shown by now.
+    /// Takes the next entry and shows what is due.
     pub(super) fn take(&mut self, entry: Entry<'_>, show: &mut impl FnMut(Shown<'_>)) {
         match entry {
             Entry::Line(source, text) => self.line(source, text, show),
@@ -99,7 +99,7 @@ impl Fold {
                         ..Held::default()
                     });
                 } else if name != BuildStage::script().name() && self.how != Folding::Verbose {
-                    // Without it, nobody could tell where the usual script stops.
+                    // Without it, the end of the main script could not be seen.
                     show(Shown::Note(&name.replace('_', " ")));
                 }
             }
@@ -117,7 +117,7 @@ impl Fold {
         }
     }
 
-    /// Shows what is held back.
+    /// Shows what was held back.
     pub(super) fn finish(&mut self, show: &mut impl FnMut(Shown<'_>)) {
         if let Some(held) = self.held.take() {
             held.show(show);
@@ -238,7 +238,7 @@ impl Held {
     }
 }
 
-/// Returns whether the runner says that something failed, in red or without a color.
+/// Returns whether it is an error of the runner, in red or without a colour.
 fn is_error(text: &str) -> bool {
     let text = text.strip_prefix("\x1b[31;1m").unwrap_or(text);
     text.starts_with("ERROR: ")
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_of_the_runner_fold_unless_they_fail() {
+    fn runner_stages_fold_unless_they_fail() {
         let stage = |end| [OWN, info("Getting source"), line("HEAD is now at 1"), end];
         assert_eq!(fold(Folding::Own, &stage(ended(true, 999))), [""; 0]);
         assert_eq!(
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_show_and_the_runner_is_silent_in_the_script() {
+    fn warnings_show_and_runner_lines_do_not_during_the_script() {
         let warning = Entry::Line(Source::Warning, "WARNING: old");
         let entries = [
             OWN,
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_comes_after_what_led_to_it() {
+    fn errors_follow_the_lines_before_them() {
         for error in ["ERROR: no image", "\x1b[31;1mERROR: no image\x1b[0;m"] {
             let error_line = Entry::Line(Source::Warning, error);
             let warning = Entry::Line(Source::Warning, "WARNING: old");
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_talkative_stage_is_shown_rather_than_held_in_memory() {
+    fn long_stages_are_shown_instead_of_held() {
         let text = "x".repeat(1000);
         let mut entries = vec![OWN];
         entries.extend([line(&text); 100]);
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn collapsed_sections_of_the_job_fold_and_marks_never_show() {
+    fn collapsed_sections_fold_and_marks_never_show() {
         let entries = [
             SCRIPT,
             line("\x1b[0Ksection_start:10:a[collapsed=true]\r\x1b[0KInstall"),
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scripts_after_the_usual_one_have_a_heading() {
+    fn scripts_after_the_main_one_have_a_heading() {
         let after = Entry::StageStarted {
             name: "after_script",
             user_code: true,

@@ -1,4 +1,4 @@
-//! One job on its way through the output.
+//! The log of one job: streamed, or kept until the job ends.
 
 use super::fold::Folding;
 use super::printer::Printer;
@@ -6,7 +6,7 @@ use super::spill::Spill;
 use crate::log::{Entry, Source};
 use crate::log::{LineJoiner, Piece};
 
-/// Longer logs of failed jobs would push all else out of a terminal; the live view shows their end.
+/// Of longer logs of failed jobs, the live view shows the end, because they would fill the terminal.
 const MOST_LINES: u64 = 1000;
 
 /// Of longer lines, the live view shows the beginning.
@@ -43,7 +43,7 @@ struct Block {
 pub(super) enum Extent {
     /// All of it.
     Whole,
-    /// As much as a person at a terminal looks at.
+    /// As much as fits a terminal.
     End,
 }
 
@@ -83,7 +83,7 @@ impl JobLog {
         self.target.take(entry, out);
     }
 
-    /// Returns what the job has written of a line that has not ended.
+    /// Returns the line of a source that has not ended.
     pub(super) fn unfinished(&self, source: Source) -> Option<&str> {
         self.lines.unfinished(source)
     }
@@ -181,7 +181,7 @@ impl Block {
     }
 }
 
-/// Returns whether it is a line that the runner itself did not write.
+/// Returns whether the job or one of its services wrote it.
 fn is_of_the_job(entry: &Entry<'_>) -> bool {
     let Entry::Line(source, _) = entry else {
         return false;
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::text::Style;
 
-    /// Returns what shows of the log of a failed job that wrote these lines.
+    /// Returns the shown lines of a failed job that wrote these.
     fn shown(extent: Extent, lines: impl IntoIterator<Item = String>) -> Vec<String> {
         let mut job = JobLog::kept(extent);
         let write = |job: &mut JobLog, source, text: &str| {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_log_the_live_view_shows_the_end_and_says_so() {
+    fn the_live_view_shows_the_end_of_a_long_log() {
         let numbers = || (1..=1500).map(|number: u32| number.to_string());
         let end = shown(Extent::End, numbers());
         let head = [
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_does_not_fill_the_live_view() {
+    fn the_live_view_cuts_long_lines() {
         let long = || {
             [
                 "é".repeat(LONGEST_LINE),

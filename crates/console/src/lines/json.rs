@@ -8,7 +8,7 @@ use scheduler::event::{EventSink, PipelineEvent};
 #[derive(Debug)]
 pub struct JsonLines {
     writer: SharedWriter,
-    /// What is to be written at the next flush.
+    /// What the next flush writes.
     lines: Mutex<Vec<u8>>,
 }
 

@@ -4,7 +4,7 @@ use super::fold::{Fold, Folding, Shown};
 use crate::log::{Entry, Source};
 use crate::text::{Cleaner, Mark, Style, Tone, strip_controls};
 
-/// Turns what a job's log is made of into lines that can be shown, each behind a prefix.
+/// Turns the entries of a job's log into lines for people, each behind a prefix.
 #[derive(Debug)]
 pub(super) struct Printer {
     prefix: String,
@@ -29,7 +29,7 @@ impl Printer {
         }
     }
 
-    /// Appends to `out` what is to be shown once this has happened.
+    /// Appends to `out` what an entry shows.
     pub(super) fn take(&mut self, entry: Entry<'_>, out: &mut Vec<u8>) {
         let Self {
             prefix,

@@ -1,4 +1,4 @@
-//! Bytes that wait: the newest in memory, older ones on disk.
+//! A queue of bytes: the newest in memory, older ones on disk.
 
 use std::fmt;
 use std::fs::File;
@@ -10,12 +10,12 @@ const PIECE: usize = 64 << 10;
 
 /// A queue of bytes that holds no more than a fixed amount of them in memory.
 ///
-/// What is too much goes to a file without a name, so its space is free again when this is dropped
-/// or the program ends, however it ends.
+/// The rest goes to an unnamed file, whose space is free again when this is dropped or the program ends,
+/// however it ends.
 pub(super) struct Spill {
     limit: usize,
     memory: Vec<u8>,
-    /// Older than what is in memory.
+    /// Older than the bytes in memory.
     disk: Option<Disk>,
 }
 
@@ -69,8 +69,8 @@ impl Spill {
         Ok(())
     }
 
-    /// Puts the oldest bytes, some or all of them, in place of what is in `piece`, whose memory
-    /// serves again. It is empty afterwards when there are none.
+    /// Replaces the content of `piece` by the oldest bytes, some or all of them, and reuses its
+    /// memory. It is empty afterwards when there are none.
     ///
     /// # Errors
     ///

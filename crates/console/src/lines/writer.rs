@@ -24,7 +24,7 @@ const MOMENT: Duration = Duration::from_millis(5);
 /// How often times are brought up to date when nothing else happens.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What stands below all text of a stream.
+/// The lines below the text of a stream.
 pub(super) trait Footer: Send {
     /// Appends to `out` what shows `text`, which is empty or whole lines, and below it the footer as
     /// it is now.
@@ -33,15 +33,15 @@ pub(super) trait Footer: Send {
     /// Appends to `out` what shows `text`, which need not be whole lines, and no footer.
     fn last_frame(&mut self, text: &[u8], out: &mut Vec<u8>);
 
-    /// Forgets what it has drawn: it is not there any more.
+    /// Forgets the drawn lines, which are no longer on the screen.
     fn forget(&mut self);
 }
 
 /// A stream whose writers never wait for its reader.
 ///
-/// A thread of its own writes. What a slow reader leaves behind waits in memory, and beyond a few
-/// MiB in a file without a name, so jobs, timeouts and signals go on whatever the reader does. When
-/// it cannot be written any more, the rest is dropped, and [`finish`](Self::finish) says why.
+/// A thread of its own writes. Text that a slow reader has not taken waits in memory, and beyond a few MiB
+/// in an unnamed file, so that jobs, timeouts and signals do not depend on the reader. When writing fails,
+/// the rest is dropped, and [`finish`](Self::finish) returns the reason.
 /// Clones share one stream.
 #[derive(Clone)]
 pub struct SharedWriter(Arc<Shared>);
@@ -54,17 +54,17 @@ struct Shared {
     error: Mutex<Option<io::Error>>,
 }
 
-/// What was taken and is not shown yet.
+/// The text that is not shown yet.
 struct Backlog {
     text: Spill,
     stream: Stream,
     footer: Change,
     hold: Hold,
-    /// The thread sleeps until there is so much text.
+    /// The thread sleeps until there are so many bytes of text.
     sleeps_until: Option<u64>,
 }
 
-/// So long somebody who wants the terminal waits for a slow reader.
+/// How long a request for the terminal waits for a slow reader.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether more is taken.
@@ -73,27 +73,27 @@ enum Stream {
     Open,
     /// No more will come.
     Closed,
-    /// Nobody reads any more.
+    /// The reader is gone.
     Broken,
 }
 
-/// Whether somebody else has the terminal.
+/// Whether another user of the terminal has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hold {
     No,
-    /// Somebody wants it, since then.
-    Wanted(Instant),
-    /// Somebody has it.
-    Given,
+    /// It was requested at this time.
+    Requested(Instant),
+    /// It was granted.
+    Granted,
 }
 
 /// What has happened to the footer since it was drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Change {
     None,
-    /// It says something else.
+    /// Its content changed.
     Text,
-    /// It is not there any more.
+    /// It is no longer on the screen.
     Lost,
 }
 
@@ -112,7 +112,7 @@ enum Next {
     Text {
         is_footer_lost: bool,
     },
-    /// Nothing, but what is drawn has to go.
+    /// Nothing, and the footer has to be wiped.
     Wipe,
     End,
 }
@@ -172,7 +172,7 @@ impl SharedWriter {
         if let Err(error) = backlog.text.push(text) {
             self.0.lost(error);
         }
-        // Most lines of a flood wake nobody: a wake costs more than a line.
+        // Most lines of a flood wake no thread: a wake costs more than a line.
         let waiting = backlog.text.len();
         if backlog
             .sleeps_until
@@ -183,12 +183,12 @@ impl SharedWriter {
         }
     }
 
-    /// Says that what the footer shows has changed.
+    /// Reports that the content of the footer changed.
     pub(super) fn footer_changed(&self) {
         self.change_footer(Change::Text);
     }
 
-    /// Says that what the footer has drawn is not there any more.
+    /// Reports that the drawn footer is no longer on the screen.
     pub(super) fn footer_lost(&self) {
         self.change_footer(Change::Lost);
     }
@@ -206,27 +206,27 @@ impl SharedWriter {
         }
     }
 
-    /// Shows nothing more until the guard is dropped: what is taken meanwhile waits. Returns when the
-    /// footer is wiped, or the reader takes too long for that. Blocks.
+    /// Shows nothing until the guard is dropped; text that comes meanwhile waits. Returns when the footer is
+    /// wiped, or when the reader takes too long for that. Blocks.
     pub(super) fn hold(&self) -> Held {
         let mut backlog = self.0.backlog.lock();
-        backlog.hold = Hold::Wanted(Instant::now());
+        backlog.hold = Hold::Requested(Instant::now());
         self.0.changed.notify_all();
         let is_wanted = |backlog: &mut Backlog| {
-            matches!(backlog.hold, Hold::Wanted(_)) && backlog.stream == Stream::Open
+            matches!(backlog.hold, Hold::Requested(_)) && backlog.stream == Stream::Open
         };
         self.0
             .changed
             .wait_while_for(&mut backlog, is_wanted, PATIENCE);
-        backlog.hold = Hold::Given;
+        backlog.hold = Hold::Granted;
         Held(self.clone())
     }
 
-    /// Ends the stream and waits until all is shown, or nobody reads any more.
+    /// Ends the stream and waits until everything is shown, or the reader is gone.
     ///
     /// # Errors
     ///
-    /// When text was lost, but not because the reader went away: that one has seen enough.
+    /// When text was lost for another reason than that the reader went away.
     pub fn finish(&self) -> io::Result<()> {
         self.0.close(Stream::Closed);
         self.0.changed.notify_one();
@@ -273,7 +273,7 @@ impl Shared {
         }
     }
 
-    /// Shows what is taken until the stream ends.
+    /// Shows the text of the stream until it ends.
     fn show(&self, mut writer: impl Write) {
         let mut text = Vec::new();
         let mut pace = Pace::new(MOMENT, None);
@@ -281,7 +281,7 @@ impl Shared {
             match self.next(&pace, &mut text) {
                 Next::End => return,
                 Next::Wipe => {
-                    self.give();
+                    self.grant();
                     continue;
                 }
                 Next::Text { .. } => {}
@@ -293,7 +293,7 @@ impl Shared {
         }
     }
 
-    /// Shows what is taken above a footer, until the stream ends.
+    /// Shows the text of the stream above a footer until it ends.
     fn show_above(&self, mut writer: impl Write, mut footer: Box<dyn Footer>) {
         let mut out = Vec::new();
         // The beginning of a line whose end is still on disk.
@@ -310,7 +310,7 @@ impl Shared {
                     if !self.put(&mut writer, &out) {
                         return;
                     }
-                    self.give();
+                    self.grant();
                     continue;
                 }
                 Next::Text { is_footer_lost } => is_footer_lost,
@@ -333,16 +333,16 @@ impl Shared {
         self.put(&mut writer, &out);
     }
 
-    /// Leaves the terminal to whoever wants it.
-    fn give(&self) {
+    /// Grants a request for the terminal.
+    fn grant(&self) {
         let mut backlog = self.backlog.lock();
-        if matches!(backlog.hold, Hold::Wanted(_)) {
-            backlog.hold = Hold::Given;
+        if matches!(backlog.hold, Hold::Requested(_)) {
+            backlog.hold = Hold::Granted;
             self.changed.notify_all();
         }
     }
 
-    /// Writes, and returns whether somebody still reads.
+    /// Writes, and returns whether there still is a reader.
     fn put(&self, writer: &mut impl Write, bytes: &[u8]) -> bool {
         let written = writer.write_all(bytes).and_then(|()| writer.flush());
         if let Err(error) = written {
@@ -360,7 +360,7 @@ impl Shared {
         self.error.lock().get_or_insert(error);
     }
 
-    /// Waits for what is to be shown next and puts it in place of `text`.
+    /// Waits for the next text and puts it into `text`.
     fn next(&self, pace: &Pace, text: &mut Vec<u8>) -> Next {
         let mut backlog = self.backlog.lock();
         loop {
@@ -373,11 +373,11 @@ impl Shared {
                 _ if is_closed => {}
                 Hold::No => {}
                 // What was taken before is shown first, unless that takes long.
-                Hold::Wanted(since) if waiting > 0 && since.elapsed() < PATIENCE / 2 => {
+                Hold::Requested(since) if waiting > 0 && since.elapsed() < PATIENCE / 2 => {
                     return self.text(&mut backlog, text);
                 }
-                Hold::Wanted(_) => return Next::Wipe,
-                Hold::Given => {
+                Hold::Requested(_) => return Next::Wipe,
+                Hold::Granted => {
                     self.changed.wait(&mut backlog);
                     continue;
                 }
@@ -432,7 +432,7 @@ mod tests {
     use std::fs::File;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// A reader that takes nothing before it is told to.
+    /// A reader that takes nothing before its gate opens.
     struct Gated {
         open: Receiver<()>,
         seen: Sender<Vec<u8>>,
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_or_moved_when_the_reader_is_slow() {
+    fn a_slow_reader_gets_everything_in_order() {
         let (open, gate) = channel();
         let (seen, shown) = channel();
         let writer = SharedWriter::new(Gated { open: gate, seen }).unwrap();
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_went_away_stops_nobody() {
+    fn writers_continue_when_the_reader_is_gone() {
         let (open, gate) = channel();
         let (seen, shown) = channel();
         let writer = SharedWriter::new(Gated { open: gate, seen }).unwrap();
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_text_is_told_of_at_the_end() {
+    fn lost_text_is_reported_at_the_end() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let writer = SharedWriter::new(full).unwrap();
         writer.write(b"never to be seen");

@@ -7,9 +7,9 @@ use scheduler::event::{LogLevel, LogStream};
 pub(crate) enum Entry<'t> {
     /// A whole line.
     Line(Source, &'t str),
-    /// The job comes to a stage.
+    /// A stage of the runner starts.
     StageStarted { name: &'t str, user_code: bool },
-    /// It has done with the stage.
+    /// The stage ended.
     StageEnded { succeeded: bool, millis: u64 },
 }
 
@@ -22,14 +22,14 @@ pub(crate) enum Source {
     Stderr,
     /// A service of the job.
     Service,
-    /// The runner, as a matter of course.
+    /// The runner, about its normal work.
     Info,
     /// The runner, with a warning or an error.
     Warning,
 }
 
 impl Source {
-    /// All of them in their order; a letter each stands for them where they are kept.
+    /// All of them in their order, each with the letter that stands for it in storage.
     pub(crate) const ALL: [(Self, u8); 5] = [
         (Self::Stdout, b'o'),
         (Self::Stderr, b'e'),
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_read_back_as_they_were_written() {
+    fn entries_survive_storage() {
         let lines = Source::ALL.map(|(source, _)| Entry::Line(source, "text: \u{e9}"));
         let stages = [
             Entry::Line(Source::Stdout, ""),

@@ -1,12 +1,12 @@
-//! Whole lines out of the pieces that events bring.
+//! Joins the pieces of lines that events carry.
 
 use super::Source;
 use std::borrow::Cow;
 
-/// A line that gets longer than this is shown in parts.
+/// A longer line is emitted in parts.
 const LONGEST: usize = 64 << 10;
 
-/// Beyond this, of a line that overwrites itself only the last state is kept.
+/// Of a longer line that overwrites itself, only the last state is kept.
 const OVERWRITTEN: usize = 4 << 10;
 
 /// Joins the pieces of lines, for one job.
@@ -21,14 +21,14 @@ pub(crate) struct LineJoiner {
 pub(crate) struct Piece<'t> {
     pub(crate) source: Source,
     pub(crate) text: &'t str,
-    /// Whether it goes on where the last piece of its source stopped.
+    /// Whether it continues the last piece of its source.
     pub(crate) continues: bool,
     /// Whether more may follow.
     pub(crate) open: bool,
 }
 
 impl LineJoiner {
-    /// Takes a piece and hands out the lines that it ends.
+    /// Takes a piece and emits the lines that it ends.
     pub(crate) fn take(&mut self, piece: Piece<'_>, emit: &mut impl FnMut(Source, &str)) {
         let at = self.open.iter().position(|(from, _)| *from == piece.source);
         let mut line = match at.map(|at| self.open.swap_remove(at).1) {
@@ -51,14 +51,14 @@ impl LineJoiner {
         self.open.push((piece.source, line.into_owned()));
     }
 
-    /// Hands out the lines that will not go on.
+    /// Emits the lines that have not ended.
     pub(crate) fn finish(&mut self, emit: &mut impl FnMut(Source, &str)) {
         for (source, line) in self.open.drain(..) {
             emit(source, &line);
         }
     }
 
-    /// Returns what a source has written of a line that has not ended.
+    /// Returns the line of a source that has not ended.
     pub(crate) fn unfinished(&self, source: Source) -> Option<&str> {
         let found = self.open.iter().find(|(from, _)| *from == source);
         found.map(|(_, line)| line.as_str())
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_does_not_grow_for_ever() {
+    fn an_unended_line_stays_bounded() {
         let bar = format!("\r{}", "x".repeat(1000));
         let mut lines = LineJoiner::default();
         for number in 0..1000 {

@@ -1,4 +1,4 @@
-//! The marks that GitLab's readers fold a log by.
+//! The marks by which GitLab's log viewers fold a log.
 
 /// How a mark ends: a terminal wipes the line.
 const END: &str = "\r\x1b[0K";
@@ -39,11 +39,11 @@ pub(crate) fn parts(line: &str) -> impl Iterator<Item = Part<'_>> {
             .find_map(|at| Some((at, mark(&rest[at..])?)));
         let (at, (part, length)) = match found {
             Some(found) => found,
-            None if is_nothing(rest) => return None,
+            None if is_invisible(rest) => return None,
             None => return Some(Part::Text(std::mem::take(&mut rest))),
         };
         let before = &rest[..at];
-        if !is_nothing(before) {
+        if !is_invisible(before) {
             rest = &rest[at..];
             return Some(Part::Text(before));
         }
@@ -52,8 +52,8 @@ pub(crate) fn parts(line: &str) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
-/// Returns whether nothing is to be seen of a text, such as the code some scripts begin marks with.
-fn is_nothing(text: &str) -> bool {
+/// Returns whether a text shows nothing, such as the control sequence that some scripts write before a mark.
+fn is_invisible(text: &str) -> bool {
     text.is_empty() || (text.starts_with('\x1b') && crate::text::strip_controls(text).is_empty())
 }
 
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_told_apart_from_text() {
+    fn splits_lines_at_marks() {
         let start = |name, collapsed| Part::Start {
             name,
             at: 15,
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_mark_is_text() {
+    fn malformed_marks_are_text() {
         for line in [
             "section_start:15:a",
             "section_start:x:a\r\x1b[0K",

@@ -1,11 +1,11 @@
-//! The line that tells how a job has ended.
+//! How an attempt of a job ended, and the line that shows it.
 
 use crate::text::{Mark, Style, Tone, columns, fit, seconds};
 use executor_core::{FailureReason, PipelineId};
 use scheduler::Status;
 use std::time::Duration;
 
-/// How an attempt of a job has ended.
+/// How an attempt of a job ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome {
     pub(crate) status: Status,
@@ -14,7 +14,7 @@ pub(crate) struct Outcome {
     pub(crate) may_fail: bool,
     pub(crate) attempt: u32,
     pub(crate) duration: Duration,
-    /// The pipeline whose job it is, when this one did not run.
+    /// The pipeline whose result was reused, if the job did not run.
     pub(crate) reused: Option<PipelineId>,
 }
 
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_said_once() {
+    fn outcomes_are_shown_as_a_line_and_as_words() {
         let check = |status, exit_code, may_fail, reused, line: &str, words: &str| {
             let outcome = Outcome {
                 status,

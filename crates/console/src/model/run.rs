@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How many bytes of a job's last line are kept.
 const LONGEST_LINE: usize = 512;
 
-/// The jobs of a run, by the order in which they became known, and what is known of each.
+/// The jobs of a run in the order in which they became known, with the state of each.
 #[derive(Debug, Default)]
 pub(crate) struct RunModel {
     pub(super) first_pipeline: Option<PipelineId>,

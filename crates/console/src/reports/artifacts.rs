@@ -1,4 +1,4 @@
-//! What jobs left, in a table.
+//! The artifacts of jobs, in a table.
 
 use crate::text::{Row, Style, Tone, grid, shown_name, size, until};
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ pub struct JobArtifact {
     pub stored: StoredArtifact,
 }
 
-/// Returns what was left as lines below each other.
+/// Returns the table of artifacts.
 pub fn table(left: &[JobArtifact], now: Timestamp, style: Style) -> String {
     let rows = left.iter().map(|it| Row {
         cells: cells(it, now),

@@ -1,4 +1,4 @@
-//! What was found in a pipeline file, for people.
+//! The diagnostics of a pipeline file, and notes on a pipeline.
 
 use crate::streams::error_line;
 use crate::text::{Style, Tone, counted, shown_name, strip_controls};

@@ -4,7 +4,7 @@ use crate::text::{Row, Style, Tone, grid, shown_name, strip_controls, until};
 use jiff::Timestamp;
 use workstation::Environment;
 
-/// Returns the environments as lines below each other.
+/// Returns the table of environments.
 pub fn table(all: &[Environment], now: Timestamp, style: Style) -> String {
     let rows = all.iter().map(|environment| Row {
         cells: cells(environment, now),

@@ -26,18 +26,18 @@ pub struct ShownRun {
     pid: Option<u32>,
     #[serde(skip)]
     stands: RunState,
-    /// When it was asked for.
+    /// When its command was given.
     pub(crate) started_at: Timestamp,
-    /// When the last thing happened that is known.
+    /// When its last known event happened.
     last_at: Option<Timestamp>,
-    /// How long it took; of a run that did not end, until the last thing that is known.
+    /// How long it took; of a run that did not end, until its last known event.
     duration_ms: u64,
     #[serde(rename = "ref")]
     reference: String,
     sha: String,
     source: String,
     exit_code: Option<u8>,
-    /// How often it was begun: 1, and one more for each time somebody went on with it.
+    /// How often it was started or resumed, from 1.
     lives: u32,
     jobs: Vec<ShownJob>,
     /// The job that started it, if it is a child pipeline.
@@ -64,7 +64,7 @@ struct ShownJob {
 }
 
 impl ShownRun {
-    /// Returns what is shown of a run.
+    /// Returns a run as it is listed.
     pub fn of(run: &Run, history: &RunHistory) -> Self {
         let record = run.record();
         let begun = history.begun_at.unwrap_or(record.started_at);
@@ -119,7 +119,7 @@ impl ShownRun {
         ]
     }
 
-    /// Returns how many jobs stand where: `3 success, 1 failed`.
+    /// Returns how many jobs have which status: `3 success, 1 failed`.
     fn counts(&self) -> String {
         let was_killed = matches!(self.stands, RunState::Killed { .. });
         let (told, cut_off): (Vec<&ShownJob>, Vec<_>) = self
@@ -164,7 +164,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns the runs with child pipelines in those that started them, in the same order otherwise.
+/// Returns the runs with child pipelines inside their parents, newest first.
 pub fn nested(mut runs: Vec<ShownRun>) -> Vec<ShownRun> {
     // A child is younger than its parent, so the youngest of all has no child that is not in it yet.
     runs.sort_by_key(|run| std::cmp::Reverse(run.id));

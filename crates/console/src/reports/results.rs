@@ -1,4 +1,4 @@
-//! What the jobs of a run left: tests, coverage, artifacts.
+//! The results of the jobs of a run: tests, coverage, artifacts.
 
 use crate::text::{Style, Tone, cut, shown_name, strip_controls};
 use executor_core::{FailedTest, RetainedArtifact};
@@ -12,8 +12,7 @@ const LINES: usize = 3;
 const JOBS: usize = 10;
 const WIDEST_LINE: usize = 200;
 
-/// Appends what the jobs of a pipeline left, and those of the pipelines they started; nothing when
-/// they left nothing.
+/// Appends the results of a pipeline and of its child pipelines, if there are any.
 pub(super) fn products(text: &mut String, report: &PipelineReport, style: Style) {
     tests(text, report, style);
     coverage(text, report, style);
@@ -142,11 +141,11 @@ fn percent(figure: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests_of_products {
+mod unit_tests {
     use super::percent;
 
     #[test]
-    fn figures_have_the_places_they_need() {
+    fn percentages_have_at_most_two_decimals() {
         for (figure, expect) in [
             (80.0, "80 %"),
             (87.5, "87.5 %"),

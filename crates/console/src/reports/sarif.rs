@@ -1,4 +1,4 @@
-//! What was found in a pipeline file, in the format of tools that show findings in the code.
+//! The diagnostics of a pipeline file in SARIF, for tools that show them in the code.
 //!
 //! This is SARIF 2.1.0, as far as code hosts and editors read it: rules with their meaning, results
 //! with regions, other places that belong to them. Paths are relative to the project, so a report

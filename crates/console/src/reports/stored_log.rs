@@ -152,10 +152,10 @@ fn written(bytes: &[u8]) -> io::Result<Reader> {
     }
 }
 
-/// Waits a moment for more to show, and notices when nobody will read it.
+/// Waits a moment, and notices when the reader is gone.
 pub fn wait(moment: Duration) -> Reader {
     let stdout = io::stdout();
-    // Nothing is asked for: that the other end was closed is told in any case.
+    // No event is requested: a closed other end is always reported.
     let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
     let moment = Timespec::try_from(moment).ok();
     // An interruption ends the wait early, which does no harm.

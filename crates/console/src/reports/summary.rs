@@ -15,15 +15,15 @@ use std::path::PathBuf;
 /// The log has the rest of longer lines.
 const WIDEST_LINE: usize = 400;
 
-/// What a summary adds for the reader to go on with.
+/// What a summary suggests to the reader.
 pub struct SummaryHints<'a> {
     /// Returns the file with the whole log of a job, where logs are kept.
     pub log: &'a dyn Fn(PipelineId, &JobReport) -> Option<PathBuf>,
     /// Returns the command that runs a job again.
     pub again: &'a dyn Fn(&str) -> String,
-    /// Returns the command that starts a job that waits for somebody.
+    /// Returns the command that starts a manual job.
     pub play: &'a dyn Fn(PipelineId, &str) -> String,
-    /// Whether it is told where the time went also when that is no news.
+    /// Whether the summary shows where the time went even for short runs.
     pub times: bool,
 }
 
@@ -167,7 +167,7 @@ fn whole(text: &mut String, report: &PipelineReport, style: Style, hints: &Summa
     }
 }
 
-/// A job that waits for somebody.
+/// A manual job that blocks the pipeline.
 struct Waiting<'r> {
     /// What it is called among those of all pipelines.
     name: String,
@@ -183,7 +183,7 @@ fn waiting<'r>(report: &'r PipelineReport, above: &str) -> Vec<Waiting<'r>> {
     for job in report.jobs.iter().filter(is_waiting) {
         let name = format!("{above}{}", job.name);
         let mut children = report.children.iter().rev();
-        // Whoever stands in this project cannot play jobs of another one.
+        // Jobs of another project cannot be played from this one.
         let child = children.find(|it| it.job == job.name && it.project.is_none());
         let below = child.map(|it| waiting(&it.report, &format!("{name}{CHILD_SEPARATOR}")));
         match below.filter(|below| !below.is_empty()) {

@@ -1,4 +1,4 @@
-//! How long things take, told to people.
+//! How long jobs and runs take.
 
 use crate::text::{Style, Tone, columns, fit, seconds, shown_name, strip_controls};
 use executor_core::ChangedFiles;
@@ -12,7 +12,7 @@ use workstation::{JobPlace, JobTime};
 /// A run that takes less time is over before anybody has read how long it will take.
 const WORTH_A_WORD: Duration = Duration::from_secs(1);
 
-/// What a run must take before it is told, unasked, where the time went.
+/// Of shorter runs, the summary does not show by itself where the time went.
 const WORTH_A_LINE: Duration = Duration::from_secs(10);
 
 /// How many names of files stand in a line.
@@ -96,7 +96,7 @@ fn one_line(name: &str) -> String {
     name.replace(['\n', '\r', '\t'], " ")
 }
 
-/// What is known of the times of one job.
+/// The known times of one job.
 #[derive(Debug)]
 pub struct JobTimes<'t> {
     /// The job.
@@ -111,7 +111,7 @@ impl JobTimes<'_> {
         self.times.iter().map(|time| time.took).collect()
     }
 
-    /// Returns what is usual, if that is known.
+    /// Returns the usual time, if it is known.
     pub fn usual(&self) -> Option<Usual> {
         Usual::of(&self.took())
     }
@@ -178,7 +178,7 @@ fn changed_since((trend, run): (Trend, u64), style: Style) -> String {
     )
 }
 
-/// Returns all that is known of one job.
+/// Returns the details of one job.
 pub fn one(job: &JobTimes<'_>, style: Style) -> String {
     let mut text = String::new();
     let name = style.paint(Tone::Strong, &shown_name(job.job));

@@ -9,9 +9,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Gives our terminal to a shell until that ends, and returns how it ended.
+/// Connects our terminal to a shell until it ends, and returns how it ended.
 ///
-/// The terminal is as it was when this returns, or is dropped.
+/// The terminal is restored when this returns or is dropped.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub async fn attach(
             _ = cancellation.canceled() => return Ok(None),
             change = signals.next() => {
                 if change == TerminalChange::Resumed {
-                    raw.again()?;
+                    raw.set()?;
                 }
                 // A shell that has ended is noticed below.
                 let _ = session.resize(terminal.size());
@@ -55,11 +55,11 @@ pub async fn attach(
 enum Left {
     /// The shell has ended, and all it showed is shown.
     Shell,
-    /// The terminal was closed: nobody types any more, and nobody reads.
+    /// The terminal was closed: no input comes, and output has no reader.
     Person,
 }
 
-/// What is on its way between a terminal and a shell.
+/// The bytes in flight between a terminal and a shell.
 #[derive(Debug, Default)]
 struct Relay {
     typed: Buffer,

@@ -11,15 +11,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The terminal that the program was started at, opened once more.
 ///
-/// Standard input and output are shared with whoever started the program; if those were made
-/// non-blocking, that would have to live with it.
+/// Standard input and output are shared with the parent process, which would be affected if they became
+/// non-blocking.
 #[derive(Debug)]
 pub struct OwnTerminal {
     fd: AsyncFd<OwnedFd>,
 }
 
 impl OwnTerminal {
-    /// Returns whether somebody sits there: input and output are a terminal.
+    /// Returns whether input and output are a terminal.
     pub fn is_there() -> bool {
         isatty(io::stdin()) && isatty(io::stdout())
     }
@@ -31,7 +31,7 @@ impl OwnTerminal {
     /// When there is none, or it cannot be opened.
     pub fn open() -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        // In a container the terminal may have a name that is not there.
+        // In a container the name of the terminal may not exist.
         let by_name =
             ttyname(io::stdin(), Vec::new()).and_then(|path| open(path, flags, Mode::empty()));
         let fd = match by_name {
@@ -41,7 +41,7 @@ impl OwnTerminal {
         Ok(Self { fd: watched(fd)? })
     }
 
-    /// Returns how large it is; something usual where it does not say.
+    /// Returns its size, or 80 by 24 if it reports none.
     pub fn size(&self) -> TerminalSize {
         let size = tcgetwinsize(&self.fd).ok();
         let size = size.filter(|size| size.ws_col > 0 && size.ws_row > 0);
@@ -51,7 +51,7 @@ impl OwnTerminal {
         }
     }
 
-    /// Hands every key through as it is, until the guard is dropped.
+    /// Passes every key through unchanged until the guard is dropped.
     pub(crate) fn raw(&self) -> io::Result<RawMode<'_>> {
         RawMode::begin(self.fd.get_ref())
     }

@@ -1,12 +1,12 @@
-//! What a program has switched on at a terminal.
+//! The terminal modes that a program switched on.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Follows the sequences in what is shown that switch something on or off.
+/// Follows the control sequences in output that switch modes on or off.
 ///
-/// A program that was killed leaves the second screen, or reports of the mouse; whoever has the
-/// terminal next should not.
+/// A killed program leaves the alternate screen or mouse reports on; the next user of the terminal should
+/// not have them.
 #[derive(Debug, Default)]
 pub(super) struct Modes {
     on: BTreeSet<u16>,
@@ -28,16 +28,16 @@ enum State {
     Private,
 }
 
-/// What is known how to undo: keys of the cursor, the mouse, focus, the second screen, pasting.
+/// The modes that can be undone: cursor keys, mouse, focus, alternate screen, paste.
 const KNOWN: [u16; 11] = [1, 47, 1000, 1002, 1003, 1004, 1006, 1015, 1047, 1049, 2004];
 
-/// No sequence that is known has as many numbers.
+/// No known sequence has more numbers.
 const MOST_NUMBERS: usize = 16;
 
 const CURSOR: u16 = 25;
 
 impl Modes {
-    /// Takes note of what is shown.
+    /// Follows these bytes of output.
     pub(super) fn see(&mut self, shown: &[u8]) {
         for &byte in shown {
             self.state = match (self.state, byte) {
@@ -85,10 +85,10 @@ impl Modes {
         }
     }
 
-    /// Returns what puts the terminal back.
+    /// Returns the sequences that switch everything off again.
     pub(super) fn undone(&self) -> Vec<u8> {
         let mut text = String::new();
-        // The second screen last: what else is on may belong to it.
+        // The alternate screen last: other modes may belong to it.
         for mode in self.on.iter().rev() {
             let _ = write!(text, "\x1b[?{mode}l");
         }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_on_is_switched_off() {
+    fn modes_left_on_are_switched_off() {
         check("$ vi\r\n\x1b[?1049h\x1b[?25l", "\x1b[?1049l\x1b[?25h");
         check("\x1b[?1049h text \x1b[?1049l", "");
         check("\x1b[?2004h$ ", "\x1b[?2004l");

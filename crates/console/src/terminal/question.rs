@@ -6,21 +6,21 @@ use std::io;
 use std::sync::{Once, mpsc};
 use std::thread;
 
-/// How the terminal was before the question that has it now. There is one terminal, and so is this.
+/// The modes of the terminal before the question that has it now. A process has one terminal.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// What a question has switched on: pasted text that can be told from keys, colours, no cursor. The next
-/// line begins below it.
+/// Undoes what a question switched on: bracketed paste, colours, a hidden cursor. The next line begins
+/// below it.
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[0m\x1b[?25h\r\n";
 
-/// Asks, and gives the terminal back whatever happens.
+/// Asks, and restores the terminal whatever happens.
 ///
-/// A question waits for keys and hears of no signal; one that ends the program gives the terminal back as
-/// well.
+/// A question waits for keys and handles no signal; a signal that ends the program restores the terminal
+/// as well.
 ///
 /// # Errors
 ///
-/// When standard input is no terminal, or nothing can listen to signals.
+/// When standard input is not a terminal, or signals cannot be handled.
 pub fn while_asking<T>(ask: impl FnOnce() -> T) -> io::Result<T> {
     end_at_signals()?;
     let _guard = Question::begin()?;
@@ -39,7 +39,7 @@ impl Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        // Whoever asked has put back what he switched on; the modes are put back also when he panicked.
+        // The question has undone what it switched on; the modes are restored even after a panic.
         if let Some(modes) = before().take() {
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
         }
@@ -88,12 +88,12 @@ fn listen(begun: &mpsc::SyncSender<io::Result<()>>) {
     });
 }
 
-/// Gives the terminal back and ends the program.
+/// Restores the terminal and ends the program.
 fn leave() -> ! {
-    // Kept until the end: nobody may ask again.
+    // The lock is held until the end, so that no other question starts.
     let mut before = before();
     if let Some(modes) = before.take() {
-        // Nothing is left to be done when the terminal is gone.
+        // A terminal that is gone needs nothing.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
         let _ = rustix::io::write(rustix::stdio::stderr(), LEAVE);
     }

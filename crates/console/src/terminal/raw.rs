@@ -3,15 +3,15 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// A terminal that hands through every key, and shows every byte as it is.
+/// A terminal that passes through every key and shows every byte unchanged.
 ///
-/// Dropping it puts the terminal back as it was, also while a panic passes: its modes, and what
-/// whoever had it switched on and left so.
+/// Dropping it restores the terminal, also during a panic: its modes, and what the attached program
+/// switched on and left on.
 #[derive(Debug)]
 pub(crate) struct RawMode<'t> {
     terminal: &'t OwnedFd,
     before: Termios,
-    /// What is switched on by what was shown.
+    /// The modes that the output switched on.
     pub(super) modes: Modes,
 }
 
@@ -23,12 +23,12 @@ impl<'t> RawMode<'t> {
             before,
             modes: Modes::default(),
         };
-        raw.again()?;
+        raw.set()?;
         Ok(raw)
     }
 
-    /// Does it once more, after somebody else had the terminal.
-    pub(super) fn again(&self) -> io::Result<()> {
+    /// Sets raw mode again after another program had the terminal.
+    pub(super) fn set(&self) -> io::Result<()> {
         let mut modes = self.before.clone();
         modes.make_raw();
         Ok(tcsetattr(self.terminal, OptionalActions::Now, &modes)?)

@@ -1,4 +1,4 @@
-//! Ctrl-C and its relatives: the first cancels, the second ends everything at once.
+//! Ctrl-C and other signals that end a run: the first cancels, the second aborts.
 
 use executor_core::{CancelCause, Cancellation};
 use std::io;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Whether a run, or something like it, listens. It does until the program ends.
+/// Whether a run handles signals, which it does until the program ends.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Listens to signals that ask the process to end.
@@ -29,13 +29,13 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Returns whether somebody listens who does with signals what the user expects of a run.
+    /// Returns whether a run handles signals.
     pub(crate) fn are_taken() -> bool {
         TAKEN.load(Ordering::SeqCst)
     }
 
-    /// Starts to listen for somebody who ends the program at the first signal, as long as they are not
-    /// [taken](Self::are_taken).
+    /// Starts to listen for a caller that ends the program at the first signal, unless a run has
+    /// [taken](Self::are_taken) the signals.
     ///
     /// # Errors
     ///
@@ -58,12 +58,12 @@ impl Signals {
         Arc::clone(&self.seen)
     }
 
-    /// Returns a flag to set while a program that was started has the terminal: Ctrl-C is for that alone.
+    /// Returns a flag to set while another program has the terminal and Ctrl-C is meant for it alone.
     pub fn deafness(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.deaf)
     }
 
-    /// Cancels at the first signal and aborts at the second; `notify` hears of each. Never returns.
+    /// Cancels at the first signal and aborts at the second; `notify` gets the number of each. Never returns.
     pub async fn drive(&mut self, cancellation: &Cancellation, notify: impl Fn(usize)) {
         let mut count = 0;
         loop {
@@ -75,7 +75,7 @@ impl Signals {
             } else {
                 cancellation.abort(CancelCause::User);
             }
-            // Last, because whoever shall read it may not read at all.
+            // Last, because the reader of the output may block it.
             notify(count);
         }
     }
@@ -97,16 +97,16 @@ impl Signals {
     }
 }
 
-/// What happened to the terminal.
+/// A change of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalChange {
     /// It has another size.
     Size,
-    /// The program was stopped and goes on: somebody else had the terminal meanwhile.
+    /// The program was stopped and continues: another program had the terminal meanwhile.
     Resumed,
 }
 
-/// Listens to what happens to the terminal.
+/// Listens to changes of the terminal.
 #[derive(Debug)]
 pub struct TerminalSignals {
     size: Signal,

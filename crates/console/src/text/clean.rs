@@ -1,4 +1,4 @@
-//! Text of others, made safe to show.
+//! Makes foreign text safe to show.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -7,7 +7,7 @@ use std::str::CharIndices;
 /// Longer runs of colour codes are forgotten at the end of a line.
 const LONGEST_COLOURS: usize = 128;
 
-/// Takes out of lines what would act on a terminal: cursor movement, titles, links, the clipboard.
+/// Removes from lines what would act on a terminal: cursor movement, titles, links, the clipboard.
 ///
 /// Colours stay where they are wanted. They end with each line, so that they reach nothing else,
 /// and come back with the next.
@@ -56,7 +56,7 @@ pub fn shown_name(name: &str) -> String {
     strip_controls(name).replace('\t', " ")
 }
 
-/// Returns what a line that overwrites itself shows at last.
+/// Returns the last state of a line that overwrites itself.
 pub(crate) fn last_state(text: &str) -> &str {
     let mut states = text.rsplit('\r');
     states.find(|state| !state.is_empty()).unwrap_or("")
@@ -139,7 +139,7 @@ fn skip_sequence(first: char, text: &str, chars: &mut Peekable<CharIndices<'_>>)
 enum Kind {
     Short,
     Control,
-    /// It goes on to a string terminator.
+    /// It ends with a string terminator.
     Text,
 }
 
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_a_job_acts_on_the_terminal() {
+    fn removes_control_sequences() {
         let check = |text: &str, expect: &str| assert_eq!(strip_controls(text), expect, "{text:?}");
         check("\x1b[32;1m$ make\x1b[0;m", "$ make");
         check("a\x1b]8;;http://x\x07b\x1b]8;;\x1b\\c", "abc");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_stay_in_their_line_and_come_back_with_the_next() {
+    fn colours_end_with_their_line_and_resume_in_the_next() {
         let mut cleaner = Cleaner::new(true);
         assert_eq!(cleaner.line("plain"), "plain");
         assert_eq!(cleaner.line("\x1b[31mred"), "\x1b[31mred\x1b[0m");
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_progress_bar_shows_its_last_state() {
+    fn progress_bars_show_their_last_state() {
         let mut cleaner = Cleaner::new(true);
         assert_eq!(cleaner.line("10%\r50%\r100%"), "100%");
         assert_eq!(cleaner.line("100%\r"), "100%");

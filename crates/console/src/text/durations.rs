@@ -1,4 +1,4 @@
-//! Times as people read them.
+//! Durations and moments as people read them.
 
 use jiff::Timestamp;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) fn whole_seconds(time: Duration) -> String {
     }
 }
 
-/// Returns a time as a clock shows it, for what is shown while it passes: `0:12`, `2:05`.
+/// Returns a running time as a clock shows it: `0:12`, `2:05`.
 pub(crate) fn clock(time: Duration) -> String {
     let whole = time.as_secs();
     let (minutes, seconds) = (whole / 60, whole % 60);
@@ -31,7 +31,7 @@ pub(crate) fn clock(time: Duration) -> String {
     }
 }
 
-/// Returns how long ago something was: `12 s ago`, `3 min ago`, `2 days ago`.
+/// Returns how long ago a moment was: `12 s ago`, `3 min ago`, `2 days ago`.
 pub fn age(now: Timestamp, then: Timestamp) -> String {
     let passed = now.duration_since(then).as_secs().max(0);
     match passed {
@@ -43,7 +43,7 @@ pub fn age(now: Timestamp, then: Timestamp) -> String {
     }
 }
 
-/// Returns when something will be: `in 12 s`, `in 3 min`; `now` when it should have been.
+/// Returns how far away a moment is: `in 12 s`, `in 3 min`; `now` if it has passed.
 pub(crate) fn until(now: Timestamp, then: Timestamp) -> String {
     let left = then.duration_since(now).as_secs();
     match left {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_told_from_now() {
+    fn moments_are_relative_to_now() {
         let check = |seconds: i64, past: &str, future: &str| {
             let now = Timestamp::UNIX_EPOCH;
             let then = Timestamp::from_second(seconds).expect("a time");

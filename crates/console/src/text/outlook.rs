@@ -7,7 +7,7 @@ use std::time::Duration;
 /// A run that takes less time is over before anybody has read how long it will take.
 const WORTH_A_WORD: Duration = Duration::from_secs(1);
 
-/// Returns what is said when a run begins: `about 2 min 10 s, if as usual`.
+/// Returns the announcement of a run: `about 2 min 10 s, if as usual`.
 pub fn announcement(outlook: &Outlook) -> Option<String> {
     if outlook.total < WORTH_A_WORD {
         return None;
@@ -29,7 +29,7 @@ fn total(outlook: &Outlook) -> String {
     format!("{word} {}", whole_seconds(outlook.total))
 }
 
-/// Returns what is not known: `; of 2 jobs it is not known`.
+/// Returns the number of jobs without a forecast: `; of 2 jobs it is not known`.
 fn unknown(outlook: &Outlook) -> String {
     match outlook.unknown.len() {
         0 => String::new(),
@@ -38,7 +38,7 @@ fn unknown(outlook: &Outlook) -> String {
     }
 }
 
-/// Returns how long a run goes on: `about 1:58 left`.
+/// Returns the time left: `about 1:58 left`.
 pub(crate) fn left(outlook: &Outlook) -> String {
     let word = if outlook.is_at_least() {
         "at least"

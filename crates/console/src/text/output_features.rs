@@ -1,9 +1,9 @@
-//! What standard output leads to, and what can be done there.
+//! What an output stream supports: colours, links, cursor movement.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 
-/// What is known of the place where output goes.
+/// What an output stream supports.
 ///
 /// Decided by the environment; the first row that fits counts.
 ///
@@ -20,8 +20,8 @@ use std::io::{self, IsTerminal};
 /// | no | no terminal, no colours, `CI`, or a terminal that is known to lack them |
 /// | yes | else |
 ///
-/// The cursor moves only on a terminal whose `TERM` is set and not `dumb`, and without being asked
-/// for only where `CI` is not set. An empty variable counts as unset everywhere.
+/// The cursor moves only on a terminal whose `TERM` is set and not `dumb`, and by
+/// default only where `CI` is not set. An empty variable counts as unset everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_gets_plain_text_unless_told_otherwise() {
+    fn a_pipe_gets_plain_text_unless_forced() {
         let check =
             |variables: &[(&str, &str)], expect| assert_eq!(abilities(false, variables), expect);
         check(&[], "");

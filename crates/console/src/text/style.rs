@@ -1,4 +1,4 @@
-//! How pieces of text look.
+//! Colours, links and marks.
 
 use super::OutputFeatures;
 use std::fmt::Write;
@@ -21,9 +21,9 @@ pub enum Tone {
     Good,
     /// It failed.
     Bad,
-    /// It deserves a look.
+    /// A warning.
     Warning,
-    /// It is beside the point.
+    /// Secondary text.
     Quiet,
     /// It stands out.
     Strong,
@@ -38,11 +38,11 @@ pub enum Mark {
     Success,
     /// It failed.
     Failure,
-    /// It failed and may.
+    /// It failed, which is allowed.
     Allowed,
     /// It was stopped.
     Canceled,
-    /// It waits for somebody.
+    /// It waits for the user.
     Manual,
     /// It runs.
     Running,
@@ -52,7 +52,7 @@ pub enum Mark {
     True,
     /// A condition does not hold.
     False,
-    /// A condition was not looked at, or has no answer.
+    /// A condition was not evaluated, or has no answer.
     Unknown,
 }
 

@@ -10,7 +10,7 @@ use scheduler::Status;
 use std::fmt::Write;
 use std::time::Instant;
 
-/// Draws what is known of the selected job besides its log.
+/// Draws the details of the selected job.
 pub(super) fn draw(state: &ScreenState, area: Rect, buffer: &mut Buffer, now: Instant) {
     let bar = if state.style.has_unicode() {
         "│ "
@@ -19,7 +19,7 @@ pub(super) fn draw(state: &ScreenState, area: Rect, buffer: &mut Buffer, now: In
     };
     let is_beside = area.x > 0;
     let facts = facts(state, now).into_iter();
-    // The bar goes on below the last of them.
+    // The bar continues below the last of them.
     let facts = facts.chain(std::iter::repeat_with(|| ("", String::new())));
     for (y, (label, text)) in (area.y..area.bottom()).zip(facts) {
         let place = Rect {

@@ -45,7 +45,7 @@ pub(super) fn draw(state: &ScreenState, area: Rect, buffer: &mut Buffer) {
         )
     } else if let Some(input) = &state.input {
         let prompt = input.prompt();
-        // The end of what is typed is in view.
+        // The end of the typed text is visible.
         let room = usize::from(area.width).saturating_sub(columns(prompt) + 1);
         let mut text = input.text.as_str();
         while columns(text) > room {

@@ -36,7 +36,7 @@ pub(super) fn title(
         let current = hits
             .current
             .map_or_else(|| "-".to_owned(), |at| at.to_string());
-        let more = if hits.goes_on { "+" } else { "" };
+        let more = if hits.is_running { "+" } else { "" };
         right.push(format!("{search:?} {current}/{}{more}", hits.total));
     }
     let pager = view.pager;

@@ -24,7 +24,7 @@ fn text(run: &mut Run, columns: u16, rows: u16) -> String {
     lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-/// Returns a run in which something of everything happens.
+/// Returns a run with a job in most states.
 fn busy() -> Run {
     let mut run = run();
     run.status("compile", Status::Running, 1);
@@ -126,7 +126,7 @@ fn a_tiny_screen_shows_one_thing_at_a_time() {
 }
 
 #[test]
-fn what_is_asked_typed_and_said_stands_at_the_bottom() {
+fn questions_input_and_notes_are_at_the_bottom() {
     let mut run = busy();
     let last = |run: &mut Run| {
         let text = text(run, 60, 10);
@@ -150,7 +150,7 @@ fn what_is_asked_typed_and_said_stands_at_the_bottom() {
 }
 
 #[test]
-fn the_log_alone_has_nothing_beside_it_to_copy() {
+fn the_zoomed_log_has_nothing_beside_it() {
     let mut run = busy();
     run.press("z");
     let shown = text(&mut run, 80, 10);

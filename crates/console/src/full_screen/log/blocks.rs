@@ -9,7 +9,7 @@ const BLOCK: usize = 32 << 10;
 #[derive(Debug)]
 pub(super) struct Blocks {
     store: Store,
-    /// What is on disk.
+    /// The blocks on disk.
     full: Vec<Block>,
     /// The last lines.
     tail: Vec<u8>,
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_were_lost_are_told_of() {
+    fn lost_lines_are_marked() {
         let mut blocks = Blocks::new(Store::default());
         for _ in 0..10_000 {
             blocks.push(b'o', "0123456789");

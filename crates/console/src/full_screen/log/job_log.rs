@@ -25,7 +25,7 @@ pub(in crate::full_screen) struct Row {
     pub(in crate::full_screen) kind: RowKind,
     /// Cleaned; of codes there are only those for colours.
     pub(in crate::full_screen) text: String,
-    /// What is to be said of the section that it is the header of.
+    /// The section that it is the header of.
     pub(in crate::full_screen) fold: Option<FoldMark>,
 }
 
@@ -78,7 +78,7 @@ struct Due {
 }
 
 impl JobLog {
-    /// Returns a log that keeps in `store` what is too much for memory.
+    /// Returns a log that moves older lines to `store`.
     pub(in crate::full_screen) fn new(store: Store, colours: bool, verbose: bool) -> Self {
         Self {
             lines: LineJoiner::default(),
@@ -203,7 +203,7 @@ impl JobLog {
         found
     }
 
-    /// Returns what the job has written of a line that has not ended, cleaned.
+    /// Returns the line that has not ended, cleaned.
     pub(in crate::full_screen) fn unfinished(&self) -> Option<String> {
         let line = self.lines.unfinished(Source::Stdout);
         let line = line.or_else(|| self.lines.unfinished(Source::Stderr))?;
@@ -238,7 +238,7 @@ impl Body {
                 stage.has_warned = true;
             }
             if is_own {
-                // What somebody should read is not folded away.
+                // A warning must stay visible.
                 self.sections.change_open(false);
             }
         } else if source == Source::Info && !is_own && !self.verbose {
@@ -343,7 +343,7 @@ impl Body {
     }
 }
 
-/// Takes rows apart for tests.
+/// Returns the visible rows as text.
 #[cfg(test)]
 pub(in crate::full_screen) fn shown(log: &mut JobLog) -> Vec<String> {
     let mut found = Vec::new();
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_runner_does_folds_and_what_it_warns_of_shows() {
+    fn runner_stages_fold_and_warnings_show() {
         let entries = [
             Entry::Line(Info, "Running with runwright"),
             START("prepare_executor", false),
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_of_the_job_fold_as_they_ask_for() {
+    fn sections_fold_as_the_job_asks() {
         let mut log = log(
             false,
             &[
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_further_attempt_goes_on_below_the_first() {
+    fn a_further_attempt_continues_below_the_first() {
         let mut log = log(false, &[START("step_script", true)]);
         log.piece(Piece {
             source: Stdout,

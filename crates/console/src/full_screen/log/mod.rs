@@ -12,5 +12,5 @@ mod sections;
 mod store;
 
 pub(super) use job_log::{JobLog, Row, RowKind};
-pub(super) use search::{Found, Search, Way};
+pub(super) use search::{Direction, Found, Search};
 pub(super) use store::Store;

@@ -2,7 +2,7 @@ use super::job_log::JobLog;
 use crate::text::strip_controls;
 use std::borrow::Cow;
 
-/// What may tell of an error, for who did not say what to look for.
+/// The words of a search for errors.
 const ERRORS: [&str; 7] = [
     "error",
     "fatal",
@@ -24,18 +24,18 @@ pub(in crate::full_screen) struct Search {
     total: u64,
 }
 
-/// Which way somebody goes.
+/// A direction in a log or among jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::full_screen) enum Way {
+pub(in crate::full_screen) enum Direction {
     Forward,
     Backward,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::full_screen) enum Found {
     Row(u64),
-    /// More has to be looked at.
+    /// More of the log has to be searched.
     NotYet,
     Nothing,
 }
@@ -46,7 +46,7 @@ impl Search {
         Self::of(vec![text.to_owned()])
     }
 
-    /// Returns a search for what may tell of an error.
+    /// Returns a search for errors.
     pub(in crate::full_screen) fn for_errors() -> Self {
         Self::of(ERRORS.map(ToOwned::to_owned).to_vec())
     }
@@ -66,7 +66,7 @@ impl Search {
         Self::of(self.needles.clone())
     }
 
-    /// Returns what is looked for, as people should read it.
+    /// Returns what the search is for, for people.
     pub(in crate::full_screen) fn title(&self) -> &str {
         match self.needles.as_slice() {
             [needle] => needle,
@@ -108,7 +108,12 @@ impl Search {
     }
 
     /// Finds the next line with a hit, that itself or one behind it, or before it.
-    pub(in crate::full_screen) fn find(&self, log: &mut JobLog, from: u64, way: Way) -> Found {
+    pub(in crate::full_screen) fn find(
+        &self,
+        log: &mut JobLog,
+        from: u64,
+        way: Direction,
+    ) -> Found {
         let blocks = log.blocks();
         let full = blocks.full();
         let mut block = blocks.block_of(from);
@@ -123,16 +128,16 @@ impl Search {
                     .filter(|(_, line)| self.is_in(line))
                     .map(|(row, _)| row);
                 let hit = match way {
-                    Way::Forward => hits.find(|row| *row >= from),
-                    Way::Backward => hits.take_while(|row| *row <= from).last(),
+                    Direction::Forward => hits.find(|row| *row >= from),
+                    Direction::Backward => hits.take_while(|row| *row <= from).last(),
                 };
                 if let Some(row) = hit {
                     return Found::Row(row);
                 }
             }
             match way {
-                Way::Forward if block < full => block += 1,
-                Way::Backward if block > 0 => block -= 1,
+                Direction::Forward if block < full => block += 1,
+                Direction::Backward if block > 0 => block -= 1,
                 _ => return Found::Nothing,
             }
         }
@@ -226,28 +231,37 @@ mod tests {
             _ => format!("{number} compiling something"),
         }));
         let mut search = Search::new("error");
-        assert_eq!(search.find(&mut log, 0, Way::Forward), Found::NotYet);
+        assert_eq!(search.find(&mut log, 0, Direction::Forward), Found::NotYet);
         while search.look(&mut log, 3) {}
         assert_eq!(search.total(&mut log), 50);
-        assert_eq!(search.find(&mut log, 0, Way::Forward), Found::Row(7));
-        assert_eq!(search.find(&mut log, 8, Way::Forward), Found::Row(1_007));
+        assert_eq!(search.find(&mut log, 0, Direction::Forward), Found::Row(7));
         assert_eq!(
-            search.find(&mut log, 49_999, Way::Backward),
+            search.find(&mut log, 8, Direction::Forward),
+            Found::Row(1_007)
+        );
+        assert_eq!(
+            search.find(&mut log, 49_999, Direction::Backward),
             Found::Row(49_007)
         );
-        assert_eq!(search.find(&mut log, 49_008, Way::Forward), Found::Nothing);
-        assert_eq!(search.find(&mut log, 6, Way::Backward), Found::Nothing);
+        assert_eq!(
+            search.find(&mut log, 49_008, Direction::Forward),
+            Found::Nothing
+        );
+        assert_eq!(
+            search.find(&mut log, 6, Direction::Backward),
+            Found::Nothing
+        );
         assert_eq!(search.before(&mut log, 1_007), Some(1));
         assert_eq!(search.before(&mut log, 49_999), Some(50));
     }
 
     #[test]
-    fn capitals_count_where_somebody_wrote_one() {
+    fn capitals_count_if_the_pattern_has_one() {
         let check = |text: &str, line: &str, expect: &[(usize, usize)]| {
             let search = Search::new(text);
             assert_eq!(search.hits(line), expect, "{text}");
             let mut log = log([line.to_owned()]);
-            let found = search.find(&mut log, 0, Way::Forward);
+            let found = search.find(&mut log, 0, Direction::Forward);
             assert_eq!(found == Found::Row(0), !expect.is_empty(), "{text}");
         };
         check("ab", "xAB ab", &[(1, 3), (4, 6)]);

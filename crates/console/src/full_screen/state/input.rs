@@ -2,22 +2,22 @@ use super::JobId;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use executor_core::variable::JobVariable;
 
-/// No line that somebody types is longer.
+/// The longest line that can be typed, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// A line that somebody types.
+/// A line that the user types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::full_screen) struct Input {
     pub(in crate::full_screen) purpose: Purpose,
     pub(in crate::full_screen) text: String,
 }
 
-/// What a line is for.
+/// The purpose of a typed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::full_screen) enum Purpose {
     /// Only jobs whose names contain it are shown.
     Filter,
-    /// It is looked for in the log.
+    /// The log is searched for it.
     Search,
     /// The variables that a job is started with.
     Play(JobId),
@@ -28,7 +28,7 @@ pub(in crate::full_screen) enum Purpose {
 pub(super) enum Typed {
     Changed,
     Done,
-    GivenUp,
+    Aborted,
 }
 
 impl Input {
@@ -39,7 +39,7 @@ impl Input {
         }
     }
 
-    /// Returns what stands before the line.
+    /// Returns the prompt before the line.
     pub(in crate::full_screen) fn prompt(&self) -> &'static str {
         match self.purpose {
             Purpose::Filter => "jobs with: ",
@@ -52,7 +52,7 @@ impl Input {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Enter => return Typed::Done,
-            KeyCode::Esc => return Typed::GivenUp,
+            KeyCode::Esc => return Typed::Aborted,
             KeyCode::Char('u') if control => self.text.clear(),
             KeyCode::Char('w') if control => {
                 let kept = self.text.trim_end();
@@ -68,7 +68,7 @@ impl Input {
         Typed::Changed
     }
 
-    /// Takes text that came at once, without what would act on a terminal.
+    /// Adds pasted text, without control characters.
     pub(super) fn paste(&mut self, text: &str) {
         let text = text.replace(['\n', '\t'], " ");
         let room = LONGEST.saturating_sub(self.text.len());
@@ -82,7 +82,7 @@ pub(crate) fn variables(line: &str) -> Result<Vec<JobVariable>, String> {
     let pairs = line.split_whitespace().map(|pair| {
         let found = pair.split_once('=');
         let found = found.filter(|(name, _)| crate::text::is_variable_name(name));
-        let (name, value) = found.ok_or_else(|| format!("{pair:?} is no NAME=VALUE"))?;
+        let (name, value) = found.ok_or_else(|| format!("{pair:?} is not NAME=VALUE"))?;
         Ok(JobVariable::public(name, value))
     });
     pairs.collect()
@@ -100,12 +100,12 @@ mod tests {
         };
         assert_eq!(names(""), Ok(0));
         assert_eq!(names(" A=b  _C2=d=e F="), Ok(3));
-        assert_eq!(names("A"), Err("\"A\" is no NAME=VALUE".to_owned()));
+        assert_eq!(names("A"), Err("\"A\" is not NAME=VALUE".to_owned()));
         assert!(names("2A=b").is_err());
     }
 
     #[test]
-    fn a_line_is_typed() {
+    fn edits_the_line() {
         let mut input = Input::new(Purpose::Search);
         input.paste("two words\n\x1b[2Jand more");
         assert_eq!(input.text, "two words and more");
@@ -118,7 +118,7 @@ mod tests {
         input.key(control('u'));
         assert_eq!(input.text, "");
         assert_eq!(input.key(KeyCode::Enter.into()), Typed::Done);
-        assert_eq!(input.key(KeyCode::Esc.into()), Typed::GivenUp);
+        assert_eq!(input.key(KeyCode::Esc.into()), Typed::Aborted);
         input.paste(&"\u{e9}".repeat(10_000));
         assert_eq!(input.text.len(), LONGEST);
     }

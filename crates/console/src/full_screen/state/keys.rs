@@ -1,7 +1,7 @@
 use super::input::{Typed, variables};
-use super::log_view::Turn;
+use super::log_view::Wrapped;
 use super::{Action, Focus, Input, Purpose, Question, ScreenState};
-use crate::full_screen::log::{Search, Way};
+use crate::full_screen::log::{Direction, Search};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use scheduler::Status;
 
@@ -9,7 +9,7 @@ use scheduler::Status;
 const SIDEWAYS: usize = 8;
 
 impl ScreenState {
-    /// Does what a key asks for; what the world is to do is returned.
+    /// Acts on a key; returns what the screen's thread has to do.
     pub(in crate::full_screen) fn key(&mut self, key: KeyEvent) -> Option<Action> {
         self.is_stale = true;
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -47,7 +47,7 @@ impl ScreenState {
         })
     }
 
-    /// Takes text that came at once.
+    /// Takes pasted text.
     pub(in crate::full_screen) fn paste(&mut self, text: &str) {
         if let Some(mut input) = self.input.take() {
             input.paste(text);
@@ -60,7 +60,7 @@ impl ScreenState {
         }
     }
 
-    /// The first time it asks, and the second time all ends at once.
+    /// Asks the first time, and aborts the second time.
     fn interrupt(&mut self) -> Option<Action> {
         self.input = None;
         if self.is_stopping || self.question == Some(Question::Leave) {
@@ -101,7 +101,7 @@ impl ScreenState {
     fn typed(&mut self, mut input: Input, key: KeyEvent) -> Option<Action> {
         let typed = input.key(key);
         match (&input.purpose, typed) {
-            (Purpose::Filter, Typed::GivenUp) => self.filter.clear(),
+            (Purpose::Filter, Typed::Aborted) => self.filter.clear(),
             (Purpose::Filter, _) => self.filter.clone_from(&input.text),
             (Purpose::Search, Typed::Done) => self.search_for(&input.text),
             (Purpose::Play(id), Typed::Done) => match variables(&input.text) {
@@ -128,10 +128,10 @@ impl ScreenState {
         }
         self.search = Some(Search::new(text));
         let from = self.view().map_or(0, |view| view.pager.cursor);
-        self.goes = Some((Way::Forward, from));
+        self.goes = Some((Direction::Forward, from));
     }
 
-    /// Scrolls what covers the screen, or takes it away.
+    /// Scrolls the help or the messages, or closes them.
     fn page(&mut self, code: KeyCode) {
         let page = self.layout.all.height.saturating_sub(4).max(1);
         let Some(line) = self.help.as_mut().or(self.messages_shown.as_mut()) else {
@@ -150,7 +150,7 @@ impl ScreenState {
         }
     }
 
-    /// Does what a key means wherever one is.
+    /// Acts on a key that means the same everywhere.
     fn command(&mut self, code: KeyCode) -> Option<Action> {
         let id = self.job_id();
         match code {
@@ -179,7 +179,7 @@ impl ScreenState {
             }
             KeyCode::Char('e') => {
                 self.search = Some(Search::for_errors());
-                self.goes = Some((Way::Forward, 0));
+                self.goes = Some((Direction::Forward, 0));
             }
             KeyCode::Char('m') => {
                 self.has_mouse = !self.has_mouse;
@@ -220,16 +220,16 @@ impl ScreenState {
         match code {
             KeyCode::Up | KeyCode::Char('k') => self.choose_by(-1),
             KeyCode::Down | KeyCode::Char('j') => self.choose_by(1),
-            KeyCode::Left | KeyCode::Char('h') => self.choose_beside(Way::Backward),
-            KeyCode::Right | KeyCode::Char('l') => self.choose_beside(Way::Forward),
+            KeyCode::Left | KeyCode::Char('h') => self.choose_beside(Direction::Backward),
+            KeyCode::Right | KeyCode::Char('l') => self.choose_beside(Direction::Forward),
             KeyCode::PageUp => self.choose_by(-page),
             KeyCode::PageDown => self.choose_by(page),
             KeyCode::Home | KeyCode::Char('g') => self.choose_by(isize::MIN),
             KeyCode::End | KeyCode::Char('G') => self.choose_by(isize::MAX),
             KeyCode::Enter => self.focus = Focus::Log,
             KeyCode::Char('/') => self.input = Some(Input::new(Purpose::Filter)),
-            KeyCode::Char('n') => self.choose_failed(Way::Forward),
-            KeyCode::Char('N') => self.choose_failed(Way::Backward),
+            KeyCode::Char('n') => self.choose_failed(Direction::Forward),
+            KeyCode::Char('N') => self.choose_failed(Direction::Backward),
             KeyCode::Esc => {
                 self.filter.clear();
                 self.search = None;
@@ -243,8 +243,8 @@ impl ScreenState {
         let wraps = self.wraps;
         match code {
             KeyCode::Char('/') => self.input = Some(Input::new(Purpose::Search)),
-            KeyCode::Char('n') => self.next_hit(Way::Forward),
-            KeyCode::Char('N') => self.next_hit(Way::Backward),
+            KeyCode::Char('n') => self.next_hit(Direction::Forward),
+            KeyCode::Char('N') => self.next_hit(Direction::Backward),
             KeyCode::Esc | KeyCode::Backspace => {
                 if self.search.take().is_some() {
                     self.goes = None;
@@ -295,7 +295,7 @@ impl ScreenState {
         }
     }
 
-    fn next_hit(&mut self, way: Way) {
+    fn next_hit(&mut self, way: Direction) {
         if self.search.is_none() {
             self.say("nothing was searched for: / does, e finds errors");
             return;
@@ -305,10 +305,10 @@ impl ScreenState {
         };
         let cursor = job.pager.cursor;
         match way {
-            Way::Forward => self.hit(way, cursor + 1, Turn::None),
-            Way::Backward => match cursor.checked_sub(1) {
-                Some(before) => self.hit(way, before, Turn::None),
-                None => self.hit(way, job.log.rows().saturating_sub(1), Turn::Taken),
+            Direction::Forward => self.hit(way, cursor + 1, Wrapped::None),
+            Direction::Backward => match cursor.checked_sub(1) {
+                Some(before) => self.hit(way, before, Wrapped::None),
+                None => self.hit(way, job.log.rows().saturating_sub(1), Wrapped::Once),
             },
         }
     }

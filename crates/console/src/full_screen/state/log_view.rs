@@ -1,10 +1,10 @@
 use super::ScreenState;
 use crate::full_screen::ansi;
-use crate::full_screen::log::{Found, Row, RowKind, Way};
+use crate::full_screen::log::{Direction, Found, Row, RowKind};
 use crate::text::{seconds, whole_seconds};
 use ratatui::text::{Line, Span};
 
-/// So much of a log is searched at a time, between two looks at the keys.
+/// How many blocks of a log are searched before keys are checked again.
 const SEARCHED: usize = 64;
 
 /// The lines of a log that are in view.
@@ -12,15 +12,15 @@ const SEARCHED: usize = 64;
 pub(in crate::full_screen) struct LogLines {
     /// Each with the number of its row.
     pub(in crate::full_screen) lines: Vec<(u64, Line<'static>)>,
-    /// The search: how many lines have a hit, the how manieth this is, and whether more are looked for.
+    /// The search: the number of lines with a hit, the index of this one, and whether the search continues.
     pub(in crate::full_screen) hits: Option<Hits>,
 }
 
-/// Whether a search has come by the end of its log.
+/// Whether a search has wrapped around the end of its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum Wrapped {
     None,
-    Taken,
+    Once,
 }
 
 /// What the search has found.
@@ -28,11 +28,11 @@ pub(super) enum Turn {
 pub(in crate::full_screen) struct Hits {
     pub(in crate::full_screen) total: u64,
     pub(in crate::full_screen) current: Option<u64>,
-    pub(in crate::full_screen) goes_on: bool,
+    pub(in crate::full_screen) is_running: bool,
 }
 
 impl ScreenState {
-    /// Goes on with what takes longer than a moment; returns whether something is left to do.
+    /// Continues the search; returns whether more of the log is left.
     pub(in crate::full_screen) fn work(&mut self) -> bool {
         let Some(search) = &mut self.search else {
             return false;
@@ -40,16 +40,16 @@ impl ScreenState {
         let Some(job) = self.views.get_mut(self.selected) else {
             return false;
         };
-        let goes_on = search.look(&mut job.log, SEARCHED);
-        self.is_stale |= goes_on;
+        let is_running = search.look(&mut job.log, SEARCHED);
+        self.is_stale |= is_running;
         if let Some((way, from)) = self.goes {
-            self.hit(way, from, Turn::None);
+            self.hit(way, from, Wrapped::None);
         }
-        goes_on
+        is_running
     }
 
     /// Goes to the next hit from this row on; behind the last one it begins at the other end.
-    pub(super) fn hit(&mut self, way: Way, from: u64, turn: Turn) {
+    pub(super) fn hit(&mut self, way: Direction, from: u64, turn: Wrapped) {
         let (Some(search), Some(job)) = (&self.search, self.views.get_mut(self.selected)) else {
             return;
         };
@@ -61,22 +61,22 @@ impl ScreenState {
                 job.pager.go(row);
             }
             (Found::NotYet, _) => self.goes = Some((way, from)),
-            (Found::Nothing, Turn::None) => {
+            (Found::Nothing, Wrapped::None) => {
                 let (start, text) = match way {
-                    Way::Forward => (0, "from the top"),
-                    Way::Backward => (job.log.rows().saturating_sub(1), "from the end"),
+                    Direction::Forward => (0, "from the top"),
+                    Direction::Backward => (job.log.rows().saturating_sub(1), "from the end"),
                 };
                 self.say(text);
-                self.hit(way, start, Turn::Taken);
+                self.hit(way, start, Wrapped::Once);
             }
-            (Found::Nothing, Turn::Taken) => {
+            (Found::Nothing, Wrapped::Once) => {
                 let text = format!("no {:?} in this log", search.title());
                 self.say(&text);
             }
         }
     }
 
-    /// Brings the view of the selected log in step with its size, and reads what is in view.
+    /// Fits the view of the selected log to its size, and returns the visible lines.
     pub(in crate::full_screen) fn log_lines(&mut self) -> LogLines {
         let (width, room) = self.layout.log_size();
         let wraps = self.wraps;
@@ -139,7 +139,7 @@ impl ScreenState {
                 Hits {
                     total,
                     current: before.map(|before| before + 1),
-                    goes_on: !search.is_done(log),
+                    is_running: !search.is_done(log),
                 }
             });
         }

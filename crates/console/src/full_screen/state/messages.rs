@@ -4,11 +4,11 @@ use crate::text::strip_controls;
 /// More messages are forgotten, the oldest first.
 const MOST_MESSAGES: usize = 1000;
 
-/// What was said last, until the next key.
+/// The last note, until the next key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::full_screen) struct Note(pub(in crate::full_screen) String);
 
-/// What waits for an answer.
+/// A question to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::full_screen) enum Question {
     CancelJob(JobId),
@@ -36,7 +36,7 @@ impl ScreenState {
         self.is_stale = true;
     }
 
-    /// Takes messages that people should read, and that are said again at the end.
+    /// Adds messages for the user, which are printed again at the end.
     pub(in crate::full_screen) fn tell(&mut self, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             self.messages.push(strip_controls(line));

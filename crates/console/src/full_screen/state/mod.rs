@@ -1,4 +1,4 @@
-//! What the full screen knows and what it was told to show: a pure function of events and keys.
+//! The state of the full screen: a pure function of events and keys.
 
 mod events;
 mod input;
@@ -22,7 +22,7 @@ use executor_core::PipelineId;
 use executor_core::variable::JobVariable;
 use std::sync::Arc;
 
-/// All that the full screen shows.
+/// Everything that the full screen shows.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -33,7 +33,7 @@ pub(super) struct ScreenState {
     verbose: bool,
     pub(super) head: Head,
     pub(super) run: RunModel,
-    /// What is shown of each job, in the order of the run.
+    /// The log of each job, in the order of the run.
     views: Vec<JobView>,
     store: Store,
 
@@ -42,7 +42,7 @@ pub(super) struct ScreenState {
     pub(super) focus: Focus,
     /// The log has the screen for itself.
     pub(super) is_zoomed: bool,
-    /// Whether details of the job are shown; without a word on it, where there is room.
+    /// Whether details of the job are shown; `None`: where there is room.
     pub(super) details: Option<bool>,
     /// The help is shown, from this line.
     pub(super) help: Option<u16>,
@@ -50,24 +50,24 @@ pub(super) struct ScreenState {
     pub(super) messages_shown: Option<u16>,
     pub(super) filter: String,
     pub(super) search: Option<Search>,
-    /// The search is on its way to a hit.
-    pub(super) goes: Option<(super::log::Way, u64)>,
+    /// The search moves to a hit in this direction, from this row.
+    pub(super) goes: Option<(super::log::Direction, u64)>,
     pub(super) wraps: bool,
     pub(super) has_mouse: bool,
     pub(super) input: Option<Input>,
     pub(super) question: Option<Question>,
     pub(super) note: Option<Note>,
     pub(super) messages: Vec<String>,
-    /// Somebody told the run to stop.
+    /// The run was told to stop.
     pub(super) is_stopping: bool,
-    /// Somebody wants to leave once all has ended.
+    /// The screen closes once all jobs have ended.
     pub(super) leaves: bool,
     pub(super) layout: Layout,
     /// Something has changed since it was drawn.
     pub(super) is_stale: bool,
 }
 
-/// What stands at the top.
+/// The head line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Head {
     /// The branch or tag.
@@ -90,7 +90,7 @@ pub(super) enum Focus {
     Log,
 }
 
-/// What the world is to do.
+/// What the screen's thread has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Action {
     Play(JobId, Vec<JobVariable>),
@@ -100,9 +100,9 @@ pub(super) enum Action {
     /// End everything at once.
     Abort,
     Shell(JobId),
-    /// Go, now or when the pipeline has ended.
+    /// Close the screen, now or when the pipeline has ended.
     Leave,
-    /// Let the terminal to others until the program goes on.
+    /// Stop the program until it is continued.
     Suspend,
     CaptureMouse(bool),
     Redraw,

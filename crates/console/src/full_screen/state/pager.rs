@@ -1,6 +1,6 @@
 use crate::full_screen::log::JobLog;
 
-/// Where somebody is in a log.
+/// The scroll position in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::full_screen) struct Pager {
     /// The selected row.
@@ -9,7 +9,7 @@ pub(in crate::full_screen) struct Pager {
     pub(in crate::full_screen) top: u64,
     /// The last row stays in view.
     pub(in crate::full_screen) follows: bool,
-    /// How many columns are left of what is seen.
+    /// How many columns are hidden at the left.
     pub(in crate::full_screen) shift: usize,
 }
 
@@ -25,7 +25,7 @@ impl Default for Pager {
 }
 
 impl Pager {
-    /// Goes to a row that shows.
+    /// Moves to a visible row.
     pub(super) fn go(&mut self, row: u64) {
         self.cursor = row;
         self.follows = false;

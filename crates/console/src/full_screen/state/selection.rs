@@ -1,6 +1,6 @@
 use super::ScreenState;
 use crate::full_screen::layout::{Layout, Wanted};
-use crate::full_screen::log::Way;
+use crate::full_screen::log::Direction;
 use scheduler::Status;
 
 impl ScreenState {
@@ -45,7 +45,7 @@ impl ScreenState {
             .map(crate::full_screen::log::Search::anew);
     }
 
-    /// Goes on by so many jobs, in either direction.
+    /// Moves the selection by a number of jobs, in either direction.
     pub(super) fn choose_by(&mut self, by: isize) {
         let shown = self.shown();
         let Some(last) = shown.len().checked_sub(1) else {
@@ -56,7 +56,7 @@ impl ScreenState {
     }
 
     /// Goes to the stage beside, to the job at the same height.
-    pub(super) fn choose_beside(&mut self, way: Way) {
+    pub(super) fn choose_beside(&mut self, way: Direction) {
         let Some(job) = self.job() else {
             return;
         };
@@ -64,8 +64,8 @@ impl ScreenState {
         let here = self.shown_of(stage);
         let height = here.partition_point(|&at| at < self.selected);
         let stages: Vec<usize> = match way {
-            Way::Forward => (stage + 1..self.run.stages().len()).collect(),
-            Way::Backward => (0..stage).rev().collect(),
+            Direction::Forward => (stage + 1..self.run.stages().len()).collect(),
+            Direction::Backward => (0..stage).rev().collect(),
         };
         let beside = stages.into_iter().map(|stage| self.shown_of(stage));
         let beside = beside.into_iter().find(|jobs| !jobs.is_empty());
@@ -75,16 +75,16 @@ impl ScreenState {
     }
 
     /// Goes to the next job that failed, around the end too.
-    pub(super) fn choose_failed(&mut self, way: Way) {
+    pub(super) fn choose_failed(&mut self, way: Direction) {
         let jobs = self.run.jobs();
         let is_failed = |at: &usize| jobs[*at].status == Status::Failed;
         let count = self.run.jobs().len();
         let around = 1..=count;
         let found = match way {
-            Way::Forward => around
+            Direction::Forward => around
                 .map(|by| (self.selected + by) % count)
                 .find(is_failed),
-            Way::Backward => around
+            Direction::Backward => around
                 .map(|by| (self.selected + count - by) % count)
                 .find(is_failed),
         };
@@ -108,7 +108,7 @@ impl ScreenState {
         }
     }
 
-    /// Lays out what is shown on a screen of this size.
+    /// Computes the layout for a screen of this size.
     pub(in crate::full_screen) fn lay_out(&mut self, columns: u16, rows: u16) {
         let stages = (0..self.run.stages().len()).map(|stage| self.shown_of(stage).len());
         let stages: Vec<usize> = stages.filter(|count| *count > 0).collect();

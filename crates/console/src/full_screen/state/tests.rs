@@ -155,7 +155,7 @@ fn id(job: &str) -> JobId {
 }
 
 #[test]
-fn jobs_are_chosen_filtered_and_found() {
+fn jobs_are_selected_filtered_and_found() {
     let mut run = run();
     let check = |run: &mut Run, keys: &str, expect: &str| {
         run.press(keys);
@@ -187,7 +187,7 @@ fn jobs_are_chosen_filtered_and_found() {
 }
 
 #[test]
-fn keys_ask_for_what_the_world_does() {
+fn keys_return_actions() {
     let mut run = run();
     assert_eq!(run.press("r"), Some(Action::Retry(id("compile"))));
     assert_eq!(run.press("p"), Some(Action::Play(id("compile"), vec![])));
@@ -201,7 +201,7 @@ fn keys_ask_for_what_the_world_does() {
     assert_eq!(run.control('z'), Some(Action::Suspend));
     assert_eq!(run.control('l'), Some(Action::Redraw));
     assert_eq!(run.press("PA=b C\n"), None);
-    assert_eq!(run.note(), "\"C\" is no NAME=VALUE");
+    assert_eq!(run.note(), "\"C\" is not NAME=VALUE");
     let Some(Action::Play(_, variables)) = run.press("=d\n") else {
         panic!("nothing is played");
     };
@@ -214,7 +214,7 @@ fn keys_ask_for_what_the_world_does() {
 }
 
 #[test]
-fn who_leaves_is_asked_as_long_as_something_runs() {
+fn leaving_asks_while_jobs_run() {
     let mut run = run();
     run.status("compile", Status::Running, 1);
     assert_eq!(run.press("q"), None);
@@ -239,7 +239,7 @@ fn who_leaves_is_asked_as_long_as_something_runs() {
 }
 
 #[test]
-fn a_log_is_read_followed_and_searched() {
+fn logs_are_scrolled_followed_and_searched() {
     let mut run = run();
     run.status("compile", Status::Running, 1);
     for number in 0..100 {
@@ -249,7 +249,7 @@ fn a_log_is_read_followed_and_searched() {
     assert_eq!(run.lines(), tail);
     run.press("\tk");
     run.log("compile", "more");
-    assert_eq!(run.lines(), tail, "it stays where somebody reads");
+    assert_eq!(run.lines(), tail, "it stays where the user reads");
     run.press("G");
     assert_eq!(run.lines()[4], "more");
     run.press("g");
@@ -279,7 +279,7 @@ fn a_log_is_read_followed_and_searched() {
 }
 
 #[test]
-fn stages_of_the_runner_fold_and_errors_are_found_in_them() {
+fn runner_stages_fold_and_errors_in_them_are_found() {
     let mut run = run();
     let mut stage = |name: &str, state, user_code| {
         run.event(EventKind::JobStage {
@@ -309,11 +309,11 @@ fn stages_of_the_runner_fold_and_errors_are_found_in_them() {
     assert_eq!(run.lines().len(), 1);
     run.press("e");
     run.state.work();
-    assert_eq!(run.lines().len(), 2, "what is found is shown");
+    assert_eq!(run.lines().len(), 2, "a hit is revealed");
 }
 
 #[test]
-fn child_pipelines_stand_behind_with_the_job_that_started_them() {
+fn child_pipelines_are_titled_by_their_parent_job() {
     let mut run = run();
     run.event_of(
         2,
@@ -343,7 +343,7 @@ fn child_pipelines_stand_behind_with_the_job_that_started_them() {
 }
 
 #[test]
-fn no_event_and_no_key_does_harm_in_any_order() {
+fn any_order_of_events_and_keys_is_harmless() {
     let keys = "jkhlgGnN/x\n\x1b\tzdwemM?[]pPrsccCyq0F obe \x1b";
     let mut run = run();
     let mut seed = 7_u64;

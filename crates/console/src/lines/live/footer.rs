@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A terminal that has not told its size is taken for one of this.
+/// The size of a terminal that does not report one.
 const USUAL: Size = Size {
     columns: 80,
     rows: 24,

@@ -1,4 +1,4 @@
-//! The lines at the bottom of the live view, as a function of what is known.
+//! The lines at the bottom of the live view, as a pure function of the run.
 
 use crate::model::{JobState, RunModel};
 use crate::text::{Mark, Style, Tone, clock, columns, cut, fit, left, strip_controls};
@@ -181,7 +181,7 @@ mod tests {
         Size { columns, rows }
     }
 
-    /// Returns a run that has gone on for a while, and the time by then.
+    /// Returns a run that started a while ago, and the current time.
     fn busy(more: usize) -> (RunModel, Instant) {
         let mut graph: Vec<JobNode> = vec![
             node("compile", "build", None),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_moves_what_stands_behind_it() {
+    fn control_characters_in_names_move_nothing() {
         let now = Instant::now();
         let graph = vec![node("a\tb\u{1b}[2Jc", "x\ty", None), node("d", "z", None)];
         let mut run = start(graph, now);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_and_what_waits_is_drawn_for_any_size() {
+    fn running_and_waiting_jobs_fit_any_size() {
         // R-PIPE-21
         let (run, now) = busy(40);
         insta::assert_snapshot!(draw(&run, size(80, 24), now), @r#"
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_jobs_take_no_more_room_than_ten() {
+    fn a_thousand_jobs_take_the_room_of_ten() {
         let now = Instant::now();
         let names: Vec<String> = (0..1000).map(|number| format!("job {number}")).collect();
         let graph: Vec<_> = names.iter().map(|name| node(name, "test", None)).collect();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_jobs_has_a_line_and_one_that_has_not_begun_has_none() {
+    fn a_run_without_jobs_has_a_line_and_one_not_started_has_none() {
         let now = Instant::now();
         let mut run = RunModel::default();
         assert!(region(&run, size(80, 24), now, Style::PLAIN).is_empty());
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn without_unicode_only_ascii_is_drawn() {
+    fn draws_ascii_without_unicode() {
         let now = Instant::now();
         let mut run = start(vec![node("a", "test", None), node("b", "later", None)], now);
         set_status(&mut run, "a", Status::Running, now);

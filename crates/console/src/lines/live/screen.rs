@@ -1,9 +1,9 @@
-//! Text above, a few lines below: what is written so that a terminal shows both.
+//! The bytes that show text above and a few lines below it.
 
 use super::region::Size;
 use crate::text::columns;
 
-/// What stands at the bottom of a terminal.
+/// The lines at the bottom of a terminal.
 ///
 /// All of a frame is written at once and nothing is switched off for it: no hidden cursor, no raw
 /// mode. So there is nothing to restore, however this program ends.
@@ -16,14 +16,13 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Forgets what was drawn, because somebody else has written behind it.
+    /// Forgets the drawn lines, because another program wrote after them.
     pub(super) fn forget(&mut self) {
         self.drawn.clear();
     }
 
-    /// Appends to `out` what shows `text`, which is empty or ends its last line, and below it
-    /// `lines`.
-    /// An empty first line is left out where the text ends in one.
+    /// Appends to `out` the bytes that show `text`, which is empty or ends its last line, and `lines`
+    /// below it. An empty first line is left out where the text ends in one.
     pub(super) fn frame(
         &mut self,
         text: &[u8],
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_drawn_the_text_stays_whole() {
+    fn drawing_never_damages_the_text() {
         let mut screen = Screen::default();
         let mut out = Vec::new();
         let mut text = String::new();
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn text_comes_above_the_lines_and_unchanged_lines_are_not_drawn_again() {
+    fn text_goes_above_and_unchanged_lines_are_not_redrawn() {
         let mut screen = Screen::default();
         assert_eq!(frame(&mut screen, "", &["a", "b"], SIZE), "a^[K\r\nb^[K");
         assert_eq!(frame(&mut screen, "", &["a", "b"], SIZE), "");
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_a_narrower_terminal_broke_are_wiped_whole() {
+    fn wipes_lines_that_a_narrower_terminal_wrapped() {
         let mut screen = Screen::default();
         let wide = "x".repeat(79);
         frame(&mut screen, "", &[&wide, "\x1b[1mshort\x1b[0m"], SIZE);
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_is_left_alone() {
+    fn foreign_text_is_not_wiped() {
         let mut screen = Screen::default();
         frame(&mut screen, "", &["a", "b"], SIZE);
         screen.forget();

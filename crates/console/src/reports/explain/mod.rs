@@ -25,7 +25,7 @@ pub fn explanation(explained: &Explanation, style: Style, with_predefined: bool)
     text
 }
 
-/// Returns what is to be known first: whether the job is in the pipeline, why, and when it starts.
+/// Returns the head: whether the job is in the pipeline, why, and when it starts.
 fn head(explained: &Explanation, style: Style) -> String {
     let name = style.paint(Tone::Strong, &shown_name(&explained.job));
     let stage = shown_name(&explained.stage);

@@ -34,7 +34,7 @@ pub(super) fn sentence(explained: &Explanation) -> String {
     words
 }
 
-/// Returns what is waited for, with a verb that fits a past participle behind it.
+/// Returns what the job waits for, with a verb that takes a past participle.
 fn before(explained: &Explanation) -> Option<String> {
     match &explained.needs {
         Some(needs) => {

@@ -4,7 +4,7 @@ use pipeline::context::Level;
 use pipeline_insight::explain::{ExplainedVariable, VariableSource};
 
 /// Adds the variables of a job, each with its value, where it comes from, and what it wins over;
-/// what is too long for a line is cut.
+/// long values are cut.
 ///
 /// GitLab's own are many and the same for all jobs, so they are left out unless they are asked for,
 /// or stand against one of another origin.

@@ -42,7 +42,7 @@ pub fn mermaid(stages: &[PlanStage<'_>]) -> String {
     text
 }
 
-/// Returns a job as a box; one that somebody starts, or a clock, has round ends.
+/// Returns a job as a box; a manual or delayed one has round ends.
 fn node(number: usize, job: &PlanJob<'_>) -> String {
     let name = escaped(&job.definition.name);
     match job.definition.when {

@@ -49,7 +49,7 @@ pub fn start(job: &JobDefinition) -> String {
     }
 }
 
-/// Returns what else is to be said of a job.
+/// Returns the remarks on a job.
 fn remarks(job: &PlanJob<'_>) -> Vec<String> {
     let definition = job.definition;
     let mut remarks = Vec::new();
