@@ -1,4 +1,4 @@
-use super::Status;
+use crate::Status;
 use pipeline::plan::Plan;
 use pipeline::rules::OnNewCommit;
 

@@ -61,7 +61,7 @@ impl Status {
     }
 
     /// Returns what it becomes when somebody cancels it, if that means anything.
-    pub(super) const fn when_canceled(self) -> Option<Self> {
+    pub(crate) const fn when_canceled(self) -> Option<Self> {
         match self {
             Self::Running => Some(Self::Canceling),
             Self::Created
@@ -90,4 +90,15 @@ impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
+}
+
+/// A new status of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatusChange {
+    /// The job's index in the plan.
+    pub job: usize,
+    /// Its new status.
+    pub status: Status,
+    /// The number of its attempt, from 1.
+    pub attempt: u32,
 }

@@ -76,15 +76,15 @@ impl RunHandle {
         };
         match action {
             Action::Play(id, variables) => {
-                let done = self.of(&id).and_then(|it| it.play(&id.job, variables));
+                let done = self.request(&id, async |it| it.play(&id.job, variables).await);
                 said(&id, "starts", done)
             }
             Action::Retry(id) => {
-                let done = self.of(&id).and_then(|it| it.retry(&id.job));
+                let done = self.request(&id, async |it| it.retry(&id.job).await);
                 said(&id, "runs again", done)
             }
             Action::CancelJob(id) => {
-                let done = self.of(&id).and_then(|it| it.cancel_job(&id.job));
+                let done = self.request(&id, async |it| it.cancel_job(&id.job).await);
                 said(&id, "cancels", done)
             }
             Action::CancelAll => {
@@ -103,8 +103,14 @@ impl RunHandle {
         }
     }
 
-    fn of(&self, id: &JobId) -> Result<Controls, ControlError> {
-        let found = self.controls.of(id.pipeline);
-        found.ok_or(ControlError::NotBegun)
+    /// Sends a request to the pipeline of a job, and blocks until it is answered.
+    fn request(
+        &self,
+        id: &JobId,
+        request: impl AsyncFnOnce(&Controls) -> Result<(), ControlError>,
+    ) -> Result<(), ControlError> {
+        let controls = self.controls.of(id.pipeline);
+        let controls = controls.ok_or(ControlError::NotBegun)?;
+        self.shells.runtime.block_on(request(&controls))
     }
 }

@@ -1,4 +1,4 @@
-use crate::colours::without_colours;
+use crate::job_log::without_colours;
 use quick_xml::escape::escape;
 use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesText, Event};

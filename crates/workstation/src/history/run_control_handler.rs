@@ -2,6 +2,7 @@
 
 use super::control::{ControlReply, ControlRequest, Obedience};
 use super::notices::Notices;
+use async_trait::async_trait;
 use executor_core::variable::JobVariable;
 use executor_core::{CancelCause, Cancellation};
 use pipeline::Plan;
@@ -20,19 +21,20 @@ pub(crate) struct RunControlHandler {
     pub(crate) notices: Notices,
 }
 
+#[async_trait]
 impl Obedience for RunControlHandler {
-    fn obey(&self, request: ControlRequest) -> ControlReply {
+    async fn obey(&self, request: ControlRequest) -> ControlReply {
         let done = match request {
             ControlRequest::Play { job, variables } => {
                 let variables = variables.into_iter();
                 let variables = variables.map(|it| JobVariable::public(it.key, it.value));
-                self.controls.play(&job, variables.collect())
+                self.controls.play(&job, variables.collect()).await
             }
-            ControlRequest::Retry { job } => self.controls.retry(&job),
-            ControlRequest::CancelJob { job } => self.controls.cancel_job(&job),
+            ControlRequest::Retry { job } => self.controls.retry(&job).await,
+            ControlRequest::CancelJob { job } => self.controls.cancel_job(&job).await,
             ControlRequest::Cancel => {
                 self.notices.tell("canceled by another command");
-                self.controls.cancel()
+                self.controls.cancel().await
             }
             ControlRequest::Abort => {
                 let Some(stop) = &self.stop else {
@@ -42,8 +44,8 @@ impl Obedience for RunControlHandler {
                 stop.abort(CancelCause::User);
                 Ok(())
             }
-            ControlRequest::Superseded { by, sha } => return self.step_back(by, &sha),
-            ControlRequest::Status => match self.controls.status() {
+            ControlRequest::Superseded { by, sha } => return self.step_back(by, &sha).await,
+            ControlRequest::Status => match self.controls.status().await {
                 Ok(snapshot) => return ControlReply::Status(snapshot.into()),
                 Err(error) => Err(error),
             },
@@ -57,12 +59,12 @@ impl Obedience for RunControlHandler {
 
 impl RunControlHandler {
     /// Cancels what may be canceled, as there is a newer run of the same ref.
-    fn step_back(&self, by: u64, sha: &str) -> ControlReply {
+    async fn step_back(&self, by: u64, sha: &str) -> ControlReply {
         let commit = &self.plan.context().commit;
         if commit.sha == sha {
             return refused("it is for the same commit");
         }
-        let snapshot = match self.controls.status() {
+        let snapshot = match self.controls.status().await {
             Ok(snapshot) => snapshot,
             Err(error) => return refusal(&error),
         };
@@ -75,16 +77,19 @@ impl RunControlHandler {
             Redundant::Nothing => refused("none of its jobs may be interrupted now"),
             Redundant::Pipeline => {
                 self.notices.tell(&format!("canceled: {why}"));
-                match self.controls.cancel() {
+                match self.controls.cancel().await {
                     Ok(()) => ControlReply::Done,
                     Err(error) => refusal(&error),
                 }
             }
             Redundant::Jobs(places) => {
-                let jobs = places.into_iter().map(name);
-                // One that has ended meanwhile is as well.
-                let canceled = jobs.filter(|job| self.controls.cancel_job(job).is_ok());
-                let jobs: Vec<String> = canceled.map(str::to_owned).collect();
+                let mut jobs = Vec::new();
+                for job in places.into_iter().map(name) {
+                    // A job that has ended in the meantime needs no cancel.
+                    if self.controls.cancel_job(job).await.is_ok() {
+                        jobs.push(job.to_owned());
+                    }
+                }
                 let list = jobs.join(", ");
                 self.notices.tell(&format!("canceled: {list}, since {why}"));
                 ControlReply::Canceling { jobs }

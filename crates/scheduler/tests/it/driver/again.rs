@@ -27,7 +27,7 @@ async fn hold(
         sleep(SECOND).await;
         what(&driver.controls, hold, &cancellation).await;
     });
-    assert_eq!(driver.controls.retry("x"), Err(ControlError::Ended));
+    assert_eq!(driver.controls.retry("x").await, Err(ControlError::Ended));
     (report, runner, sink)
 }
 
@@ -42,10 +42,10 @@ by-hand: {stage: b, script: x, when: manual}
 async fn a_job_that_failed_runs_again_and_the_pipeline_goes_on() {
     let acts: &[(&str, &[Act])] = &[("first", &[Act::Fail(3), Act::Take(SECOND)])];
     let (report, runner, sink) = hold(TEXT, acts, None, async |controls, hold, _| {
-        let status = controls.status().unwrap();
+        let status = controls.status().await.unwrap();
         assert_eq!(status.status, Status::Failed);
-        controls.retry("first").unwrap();
-        let again = controls.retry("first").unwrap_err();
+        controls.retry("first").await.unwrap();
+        let again = controls.retry("first").await.unwrap_err();
         let job = "first".to_owned();
         let status = Status::Running;
         let pending = Status::Pending;
@@ -62,11 +62,11 @@ async fn a_job_that_failed_runs_again_and_the_pipeline_goes_on() {
                     }
         );
         assert!(again.suggestion().is_some());
-        let unknown = controls.retry("frist").unwrap_err();
+        let unknown = controls.retry("frist").await.unwrap_err();
         assert_eq!(unknown.suggestion().as_deref(), Some("first"));
         sleep(SECOND * 5).await;
-        controls.retry("second").unwrap();
-        controls.play("by-hand", Vec::new()).unwrap();
+        controls.retry("second").await.unwrap();
+        controls.play("by-hand", Vec::new()).await.unwrap();
         sleep(SECOND * 10).await;
         drop(hold);
     })
@@ -113,7 +113,7 @@ async fn a_job_that_failed_runs_again_and_the_pipeline_goes_on() {
     assert_eq!(sink.kinds().iter().filter(|kind| done(kind)).count(), 1);
     assert!(
         sink.lines()
-            .contains("Trying again, attempt 2: somebody asked for it")
+            .contains("Trying again, attempt 2: requested by the user")
     );
 }
 
@@ -122,7 +122,7 @@ async fn what_did_not_end_or_was_skipped_is_not_run_again() {
     let acts: &[(&str, &[Act])] = &[("first", &[Act::Fail(1)])];
     hold(TEXT, acts, None, async |controls, _hold, _| {
         for job in ["second", "by-hand"] {
-            let error = controls.retry(job).unwrap_err();
+            let error = controls.retry(job).await.unwrap_err();
             let status = Status::Skipped;
             let job = job.to_owned();
             assert_eq!(error, ControlError::NotRetryable { job, status });
@@ -140,7 +140,7 @@ two: {script: x, resource_group: g}
     let takes = [Act::Take(SECOND * 4)];
     let acts: &[(&str, &[Act])] = &[("two", &takes)];
     let (report, runner, _) = hold(text, acts, None, async |controls, hold, _| {
-        controls.retry("one").unwrap();
+        controls.retry("one").await.unwrap();
         drop(hold);
     })
     .await;
@@ -170,10 +170,10 @@ async fn a_stop_ends_a_pipeline_that_is_held_open() {
         hangs,
         None,
         async |controls, hold, stop| {
-            controls.retry("a").unwrap();
+            controls.retry("a").await.unwrap();
             sleep(SECOND).await;
             stop.cancel(CancelCause::User);
-            assert_eq!(controls.retry("a"), Err(ControlError::Canceling));
+            assert_eq!(controls.retry("a").await, Err(ControlError::Canceling));
             sleep(SECOND).await;
             drop(hold);
         },
@@ -189,9 +189,9 @@ async fn a_stop_ends_a_pipeline_that_is_held_open() {
         hangs,
         None,
         async |controls, hold, _| {
-            controls.retry("a").unwrap();
+            controls.retry("a").await.unwrap();
             sleep(SECOND).await;
-            controls.cancel().unwrap();
+            controls.cancel().await.unwrap();
             sleep(SECOND).await;
             drop(hold);
         },
@@ -222,7 +222,7 @@ async fn the_pipelines_own_time_ends_it_although_it_is_held() {
         hangs,
         limit,
         async |controls, hold, _| {
-            controls.retry("a").unwrap();
+            controls.retry("a").await.unwrap();
             sleep(SECOND * 5).await;
             drop(hold);
         },
@@ -243,7 +243,7 @@ later: {stage: b, script: x, when: delayed, start_in: 10 seconds}
 ";
     let acts: &[(&str, &[Act])] = &[("now", &[Act::Fail(1), Act::Succeed])];
     let (report, _, _) = hold(text, acts, None, async |controls, hold, _| {
-        controls.retry("now").unwrap();
+        controls.retry("now").await.unwrap();
         drop(hold);
     })
     .await;
@@ -258,12 +258,16 @@ async fn the_pipelines_time_stands_still_while_its_clock_is_stopped() {
     let (report, _, _) = hold(TEXT, acts, timeout, async |controls, hold, _| {
         let stopped = controls.stop_clock();
         sleep(SECOND * 20).await;
-        assert!(controls.status().is_ok(), "its time is not up");
+        assert!(controls.status().await.is_ok(), "its time is not up");
         drop(stopped);
         sleep(SECOND * 3).await;
-        assert!(controls.status().is_ok(), "a second of it had passed");
+        assert!(controls.status().await.is_ok(), "a second of it had passed");
         sleep(SECOND * 2).await;
-        assert_eq!(controls.status(), Err(ControlError::Ended), "now it is up");
+        assert_eq!(
+            controls.status().await,
+            Err(ControlError::Ended),
+            "now it is up"
+        );
         drop(hold);
     })
     .await;

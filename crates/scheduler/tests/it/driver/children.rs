@@ -348,7 +348,7 @@ own: {script: x}
     let running = driver.run(plan(text), &cancellation);
     let cancel = async {
         tokio::time::sleep(SECOND / 2).await;
-        controls.cancel_job("bridge").unwrap();
+        controls.cancel_job("bridge").await.unwrap();
     };
     let (report, ()) = tokio::join!(running, cancel);
     assert_eq!(statuses(&report), "bridge canceled, own success");
@@ -382,7 +382,7 @@ async fn a_bridge_that_runs_again_starts_another_pipeline() {
         let hold = driver.controls.hold();
         let (report, ()) = tokio::join!(driver.run(plan(&text), &cancellation), async {
             tokio::time::sleep(SECOND * 3).await;
-            driver.controls.retry("bridge").unwrap();
+            driver.controls.retry("bridge").await.unwrap();
             drop(hold);
         });
         assert_eq!(statuses(&report), "bridge success");

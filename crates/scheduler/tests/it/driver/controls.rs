@@ -12,18 +12,18 @@ use tokio::time::{Instant, sleep};
 async fn tell(
     text: &str,
     acts: &[(&str, &[Act])],
-    what: impl FnOnce(&Controls),
+    what: impl AsyncFnOnce(&Controls),
 ) -> (PipelineReport, Arc<FakeRunner>) {
     let runner = FakeRunner::new(acts);
     let driver = driver(&runner, &sink_of());
-    assert_eq!(driver.controls.cancel(), Err(ControlError::NotBegun));
+    assert_eq!(driver.controls.cancel().await, Err(ControlError::NotBegun));
     let cancellation = Cancellation::new();
     let (report, ()) = tokio::join!(driver.run(plan(text), &cancellation), async {
         sleep(SECOND).await;
-        what(&driver.controls);
+        what(&driver.controls).await;
     });
     assert_eq!(
-        driver.controls.play("x", Vec::new()),
+        driver.controls.play("x", Vec::new()).await,
         Err(ControlError::Ended)
     );
     (report, runner)
@@ -40,21 +40,21 @@ long: {stage: a, script: x}
 approve: {stage: a, script: x, when: manual, allow_failure: false, variables: {WHO: file, KEEP: k}}
 after: {stage: b, script: x}
 ";
-    let (report, runner) = tell(text, &[("long", &[TWO_SECONDS])], |controls| {
-        let status = controls.status().unwrap();
+    let (report, runner) = tell(text, &[("long", &[TWO_SECONDS])], async |controls| {
+        let status = controls.status().await.unwrap();
         let stands: Vec<Status> = status.jobs.iter().map(|job| job.status).collect();
         assert_eq!(stands, [Status::Running, Status::Manual, Status::Created]);
         let given = vec![
             JobVariable::public("WHO", "me"),
             JobVariable::public("NEW", "n"),
         ];
-        controls.play("approve", given).unwrap();
-        let again = controls.play("approve", Vec::new()).unwrap_err();
+        controls.play("approve", given).await.unwrap();
+        let again = controls.play("approve", Vec::new()).await.unwrap_err();
         assert!(
             again.to_string().starts_with("the job \"approve\" is "),
             "{again}"
         );
-        let unknown = controls.play("aprove", Vec::new()).unwrap_err();
+        let unknown = controls.play("aprove", Vec::new()).await.unwrap_err();
         let suggestion = Some("approve".to_owned());
         let job = "aprove".to_owned();
         assert_eq!(unknown, ControlError::UnknownJob { job, suggestion });
@@ -74,8 +74,8 @@ after: {stage: b, script: x}
 async fn a_delayed_job_can_start_before_its_time() {
     let text = "later: {script: x, when: delayed, start_in: 1 day}\n";
     let begun = Instant::now();
-    let (report, _) = tell(text, &[], |controls| {
-        controls.play("later", Vec::new()).unwrap();
+    let (report, _) = tell(text, &[], async |controls| {
+        controls.play("later", Vec::new()).await.unwrap();
     })
     .await;
     assert_eq!(statuses(&report), "later success");
@@ -93,14 +93,14 @@ beside: {stage: a, script: x}
 behind: {stage: b, script: x, needs: [beside]}
 ";
     let acts: &[(&str, &[Act])] = &[("hangs", &[Act::Hang]), ("beside", &[TWO_SECONDS])];
-    let (report, _) = tell(text, acts, |controls| {
+    let (report, _) = tell(text, acts, async |controls| {
         for job in ["hangs", "later", "manual"] {
-            controls.cancel_job(job).unwrap();
+            controls.cancel_job(job).await.unwrap();
         }
         let job = "later".to_owned();
         let status = Status::Canceled;
         let ended = ControlError::NotCancelable { job, status };
-        assert_eq!(controls.cancel_job("later"), Err(ended));
+        assert_eq!(controls.cancel_job("later").await, Err(ended));
     })
     .await;
     assert_eq!(
@@ -113,8 +113,8 @@ behind: {stage: b, script: x, needs: [beside]}
 #[tokio::test(start_paused = true)]
 async fn the_pipeline_is_canceled() {
     let text = "hangs: {script: x}\nlater: {script: x, when: delayed, start_in: 1 day}\n";
-    let (report, _) = tell(text, &[("hangs", &[Act::Hang])], |controls| {
-        controls.cancel().unwrap();
+    let (report, _) = tell(text, &[("hangs", &[Act::Hang])], async |controls| {
+        controls.cancel().await.unwrap();
     })
     .await;
     assert_eq!(statuses(&report), "hangs canceled, later canceled");

@@ -55,8 +55,8 @@ last: {stage: b, script: x, resource_group: g}
     let cancellation = Cancellation::new();
     let (report, ()) = tokio::join!(driver.run(plan(text), &cancellation), async {
         sleep(SECOND).await;
-        driver.controls.cancel_job("waits").unwrap();
-        driver.controls.cancel_job("hangs").unwrap();
+        driver.controls.cancel_job("waits").await.unwrap();
+        driver.controls.cancel_job("hangs").await.unwrap();
     });
     assert_eq!(
         statuses(&report),
@@ -179,7 +179,7 @@ canceled: {script: x, retry: 2}
     let cancellation = Cancellation::new();
     let (report, ()) = tokio::join!(driver.run(plan(text), &cancellation), async {
         sleep(SECOND).await;
-        driver.controls.cancel_job("canceled").unwrap();
+        driver.controls.cancel_job("canceled").await.unwrap();
     });
     assert_eq!(
         statuses(&report),

@@ -48,7 +48,7 @@ notify: {stage: deploy, script: mail, when: on_failure}
     {"v":1,"seq":17,"at":null,"pipeline":1,"type":"job_finished","job":"test","stage":"test","status":"failed","exit_code":7,"failure_reason":"script_failure","allow_failure":false,"attempt":1,"duration_ms":null}
     {"v":1,"seq":18,"at":null,"pipeline":1,"type":"job_status","job":"test","stage":"test","status":"pending","attempt":2}
     {"v":1,"seq":19,"at":null,"pipeline":1,"type":"job_status","job":"test","stage":"test","status":"running","attempt":2}
-    {"v":1,"seq":20,"at":null,"pipeline":1,"type":"job_log","job":"test","stream":"system","line":"WARNING: Trying again, attempt 2: the one before ended with script_failure, exit code 7","level":"warning"}
+    {"v":1,"seq":20,"at":null,"pipeline":1,"type":"job_log","job":"test","stream":"system","line":"WARNING: Trying again, attempt 2: the previous one ended with script_failure, exit code 7","level":"warning"}
     {"v":1,"seq":21,"at":null,"pipeline":1,"type":"job_stage","job":"test","name":"prepare_executor","state":"started","user_code":false}
     {"v":1,"seq":22,"at":null,"pipeline":1,"type":"job_stage","job":"test","name":"prepare_executor","state":"succeeded","user_code":false,"duration_ms":null}
     {"v":1,"seq":23,"at":null,"pipeline":1,"type":"job_status","job":"test","stage":"test","status":"success","attempt":2}

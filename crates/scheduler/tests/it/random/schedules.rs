@@ -78,7 +78,7 @@ async fn run(
                 sleep(seconds(&mut again)).await;
                 // It may not have ended, or the pipeline has.
                 let job = again.pick(plan.jobs()).name();
-                let _ = driver.controls.retry(job);
+                let _ = driver.controls.retry(job).await;
             }
             drop(held);
         }

@@ -2,6 +2,7 @@
 
 use super::message::{ControlReply, ControlRequest, LONGEST_REQUEST, line};
 use super::place::Place;
+use async_trait::async_trait;
 use fail_point::fail_point;
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -26,10 +27,11 @@ const CLIENTS: usize = 32;
 /// How long to wait after the system refused a connection: it has no file to spare.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Does what a run is told.
+/// Handles the requests to a run.
+#[async_trait]
 pub(crate) trait Obedience: Debug + Send + Sync + 'static {
-    /// Does it, or begins to, and answers.
-    fn obey(&self, request: ControlRequest) -> ControlReply;
+    /// Does what is requested, or begins to, and replies.
+    async fn obey(&self, request: ControlRequest) -> ControlReply;
 }
 
 /// The socket on which a run is told what to do; removed when dropped.
@@ -106,7 +108,7 @@ async fn attend(mut stream: UnixStream, obedience: &dyn Obedience) -> io::Result
     read.read_until(b'\n', &mut request).await?;
     let reply = if request.ends_with(b"\n") {
         match serde_json::from_slice(&request) {
-            Ok(request) => obedience.obey(request),
+            Ok(request) => obedience.obey(request).await,
             Err(error) => refused(&format!("this is no request that is known here: {error}")),
         }
     } else {
@@ -136,8 +138,9 @@ mod tests {
     #[derive(Debug, Default)]
     struct Notes(Mutex<Vec<ControlRequest>>);
 
+    #[async_trait]
     impl Obedience for Notes {
-        fn obey(&self, request: ControlRequest) -> ControlReply {
+        async fn obey(&self, request: ControlRequest) -> ControlReply {
             let is_abort = request == ControlRequest::Abort;
             self.0.lock().push(request);
             if is_abort {

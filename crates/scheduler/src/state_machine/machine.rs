@@ -1,9 +1,8 @@
-use super::dependents::Dependents;
-use super::needs::Needed;
+use super::needs::{Dependents, Needed};
 use super::node::Node;
 use super::stages::Stages;
 use super::tally::Tally;
-use super::{Status, StatusChange};
+use crate::{Status, StatusChange};
 use pipeline::plan::Plan;
 use pipeline::{RescueRule, SchedulingPolicy, StartRule};
 use std::collections::{BTreeSet, VecDeque};

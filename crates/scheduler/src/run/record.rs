@@ -1,8 +1,8 @@
-use super::machine::Machine;
-use super::observer::LogObserver;
 use super::progress::{BegunJob, FinishedJob, RunProgress};
-use super::resources::ResourceLease;
+use crate::job_log::LogObserver;
 use crate::report::JobReport;
+use crate::resource_groups::ResourceLease;
+use crate::state_machine::Machine;
 use executor_core::{
     CancelCause, Cancellation, FailureReason, JobOutcome, JobProducts, JobState, JobVariable,
     ReusedFrom,
@@ -13,27 +13,27 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What is known of one job besides its status.
+/// What a running pipeline knows of a job besides its status.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) name: Arc<str>,
     pub(super) stage: Arc<str>,
-    /// The variables it was started with by hand.
+    /// The variables that the user started the job with.
     pub(super) variables: Vec<JobVariable>,
     /// The attempt that runs.
     running: Option<Running>,
-    /// What stops it waiting for its resource group.
+    /// Stops the wait for the resource group.
     pub(super) waiting: Option<Cancellation>,
-    /// Its resource group, while it is taken by this job.
+    /// The lease of the resource group.
     pub(super) lease: Option<ResourceLease>,
-    /// When it came to where an earlier run left it.
+    /// When the job got the status that it had at the end of an earlier run.
     pub(super) since: Option<Timestamp>,
     attempts: u32,
     duration: Duration,
-    /// Whether somebody asked for its next attempt.
-    is_wanted: bool,
+    /// Whether the user requested the next attempt.
+    is_requested: bool,
     outcome: Option<JobOutcome>,
-    /// How it ended in an earlier run.
+    /// The result from an earlier run.
     earlier: Option<FinishedJob>,
     last_lines: Vec<String>,
     /// The label of `artifacts:expose_as`.
@@ -61,7 +61,7 @@ impl Record {
             since: None,
             attempts: 0,
             duration: Duration::ZERO,
-            is_wanted: false,
+            is_requested: false,
             outcome: None,
             earlier: None,
             last_lines: Vec::new(),
@@ -69,8 +69,8 @@ impl Record {
         }
     }
 
-    /// Takes over what is known of the job from an earlier run.
-    pub(super) fn recall(&mut self, progress: &RunProgress) {
+    /// Takes over the job's state from an earlier run.
+    pub(super) fn restore(&mut self, progress: &RunProgress) {
         if let Some(finished) = progress.finished.get(&*self.name) {
             self.attempts = finished.attempts;
             self.duration = finished.duration;
@@ -82,14 +82,14 @@ impl Record {
                 variables,
                 ..
             } = begun;
-            // The attempt it was at begins anew, and is counted then.
+            // The interrupted attempt begins again, and is counted then.
             self.attempts = attempt.saturating_sub(1);
             self.since = *since;
             self.variables.clone_from(variables);
         }
     }
 
-    /// Gives back its resource group, or waits for it no longer.
+    /// Releases the resource group, or stops the wait for it.
     pub(super) fn release(&mut self) {
         if let Some(waiting) = self.waiting.take() {
             waiting.cancel(CancelCause::Source);
@@ -97,24 +97,24 @@ impl Record {
         self.lease = None;
     }
 
-    /// Forgets how the job ended: somebody asks for another attempt.
-    pub(super) fn forget_end(&mut self) {
-        self.is_wanted = true;
+    /// Forgets the result: the user requested another attempt.
+    pub(super) fn forget_result(&mut self) {
+        self.is_requested = true;
         self.outcome = None;
         self.earlier = None;
         self.last_lines.clear();
     }
 
-    /// Returns why there is another attempt, if there was one before in this run.
-    pub(super) fn why_again(&self) -> Option<String> {
-        if self.is_wanted {
-            return Some("somebody asked for it".to_owned());
+    /// Returns why another attempt begins; `None` for the first one of this run.
+    pub(super) fn retry_reason(&self) -> Option<String> {
+        if self.is_requested {
+            return Some("requested by the user".to_owned());
         }
         let outcome = self.outcome.as_ref()?;
         let reason = outcome.failure_reason()?.as_str();
         Some(match outcome.exit_code() {
-            Some(code) => format!("the one before ended with {reason}, exit code {code}"),
-            None => format!("the one before ended with {reason}"),
+            Some(code) => format!("the previous one ended with {reason}, exit code {code}"),
+            None => format!("the previous one ended with {reason}"),
         })
     }
 
@@ -126,11 +126,12 @@ impl Record {
             cancellation,
         });
         self.attempts += 1;
-        self.is_wanted = false;
+        self.is_requested = false;
     }
 
-    /// Tells the attempt that runs to stop. Who told it before, or told the whole pipeline, is its cause.
-    pub(super) fn stop(&self, cause: CancelCause) {
+    /// Cancels the attempt that runs. The cause of an earlier cancel, also one of the whole pipeline,
+    /// remains.
+    pub(super) fn cancel(&self, cause: CancelCause) {
         if let Some(running) = &self.running
             && !running.cancellation.is_canceled()
         {
@@ -138,7 +139,7 @@ impl Record {
         }
     }
 
-    /// Notes how an attempt ended and returns how long it took.
+    /// Notes the outcome of an attempt and returns how long the attempt took.
     pub(super) fn end(&mut self, outcome: &JobOutcome) -> Duration {
         self.release();
         let mut outcome = outcome.clone();
@@ -155,7 +156,7 @@ impl Record {
         duration
     }
 
-    /// Returns what the last attempt that ended has left, in this run or an earlier one.
+    /// Returns the products of the last attempt that ended, in this run or an earlier one.
     pub(super) fn products(&self) -> Option<&Arc<JobProducts>> {
         match &self.outcome {
             Some(outcome) => Some(&outcome.products),
@@ -177,7 +178,7 @@ impl Record {
         }
     }
 
-    /// Returns where its end comes from, when its last attempt did not run.
+    /// Returns the run whose result was reused for the last attempt.
     fn reused(&self) -> Option<ReusedFrom> {
         match &self.outcome {
             Some(outcome) => outcome.reused,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 /// Creates the pipelines that jobs with `trigger` start.
 ///
-/// The scheduler runs them, with the workers of the pipeline above: so all pipelines of a run have
-/// no more jobs at once than one of them alone.
+/// The scheduler runs them with the workers of the first pipeline: all pipelines of a run together
+/// have no more jobs at once than one of them alone.
 #[async_trait]
 pub trait Downstream: Send + Sync + Debug {
     /// Creates the pipeline that a job starts. Called once for each attempt of the job, and for
@@ -20,8 +20,8 @@ pub trait Downstream: Send + Sync + Debug {
     ///
     /// # Errors
     ///
-    /// When there is no such pipeline, mostly as [`BuildError::Downstream`]; the job fails with that.
-    /// What its author has to know besides goes to the job's log.
+    /// When the pipeline cannot be created, mostly as [`BuildError::Downstream`]; the job fails with
+    /// that error. Details for the job's author go to the job's log.
     ///
     /// # Cancellation
     ///
@@ -32,44 +32,44 @@ pub trait Downstream: Send + Sync + Debug {
         cancellation: &Cancellation,
     ) -> Result<DownstreamPipeline, BuildError>;
 
-    /// Takes note that a job ended well which started a pipeline, before anybody else hears of it.
+    /// Notes that a job which started a pipeline succeeded, before any event reports it.
     async fn succeeded(&self, job: &Arc<Job>) {
         let _ = job;
     }
 }
 
-/// A job that starts another pipeline, as whoever creates that sees it.
+/// A job that starts another pipeline.
 #[derive(Debug, Clone)]
 pub struct Bridge {
-    /// The pipeline that it belongs to.
+    /// The pipeline of the job.
     pub plan: Arc<Plan>,
-    /// Its place there.
+    /// The job's index in the plan.
     pub index: usize,
-    /// The job as it would be handed out, its `trigger` expanded.
+    /// The job as a worker would get it, its `trigger` expanded.
     pub job: Arc<Job>,
-    /// The attempt, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// The variables from reports of the jobs whose artifacts it fetches.
+    /// The variables from the dotenv reports of the jobs whose artifacts it fetches.
     pub dotenv: Vec<JobVariable>,
-    /// Watches it: what is written there is its log.
+    /// The job's observer; output that it receives is the job's log.
     pub observer: Arc<dyn JobObserver>,
 }
 
 /// A pipeline that a job starts.
 #[derive(Debug, Clone)]
 pub struct DownstreamPipeline {
-    /// What is run. Its jobs have ids that no other job of the run has.
+    /// The plan. Its jobs have ids that no other job of the run has.
     pub plan: Arc<Plan>,
-    /// The job that starts it.
+    /// The job that starts the pipeline.
     pub parent: ParentJob,
-    /// Runs its jobs; `None` means whoever runs those of the pipeline above.
+    /// Runs its jobs; `None` means the runner of the pipeline above.
     pub runner: Option<Arc<dyn JobRunner>>,
-    /// Takes its events; `None` means whoever takes those of the pipeline above.
+    /// Receives its events; `None` means the sink of the pipeline above.
     pub sink: Option<Arc<dyn EventSink>>,
     /// Creates the pipelines that its own jobs start.
     pub downstream: Option<Arc<dyn Downstream>>,
-    /// What tells it what to do while it runs.
+    /// Controls the pipeline while it runs.
     pub controls: Controls,
-    /// How far it came in an earlier run.
+    /// The progress of the pipeline in an earlier run.
     pub progress: Arc<RunProgress>,
 }

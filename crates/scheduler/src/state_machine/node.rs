@@ -1,7 +1,7 @@
-use super::Status;
 use super::needs::Needs;
 use super::retry;
 use super::tally::Weight;
+use crate::Status;
 use executor_core::job::{JobDefinition, When};
 use pipeline::plan::PlannedJob;
 use std::sync::Arc;

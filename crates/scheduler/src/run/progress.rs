@@ -1,68 +1,68 @@
-use super::Status;
+use crate::Status;
 use executor_core::{FailureReason, JobProducts, JobVariable, ReusedFrom};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far a pipeline has come, by the names of its jobs.
+/// The progress of a pipeline in an earlier run, by the names of its jobs.
 ///
-/// A job that is not mentioned has not been decided on.
+/// A job in neither map has not been decided.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunProgress {
-    /// The jobs that have ended, and those that were skipped.
+    /// The jobs that had ended, and those that were skipped.
     pub finished: BTreeMap<String, FinishedJob>,
-    /// Those that were about to run, ran, or waited for somebody.
+    /// The jobs that were about to run, ran, or waited for the user.
     pub begun: BTreeMap<String, BegunJob>,
 }
 
-/// How a job ended.
+/// The result of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishedJob {
-    /// The status it came to; a final one.
+    /// The final status.
     pub status: Status,
-    /// How many attempts there were; 0 for a job that never ran.
+    /// The number of attempts; 0 for a job that never ran.
     pub attempts: u32,
     /// The exit code of its script, when one decided.
     pub exit_code: Option<i32>,
     /// Why it did not succeed.
     pub failure_reason: Option<FailureReason>,
-    /// How long all attempts took together.
+    /// The duration of all attempts together.
     pub duration: Duration,
     /// Whether its failure lets the pipeline pass.
     pub allow_failure: bool,
-    /// What it left.
+    /// Its artifacts, variables, tests and coverage.
     pub products: Arc<JobProducts>,
-    /// Where its end comes from, when its last attempt did not run.
+    /// The run whose result it reused instead of running.
     pub reused: Option<ReusedFrom>,
 }
 
-/// A job that had been decided on, but had not ended.
+/// A job that had been decided, but had not ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BegunJob {
-    /// The last status it was seen in; one that ran runs again.
+    /// Its last status; a job that ran runs again.
     pub status: Status,
-    /// The attempt it was at, from 1.
+    /// The number of its attempt, from 1.
     pub attempt: u32,
-    /// Whether somebody started it by hand.
+    /// Whether the user had started it by hand.
     pub played: bool,
-    /// Whether it had ended before, and was to run again.
+    /// Whether it had ended before and was to run again.
     pub again: bool,
-    /// When it came to that status: a delay goes on where it stood.
+    /// When it got that status: of a delay, only the rest is waited for.
     pub since: Option<Timestamp>,
-    /// The variables it was started with by hand.
+    /// The variables that the user started it with.
     pub variables: Vec<JobVariable>,
 }
 
 impl RunProgress {
-    /// Returns whether nothing has happened yet.
+    /// Returns whether no job has progressed.
     pub fn is_empty(&self) -> bool {
         self.finished.is_empty() && self.begun.is_empty()
     }
 }
 
 impl BegunJob {
-    /// Returns a job of which no more is known than where it stood.
+    /// Returns a job of which only the status and the attempt are known.
     pub fn new(status: Status, attempt: u32) -> Self {
         Self {
             status,

@@ -1,4 +1,3 @@
-use crate::colours::without_colours;
 use executor_core::TraceStream;
 use pipeline::pattern::Pattern;
 use std::borrow::Cow;
@@ -87,6 +86,26 @@ fn first_number(text: &str) -> Option<f64> {
         .parse()
         .ok()
         .filter(|number: &f64| number.is_finite())
+}
+
+/// Returns a line without the sequences that colour it or move the cursor.
+pub(crate) fn without_colours(line: &str) -> Cow<'_, str> {
+    if !line.contains('\x1b') {
+        return Cow::Borrowed(line);
+    }
+    let mut plain = String::with_capacity(line.len());
+    let mut pieces = line.split('\x1b');
+    plain.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let Some(sequence) = piece.strip_prefix('[') else {
+            plain.push_str(piece);
+            continue;
+        };
+        let is_end = |c: char| ('@'..='~').contains(&c);
+        let text = sequence.find(is_end).map_or("", |end| &sequence[end + 1..]);
+        plain.push_str(text);
+    }
+    Cow::Owned(plain)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-use super::Status;
 use super::tally::{Tally, Weight};
+use crate::Status;
 use pipeline::plan::Plan;
 use std::ops::Range;
 

@@ -19,7 +19,7 @@ const PREPARE: &str = "prepare_executor";
 
 /// Turns the output of one attempt of a job into events.
 #[derive(Debug)]
-pub(super) struct LogObserver {
+pub(crate) struct LogObserver {
     job: Arc<str>,
     events: Arc<EventLog>,
     state: Mutex<State>,
@@ -40,7 +40,7 @@ type LastLines = VecDeque<(TraceStream, String)>;
 
 impl LogObserver {
     /// Returns an observer; `coverage` is the job's pattern for it.
-    pub(super) fn new(job: Arc<str>, events: Arc<EventLog>, coverage: Option<&str>) -> Self {
+    pub(crate) fn new(job: Arc<str>, events: Arc<EventLog>, coverage: Option<&str>) -> Self {
         let state = State {
             coverage: coverage.and_then(CoverageFinder::new),
             ..State::default()
@@ -53,12 +53,12 @@ impl LogObserver {
     }
 
     /// Returns the figure that the job's pattern for its coverage found so far.
-    pub(super) fn coverage(&self) -> Option<f64> {
+    pub(crate) fn coverage(&self) -> Option<f64> {
         self.lock().coverage.as_ref()?.found()
     }
 
     /// Hands out what is left of lines that have no end, and returns the last lines.
-    pub(super) fn finish(&self, succeeded: bool) -> Vec<String> {
+    pub(crate) fn finish(&self, succeeded: bool) -> Vec<String> {
         let mut state = self.lock();
         self.end_lines(&mut state);
         self.end_preparation(&mut state, succeeded);

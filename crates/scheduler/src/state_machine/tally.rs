@@ -1,4 +1,4 @@
-use super::Status;
+use crate::Status;
 
 /// How a job counts for those that look at several jobs at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,76 +1,11 @@
+use super::groups::{ResourceError, ResourceGroups, ResourceLease, ResourceRequest};
 use super::process_mode::{Contender, ProcessMode};
 use async_trait::async_trait;
-use executor_core::{Cancellation, JobId, PipelineId};
-use parking_lot::{Mutex, MutexGuard};
+use executor_core::{Cancellation, PipelineId};
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
-use std::fmt::Debug;
 use std::sync::Arc;
 use tokio::sync::Notify;
-
-/// Lets one job of each resource group run at a time.
-#[async_trait]
-pub trait ResourceGroups: Debug + Send + Sync {
-    /// Says whether a pipeline has jobs that are still to get a group, also such as have asked for it.
-    /// Some groups make other pipelines wait for them.
-    fn expect(&self, group: &str, pipeline: PipelineId, expected: bool);
-
-    /// Waits until it is the job's turn; the group is taken until the lease is dropped.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be known whether others are in the group.
-    ///
-    /// # Cancellation
-    ///
-    /// Stops waiting and returns `None`. The future may also be dropped at any time.
-    async fn acquire(
-        &self,
-        request: &ResourceRequest,
-        cancellation: &Cancellation,
-    ) -> Result<Option<ResourceLease>, ResourceError>;
-}
-
-/// A job that asks for its resource group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResourceRequest {
-    /// The group, its name expanded.
-    pub group: String,
-    /// The job's pipeline.
-    pub pipeline: PipelineId,
-    /// The job.
-    pub job: JobId,
-}
-
-/// A resource group is taken until this is dropped.
-pub struct ResourceLease {
-    _held: Box<dyn Send + Sync>,
-}
-
-impl ResourceLease {
-    /// Returns the lease of what dropping `held` gives back.
-    pub fn new(held: impl Send + Sync + 'static) -> Self {
-        Self {
-            _held: Box::new(held),
-        }
-    }
-}
-
-impl Debug for ResourceLease {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResourceLease").finish_non_exhaustive()
-    }
-}
-
-/// A resource group could not be asked for. Its name, which may hold the value of a variable, is not
-/// told.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot wait for the job's resource group")]
-pub struct ResourceError {
-    /// What failed.
-    #[source]
-    pub source: std::io::Error,
-}
 
 /// The resource groups of one process.
 #[derive(Debug, Clone, Default)]
@@ -82,27 +17,28 @@ pub struct LocalResources {
 #[derive(Debug, Default)]
 struct Groups {
     state: Mutex<State>,
-    /// Tells all that wait of any change.
+    /// Wakes all waiting jobs after any change.
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
     by_name: HashMap<String, Group>,
-    /// The number that the next one to ask gets.
+    /// The number of the next request.
     next: u64,
 }
 
 #[derive(Debug, Default)]
 struct Group {
     is_taken: bool,
-    /// The pipelines with jobs that are still to ask.
+    /// The pipelines with jobs that will still request the group.
     expected: BTreeSet<u64>,
-    /// Those that wait: the pipeline and when it asked.
+    /// The waiting jobs: the pipeline and the number of the request.
     waiting: Vec<(u64, u64)>,
 }
 
 impl Group {
+    /// Returns the number of the request that is next.
     fn next(&self, mode: ProcessMode) -> Option<u64> {
         if self.is_taken {
             return None;
@@ -121,7 +57,7 @@ impl Group {
 }
 
 impl LocalResources {
-    /// Returns groups of which some have another mode than the usual one.
+    /// Returns resource groups of which some do not have the default mode.
     pub fn new(modes: HashMap<String, ProcessMode>) -> Self {
         Self {
             modes,
@@ -130,13 +66,7 @@ impl LocalResources {
     }
 }
 
-impl Groups {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-}
-
-/// The place of one that waits; it leaves the group when this is dropped, also with the group taken.
+/// A request for a group. Dropped, it no longer waits, and releases the group if it has it.
 #[derive(Debug)]
 struct Ticket {
     groups: Arc<Groups>,
@@ -148,7 +78,7 @@ struct Ticket {
 
 impl Ticket {
     fn new(groups: &Arc<Groups>, group: &str, pipeline: u64) -> Self {
-        let mut state = groups.lock();
+        let mut state = groups.state.lock();
         let asked = state.next;
         state.next += 1;
         let found = state.by_name.entry(group.to_owned()).or_default();
@@ -162,9 +92,9 @@ impl Ticket {
         }
     }
 
-    /// Takes the group if it is this one's turn.
+    /// Takes the group if this request is next.
     fn take(&mut self, mode: ProcessMode) -> bool {
-        let mut state = self.groups.lock();
+        let mut state = self.groups.state.lock();
         let Some(group) = state.by_name.get_mut(&self.group) else {
             return false;
         };
@@ -179,13 +109,13 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let mut state = self.groups.lock();
+        let mut state = self.groups.state.lock();
         if let Some(group) = state.by_name.get_mut(&self.group) {
             if self.is_holder {
                 group.is_taken = false;
             }
-            let place = (self.pipeline, self.asked);
-            group.waiting.retain(|&waiting| waiting != place);
+            let request = (self.pipeline, self.asked);
+            group.waiting.retain(|&waiting| waiting != request);
             if group.waiting.is_empty() && group.expected.is_empty() && !group.is_taken {
                 state.by_name.remove(&self.group);
             }
@@ -198,7 +128,7 @@ impl Drop for Ticket {
 #[async_trait]
 impl ResourceGroups for LocalResources {
     fn expect(&self, group: &str, pipeline: PipelineId, expected: bool) {
-        let mut state = self.groups.lock();
+        let mut state = self.groups.state.lock();
         let found = state.by_name.entry(group.to_owned()).or_default();
         if expected {
             found.expected.insert(pipeline.0);
@@ -219,7 +149,7 @@ impl ResourceGroups for LocalResources {
         loop {
             let changed = self.groups.changed.notified();
             tokio::pin!(changed);
-            // Whatever changes from here on is heard of.
+            // Every change from here on wakes this job.
             changed.as_mut().enable();
             if cancellation.is_canceled() {
                 return Ok(None);

@@ -2,8 +2,8 @@
 
 use super::machine::Machine;
 use super::node::Node;
-use super::progress::{BegunJob, FinishedJob, RunProgress};
-use super::{Status, StatusChange};
+use crate::run::{BegunJob, FinishedJob, RunProgress};
+use crate::{Status, StatusChange};
 use executor_core::FailureReason;
 use executor_core::job::When;
 use pipeline::plan::Plan;
