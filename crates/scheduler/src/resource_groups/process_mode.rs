@@ -1,31 +1,31 @@
 use serde::{Deserialize, Serialize};
 
-/// Who is next in a resource group.
+/// Which job gets a resource group next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessMode {
-    /// Whoever came first.
+    /// The job whose request came first.
     #[default]
     Unordered,
-    /// The job of the oldest pipeline; it is waited for if it cannot start yet.
+    /// The job of the oldest pipeline; if it cannot start yet, the others wait.
     OldestFirst,
-    /// The job of the newest pipeline; it is waited for if it cannot start yet.
+    /// The job of the newest pipeline; if it cannot start yet, the others wait.
     NewestFirst,
-    /// The job of the newest pipeline among those that could start.
+    /// The job of the newest pipeline among those that can start.
     NewestReadyFirst,
 }
 
-/// One of those that a resource group serves.
+/// A job that competes for a resource group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contender {
     /// The number of its pipeline; newer pipelines have higher ones.
     pub pipeline: u64,
-    /// When it asked, as a number that grows; `None` for a pipeline of which a job is still to ask.
+    /// The number of its request, which grows; `None` for a job that has not requested the group yet.
     pub asked: Option<u64>,
 }
 
 impl ProcessMode {
-    /// All modes, the usual one first.
+    /// All modes, the default first.
     pub const ALL: [Self; 4] = [
         Self::Unordered,
         Self::OldestFirst,
@@ -33,7 +33,7 @@ impl ProcessMode {
         Self::NewestReadyFirst,
     ];
 
-    /// Returns GitLab's word.
+    /// Returns the name in GitLab.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unordered => "unordered",
@@ -43,12 +43,12 @@ impl ProcessMode {
         }
     }
 
-    /// Returns the mode that GitLab calls so.
+    /// Returns the mode of this name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == word)
     }
 
-    /// Returns the place of the one that is next; nobody is while one is awaited that has not asked.
+    /// Returns the index of the next one; `None` while the group waits for a job without a request.
     pub fn next(self, contenders: &[Contender]) -> Option<usize> {
         let asked = |contender: &Contender| contender.asked.unwrap_or(u64::MAX);
         let all = contenders.iter().enumerate();
@@ -76,7 +76,7 @@ impl ProcessMode {
 mod tests {
     use super::*;
 
-    /// Each contender is a pipeline and when its job asked, or nothing if that is still to come.
+    /// Each contender is a pipeline and the number of its request, if there is one.
     fn check(contenders: &[(u64, Option<u64>)], expect: [Option<usize>; 4]) {
         let contenders: Vec<Contender> = contenders
             .iter()
@@ -86,22 +86,22 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_says_who_is_next() {
+    fn mode_decides_which_job_is_next() {
         check(&[], [None; 4]);
         check(&[(7, None)], [None; 4]);
         check(&[(7, Some(1))], [Some(0); 4]);
-        // Two of one pipeline: the first that asked.
+        // Two jobs of one pipeline: the earlier request.
         check(&[(7, Some(2)), (7, Some(1))], [Some(1); 4]);
         check(
             &[(8, Some(1)), (7, Some(2)), (9, Some(3))],
             [Some(0), Some(1), Some(2), Some(2)],
         );
-        // The oldest and the newest are still to ask.
+        // The oldest and the newest pipeline have no request yet.
         check(
             &[(7, None), (8, Some(1)), (9, None)],
             [Some(1), None, None, Some(1)],
         );
-        // Of one pipeline, a job that has asked goes before one that is to come.
+        // Within a pipeline, a job with a request comes before one without.
         check(&[(7, None), (7, Some(5))], [Some(1); 4]);
     }
 }

@@ -7,26 +7,26 @@ use pipeline::plan::Plan;
 use pipeline::{RescueRule, SchedulingPolicy, StartRule};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Decides which jobs of a pipeline may start, as a pure function of what happened.
+/// Decides which jobs of a pipeline may start.
 ///
-/// Every input returns the status changes it led to, in order; one that does not fit where its job
-/// stands, such as a second end, leads to none. An input costs the needs and stages it touches,
-/// never the whole pipeline: counters at each job and stage say what their predecessors came to.
+/// Every input returns the status changes it leads to, in order; an input that does not fit the status
+/// of its job, such as a second end, leads to none. An input costs the needs and stages it affects,
+/// never the whole pipeline: each job and stage counts the results of its predecessors.
 ///
-/// A job is given as its place in the plan; a place that the plan does not have is a panic.
+/// A job is given as its index in the plan; any other index panics.
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub(super) jobs: Vec<Node>,
     dependents: Dependents,
     stages: Stages,
     pipeline: Tally,
-    /// How many jobs run or will without anybody's help.
+    /// How many jobs run, or will run without the user.
     active: usize,
-    /// The jobs that are skipped: playing another may give them a second chance.
+    /// The skipped jobs: when the user starts another job, they may be decided again.
     skipped: BTreeSet<usize>,
-    /// Jobs whose predecessors changed so that they may be decided now.
+    /// Jobs that may be decided now because their predecessors changed.
     pub(super) undecided: VecDeque<usize>,
-    /// Whether the failure of one job stops all others.
+    /// Whether the failure of one job cancels all others.
     pub(super) stops_at_failure: bool,
     policy: SchedulingPolicy,
     pub(super) changes: Vec<StatusChange>,
@@ -35,16 +35,16 @@ pub struct Machine {
 /// How one attempt of a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish<'a> {
-    /// Well.
+    /// It succeeded.
     Success,
-    /// Not well.
+    /// It failed.
     Failed {
-        /// The script's exit code, when that is what failed.
+        /// The script's exit code, when the script failed.
         exit_code: Option<i32>,
-        /// The reason, in GitLab's words.
+        /// The failure reason, as GitLab names it.
         reason: Option<&'a str>,
     },
-    /// Somebody stopped it.
+    /// It was canceled.
     Canceled,
 }
 
@@ -74,8 +74,8 @@ impl Machine {
         self.settle()
     }
 
-    /// Notes how an attempt ended; a job that may be tried again becomes pending, or waits for its
-    /// resource group again. Where the workflow says so, a failure cancels all other jobs.
+    /// Notes how an attempt ended; a job that is retried becomes pending, or waits for its resource group
+    /// again. With `auto_cancel:on_job_failure: all`, a failure cancels all other jobs.
     pub fn finished(&mut self, job: usize, finish: Finish<'_>) -> Vec<StatusChange> {
         let node = &mut self.jobs[job];
         if !matches!(
@@ -108,8 +108,8 @@ impl Machine {
         self.settle()
     }
 
-    /// Notes that a job which started another pipeline has the status of that, where
-    /// [`finished`](Self::finished) has no word for it: it waits for somebody, or did nothing.
+    /// Notes that a bridge gets the status of its pipeline where [`finished`](Self::finished) cannot
+    /// express it: the pipeline waits for the user, or ran no job.
     pub fn mirrored(&mut self, job: usize, status: Status) -> Vec<StatusChange> {
         if matches!(self.jobs[job].status, Status::Running | Status::Canceling) {
             self.set(job, status);
@@ -117,7 +117,7 @@ impl Machine {
         self.settle()
     }
 
-    /// Starts a manual job, and gives those behind it that were skipped another chance.
+    /// Starts a manual job; the skipped jobs behind it are decided again.
     pub fn play(&mut self, job: usize) -> Vec<StatusChange> {
         if self.jobs[job].status != Status::Manual {
             return Vec::new();
@@ -127,12 +127,12 @@ impl Machine {
         self.settle()
     }
 
-    /// Runs a job again that has ended, and gives those behind it that were skipped another chance.
-    /// Those that have ended stay as they are.
+    /// Runs a job again that has ended; the skipped jobs behind it are decided again. Jobs that have
+    /// ended keep their results.
     pub fn retry(&mut self, job: usize) -> Vec<StatusChange> {
         if self.jobs[job].status.is_retryable() {
-            // What it came to is taken back first, with the weight that it had.
-            self.set_quietly(job, Status::Created);
+            // The old result is uncounted first, with the weight that it had.
+            self.set_unreported(job, Status::Created);
             self.jobs[job].begin_anew();
             self.set(job, self.jobs[job].ready());
             self.revive_behind(job);
@@ -140,7 +140,7 @@ impl Machine {
         self.settle()
     }
 
-    /// Notes that the delay of a scheduled job has passed.
+    /// Notes that the delay of a scheduled job has ended.
     pub fn delay_over(&mut self, job: usize) -> Vec<StatusChange> {
         if self.jobs[job].status == Status::Scheduled {
             self.set(job, self.jobs[job].ready());
@@ -156,7 +156,7 @@ impl Machine {
         self.settle()
     }
 
-    /// Stops one job: if it runs it is canceling, and if it has not run it is canceled.
+    /// Cancels one job: a running job is canceling, and a job that has not run is canceled.
     pub fn cancel_job(&mut self, job: usize) -> Vec<StatusChange> {
         if let Some(status) = self.jobs[job].status.when_canceled() {
             self.set(job, status);
@@ -164,24 +164,24 @@ impl Machine {
         self.settle()
     }
 
-    /// Stops the pipeline: what runs is canceling, all that has not run is canceled.
+    /// Cancels the pipeline: running jobs are canceling, and jobs that have not run are canceled.
     pub fn cancel(&mut self) -> Vec<StatusChange> {
         for job in 0..self.jobs.len() {
             if let Some(status) = self.jobs[job].status.when_canceled() {
                 self.set(job, status);
             }
         }
-        // Nothing is left that could be decided.
+        // No job is left to decide.
         self.undecided.clear();
         std::mem::take(&mut self.changes)
     }
 
-    /// Returns where a job stands.
+    /// Returns the status of a job.
     pub fn status(&self, job: usize) -> Status {
         self.jobs[job].status
     }
 
-    /// Returns the attempt a job is at, from 1.
+    /// Returns the number of a job's attempt, from 1.
     pub fn attempt(&self, job: usize) -> u32 {
         self.jobs[job].attempt
     }
@@ -191,17 +191,17 @@ impl Machine {
         self.jobs[job].may_fail
     }
 
-    /// Returns where a stage stands.
+    /// Returns the status of a stage.
     pub fn stage_status(&self, stage: usize) -> Status {
         self.stages.status(stage)
     }
 
-    /// Returns where the pipeline stands.
+    /// Returns the status of the pipeline.
     pub fn pipeline_status(&self) -> Status {
         self.pipeline.status()
     }
 
-    /// Returns whether nothing will happen any more unless somebody plays a manual job.
+    /// Returns whether no job runs, or will run unless the user starts one.
     pub fn is_finished(&self) -> bool {
         self.active == 0
     }
@@ -210,7 +210,7 @@ impl Machine {
     pub(super) fn settle(&mut self) -> Vec<StatusChange> {
         loop {
             while let Some(jobs) = self.stages.advance() {
-                // Those with needs are decided by these.
+                // Jobs with needs are decided by their needs.
                 let jobs = jobs.filter(|&job| self.jobs[job].needs.is_none());
                 self.undecided.extend(jobs);
             }
@@ -218,7 +218,7 @@ impl Machine {
             if self.undecided.is_empty() || batch_runs {
                 return std::mem::take(&mut self.changes);
             }
-            // What these lead to is another batch.
+            // The jobs that these lead to are another batch.
             for _ in 0..self.undecided.len() {
                 if let Some(job) = self.undecided.pop_front() {
                     self.decide(job);
@@ -232,25 +232,25 @@ impl Machine {
             return;
         }
         if let Some(before) = self.outcome_before(job) {
-            let rescues = before == Status::Failed
+            let is_rescue = before == Status::Failed
                 || (self.policy.rescue == RescueRule::AllFailures
                     && before == Status::Success
                     && self.has_warned_before(job));
             let node = &self.jobs[job];
-            // One that an earlier run had dropped, or that comes to a stage that was stopped.
+            // An earlier run may have dropped the job, or its stage has failed before it was decided.
             let is_stopped = self.policy.start == StartRule::UntilStageFails
                 && node.is_for_success()
                 && self.stages.has_failed(node.stage);
             let next = if is_stopped {
                 Status::Skipped
             } else {
-                node.next(before, rescues)
+                node.next(before, is_rescue)
             };
             self.set(job, next);
         }
     }
 
-    /// Returns whether something that a job waited for failed, and is allowed to.
+    /// Returns whether a job that this one waited for failed and is allowed to.
     fn has_warned_before(&self, job: usize) -> bool {
         match &self.jobs[job].needs {
             Some(needs) => needs.has_warned(),
@@ -273,7 +273,7 @@ impl Machine {
         }
     }
 
-    /// Returns what all that a job waits for came to, once it is certain.
+    /// Returns the joint result of the jobs that a job waits for, once it is certain.
     pub(super) fn outcome_before(&self, job: usize) -> Option<Status> {
         let node = &self.jobs[job];
         match &node.needs {
@@ -282,8 +282,8 @@ impl Machine {
         }
     }
 
-    /// Makes the skipped jobs behind `job` wait again: those that need it, however indirectly, and
-    /// all of later stages.
+    /// Makes the skipped jobs behind `job` wait again: those that need it, directly or indirectly, and
+    /// those of later stages.
     pub(super) fn revive_behind(&mut self, job: usize) {
         let later = self.stages.end_of(self.jobs[job].stage);
         let later: Vec<usize> = self.skipped.range(later..).copied().collect();
@@ -305,7 +305,7 @@ impl Machine {
         }
     }
 
-    /// Does the same when a part of it may have been done already.
+    /// Does the same when an earlier run may have done a part of it.
     pub(super) fn finish_reviving(&mut self, job: usize) {
         self.revive_behind(job);
         let mut seen = BTreeSet::new();
@@ -318,9 +318,9 @@ impl Machine {
         }
     }
 
-    /// Changes a status and all counters that depend on it, and tells of it.
+    /// Changes a status and all counters that depend on it, and reports the change.
     pub(super) fn set(&mut self, job: usize, status: Status) {
-        self.set_quietly(job, status);
+        self.set_unreported(job, status);
         self.changes.push(StatusChange {
             job,
             status,
@@ -329,7 +329,7 @@ impl Machine {
     }
 
     /// Changes a status and all counters that depend on it.
-    fn set_quietly(&mut self, job: usize, status: Status) {
+    fn set_unreported(&mut self, job: usize, status: Status) {
         let node = &mut self.jobs[job];
         let weight = node.weight();
         let was = std::mem::replace(&mut node.status, status);
@@ -345,11 +345,11 @@ impl Machine {
         }
         self.pipeline.change(weight, now);
         self.stages.change(stage, weight, now);
-        self.tell_dependents(job, weight.into(), now.into());
+        self.count_in_dependents(job, weight.into(), now.into());
     }
 
-    /// Changes what the needs of those that need `job` came to.
-    fn tell_dependents(&mut self, job: usize, was: Needed, now: Needed) {
+    /// Changes the counters of the jobs that need `job`.
+    fn count_in_dependents(&mut self, job: usize, was: Needed, now: Needed) {
         if was == now {
             return;
         }

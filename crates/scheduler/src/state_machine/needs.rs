@@ -2,20 +2,20 @@ use super::tally::Weight;
 use crate::Status;
 use pipeline::plan::Plan;
 
-/// How a job counts for one that needs it.
+/// How a job counts for the jobs that need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needed {
-    /// It has to be waited for.
+    /// It has not ended.
     Awaited,
-    /// It is no obstacle.
+    /// It succeeded.
     Passed,
-    /// Nor is it, but it failed.
+    /// It failed and is allowed to.
     Warned,
-    /// It does not run at all.
+    /// It does not run.
     Absent,
     /// It failed.
     Failed,
-    /// It was stopped.
+    /// It was canceled.
     Canceled,
 }
 
@@ -32,7 +32,7 @@ impl From<Weight> for Needed {
     }
 }
 
-/// What the jobs that one job needs came to, as numbers of jobs.
+/// How many of the jobs that one job needs count in which way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Needs {
     awaited: usize,
@@ -43,7 +43,7 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// Returns the needs of a job that waits for so many others.
+    /// Returns the needs of a job that waits for `count` others.
     pub(super) fn of(count: usize) -> Self {
         Self {
             awaited: count,
@@ -54,7 +54,7 @@ impl Needs {
         }
     }
 
-    /// Notes that one of them counts in another way now.
+    /// Notes that one of them now counts in another way.
     pub(super) fn change(&mut self, was: Needed, now: Needed) {
         if let Some(count) = self.count(was) {
             *count -= 1;
@@ -75,14 +75,14 @@ impl Needs {
         }
     }
 
-    /// Returns whether one of them failed that is allowed to.
+    /// Returns whether one of them failed and is allowed to.
     pub(super) fn has_warned(&self) -> bool {
         self.warned > 0
     }
 
-    /// Returns what they came to together, once it is certain.
+    /// Returns their joint result, once it is certain.
     ///
-    /// One that does not run makes it so at once; otherwise all of them must have ended.
+    /// A need that does not run makes it certain at once; otherwise all of them must have ended.
     pub(super) fn outcome(&self) -> Option<Status> {
         if self.absent > 0 {
             Some(Status::Skipped)
@@ -98,10 +98,10 @@ impl Needs {
     }
 }
 
-/// For each job the jobs that need it, all in one list.
+/// The jobs that need each job, in one list.
 #[derive(Debug, Clone)]
 pub(super) struct Dependents {
-    /// The place of each job's first dependent, and the end of the list.
+    /// Where each job's dependents begin in the list, and the end of the list.
     starts: Vec<usize>,
     jobs: Vec<usize>,
 }

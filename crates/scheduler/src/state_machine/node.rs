@@ -6,20 +6,20 @@ use executor_core::job::{JobDefinition, When};
 use pipeline::plan::PlannedJob;
 use std::sync::Arc;
 
-/// What a machine knows of one job.
+/// The state of one job in the machine.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     definition: Arc<JobDefinition>,
     pub(super) status: Status,
     pub(super) attempt: u32,
-    /// Whether that attempt has begun, or has failed before it could.
+    /// Whether that attempt has begun, or failed before it could.
     pub(super) has_begun: bool,
     pub(super) stage: usize,
     /// `None` for a job that waits for all earlier stages.
     pub(super) needs: Option<Needs>,
     pub(super) is_played: bool,
-    /// Whether its failure or cancellation counts as a warning; with exit codes that is known when
-    /// it has failed.
+    /// Whether its failure or cancellation counts as a warning; where exit codes decide, this is known
+    /// after the failure.
     pub(super) may_fail: bool,
 }
 
@@ -41,19 +41,19 @@ impl Node {
         Weight::of(self.status, self.may_fail)
     }
 
-    /// Returns what becomes of it after what it waited for came to `before`; `rescues` says whether
-    /// something failed, allowed or not, that jobs for failures are there for.
-    pub(super) fn next(&self, before: Status, rescues: bool) -> Status {
+    /// Returns the job's next status when the jobs that it waited for ended as `before`; `is_rescue` says
+    /// whether their failures start a job with `when: on_failure`.
+    pub(super) fn next(&self, before: Status, is_rescue: bool) -> Status {
         let passed = match before {
             Status::Success => true,
-            // Stages without anything to do are no obstacle, a need that does not run is one.
+            // A job passes stages that ran no job, but not a need that did not run.
             Status::Skipped => self.needs.is_none(),
             _ => false,
         };
         let proceeds = match self.definition.when {
             When::OnSuccess | When::Manual | When::Delayed => passed,
-            // Somebody who asked for a job by name wants it to run, failure or not.
-            When::OnFailure if !self.is_played => rescues,
+            // A job that the user selected by name runs without a failure, too.
+            When::OnFailure if !self.is_played => is_rescue,
             When::Always | When::OnFailure => before != Status::Canceled,
             When::Never => false,
         };
@@ -65,12 +65,12 @@ impl Node {
         }
     }
 
-    /// Returns whether it starts by itself, and only as long as nothing has failed.
+    /// Returns whether it starts without the user, and only while nothing has failed.
     pub(super) fn is_for_success(&self) -> bool {
         matches!(self.definition.when, When::OnSuccess | When::Delayed)
     }
 
-    /// Returns where it stands when nothing but others of its resource group keeps it from starting.
+    /// Returns its status when only other jobs of its resource group can keep it from starting.
     pub(super) fn ready(&self) -> Status {
         if self.definition.resource_group.is_some() {
             Status::WaitingForResource
@@ -79,13 +79,13 @@ impl Node {
         }
     }
 
-    /// Returns whether it is tried again after an attempt that failed in this way.
+    /// Returns whether it is retried after an attempt that failed in this way.
     pub(super) fn is_retried(&self, reason: Option<&str>, exit_code: Option<i32>) -> bool {
         let retries = retry::allowed(self.definition.retry.as_ref(), reason, exit_code);
         self.attempt <= retries && self.status != Status::Canceling
     }
 
-    /// Goes on to a further attempt, unless the one it is at has not begun.
+    /// Begins a further attempt, unless the current one has not begun.
     pub(super) fn begin_anew(&mut self) {
         self.attempt += u32::from(self.has_begun);
         self.has_begun = false;

@@ -1,7 +1,7 @@
 use executor_core::job::RetryDefinition;
 
-/// Failures that trying again cannot mend.
-const HOPELESS: [&str; 5] = [
+/// Failure reasons for which a retry cannot help.
+const PERMANENT: [&str; 5] = [
     "ci_quota_exceeded",
     "no_matching_runner",
     "missing_dependency_failure",
@@ -9,24 +9,24 @@ const HOPELESS: [&str; 5] = [
     "environment_creation_failure",
 ];
 
-/// How often GitLab tries again by itself when its own scheduler failed.
+/// How often GitLab retries by itself after a failure of its own scheduler.
 const SCHEDULER_RETRIES: u32 = 2;
 
-/// Returns how often a job that failed in this way may be tried again in all.
+/// Returns the total number of retries of a job that failed in this way.
 pub fn allowed(
     retry: Option<&RetryDefinition>,
     reason: Option<&str>,
     exit_code: Option<i32>,
 ) -> u32 {
-    if reason.is_some_and(|reason| HOPELESS.contains(&reason)) {
+    if reason.is_some_and(|reason| PERMANENT.contains(&reason)) {
         return 0;
     }
     if let Some(retry) = retry {
         let by_reason = match &retry.when {
             Some(reasons) => reasons.iter().any(|known| {
-                known == "always" || reason.is_some_and(|reason| means(known, reason))
+                known == "always" || reason.is_some_and(|reason| covers(known, reason))
             }),
-            // Exit codes alone narrow the retries to themselves.
+            // With exit codes alone, only they are retried.
             None => retry.exit_codes.is_none(),
         };
         let codes = retry.exit_codes.iter().flatten();
@@ -42,10 +42,10 @@ pub fn allowed(
     }
 }
 
-/// Returns whether a word of `retry:when` means this failure.
+/// Returns whether a word of `retry:when` covers this failure reason.
 ///
-/// Runners tell failures apart that older GitLabs know under one word; both words are understood.
-fn means(word: &str, reason: &str) -> bool {
+/// Runners distinguish reasons that older GitLabs have one word for; both words are understood.
+fn covers(word: &str, reason: &str) -> bool {
     let older = match reason {
         "image_pull_failure" | "runner_external_dependency_failure" => "runner_system_failure",
         "runner_configuration_error" => "script_failure",

@@ -3,21 +3,21 @@ use crate::Status;
 use pipeline::plan::Plan;
 use std::ops::Range;
 
-/// The stages in order, and how far the pipeline has come through them.
+/// The stages in order, and the stage that the pipeline has reached.
 #[derive(Debug, Clone)]
 pub(super) struct Stages {
     list: Vec<Stage>,
-    /// The first stage with jobs that later ones wait for. Jobs that wait for all earlier stages
-    /// may start here, and in no stage behind it.
+    /// The first stage with jobs that later ones wait for. Jobs without `needs` may start in this stage,
+    /// and in no later one.
     reached: usize,
-    /// What the jobs of all stages before that came to.
+    /// The jobs of all earlier stages.
     passed: Tally,
 }
 
 #[derive(Debug, Clone)]
 struct Stage {
     tally: Tally,
-    /// The places of its jobs; a plan has them in the order of stages.
+    /// The indices of its jobs; a plan has its jobs in the order of the stages.
     jobs: Range<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Stages {
         stages
     }
 
-    /// Notes that a job of a stage counts in another way now.
+    /// Notes that a job of a stage now counts in another way.
     pub(super) fn change(&mut self, stage: usize, was: Weight, now: Weight) {
         self.list[stage].tally.change(was, now);
         if stage < self.reached {
@@ -54,7 +54,7 @@ impl Stages {
         }
     }
 
-    /// Goes on to the next stage if nobody waits for the one reached, and returns the jobs there.
+    /// Advances to the next stage if no job of the reached one is awaited, and returns the jobs there.
     pub(super) fn advance(&mut self) -> Option<Range<usize>> {
         let stage = self.list.get(self.reached)?;
         if stage.tally.is_awaited() {
@@ -65,7 +65,7 @@ impl Stages {
         self.list.get(self.reached).map(|stage| stage.jobs.clone())
     }
 
-    /// Goes back to a stage that has to be waited for again: somebody played a job of it.
+    /// Goes back to a stage whose jobs are awaited again: the user started one of them.
     fn go_back(&mut self, stage: usize) {
         for passed in &self.list[stage..self.reached] {
             self.passed.remove_all(&passed.tally);
@@ -73,27 +73,27 @@ impl Stages {
         self.reached = stage;
     }
 
-    /// Returns what all stages before `stage` came to, once none of their jobs is awaited.
+    /// Returns the joint result of all stages before `stage`, once none of their jobs is awaited.
     pub(super) fn outcome_before(&self, stage: usize) -> Option<Status> {
         (stage == self.reached).then(|| self.passed.status())
     }
 
-    /// Returns whether a job before the stage that was reached failed and is allowed to.
+    /// Returns whether a job before the reached stage failed and is allowed to.
     pub(super) fn has_warned(&self) -> bool {
         self.passed.has_warned()
     }
 
-    /// Returns whether a job of a stage failed that is not allowed to.
+    /// Returns whether a job of a stage failed and is not allowed to.
     pub(super) fn has_failed(&self, stage: usize) -> bool {
         self.list[stage].tally.has(Status::Failed)
     }
 
-    /// Returns the places of the jobs of a stage.
+    /// Returns the indices of the jobs of a stage.
     pub(super) fn jobs_of(&self, stage: usize) -> Range<usize> {
         self.list[stage].jobs.clone()
     }
 
-    /// Returns the place of the first job behind a stage.
+    /// Returns the index of the first job after a stage.
     pub(super) fn end_of(&self, stage: usize) -> usize {
         self.list[stage].jobs.end
     }

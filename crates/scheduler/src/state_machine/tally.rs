@@ -1,13 +1,13 @@
 use crate::Status;
 
-/// How a job counts for those that look at several jobs at once.
+/// How a job counts in the status of a group of jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// As what it is.
+    /// By its status.
     Plain(Status),
-    /// It failed or was canceled, but is allowed to: success with a warning.
+    /// It failed or was canceled and is allowed to: success with a warning.
     Warned,
-    /// It is manual and nobody has to start it.
+    /// It is manual and optional.
     Ignored,
 }
 
@@ -21,7 +21,7 @@ impl Weight {
         }
     }
 
-    /// Returns whether jobs behind this one have to wait for it.
+    /// Returns whether the jobs behind this one wait for it.
     pub(super) fn is_awaited(self) -> bool {
         match self {
             Self::Plain(status) => !status.is_final(),
@@ -38,7 +38,7 @@ impl Weight {
     }
 }
 
-/// How many jobs of a group, a stage or a pipeline, have which weight.
+/// The number of jobs of each weight in a stage or a pipeline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     counts: [usize; Self::SLOTS],
@@ -50,7 +50,7 @@ impl Tally {
     const IGNORED: usize = Self::WARNED + 1;
     const SLOTS: usize = Self::IGNORED + 1;
 
-    /// Returns the tally of so many jobs of which none has begun.
+    /// Returns the tally of `count` jobs of which none has begun.
     pub(super) fn of_created(count: usize) -> Self {
         let mut tally = Self::default();
         tally.counts[Status::Created as usize] = count;
@@ -68,7 +68,7 @@ impl Tally {
         self.awaited -= usize::from(weight.is_awaited());
     }
 
-    /// Counts one of the group in another way.
+    /// Counts one of the jobs in another way.
     pub(super) fn change(&mut self, was: Weight, now: Weight) {
         self.remove(was);
         self.add(now);
@@ -88,22 +88,22 @@ impl Tally {
         self.awaited -= other.awaited;
     }
 
-    /// Returns whether somebody behind the group has to wait for one of it.
+    /// Returns whether the jobs behind the group wait for one of its jobs.
     pub(super) fn is_awaited(&self) -> bool {
         self.awaited > 0
     }
 
-    /// Returns whether one of them failed that is allowed to.
+    /// Returns whether one of the jobs failed and is allowed to.
     pub(super) fn has_warned(&self) -> bool {
         self.counts[Self::WARNED] > 0
     }
 
-    /// Returns whether one of it has this status, and nothing makes that matter less.
+    /// Returns whether one of the jobs counts with this status.
     pub(super) fn has(&self, status: Status) -> bool {
         self.counts[status as usize] > 0
     }
 
-    /// Returns the status of the group as a whole; the order of the rules is GitLab's.
+    /// Returns the status of the group; the order of the rules is GitLab's.
     pub(super) fn status(&self) -> Status {
         use Status::{
             Canceled, Canceling, Created, Failed, Manual, Pending, Running, Scheduled, Skipped,
