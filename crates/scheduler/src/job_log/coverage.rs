@@ -4,50 +4,49 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use trace::Line;
 
-/// How much of a line is looked at.
+/// How many bytes of a line are searched.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// Looks for a job's coverage in its log, as GitLab does.
+/// Finds a job's coverage in its log, as GitLab does.
 ///
-/// The pattern is tried on each line of all streams. Of the last line with a number in it the last
-/// match counts, of that its last group, or all of it when there is none, and of that the first
-/// number. Colours may stand anywhere: they are not part of the text, except for a pattern that
-/// fits nothing without them.
+/// The pattern is tried on each line of all streams. The last line that matches with a number counts:
+/// in it the last match, in that the last group or the whole match, and in that the first number.
+/// Colours are not part of the text, except for a pattern that matches nothing without them.
 #[derive(Debug)]
 pub(super) struct CoverageFinder {
     pattern: Pattern,
-    /// Lines whose end has not come yet.
-    begun: HashMap<TraceStream, String>,
+    /// Lines whose end has not arrived.
+    unfinished: HashMap<TraceStream, String>,
     found: Option<f64>,
 }
 
 impl CoverageFinder {
-    /// Returns one for a pattern without its slashes; none for what is no pattern.
+    /// Returns a finder for a pattern without its slashes; `None` for an invalid pattern.
     pub(super) fn new(pattern: &str) -> Option<Self> {
         Some(Self {
             pattern: Pattern::new(pattern, "").ok()?,
-            begun: HashMap::new(),
+            unfinished: HashMap::new(),
             found: None,
         })
     }
 
-    /// Takes a line or a piece of one.
+    /// Searches a line or a part of one.
     pub(super) fn take(&mut self, stream: TraceStream, line: &Line<'_>) {
         if line.complete && !line.continues {
             self.search(&line.text);
             return;
         }
-        let begun = self.begun.entry(stream).or_default();
-        let room = LONGEST_LINE.saturating_sub(begun.len());
-        begun.push_str(&line.text[..line.text.floor_char_boundary(room)]);
+        let line_so_far = self.unfinished.entry(stream).or_default();
+        let room = LONGEST_LINE.saturating_sub(line_so_far.len());
+        line_so_far.push_str(&line.text[..line.text.floor_char_boundary(room)]);
         if line.complete
-            && let Some(whole) = self.begun.remove(&stream)
+            && let Some(whole) = self.unfinished.remove(&stream)
         {
             self.search(&whole);
         }
     }
 
-    /// Returns the figure, in percent.
+    /// Returns the coverage in percent.
     pub(super) fn found(&self) -> Option<f64> {
         self.found
     }
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_match_of_the_last_line_counts_as_in_gitlab() {
+    fn last_match_of_last_matching_line_counts() {
         let check = |pattern: &str, log: &str, expect: Option<f64>| {
             assert_eq!(find(pattern, log), expect, "/{pattern}/ in {log:?}");
         };
@@ -142,7 +141,7 @@ mod tests {
             "1033 / 1051 LOC (98.29%) covered",
             Some(98.29),
         );
-        // A group is what counts, the last where there are several.
+        // The last group counts.
         check(r"(\d+\.\d+)\%", "98.29%", Some(98.29));
         check(
             r"lines: (\d+)%.*branches: (\d+)%",
@@ -155,11 +154,11 @@ mod tests {
             "TOTAL 10 2 80%\r\n",
             Some(80.0),
         );
-        // A match without a number is none: an earlier line may have one.
+        // A match without a number does not count: an earlier line may have one.
         check(r"Total: (\S+)", "Total: 55\nTotal: n/a\n", Some(55.0));
         check(r"Total: (\S+)", "Total: 05.10.1\n", Some(5.1));
         check(r"Total: (\S+)", "Total: 7.\n", Some(7.0));
-        // Line by line: no match reaches further.
+        // A match does not extend beyond its line.
         check(r"a\n(\d+)", "a\n5\n", None);
         check(r"^(\d+)$", "x\n5\n", Some(5.0));
         check("(?i)COVERED: (.*)", "covered: 12", Some(12.0));
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_no_part_of_a_figure() {
+    fn colours_are_ignored() {
         let check = |pattern: &str, log: &str, expect: Option<f64>| {
             assert_eq!(find(pattern, log), expect, "/{pattern}/ in {log:?}");
         };
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_come_in_pieces_are_whole_lines() {
+    fn lines_in_pieces_are_joined() {
         let mut finder = CoverageFinder::new(r"total (\d+)%").unwrap();
         let (mut out, mut err) = (LineSplitter::new(), LineSplitter::new());
         out.feed(b"tot", &mut |line| finder.take(TraceStream::STDOUT, &line));
@@ -200,7 +199,7 @@ mod tests {
 
     #[test]
     fn hostile_lines_take_bounded_time() {
-        // Each search of this pattern looks at the whole rest of the line.
+        // Each search of this pattern reads the whole rest of the line.
         assert_eq!(find("a.*b|a", &"a".repeat(4 << 10)), None);
         let line = "a".repeat(1 << 20);
         assert_eq!(find("(a+)+$", &format!("{line}7")), None);

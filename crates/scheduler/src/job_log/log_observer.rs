@@ -14,7 +14,7 @@ const LAST_LINES: usize = 20;
 /// How many bytes of each of them are kept.
 const LONGEST_LAST_LINE: usize = 1024;
 
-/// What comes before the first stage of a build, in GitLab's word for that part of the log.
+/// GitLab's name for the part of the log before the first stage.
 const PREPARE: &str = "prepare_executor";
 
 /// Turns the output of one attempt of a job into events.
@@ -29,17 +29,17 @@ pub(crate) struct LogObserver {
 struct State {
     splitters: HashMap<TraceStream, LineSplitter>,
     last_lines: LastLines,
-    /// What looks for the job's coverage, if it has one.
+    /// Finds the job's coverage, if the job has a pattern for it.
     coverage: Option<CoverageFinder>,
-    /// When the job began, until its first stage does.
+    /// When the job began, until its first stage begins.
     preparing: Option<Instant>,
 }
 
-/// The beginning of each of the last lines, with the stream it came over.
+/// The beginning of each of the last lines, with its stream.
 type LastLines = VecDeque<(TraceStream, String)>;
 
 impl LogObserver {
-    /// Returns an observer; `coverage` is the job's pattern for it.
+    /// Returns an observer; `coverage` is the job's pattern.
     pub(crate) fn new(job: Arc<str>, events: Arc<EventLog>, coverage: Option<&str>) -> Self {
         let state = State {
             coverage: coverage.and_then(CoverageFinder::new),
@@ -52,12 +52,12 @@ impl LogObserver {
         }
     }
 
-    /// Returns the figure that the job's pattern for its coverage found so far.
+    /// Returns the coverage found so far.
     pub(crate) fn coverage(&self) -> Option<f64> {
         self.lock().coverage.as_ref()?.found()
     }
 
-    /// Hands out what is left of lines that have no end, and returns the last lines.
+    /// Emits the rest of unfinished lines, and returns the last lines.
     pub(crate) fn finish(&self, succeeded: bool) -> Vec<String> {
         let mut state = self.lock();
         self.end_lines(&mut state);
@@ -66,7 +66,7 @@ impl LogObserver {
         last_lines.into_iter().map(|(_, line)| line).collect()
     }
 
-    /// Hands out the lines that have no end; what comes next begins a new one.
+    /// Emits the rest of unfinished lines; further output begins a new line.
     fn end_lines(&self, state: &mut State) {
         let mut streams: Vec<_> = std::mem::take(&mut state.splitters).into_iter().collect();
         streams.sort_by_key(|(stream, _)| *stream);
@@ -81,22 +81,22 @@ impl LogObserver {
         }
     }
 
-    /// Goes on to the first stage, or to a further one.
+    /// Ends the preparation if it has not ended, because a stage begins.
     fn leave_preparation(&self) {
         let mut state = self.lock();
         self.end_lines(&mut state);
         self.end_preparation(&mut state, true);
     }
 
-    /// Tells that the preparation is over, if it still goes on.
+    /// Emits the end of the preparation, unless it has ended.
     fn end_preparation(&self, state: &mut State, succeeded: bool) {
         if let Some(begun) = state.preparing.take() {
             let ended = ended(succeeded);
-            self.tell_stage(PREPARE, ended, false, Some(begun.elapsed()));
+            self.emit_stage(PREPARE, ended, false, Some(begun.elapsed()));
         }
     }
 
-    fn tell_stage(
+    fn emit_stage(
         &self,
         name: &str,
         state: StageState,
@@ -113,7 +113,7 @@ impl LogObserver {
         });
     }
 
-    /// Begins to hand out lines of a stream that came together.
+    /// Begins the lines of one read from a stream.
     fn line_burst<'l>(
         &'l self,
         stream: TraceStream,
@@ -141,7 +141,7 @@ impl LogObserver {
     }
 }
 
-/// Lines of one stream on their way to becoming events.
+/// Lines of one stream that become events.
 struct LineBurst<'l> {
     stream: TraceStream,
     events: Burst<'l>,
@@ -157,7 +157,7 @@ impl LineBurst<'_> {
         if let Some(coverage) = &mut self.coverage {
             coverage.take(self.stream, line);
         }
-        // The end of a line whose text was shown already adds nothing.
+        // The text of the line has been emitted; its end adds nothing.
         if line.continues && line.text.is_empty() {
             return;
         }
@@ -179,25 +179,25 @@ impl LineBurst<'_> {
 }
 
 impl JobObserver for LogObserver {
-    // A job counts as running from the moment a worker takes it, so only its preparation begins.
+    // The job has been running since a worker took it, so only its preparation begins.
     fn started(&self) {
         self.lock().preparing = Some(Instant::now());
-        self.tell_stage(PREPARE, StageState::Started, false, None);
+        self.emit_stage(PREPARE, StageState::Started, false, None);
     }
 
     fn stage_started(&self, stage: &BuildStage) {
         self.leave_preparation();
         let user_code = stage.is_user_code();
-        self.tell_stage(&stage.name(), StageState::Started, user_code, None);
+        self.emit_stage(&stage.name(), StageState::Started, user_code, None);
     }
 
     fn stage_finished(&self, report: &StageReport) {
-        // Otherwise the last words of a stage would come after those of the next one.
+        // Otherwise the last line of a stage would follow the first of the next.
         self.end_lines(&mut self.lock());
         let stage = &report.stage;
         let end = ended(report.succeeded);
         let duration = Some(report.duration);
-        self.tell_stage(&stage.name(), end, stage.is_user_code(), duration);
+        self.emit_stage(&stage.name(), end, stage.is_user_code(), duration);
     }
 
     fn output(&self, stream: TraceStream, data: &[u8]) {
@@ -254,7 +254,8 @@ fn log_stream(stream: TraceStream) -> LogStream {
 
 /// Keeps the beginning of each of the last lines.
 ///
-/// A line that goes on goes on where its own stream stood, whatever came over others meanwhile.
+/// A line that continues is added to the last line of its own stream, also when lines of other streams
+/// came between.
 fn remember(last_lines: &mut LastLines, stream: TraceStream, line: &Line<'_>) {
     if line.continues {
         let mut newest_first = last_lines.iter_mut().rev();
@@ -271,7 +272,7 @@ fn remember(last_lines: &mut LastLines, stream: TraceStream, line: &Line<'_>) {
     if last_lines.len() == LAST_LINES
         && let Some((_, oldest)) = last_lines.pop_front()
     {
-        // Its memory serves again: in a flood each line is among the last for a moment.
+        // Its memory is reused: in a flood each line is one of the last for a moment.
         kept = oldest;
         kept.clear();
     }

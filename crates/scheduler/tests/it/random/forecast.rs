@@ -1,4 +1,4 @@
-//! What is expected of a run beside what becomes of it, and beside a simulation that is slow and plain.
+//! Forecasts, compared with the run itself and with a slow, plain simulation.
 
 use super::dice::Dice;
 use super::for_each_seed;
@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long each job takes, by its place.
+/// The duration of each job, by its index.
 fn random_times(dice: &mut Dice, plan: &Plan, step: usize) -> Vec<Duration> {
     let time = |at: usize, dice: &mut Dice| {
-        // No two jobs end at one moment, unless they are to.
+        // With this step, no two jobs end at the same moment.
         let millis = dice.below(200) * step + if step == 100 { at } else { 0 };
         Duration::from_millis(u64::try_from(millis).unwrap())
     };
@@ -40,7 +40,7 @@ fn random_workers(dice: &mut Dice) -> NonZeroU32 {
 }
 
 #[test]
-fn a_run_ends_when_it_was_expected_to_from_its_first_event_to_its_last() {
+fn forecast_predicts_the_end_after_every_event() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -55,7 +55,7 @@ fn a_run_ends_when_it_was_expected_to_from_its_first_event_to_its_last() {
         let mut forecast = forecast(&plan, workers, &times);
         for (event, next) in events.iter().zip(&events[1..]) {
             forecast.note(event);
-            // What comes at one moment is one thing.
+            // Events of one moment belong together.
             if event.at < next.at {
                 let outlook = forecast.outlook(event.at).unwrap();
                 assert_eq!(outlook.end, last.at, "after {event:?}");
@@ -80,7 +80,7 @@ async fn run(plan: &Arc<Plan>, workers: NonZeroU32, times: &[Duration]) -> Vec<P
     std::mem::take(&mut *sink.events.lock())
 }
 
-/// Takes as long for each job as it should.
+/// Takes the given time for each job.
 #[derive(Debug)]
 struct Steady(Vec<Duration>, Arc<Plan>);
 
@@ -110,7 +110,7 @@ impl EventSink for VirtualTimes {
 }
 
 #[test]
-fn a_slow_simulation_expects_the_same() {
+fn forecast_agrees_with_a_slow_simulation() {
     for_each_seed(3_000, |dice| {
         let plan = random_plan(dice, 12);
         if plan
@@ -118,7 +118,7 @@ fn a_slow_simulation_expects_the_same() {
             .iter()
             .any(|job| job.definition.resource_group.is_some())
         {
-            // Who is first in a group is no matter of rules.
+            // The rules do not decide which job gets a group first.
             return;
         }
         let workers = random_workers(dice);
@@ -130,7 +130,7 @@ fn a_slow_simulation_expects_the_same() {
     });
 }
 
-/// Plays a plan second by second.
+/// Simulates a plan second by second.
 fn slowly(plan: &Plan, workers: NonZeroU32, times: &[Duration]) -> Duration {
     let mut reference = Reference::new(plan);
     let mut since: Vec<Option<Duration>> = vec![None; times.len()];
@@ -142,7 +142,7 @@ fn slowly(plan: &Plan, workers: NonZeroU32, times: &[Duration]) -> Duration {
     let mut now = Duration::ZERO;
     let mut end = Duration::ZERO;
     for _ in 0..10_000 {
-        // Jobs without any time end in the second in which they begin.
+        // Jobs without a duration end in the second in which they begin.
         loop {
             let before = reference.statuses.clone();
             for job in 0..times.len() {
@@ -183,7 +183,7 @@ fn slowly(plan: &Plan, workers: NonZeroU32, times: &[Duration]) -> Duration {
     end
 }
 
-/// The chain covers all the time without a gap.
+/// Checks that the critical path has no gap.
 fn check_path(outlook: &Outlook) {
     let covered = outlook.path.iter().map(|step| step.waited + step.took);
     let covered: Duration = covered.sum();
@@ -196,7 +196,7 @@ fn check_path(outlook: &Outlook) {
 }
 
 #[test]
-fn with_workers_enough_the_chain_decides_and_nothing_else_does() {
+fn critical_path_decides_the_duration_with_enough_workers() {
     for_each_seed(2_000, |dice| {
         let plan = random_plan(dice, 12);
         let is_plain = |job: &pipeline::PlannedJob| {

@@ -1,4 +1,4 @@
-//! A pipeline that is kept open, and jobs that run again.
+//! Held pipelines, and retries requested by the user.
 
 use super::{SECOND, sink_of, statuses};
 use crate::fake::{Act, FakeRunner, Recorder, driver, plan};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Runs a pipeline that is held open, and does something with it a second after it has begun.
+/// Runs a held pipeline, and calls `what` a second after it began.
 async fn hold(
     text: &str,
     acts: &[(&str, &[Act])],
@@ -39,7 +39,7 @@ by-hand: {stage: b, script: x, when: manual}
 ";
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_failed_runs_again_and_the_pipeline_goes_on() {
+async fn retried_job_lets_the_pipeline_continue() {
     let acts: &[(&str, &[Act])] = &[("first", &[Act::Fail(3), Act::Take(SECOND)])];
     let (report, runner, sink) = hold(TEXT, acts, None, async |controls, hold, _| {
         let status = controls.status().await.unwrap();
@@ -85,10 +85,10 @@ async fn a_job_that_failed_runs_again_and_the_pipeline_goes_on() {
     );
     let attempts: Vec<u32> = report.jobs.iter().map(|job| job.attempts).collect();
     assert_eq!(attempts, [2, 2, 1]);
-    // That of the last attempt.
+    // The result of the last attempt.
     assert_eq!(report.jobs[0].failure_reason, None);
     assert_eq!(report.jobs[0].exit_code, Some(0));
-    // The time it was only held open is no time of the pipeline.
+    // The time in which only the hold kept it open does not count.
     assert_eq!(report.duration, SECOND * 6);
     let ends = sink.kinds().into_iter().filter_map(|kind| match kind {
         EventKind::JobFinished {
@@ -118,7 +118,7 @@ async fn a_job_that_failed_runs_again_and_the_pipeline_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_did_not_end_or_was_skipped_is_not_run_again() {
+async fn skipped_and_manual_jobs_cannot_be_retried() {
     let acts: &[(&str, &[Act])] = &[("first", &[Act::Fail(1)])];
     hold(TEXT, acts, None, async |controls, _hold, _| {
         for job in ["second", "by-hand"] {
@@ -132,7 +132,7 @@ async fn what_did_not_end_or_was_skipped_is_not_run_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_waits_for_its_resource_group_again() {
+async fn retried_job_waits_for_its_resource_group() {
     let text = "
 one: {script: x, resource_group: g}
 two: {script: x, resource_group: g}
@@ -151,8 +151,8 @@ two: {script: x, resource_group: g}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_ends_a_pipeline_that_is_held_open() {
-    // All had ended: it is what it came to.
+async fn stop_ends_a_held_pipeline() {
+    // All jobs had ended: the result stays.
     let (report, _, _) = hold("a: {script: x}\n", &[], None, async |_, hold, stop| {
         stop.cancel(CancelCause::User);
         sleep(SECOND).await;
@@ -183,7 +183,7 @@ async fn a_stop_ends_a_pipeline_that_is_held_open() {
         (report.status, report.exit),
         (Status::Canceled, RunExit::Interrupted)
     );
-    // Whoever is told to stop over the controls stops as well.
+    // A cancel request ends it, too.
     let (report, _, _) = hold(
         "a: {script: x}\n",
         hangs,
@@ -204,7 +204,7 @@ async fn a_stop_ends_a_pipeline_that_is_held_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pipelines_own_time_ends_it_although_it_is_held() {
+async fn time_limit_ends_a_held_pipeline() {
     let limit = Some(SECOND * 3);
     let (report, _, _) = hold("a: {script: x}\n", &[], limit, async |_, hold, _| {
         sleep(SECOND * 5).await;
@@ -235,7 +235,7 @@ async fn the_pipelines_own_time_ends_it_although_it_is_held() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn delays_go_on_while_a_pipeline_is_held_open() {
+async fn delays_continue_in_a_held_pipeline() {
     let text = "
 stages: [a, b]
 now: {stage: a, script: x}
@@ -252,21 +252,24 @@ later: {stage: b, script: x, when: delayed, start_in: 10 seconds}
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pipelines_time_stands_still_while_its_clock_is_stopped() {
+async fn stopped_clock_postpones_the_time_limit() {
     let acts: &[(&str, &[Act])] = &[("first", &[Act::Take(SECOND)])];
     let timeout = Some(SECOND * 5);
     let (report, _, _) = hold(TEXT, acts, timeout, async |controls, hold, _| {
         let stopped = controls.stop_clock();
         sleep(SECOND * 20).await;
-        assert!(controls.status().await.is_ok(), "its time is not up");
+        assert!(controls.status().await.is_ok(), "the clock stands still");
         drop(stopped);
         sleep(SECOND * 3).await;
-        assert!(controls.status().await.is_ok(), "a second of it had passed");
+        assert!(
+            controls.status().await.is_ok(),
+            "a second of the limit was left"
+        );
         sleep(SECOND * 2).await;
         assert_eq!(
             controls.status().await,
             Err(ControlError::Ended),
-            "now it is up"
+            "the limit has passed"
         );
         drop(hold);
     })

@@ -1,4 +1,4 @@
-//! What is told of a run, from its first event to its report.
+//! The events of a run, and its report.
 
 use super::{run, statuses};
 use crate::fake::{Act, FakeRunner, Recorder, driver, plan};
@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 #[tokio::test(start_paused = true)]
-async fn a_small_pipeline_tells_its_whole_story() {
+async fn small_pipeline_emits_all_events_in_order() {
     let text = "
 build: {stage: build, script: make}
 test: {stage: test, script: make test, retry: 1}
@@ -64,7 +64,7 @@ notify: {stage: deploy, script: mail, when: on_failure}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_job_is_reported_with_its_code_and_last_lines() {
+async fn failed_job_is_reported_with_exit_code() {
     let text = "
 build: {stage: build, script: x}
 test: {stage: test, script: x}
@@ -81,7 +81,7 @@ test: {stage: test, script: x}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pipeline_without_jobs_is_done_at_once() {
+async fn pipeline_without_jobs_is_skipped() {
     let text = "clean: {stage: .post, script: x}\n";
     let (report, _, sink) = run(text, &[]).await;
     assert_eq!(

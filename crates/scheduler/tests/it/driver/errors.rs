@@ -1,4 +1,4 @@
-//! Trouble that no job is to blame for.
+//! Failures of the runner, the provider or a worker.
 
 use super::{run, sink_of, statuses};
 use crate::fake::{Act, BrokenProvider, FakeRunner, driver, plan};
@@ -7,7 +7,7 @@ use scheduler::RunExit;
 use std::sync::Arc;
 
 #[tokio::test(start_paused = true)]
-async fn a_broken_environment_is_told_from_a_broken_job() {
+async fn system_failures_and_panics_exit_with_environment() {
     let text = "test: {script: x}\n";
     let (report, ..) = run(text, &[("test", &[Act::SystemFailure])]).await;
     assert_eq!(report.exit, RunExit::Environment);
@@ -17,10 +17,10 @@ async fn a_broken_environment_is_told_from_a_broken_job() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_gives_nothing_ends_the_pipeline() {
+async fn broken_provider_ends_the_pipeline() {
     let runner = FakeRunner::new(&[]);
     let mut driver = driver(&runner, &sink_of());
-    driver.provider = Arc::new(BrokenProvider::Speechless);
+    driver.provider = Arc::new(BrokenProvider::Undescribed);
     let report = driver
         .run(plan("test: {script: x}\n"), &Cancellation::new())
         .await;
@@ -31,17 +31,17 @@ async fn a_provider_that_gives_nothing_ends_the_pipeline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_panics_is_reported_with_its_reason() {
+async fn worker_panic_is_reported_with_its_message() {
     for (provider, expect, reason) in [
         (
-            BrokenProvider::PanicsWhenAsked,
+            BrokenProvider::PanicsInFeatures,
             "a canceled, b canceled",
-            "a fault of features",
+            "a bug in features",
         ),
         (
-            BrokenProvider::PanicsAtTheEnd,
+            BrokenProvider::PanicsInRelease,
             "a success, b canceled",
-            "a fault of release",
+            "a bug in release",
         ),
     ] {
         let runner = FakeRunner::new(&[]);
@@ -60,10 +60,10 @@ b: {stage: test, script: x, when: delayed, start_in: 1 day}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pipeline_that_a_panic_did_not_stop_is_still_not_well() {
+async fn worker_panic_after_the_last_job_exits_with_environment() {
     let runner = FakeRunner::new(&[]);
     let mut driver = driver(&runner, &sink_of());
-    driver.provider = Arc::new(BrokenProvider::PanicsAtTheEnd);
+    driver.provider = Arc::new(BrokenProvider::PanicsInRelease);
     let report = driver
         .run(plan("test: {script: x}\n"), &Cancellation::new())
         .await;
