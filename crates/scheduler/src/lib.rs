@@ -4,7 +4,7 @@
 //!   changes it leads to.
 //! - [`Driver`] runs the jobs of a plan with workers. One task owns all state of a run; [`Controls`]
 //!   send it the requests of the user.
-//! - [`PipelineEvent`]s report the run while it goes on, and a [`PipelineReport`] its result.
+//! - [`PipelineEvent`]s report the progress of a run, and a [`PipelineReport`] its result.
 
 mod auto_cancel;
 pub mod event;

@@ -188,7 +188,7 @@ impl RunningPipeline {
         nodes.collect()
     }
 
-    /// Reports status changes, and queues the jobs that can go on.
+    /// Reports status changes, and queues the jobs that can proceed.
     fn apply(&mut self, changes: &[StatusChange]) {
         for change in changes {
             let StatusChange { job, status, .. } = *change;

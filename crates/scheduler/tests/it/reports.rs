@@ -229,7 +229,7 @@ three: {script: x, coverage: '/none/'}
         .collect();
     assert_eq!(found, [("one", Some(87.0)), ("two", None), ("three", None)]);
     assert_eq!(ran.report.jobs[0].products.tests.as_ref(), Some(&tests));
-    let mut told = 0;
+    let mut reported = 0;
     for kind in ran.events.kinds() {
         if let EventKind::JobFinished {
             job,
@@ -241,8 +241,8 @@ three: {script: x, coverage: '/none/'}
             let is_one = &*job == "one";
             assert_eq!(found.is_some(), is_one, "{job}");
             assert_eq!(coverage, is_one.then_some(87.0), "{job}");
-            told += 1;
+            reported += 1;
         }
     }
-    assert_eq!(told, 3);
+    assert_eq!(reported, 3);
 }

@@ -148,8 +148,8 @@ fn affected_jobs_agree_with_the_definition() {
         let files: Vec<String> = (0..count).map(|_| file(dice)).collect();
         let creation = creation_of(jobs.clone());
         let found = find(&creation, &inputs, &files);
-        let told = format!("{files:?}, {inputs:?}, {jobs:?}");
-        assert_eq!(found.names(), reference(&jobs, &inputs, &files), "{told}");
+        let case = format!("{files:?}, {inputs:?}, {jobs:?}");
+        assert_eq!(found.names(), reference(&jobs, &inputs, &files), "{case}");
         // Each cause is one.
         let names = found.names();
         let job = |name: &str| jobs.iter().find(|job| job.name == name).unwrap();
@@ -164,7 +164,7 @@ fn affected_jobs_agree_with_the_definition() {
                 }
                 _ => false,
             };
-            assert!(holds, "{touched:?} in {told}");
+            assert!(holds, "{touched:?} in {case}");
         }
     });
 }
