@@ -1,45 +1,45 @@
-use super::Status;
+use crate::Status;
 use pipeline::plan::Plan;
 use pipeline::rules::OnNewCommit;
 
-/// What a newer pipeline of the same ref cancels of an older one.
+/// What a newer pipeline of the same ref cancels in an older one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Redundant {
     /// Nothing.
     Nothing,
     /// The whole pipeline.
     Pipeline,
-    /// The jobs at these places.
+    /// The jobs with these indices in the plan.
     Jobs(Vec<usize>),
 }
 
-/// Returns what a newer pipeline of the same ref cancels of this one, whose jobs stand at `status`.
+/// Returns what a newer pipeline of the same ref cancels in this one, whose jobs have these statuses.
 ///
 /// The rules are GitLab's: `conservative`, the default, cancels the pipeline unless a job has begun
-/// that must not be interrupted; `interruptible` cancels the jobs that may be; `none` nothing.
+/// that is not interruptible; `interruptible` cancels the interruptible jobs; `none` cancels nothing.
 pub fn redundant(plan: &Plan, status: impl Fn(usize) -> Status) -> Redundant {
     let jobs = 0..plan.jobs().len();
-    let may_be_stopped = |job: usize| plan.jobs()[job].is_interruptible();
+    let is_interruptible = |job: usize| plan.jobs()[job].is_interruptible();
     match plan.auto_cancel().on_new_commit.unwrap_or_default() {
         OnNewCommit::None => Redundant::Nothing,
         OnNewCommit::Conservative => {
-            let mut stand_in_the_way = jobs.filter(|&job| has_begun(status(job)));
-            if stand_in_the_way.all(may_be_stopped) {
+            let mut begun = jobs.filter(|&job| has_begun(status(job)));
+            if begun.all(is_interruptible) {
                 Redundant::Pipeline
             } else {
                 Redundant::Nothing
             }
         }
         OnNewCommit::Interruptible => {
-            let goes_on = |job: &usize| status(*job).when_canceled().is_some();
-            let stopped: Vec<usize> = jobs
-                .filter(|&job| may_be_stopped(job))
-                .filter(goes_on)
+            let is_cancelable = |job: &usize| status(*job).when_canceled().is_some();
+            let canceled: Vec<usize> = jobs
+                .filter(|&job| is_interruptible(job))
+                .filter(is_cancelable)
                 .collect();
-            if stopped.is_empty() {
+            if canceled.is_empty() {
                 Redundant::Nothing
             } else {
-                Redundant::Jobs(stopped)
+                Redundant::Jobs(canceled)
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What happens in a pipeline, as a stream of events for people and machines.
+//! The events of a pipeline, for views, journals and other programs.
 
 use crate::Status;
 use executor_core::{
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The version of the events' shape.
+/// The version of the event format.
 pub const EVENT_VERSION: u32 = 1;
 
 /// One event; serialized, it is one line of the event stream.
@@ -28,9 +28,9 @@ pub const EVENT_VERSION: u32 = 1;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PipelineEvent {
-    /// The version of the shape.
+    /// The version of the format.
     pub v: u32,
-    /// Its place in the stream, from 1, without gaps.
+    /// Its number in the stream, from 1, without gaps.
     pub seq: u64,
     /// When it happened.
     pub at: Timestamp,
@@ -52,7 +52,7 @@ pub enum EventKind {
         /// The same jobs with what they wait for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         graph: Vec<JobNode>,
-        /// The job that started it; absent for a pipeline that nobody but its user started.
+        /// The job that started it; absent for a pipeline that the user started.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<ParentJob>,
     },
@@ -61,7 +61,7 @@ pub enum EventKind {
         /// The stage.
         stage: Arc<str>,
     },
-    /// A job has come to another status.
+    /// A job has a new status.
     JobStatus {
         /// The job.
         job: Arc<str>,
@@ -69,38 +69,38 @@ pub enum EventKind {
         stage: Arc<str>,
         /// Its new status.
         status: Status,
-        /// The attempt it is at, from 1.
+        /// The number of its attempt, from 1.
         attempt: u32,
     },
-    /// A job has come to another of the stages it is run in, or has ended one.
+    /// A stage of a job begins or ends.
     JobStage {
         /// The job.
         job: Arc<str>,
         /// GitLab's name of the stage: `prepare_executor`, `get_sources`, `step_script`.
         name: Arc<str>,
-        /// Whether it begins, or how it ended.
+        /// Whether it begins, or its result.
         state: StageState,
-        /// Whether what the job's author wrote runs in it.
+        /// Whether it runs the script of the job's author.
         user_code: bool,
-        /// How long it took, in milliseconds, once it has ended.
+        /// Its duration in milliseconds, once it has ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
     },
-    /// A job has written a line, or a piece of one.
+    /// A job has written a line, or a part of one.
     JobLog {
         /// The job.
         job: Arc<str>,
-        /// Where the line came from.
+        /// The source of the line.
         stream: LogStream,
         /// The line without its end, at most 64 KiB, secrets masked, invalid UTF-8 replaced.
         line: String,
-        /// Whether the text goes on where the last one of this stream stopped.
+        /// Whether the text continues the last one of this stream.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cont: bool,
-        /// Whether the line may go on in a later event.
+        /// Whether a later event may continue the line.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         open: bool,
-        /// How much it deserves to be read, where the runner itself says it.
+        /// The severity of a line of the runner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         level: Option<LogLevel>,
     },
@@ -118,45 +118,45 @@ pub enum EventKind {
         failure_reason: Option<FailureReason>,
         /// Whether its failure lets the pipeline pass.
         allow_failure: bool,
-        /// The attempt that has ended, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
-        /// How long the attempt took, in milliseconds.
+        /// The duration of the attempt in milliseconds.
         duration_ms: u64,
-        /// What its junit reports tell, when it left any.
+        /// The totals of its JUnit reports, when it has any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tests: Option<TestTotals>,
-        /// The figure that its `coverage` found in the log, in percent.
+        /// The percentage that its `coverage` found in the log.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         coverage: Option<f64>,
-        /// Where its end comes from, when it did not run.
+        /// The run whose result it reused instead of running.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reused: Option<ReusedFrom>,
-        /// The tracked files that it changed without saying so, where somebody looked.
+        /// The tracked files that it changed, where that is watched.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         changed: Option<ChangedFiles>,
-        /// The artifacts that are kept of it, reports among them.
+        /// Its stored artifacts, including reports.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<RetainedArtifact>,
     },
-    /// The pipeline has ended, or waits for somebody.
+    /// The pipeline has ended, or waits for the user.
     PipelineDone {
-        /// The status it came to; `skipped` when there was nothing to run.
+        /// Its status; `skipped` when there was no job to run.
         status: Status,
         /// The exit code of the program that ran it.
         exit_code: u8,
-        /// How long it took, in milliseconds.
+        /// Its duration in milliseconds.
         duration_ms: u64,
     },
 }
 
-/// The job of another pipeline that started one.
+/// The job that started a downstream pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParentJob {
-    /// The pipeline it belongs to.
+    /// The pipeline of the job.
     pub pipeline: PipelineId,
     /// The job.
     pub job: Arc<str>,
-    /// The project of the pipeline that it started, if that is another one.
+    /// The project of the downstream pipeline, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<Arc<str>>,
 }
@@ -173,29 +173,29 @@ pub struct JobNode {
     pub needs: Option<Vec<Arc<str>>>,
 }
 
-/// Where a stage of a job stands.
+/// The state of a stage of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageState {
     /// It begins.
     Started,
-    /// It ended well.
+    /// It succeeded.
     Succeeded,
-    /// It did not.
+    /// It failed.
     Failed,
 }
 
-/// How much a line of the runner's own deserves to be read.
+/// The severity of a line of the runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogLevel {
-    /// It tells what goes on.
+    /// It describes progress.
     Info,
     /// It is a warning or an error.
     Warning,
 }
 
-/// Where a line of a job's log came from.
+/// The source of a line of a job's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogStream {
@@ -207,21 +207,21 @@ pub enum LogStream {
     System,
 }
 
-/// Takes the events of a pipeline.
+/// Receives the events of a pipeline.
 ///
-/// Events of a pipeline come in the order of `seq`, one at a time, from any thread. Those of a
-/// pipeline and of its children may come at once. The pipeline waits while one is taken, so an
-/// implementation should return soon.
+/// Events of a pipeline arrive in the order of `seq`, one at a time, from any thread. Events of
+/// different pipelines may arrive at once. The pipeline waits for the call, so an implementation should
+/// return soon.
 pub trait EventSink: Send + Sync + Debug {
-    /// Takes one event.
+    /// Receives one event.
     fn event(&self, event: &PipelineEvent);
 
-    /// Called after each event, or once after several that came together, such as the lines of one
-    /// read. What a sink gathers until then it can pass on at one time.
+    /// Called after each event, or once after several that belong together, such as the lines of one
+    /// read. A sink can buffer events until then.
     fn flush(&self) {}
 }
 
-/// Numbers the events and hands them to the sink, one after the other.
+/// Numbers the events and passes them to the sink, one after the other.
 #[derive(Debug)]
 pub(crate) struct EventLog {
     pipeline: PipelineId,
@@ -242,9 +242,9 @@ impl EventLog {
         self.burst(kind).emit(|_| ());
     }
 
-    /// Begins a number of events of one moment that are much alike: the first one is `kind`.
+    /// Begins a series of similar events of one moment; the first is `kind`.
     ///
-    /// All others wait until it is dropped.
+    /// All other events wait until the burst is dropped.
     pub(crate) fn burst(&self, kind: EventKind) -> Burst<'_> {
         let now = Timestamp::now();
         Burst {
@@ -261,18 +261,18 @@ impl EventLog {
     }
 }
 
-/// Events of one moment, such as the lines that one read from a job's output has brought.
+/// Events of one moment, such as the lines of one read from a job's output.
 ///
-/// They share their memory, since a flood of lines should cost little more than its bytes.
+/// They share their memory, because a flood of lines should cost little more than its bytes.
 pub(crate) struct Burst<'l> {
     sink: &'l dyn EventSink,
-    /// Held while the sink works: numbers and order of arrival must agree.
+    /// Locked while the sink works: numbers and order of arrival must agree.
     last_seq: MutexGuard<'l, u64>,
     event: PipelineEvent,
 }
 
 impl Burst<'_> {
-    /// Hands out the next event: the last one after `change`.
+    /// Emits the next event: the last one after `change`.
     pub(crate) fn emit(&mut self, change: impl FnOnce(&mut EventKind)) {
         change(&mut self.event.kind);
         *self.last_seq += 1;
@@ -291,7 +291,7 @@ impl Drop for Burst<'_> {
 mod tests {
     use super::*;
 
-    /// Counts events, and what came between two flushes.
+    /// Counts the events between flushes.
     #[derive(Debug, Default)]
     struct Counter(Mutex<(usize, Vec<usize>)>);
 
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_come_together_are_flushed_together() {
+    fn burst_is_flushed_once() {
         let counter = Arc::new(Counter::default());
         let sink: Arc<dyn EventSink> = Arc::clone(&counter) as _;
         let log = EventLog::new(PipelineId(1), sink);

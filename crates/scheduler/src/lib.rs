@@ -1,62 +1,30 @@
-//! Runs a plan: a pure state machine that decides, and a driver that obeys it.
+//! Runs a plan: a pure state machine that decides which job may start, and a driver that starts it.
+//!
+//! - [`Machine`] is synchronous and pure: every input, such as the end of a job, returns the status
+//!   changes it leads to.
+//! - [`Driver`] runs the jobs of a plan with workers. One task owns all state of a run; [`Controls`]
+//!   send it the requests of the user.
+//! - [`PipelineEvent`]s report the progress of a run, and a [`PipelineReport`] its result.
 
 mod auto_cancel;
-mod bridge;
-mod clock;
-mod colours;
-mod conductor;
-mod controls;
-mod coverage;
-mod dependents;
-mod dispatcher;
-mod downstream;
-mod driver;
-mod endings;
 pub mod event;
-mod group_waits;
-mod groups;
-mod hold;
-mod machine;
-mod needs;
-mod node;
-mod observer;
-mod orders;
-mod process_mode;
-mod progress;
-mod queue;
-mod record;
+mod job_log;
 pub mod report;
-mod resources;
-mod restore;
-mod retry;
-mod stages;
+mod resource_groups;
+mod run;
+mod state_machine;
 mod status;
-mod tally;
 
 pub use auto_cancel::{Redundant, redundant};
-pub use clock::StoppedClock;
-pub use controls::{ControlError, Controls, JobSnapshot, PipelineSnapshot};
-pub use downstream::{Bridge, Downstream, DownstreamPipeline};
-pub use driver::Driver;
 pub use event::{EventSink, PipelineEvent};
-pub use hold::Hold;
-pub use machine::{Finish, Machine};
-pub use process_mode::{Contender, ProcessMode};
-pub use progress::{BegunJob, FinishedJob, RunProgress};
 pub use report::{ChildReport, CriticalStep, JobReport, PipelineReport, ReportFormat, RunExit};
-pub use resources::{
-    LocalResources, ResourceError, ResourceGroups, ResourceLease, ResourceRequest,
+pub use resource_groups::{
+    Contender, LocalResources, ProcessMode, ResourceError, ResourceGroups, ResourceLease,
+    ResourceRequest,
 };
-pub use retry::allowed as retries_allowed;
-pub use status::Status;
-
-/// A job has come to another status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StatusChange {
-    /// The job's place in the plan.
-    pub job: usize,
-    /// Its new status.
-    pub status: Status,
-    /// The attempt it is at, from 1.
-    pub attempt: u32,
-}
+pub use run::{
+    BegunJob, Bridge, ControlError, Controls, Downstream, DownstreamPipeline, Driver, FinishedJob,
+    Hold, JobSnapshot, PipelineSnapshot, RunProgress, StoppedClock,
+};
+pub use state_machine::{Finish, Machine, retries_allowed};
+pub use status::{Status, StatusChange};

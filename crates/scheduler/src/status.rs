@@ -1,36 +1,36 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where a job, a stage or a pipeline stands, in GitLab's words.
+/// The status of a job, a stage or a pipeline, as GitLab names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It waits for others.
+    /// It waits for other jobs.
     Created,
     /// It waits for its resource group.
     WaitingForResource,
-    /// It could start and waits for a worker.
+    /// It waits for a worker.
     Pending,
     /// It runs.
     Running,
-    /// It ended well.
+    /// It succeeded.
     Success,
-    /// It did not.
+    /// It failed.
     Failed,
-    /// It runs, but was told to stop.
+    /// It runs and is being stopped.
     Canceling,
-    /// It was stopped, or was told to before it ran.
+    /// It was stopped, or canceled before it ran.
     Canceled,
     /// It will not run.
     Skipped,
-    /// It waits for somebody to start it.
+    /// It waits for the user to start it.
     Manual,
-    /// It waits for its delay to pass.
+    /// It waits for its delay to end.
     Scheduled,
 }
 
 impl Status {
-    /// Returns GitLab's word.
+    /// Returns the name in GitLab.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -47,7 +47,7 @@ impl Status {
         }
     }
 
-    /// Returns whether it changes no more by itself.
+    /// Returns whether the status is the last one, unless the user runs the job again.
     pub const fn is_final(self) -> bool {
         matches!(
             self,
@@ -55,13 +55,13 @@ impl Status {
         )
     }
 
-    /// Returns whether a job can be run again that stands here: it has ended, and was not skipped.
+    /// Returns whether a job in this status can be run again: it has ended, and was not skipped.
     pub const fn is_retryable(self) -> bool {
         matches!(self, Self::Success | Self::Failed | Self::Canceled)
     }
 
-    /// Returns what it becomes when somebody cancels it, if that means anything.
-    pub(super) const fn when_canceled(self) -> Option<Self> {
+    /// Returns the status after a cancel; `None` if a cancel has no effect.
+    pub(crate) const fn when_canceled(self) -> Option<Self> {
         match self {
             Self::Running => Some(Self::Canceling),
             Self::Created
@@ -73,7 +73,7 @@ impl Status {
         }
     }
 
-    /// Returns whether something goes on: it runs, or will without anybody's help.
+    /// Returns whether the job runs, or will run without the user.
     pub const fn is_active(self) -> bool {
         matches!(
             self,
@@ -90,4 +90,15 @@ impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
+}
+
+/// A new status of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatusChange {
+    /// The job's index in the plan.
+    pub job: usize,
+    /// Its new status.
+    pub status: Status,
+    /// The number of its attempt, from 1.
+    pub attempt: u32,
 }

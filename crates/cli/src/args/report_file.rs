@@ -27,7 +27,7 @@ impl FromStr for ReportFile {
             return Err("standard output shows the run itself; name a file".to_owned());
         }
         let format = format.ok_or_else(|| {
-            let endings = ReportFormat::ALL.map(|format| format!("`.{}`", format.ending()));
+            let endings = ReportFormat::ALL.map(|format| format!("`.{}`", format.extension()));
             let prefixes = ReportFormat::ALL.map(|format| format!("`{}=`", format.name()));
             format!(
                 "its ending says no format: use {}, or put {} before the file",

@@ -240,7 +240,7 @@ behind: {{stage: build, needs: [rescue], script: [echo behind >> $OUT/ran]}}
         done.stdout,
         "run 1 runs bad again\nrun 1 runs first again\n"
     );
-    project.wait_for("Trying again, attempt 2: somebody asked for it");
+    project.wait_for("Trying again, attempt 2: requested by the user");
     go(&project);
     assert_eq!(running.wait().unwrap().code(), Some(0));
     let count = |name: &str| ran(&project).iter().filter(|it| *it == name).count();

@@ -217,7 +217,7 @@ fn a_retried_job_passes_at_its_second_attempt() {
         .runwright(&["run", "--variable", &mark])
         .expect_code(0)
         .expect_text(
-            "Trying again, attempt 2: the one before ended with script_failure, exit code 1",
+            "Trying again, attempt 2: the previous one ended with script_failure, exit code 1",
         );
 }
 

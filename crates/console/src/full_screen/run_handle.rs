@@ -76,17 +76,15 @@ impl RunHandle {
         };
         match action {
             Action::Play(id, variables) => {
-                let done = self
-                    .controls_of(&id)
-                    .and_then(|it| it.play(&id.job, variables));
+                let done = self.request(&id, async |it| it.play(&id.job, variables).await);
                 note(&id, "starts", done)
             }
             Action::Retry(id) => {
-                let done = self.controls_of(&id).and_then(|it| it.retry(&id.job));
+                let done = self.request(&id, async |it| it.retry(&id.job).await);
                 note(&id, "runs again", done)
             }
             Action::CancelJob(id) => {
-                let done = self.controls_of(&id).and_then(|it| it.cancel_job(&id.job));
+                let done = self.request(&id, async |it| it.cancel_job(&id.job).await);
                 note(&id, "cancels", done)
             }
             Action::CancelAll => {

@@ -2,15 +2,15 @@ use super::JobReport;
 use crate::Status;
 use executor_core::BuildError;
 
-/// What a job's end means for whoever counts.
+/// The result of a job as reports count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Passed,
-    /// Its author's script failed.
+    /// Its script failed.
     Failed,
-    /// It was stopped, or something else than its script failed.
+    /// It was stopped, or something other than its script failed.
     Broken,
-    /// It failed and may.
+    /// It failed and is allowed to.
     Allowed,
     /// It did not run.
     NotRun,
@@ -29,7 +29,7 @@ impl Ending {
     }
 }
 
-/// Returns why a job did not succeed: `exit code 3`, or its reason with all that is known of it.
+/// Returns why a job did not succeed: `exit code 3`, or the error with its causes.
 pub(super) fn why(job: &JobReport) -> String {
     let is_script = |error: &BuildError| matches!(error, BuildError::Script { .. });
     match (&job.error, job.exit_code, job.failure_reason) {

@@ -1,10 +1,10 @@
 use super::{PipelineReport, json, junit, text};
 use std::path::Path;
 
-/// The kinds of files that tell how a pipeline ended.
+/// The formats of report files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReportFormat {
-    /// JUnit's XML, in which jobs are the test cases and stages the suites.
+    /// JUnit's XML: a job is a test case, a stage a suite.
     Junit,
     /// JSON, with a version.
     Json,
@@ -25,8 +25,8 @@ impl ReportFormat {
         }
     }
 
-    /// Returns the ending of its files, without the dot.
-    pub const fn ending(self) -> &'static str {
+    /// Returns the extension of its files, without the dot.
+    pub const fn extension(self) -> &'static str {
         match self {
             Self::Junit => "xml",
             Self::Json => "json",
@@ -39,14 +39,14 @@ impl ReportFormat {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Returns the format that a file's ending stands for.
+    /// Returns the format for the extension of a file.
     pub fn of_file(path: &Path) -> Option<Self> {
-        let ending = path.extension()?;
+        let extension = path.extension()?;
         let mut all = Self::ALL.into_iter();
-        all.find(|format| ending.eq_ignore_ascii_case(format.ending()))
+        all.find(|format| extension.eq_ignore_ascii_case(format.extension()))
     }
 
-    /// Returns the content of such a file. What the log hides is in none of them.
+    /// Returns the content of a report file. Masked values are in no format.
     pub fn write(self, report: &PipelineReport) -> String {
         match self {
             Self::Junit => junit::write(report),

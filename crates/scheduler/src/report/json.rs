@@ -5,7 +5,7 @@ use executor_core::{ChangedFiles, FailureReason, RetainedArtifact, ReusedFrom, T
 use serde::Serialize;
 use std::time::Duration;
 
-/// The version of the shape of a report in JSON.
+/// The version of the JSON format of reports.
 pub const REPORT_VERSION: u32 = 1;
 
 /// Returns a report in JSON.
@@ -89,7 +89,7 @@ struct Job<'r> {
     allow_failure: bool,
     attempts: u32,
     duration_ms: u64,
-    /// Why it did not succeed, in words.
+    /// Why it did not succeed, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -102,7 +102,7 @@ struct Job<'r> {
     artifacts: &'r [RetainedArtifact],
     #[serde(skip_serializing_if = "Option::is_none")]
     exposed_as: Option<&'r str>,
-    /// The tracked files that it changed without saying so.
+    /// The tracked files that it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<&'r ChangedFiles>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ impl<'r> Pipeline<'r> {
             duration_ms: millis(report.duration),
             error: report.error.as_ref().map(|error| chain(error)),
             tests: report.tests().map(|tests| TestTotals {
-                // They are with their jobs.
+                // The failures are listed with their jobs.
                 failures: Vec::new(),
                 ..tests
             }),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Returns a JUnit report: a suite for each stage that has jobs, in it a test case for each job.
 ///
-/// What may fail and did is skipped: a pipeline that passes has no failure in its report.
+/// A job that failed and is allowed to is `skipped`: a pipeline that passes has no failure in its report.
 pub(super) fn write(report: &PipelineReport) -> String {
     let mut writer = XmlWriter::new_with_indent(Vec::new(), b' ', 2);
     write_all(&mut writer, report).expect("memory takes all that is written to it");
@@ -33,7 +33,7 @@ fn write_all(writer: &mut XmlWriter, report: &PipelineReport) -> io::Result<()> 
     Ok(())
 }
 
-/// Writes the suites of a pipeline and of those below it, whose names begin with that of their job.
+/// Writes the suites of a pipeline and of its downstream pipelines, whose names begin with their job.
 fn write_suites(writer: &mut XmlWriter, report: &PipelineReport, prefix: &str) -> io::Result<()> {
     for jobs in report.jobs.chunk_by(|one, other| one.stage == other.stage) {
         let Some(first) = jobs.first() else { continue };
@@ -116,7 +116,7 @@ fn write_end(writer: &mut XmlWriter, job: &JobReport, ending: Ending) -> io::Res
     Ok(())
 }
 
-/// Returns what else is known of a job.
+/// Returns the properties of a test case.
 fn properties(job: &JobReport) -> Vec<(&'static str, String)> {
     let mut properties = Vec::new();
     if job.attempts > 1 {

@@ -1,4 +1,4 @@
-//! How a pipeline ended, and files that tell it to others.
+//! The result of a pipeline, and its report files.
 
 mod ending;
 mod format;
@@ -6,14 +6,14 @@ mod json;
 mod junit;
 mod pipeline_report;
 mod text;
-mod time_report;
 mod xml;
 
 pub use format::ReportFormat;
 pub use json::REPORT_VERSION;
 pub(crate) use pipeline_report::exit_of;
-pub use pipeline_report::{ChildReport, JobReport, PipelineReport, RunExit};
-pub use time_report::{CriticalStep, SlowerJob, TimeReport};
+pub use pipeline_report::{
+    ChildReport, CriticalStep, JobReport, PipelineReport, RunExit, SlowerJob, TimeReport,
+};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,3 @@
-use super::TimeReport;
 use crate::Status;
 use executor_core::{
     BuildError, FailureReason, JobProducts, PipelineId, ReusedFrom, TestTotals, WorkerError,
@@ -11,16 +10,16 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RunExit {
-    /// All went well: also when only jobs that may fail did, when there was no pipeline to create,
-    /// and when the pipeline waits at a manual job and nothing else failed.
+    /// The pipeline succeeded: also when only jobs failed that are allowed to, when there was no
+    /// pipeline to create, and when the pipeline waits at a manual job and no other job failed.
     Success = 0,
-    /// A job failed, or the pipeline's own time was up.
+    /// A job failed, or the time limit of the pipeline passed.
     JobFailed = 1,
-    /// The command line or the pipeline file is wrong; nothing was run.
+    /// The command line or the pipeline file is invalid; no job ran.
     Usage = 2,
-    /// No job is to blame: the machine, an executor or the runner itself failed.
+    /// The machine, an executor or the runner failed, and no job.
     Environment = 3,
-    /// A signal, or somebody else, stopped the pipeline.
+    /// The user or a signal stopped the pipeline.
     Interrupted = 130,
 }
 
@@ -30,7 +29,7 @@ impl RunExit {
         self as u8
     }
 
-    /// Returns what a number means; one that no pipeline ends with means the environment.
+    /// Returns the meaning of a number; unknown numbers mean the environment.
     pub const fn of_code(code: u8) -> Self {
         match code {
             0 => Self::Success,
@@ -42,36 +41,36 @@ impl RunExit {
     }
 }
 
-/// How a pipeline ended.
+/// The result of a pipeline.
 #[derive(Debug)]
 pub struct PipelineReport {
     /// The pipeline.
     pub id: PipelineId,
-    /// The status it came to.
+    /// Its status.
     pub status: Status,
-    /// What the program should exit with.
+    /// The exit code of the program.
     pub exit: RunExit,
     /// The jobs by stage, within a stage in the order of the file.
     pub jobs: Vec<JobReport>,
-    /// How long it took.
+    /// Its duration.
     pub duration: Duration,
-    /// Why no job could be run any more, when that happened.
+    /// Why the workers failed, when that kept jobs from running.
     pub error: Option<WorkerError>,
-    /// The pipelines that its jobs started, in the order of their ends. Whether they succeeded
-    /// matters to this one only where its jobs say so.
+    /// The downstream pipelines, in the order of their ends. Their results count for this one only
+    /// through the jobs that waited for them.
     pub children: Vec<ChildReport>,
-    /// Where its time went, when somebody asked for that.
+    /// Where its time went, when that was requested.
     pub times: Option<TimeReport>,
 }
 
-/// How a pipeline ended that a job of another one started.
+/// The result of a downstream pipeline.
 #[derive(Debug)]
 pub struct ChildReport {
-    /// The job.
+    /// The job that started it.
     pub job: String,
-    /// The project it is of, if that is another one.
+    /// Its project, if that is another one.
     pub project: Option<String>,
-    /// How it ended.
+    /// The result.
     pub report: PipelineReport,
 }
 
@@ -82,7 +81,7 @@ impl PipelineReport {
         self.jobs.iter().filter(decides)
     }
 
-    /// Returns what the junit reports of all jobs tell together; absent when there was none.
+    /// Returns the totals of the JUnit reports of all jobs; absent when there is none.
     pub fn tests(&self) -> Option<TestTotals> {
         let mut reports = self
             .jobs
@@ -100,8 +99,8 @@ impl PipelineReport {
         Some(all)
     }
 
-    /// Returns the coverage of the pipeline as GitLab computes it: the mean of all jobs that have
-    /// one, in percent.
+    /// Returns the coverage of the pipeline in percent, as GitLab computes it: the mean of all jobs that
+    /// have one.
     pub fn coverage(&self) -> Option<f64> {
         let found = self.jobs.iter().filter_map(|job| job.products.coverage);
         let (sum, count) = found.fold((0.0, 0.0), |(sum, count), coverage| {
@@ -111,35 +110,73 @@ impl PipelineReport {
     }
 }
 
-/// How one job of a pipeline ended.
+/// The result of a job.
 #[derive(Debug, Clone)]
 pub struct JobReport {
     /// The job's expanded name.
     pub name: String,
     /// Its stage.
     pub stage: String,
-    /// The status it came to.
+    /// Its status.
     pub status: Status,
     /// The exit code of the script in its last attempt, when one decided.
     pub exit_code: Option<i32>,
-    /// Why the last attempt did not succeed, in GitLab's words.
+    /// Why the last attempt did not succeed, as GitLab names it.
     pub failure_reason: Option<FailureReason>,
     /// Why the last attempt did not succeed, with all causes.
     pub error: Option<Arc<BuildError>>,
     /// Whether its failure lets the pipeline pass.
     pub allow_failure: bool,
-    /// How many attempts were begun; 0 for a job that never ran.
+    /// The number of attempts; 0 for a job that never ran.
     pub attempts: u32,
-    /// How long all attempts took together.
+    /// The duration of all attempts together.
     pub duration: Duration,
-    /// The last lines the job itself wrote in its last attempt.
+    /// The last lines that the script wrote in the last attempt.
     pub last_lines: Vec<String>,
-    /// What its last attempt left: artifacts, variables, tests, coverage.
+    /// The artifacts, variables, tests and coverage of the last attempt.
     pub products: Arc<JobProducts>,
     /// The label of `artifacts:expose_as`.
     pub exposed_as: Option<String>,
-    /// Where its end comes from, when its last attempt did not run.
+    /// The run whose result the last attempt reused.
     pub reused: Option<ReusedFrom>,
+}
+
+/// Where the time of a pipeline went, compared with earlier runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TimeReport {
+    /// The expected duration, when it was known.
+    pub expected: Option<Duration>,
+    /// Whether that was a minimum, because the durations of some jobs were unknown.
+    pub is_at_least: bool,
+    /// The chain of jobs that decided the duration, the first job first.
+    pub path: Vec<CriticalStep>,
+    /// The jobs that took longer than usual.
+    pub slower: Vec<SlowerJob>,
+}
+
+/// A job that took longer than usual.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlowerJob {
+    /// The job.
+    pub job: String,
+    /// Its duration.
+    pub took: Duration,
+    /// Its usual duration.
+    pub usual: Duration,
+}
+
+/// A job of the chain that decides the duration of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CriticalStep {
+    /// The job.
+    pub job: Arc<str>,
+    /// Its index in the plan.
+    pub index: usize,
+    /// How long it waited after the previous job had ended, or the run began: for a delay, the user or a
+    /// worker.
+    pub waited: Duration,
+    /// Its duration, or the expected one.
+    pub took: Duration,
 }
 
 /// Returns the exit code of a pipeline that was not stopped.
@@ -150,10 +187,10 @@ pub(crate) fn exit_of(rule: ExitRule, status: Status, jobs: &[JobReport]) -> Run
     let decides = |job: &&JobReport| {
         matches!(job.status, Status::Failed | Status::Canceled) && !job.allow_failure
     };
-    let mut spoilt = jobs.iter().filter(decides).peekable();
-    if let Some(&first) = spoilt.peek() {
+    let mut failed = jobs.iter().filter(decides).peekable();
+    if let Some(&first) = failed.peek() {
         let counts = |job: &&JobReport| rule == ExitRule::AllStages || job.stage == first.stage;
-        return if spoilt
+        return if failed
             .filter(counts)
             .all(|job| is_environmental(job.failure_reason))
         {
@@ -172,7 +209,7 @@ pub(crate) fn exit_of(rule: ExitRule, status: Status, jobs: &[JobReport]) -> Run
     }
 }
 
-/// Returns whether the job's author is not to blame.
+/// Returns whether the failure is not the fault of the job's author.
 fn is_environmental(reason: Option<FailureReason>) -> bool {
     matches!(
         reason,
@@ -210,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_tell_a_job_from_its_environment() {
+    fn exit_codes_distinguish_jobs_from_the_environment() {
         let script = || job(Status::Failed, Some(FailureReason::ScriptFailure), false);
         let system = || {
             job(
@@ -249,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_waits_does_not_hide_one_that_failed() {
+    fn manual_job_does_not_hide_a_failed_one() {
         let waits = || job(Status::Manual, None, false);
         let of = |reason| job(Status::Failed, Some(reason), false);
         for status in [Status::Manual, Status::Scheduled, Status::Created] {

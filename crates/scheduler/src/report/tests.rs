@@ -55,7 +55,7 @@ fn report(jobs: Vec<JobReport>) -> PipelineReport {
     }
 }
 
-fn story() -> PipelineReport {
+fn sample_report() -> PipelineReport {
     let tests = TestTotals {
         total: 4,
         failed: 1,
@@ -120,8 +120,8 @@ fn story() -> PipelineReport {
 }
 
 #[test]
-fn junit_has_a_suite_for_each_stage_and_a_case_for_each_job() {
-    insta::assert_snapshot!(ReportFormat::Junit.write(&story()), @r#"
+fn junit_has_suites_for_stages_and_cases_for_jobs() {
+    insta::assert_snapshot!(ReportFormat::Junit.write(&sample_report()), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="pipeline 7" tests="7" failures="1" errors="1" skipped="3" time="65.430">
       <testsuite name="build" tests="1" failures="0" errors="0" skipped="0" time="1.250">
@@ -164,8 +164,8 @@ fn junit_has_a_suite_for_each_stage_and_a_case_for_each_job() {
 }
 
 #[test]
-fn text_tells_all_to_people() {
-    insta::assert_snapshot!(ReportFormat::Text.write(&story()), @r#"
+fn text_lists_jobs_failures_tests_and_artifacts() {
+    insta::assert_snapshot!(ReportFormat::Text.write(&sample_report()), @r#"
     pipeline 7: failed, 1 min 5 s, exit code 1
 
     stage build
@@ -210,8 +210,8 @@ fn text_tells_all_to_people() {
 }
 
 #[test]
-fn json_has_a_version_and_all_that_is_known() {
-    let text = ReportFormat::Json.write(&story());
+fn json_has_a_version_and_all_fields() {
+    let text = ReportFormat::Json.write(&sample_report());
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["version"], 1);
     assert_eq!(value["pipeline"], 7);
@@ -232,7 +232,7 @@ fn json_has_a_version_and_all_that_is_known() {
 }
 
 #[test]
-fn formats_follow_from_names_and_endings() {
+fn formats_follow_from_names_and_extensions() {
     let check = |file: &str, expect: Option<ReportFormat>| {
         assert_eq!(ReportFormat::of_file(Path::new(file)), expect, "{file}");
     };
@@ -248,7 +248,7 @@ fn formats_follow_from_names_and_endings() {
 }
 
 #[test]
-fn values_of_variables_are_in_no_report() {
+fn reports_omit_values_of_variables() {
     let mut one = job("one", "test", Status::Success);
     one.products = Arc::new(JobProducts {
         dotenv: vec![executor_core::JobVariable::public("NAME", "hunter22")],
@@ -260,7 +260,7 @@ fn values_of_variables_are_in_no_report() {
     }
 }
 
-/// Returns the names of the cases and the words of their failures, as a reader of XML sees them.
+/// Returns the names of the cases and the texts of their failures, as a reader of XML returns them.
 fn read_back(text: &str) -> Vec<(String, String)> {
     use quick_xml::events::Event;
     let mut reader = quick_xml::Reader::from_str(text);
@@ -302,7 +302,7 @@ fn read_back(text: &str) -> Vec<(String, String)> {
 
 proptest! {
     #[test]
-    fn any_text_can_be_read_back_from_junit(name in "\\PC*|.*|[\\x00-\\x20<>&'\"\\]]*", line in ".*|[\\x00-\\x20<>&\\]x]*") {
+    fn junit_round_trips_any_text(name in "\\PC*|.*|[\\x00-\\x20<>&'\"\\]]*", line in ".*|[\\x00-\\x20<>&\\]x]*") {
         let mut failed = script_failure(job(&name, &name, Status::Failed));
         failed.last_lines = vec![line.clone()];
         let text = ReportFormat::Junit.write(&report(vec![failed]));

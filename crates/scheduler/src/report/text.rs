@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
 
-/// Returns a report for people: what became of each job, what failed, tests, coverage, artifacts.
+/// Returns a report as text: each job, failures, tests, coverage, artifacts.
 pub(super) fn write(report: &PipelineReport) -> String {
     let mut text = String::new();
     pipeline(&mut text, report, &format!("pipeline {}", report.id));
@@ -169,11 +169,11 @@ fn artifacts(text: &mut String, jobs: &[JobReport]) {
     }
 }
 
-/// Returns text as it can stand in a line.
+/// Returns text without control characters, for one line.
 fn line(text: &str) -> String {
     let is_control = |c: char| c.is_control();
     let shown = legal(text);
-    // Of a line that overwrites itself, the last state.
+    // The last state of a line that overwrites itself.
     let mut states = shown.rsplit('\r');
     let last = states.find(|state| !state.is_empty()).unwrap_or_default();
     last.replace(is_control, " ").trim_end().to_owned()

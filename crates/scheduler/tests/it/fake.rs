@@ -1,4 +1,4 @@
-//! A job runner that does what a test says, and a sink that keeps the events.
+//! A scripted job runner, and a sink that records events.
 
 use async_trait::async_trait;
 use executor_core::{
@@ -19,30 +19,30 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What the fake does with one attempt of a job.
+/// What the runner does in one attempt of a job.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
     Succeed,
     Fail(i32),
-    /// Its time is up.
+    /// Exceeds its time limit.
     TimeUp,
     SystemFailure,
     Panic,
     Take(Duration),
-    /// Takes so long, unless it is stopped.
+    /// Takes this long, unless it is stopped.
     TakeOrStop(Duration),
     /// Runs until it is stopped.
     Hang,
     Write(Vec<(TraceStream, Vec<u8>)>),
-    /// Writes, falls silent, and writes on.
+    /// Writes, pauses, and continues to write.
     Pause(&'static str, &'static str),
-    /// Does so, and writes to standard error meanwhile.
+    /// Does so, and writes to standard error during the pause.
     Interrupted(&'static str, &'static str, &'static str),
-    /// Writes to one stream in one stage after the other.
+    /// Runs a stage for each entry, which writes to one stream.
     Stages(Vec<(TraceStream, &'static str)>),
 }
 
-/// A job that ran: its name, its attempt, and when it began and ended.
+/// An attempt of a job that ran.
 #[derive(Debug, Clone)]
 pub(crate) struct Ran {
     pub(crate) name: String,
@@ -61,7 +61,7 @@ pub(crate) struct FakeRunner {
 }
 
 impl FakeRunner {
-    /// Returns a runner; the acts of a job are for its attempts in turn, the last for all further.
+    /// Returns a runner; the acts of a job are for its attempts in turn, the last one for all others.
     pub(crate) fn new(acts: &[(&str, &[Act])]) -> Arc<Self> {
         let acts = acts
             .iter()
@@ -118,7 +118,7 @@ impl JobRunner for FakeRunner {
             Act::SystemFailure => {
                 JobOutcome::from_error(BuildError::system("fake", "the disk is full", "ENOSPC"))
             }
-            Act::Panic => panic!("a fault of the job runner"),
+            Act::Panic => panic!("a bug in the job runner"),
             Act::Take(time) => {
                 tokio::time::sleep(time).await;
                 JobOutcome::success()
@@ -177,7 +177,7 @@ impl JobRunner for FakeRunner {
     }
 }
 
-/// Keeps the events and checks their numbers.
+/// Records events and checks their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(Mutex<Vec<PipelineEvent>>);
 
@@ -230,7 +230,7 @@ pub(crate) fn plan_of(text: &str, selection: &Selection) -> Arc<Plan> {
     Arc::new(try_plan(&resolve(text), PipelineContext::default(), selection).unwrap())
 }
 
-/// Plans a pipeline of whose repository nothing is known.
+/// Plans a pipeline without a repository.
 pub(crate) fn try_plan(
     resolved: &ResolvedPipeline,
     context: PipelineContext,
@@ -257,15 +257,15 @@ pub(crate) fn driver_of(runner: Arc<dyn JobRunner>, sink: Arc<dyn EventSink>) ->
     driver
 }
 
-/// A provider that has capacity, and is broken beyond that.
+/// A provider with capacity whose other calls fail.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BrokenProvider {
-    /// It cannot say what it is.
-    Speechless,
-    /// It panics when it is asked.
-    PanicsWhenAsked,
-    /// It panics when it gets its capacity back.
-    PanicsAtTheEnd,
+    /// Its description fails.
+    Undescribed,
+    /// Its description panics.
+    PanicsInFeatures,
+    /// It panics when its capacity is released.
+    PanicsInRelease,
 }
 
 #[async_trait]
@@ -287,14 +287,14 @@ impl ExecutorProvider for BrokenProvider {
     }
 
     async fn release(&self, _config: &RunnerConfig, _data: ExecutorData) {
-        assert_ne!(*self, Self::PanicsAtTheEnd, "a fault of release");
+        assert_ne!(*self, Self::PanicsInRelease, "a bug in release");
     }
 
     fn features(&self, _features: &mut FeaturesInfo) -> Result<(), ProviderError> {
         match self {
-            Self::Speechless => Err(ProviderError::new("nobody knows")),
-            Self::PanicsWhenAsked => panic!("a fault of features"),
-            Self::PanicsAtTheEnd => Ok(()),
+            Self::Undescribed => Err(ProviderError::new("no description")),
+            Self::PanicsInFeatures => panic!("a bug in features"),
+            Self::PanicsInRelease => Ok(()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Ten thousand jobs: what is asked for is counted, not timed.
+//! Pipelines of ten thousand jobs: the changes are counted, not timed.
 
 use crate::fake::try_plan;
 use executor_core::job::{ArtifactsDefinition, JobDefinition, Need, When};
@@ -10,7 +10,7 @@ use yaml::diagnostic::Severity;
 
 const MANY: usize = 10_000;
 
-/// Plans jobs without the checks of a file, which allow fifty needs.
+/// Plans jobs without the limit of fifty needs.
 fn plan(jobs: impl IntoIterator<Item = JobDefinition>) -> Plan {
     let resolved = ResolvedPipeline {
         stages: vec!["one".to_owned(), "two".to_owned()],
@@ -60,11 +60,11 @@ fn statuses(changes: &[StatusChange]) -> Vec<(usize, Status)> {
 }
 
 #[test]
-fn a_failure_skips_its_cone_and_touches_nothing_else() {
+fn failure_skips_only_the_jobs_that_need_it() {
     let plan = fan_in();
     let mut machine = Machine::new(&plan);
     assert_eq!(machine.start().len(), MANY);
-    // All but one of the needs have ended, and nobody hears of it but those that can go on.
+    // Only jobs that can start change; the other needs are counted.
     assert_eq!(
         statuses(&machine.finished(1, Finish::Success)),
         [(1, Status::Success), (MANY + 2, Status::Pending)]
@@ -84,10 +84,10 @@ fn a_failure_skips_its_cone_and_touches_nothing_else() {
 }
 
 #[test]
-fn a_chain_of_needs_is_skipped_to_its_end_without_recursion() {
+fn long_chain_of_needs_is_skipped_without_recursion() {
     let needs = |at: usize| at.checked_sub(1).map(|before| vec![Need::of(name(before))]);
     let plan = plan((0..MANY).map(|at| job(name(at), "one", needs(at))));
-    // A stack that a recursion of ten thousand calls does not fit on.
+    // A stack too small for a recursion of ten thousand calls.
     let thread = std::thread::Builder::new().stack_size(256 << 10);
     let chain = thread.spawn(move || {
         let mut machine = Machine::new(&plan);
@@ -102,7 +102,7 @@ fn a_chain_of_needs_is_skipped_to_its_end_without_recursion() {
 }
 
 #[test]
-fn a_payload_lists_the_jobs_it_fetches_from_and_no_others() {
+fn dependencies_are_the_jobs_with_artifacts() {
     let few = |at: usize| {
         at.is_multiple_of(1000)
             .then(Box::<ArtifactsDefinition>::default)
@@ -141,7 +141,7 @@ fn a_payload_lists_the_jobs_it_fetches_from_and_no_others() {
 }
 
 #[test]
-fn playing_a_job_touches_what_was_skipped_behind_it() {
+fn play_changes_only_skipped_jobs_behind_it() {
     let gate = JobDefinition {
         when: When::Manual,
         allow_failure: true,
@@ -159,7 +159,7 @@ fn playing_a_job_touches_what_was_skipped_behind_it() {
 }
 
 #[test]
-fn many_mistyped_names_are_all_reported_and_the_first_of_them_get_advice() {
+fn all_unknown_needs_are_reported_and_the_first_get_help() {
     let line = |at: usize| format!("job{at}: {{script: x, needs: [jbo{}]}}\n", at + 1);
     let text: String = (0..MANY).map(line).collect();
     let errors = ResolvedPipeline::from_text("ci.yml", &text).into_result();

@@ -1,14 +1,14 @@
-//! Which jobs may start when, after what happened to others.
+//! The state machine: which jobs may start after which inputs.
 
 use crate::fake::plan;
 use pipeline::Plan;
 use scheduler::{Finish, Machine};
 
-/// Feeds `inputs` to the machine of `text` and compares where all jobs and the pipeline stand.
+/// Feeds `inputs` to the machine of `text` and compares the statuses of all jobs and the pipeline.
 ///
 /// An input is `job+` (succeeds), `job-` (fails), `job-7` (fails with this code), `job!` (is
-/// canceled), `job>` (is played), `job^` (is run again), `job~` (its delay is over) or `!` (the pipeline
-/// is canceled).
+/// canceled), `job>` (is played), `job^` (is retried), `job~` (its delay ends) or `!` (the pipeline is
+/// canceled).
 pub(crate) fn check(text: &str, inputs: &str, expect: &str) {
     let plan = plan(text);
     let mut machine = Machine::new(&plan);
@@ -73,7 +73,7 @@ fn stages_wait_for_each_other() {
 }
 
 #[test]
-fn what_happens_after_a_failure_depends_on_when() {
+fn when_decides_after_a_failure() {
     let text = format!(
         "{STAGES}
 a: {{stage: one, script: x}}
@@ -105,7 +105,7 @@ always: {{stage: three, script: x, when: always}}
 }
 
 #[test]
-fn an_allowed_failure_counts_as_success() {
+fn allowed_failure_counts_as_success() {
     // R-PIPE-42
     let text = format!(
         "{STAGES}
@@ -159,7 +159,7 @@ d: {{stage: three, script: x}}
 }
 
 #[test]
-fn a_skipped_need_skips_the_whole_cone() {
+fn skipped_need_skips_all_jobs_behind_it() {
     let text = format!(
         "{STAGES}
 a: {{stage: one, script: x}}
@@ -177,7 +177,7 @@ e: {{stage: three, script: x, needs: [c], when: always}}
 }
 
 #[test]
-fn a_manual_job_blocks_only_if_it_must_succeed() {
+fn manual_job_blocks_unless_its_failure_is_allowed() {
     let ignored = format!(
         "{STAGES}a: {{stage: one, script: x, when: manual}}\nb: {{stage: two, script: x}}\n"
     );
@@ -192,7 +192,7 @@ fn a_manual_job_blocks_only_if_it_must_succeed() {
 }
 
 #[test]
-fn playing_gives_skipped_jobs_behind_another_chance() {
+fn play_decides_skipped_jobs_again() {
     let text = "
 stages: [test, later]
 gate: {script: x, when: manual}
@@ -218,7 +218,7 @@ last: {stage: later, script: x, needs: [far]}
 }
 
 #[test]
-fn delayed_jobs_wait_for_their_time() {
+fn delayed_jobs_are_scheduled() {
     let text = "a: {script: x, when: delayed, start_in: 5 min}\n";
     check(text, "", "a=scheduled | scheduled");
     check(text, "a~", "a=pending | pending");
@@ -226,7 +226,7 @@ fn delayed_jobs_wait_for_their_time() {
 }
 
 #[test]
-fn a_retry_makes_a_job_pending_again() {
+fn failed_job_is_retried_as_often_as_allowed() {
     let text = "a: {script: x, retry: {max: 2, exit_codes: 7}}\n";
     check(text, "a-7", "a=pending | pending");
     check(text, "a-7 a+", "a=success | success");
@@ -235,7 +235,7 @@ fn a_retry_makes_a_job_pending_again() {
 }
 
 #[test]
-fn a_canceled_pipeline_starts_nothing_more() {
+fn canceled_pipeline_starts_no_job() {
     let text = format!(
         "{STAGES}
 a: {{stage: one, script: x, retry: 2}}
@@ -260,7 +260,7 @@ c: {{stage: two, script: x, when: always}}
         "a=canceling b=canceled c=canceled | canceling"
     );
     assert!(!machine.is_finished());
-    // A job that is told to stop and fails is not tried again.
+    // A job that fails while it is canceling is not retried.
     feed(&mut machine, &plan, "a-");
     assert_eq!(
         state(&machine, &plan),
@@ -270,7 +270,7 @@ c: {{stage: two, script: x, when: always}}
 }
 
 #[test]
-fn bitrab_stops_at_the_first_failure_and_minds_allowed_ones() {
+fn bitrab_stops_a_stage_at_its_first_failure() {
     // R-PIPE-41 R-PIPE-43
     let check = check_bitrab;
     let text = "
@@ -310,7 +310,7 @@ needing: {stage: two, script: x, when: on_failure, needs: [a]}
     );
 }
 
-/// Feeds a machine of bitrab's dialect, and compares where all stands.
+/// Does the same with a plan in bitrab's dialect.
 fn check_bitrab(text: &str, inputs: &str, expect: &str) {
     let plan = Plan::clone(&plan(text)).in_dialect(pipeline::Dialect::Bitrab);
     let mut machine = Machine::new(&plan);
@@ -337,7 +337,7 @@ behind: {stage: two, script: x, needs: [quick]}
         "a+",
         "a=success b=pending quick=created last=created behind=created | running",
     );
-    // What b led to is in the batch with what a did.
+    // Jobs behind b are in the same batch as jobs behind a.
     check_bitrab(
         text,
         "a+ b+",
@@ -353,7 +353,7 @@ behind: {stage: two, script: x, needs: [quick]}
         "a+ b+ quick+ last+ behind+",
         "a=success b=success quick=success last=success behind=success | success",
     );
-    // A failure stops what needs it, and no others.
+    // A failure skips only the jobs that wait for it.
     check_bitrab(
         text,
         "a- b+",
@@ -362,7 +362,7 @@ behind: {stage: two, script: x, needs: [quick]}
 }
 
 #[test]
-fn bitrab_lets_go_on_what_has_begun_when_a_stage_stops() {
+fn bitrab_finishes_started_jobs_of_a_failed_stage() {
     // R-PIPE-41
     let text = "
 a: {script: x}
@@ -383,7 +383,7 @@ hand: {script: x, when: manual, allow_failure: false}
 }
 
 #[test]
-fn a_job_that_has_ended_runs_again_and_what_was_skipped_behind_it_is_decided_anew() {
+fn retry_decides_skipped_jobs_again() {
     let text = format!(
         "{STAGES}
 a: {{stage: one, script: x}}
@@ -392,7 +392,7 @@ rescue: {{stage: two, script: x, when: on_failure}}
 c: {{stage: three, script: x}}
 "
     );
-    // What ran stays as it is; what was skipped waits again.
+    // Jobs that ran keep their results; skipped jobs wait again.
     check(
         &text,
         "a- rescue+ a^",
@@ -403,19 +403,19 @@ c: {{stage: three, script: x}}
         "a- rescue+ a^ a+ b+ c+",
         "a=success b=success rescue=success c=success | success",
     );
-    // One that succeeded can run again, and fail.
+    // A successful job can be retried, and fail.
     check(
         &text,
         "a+ b+ c+ a^ a-",
         "a=failed b=success rescue=pending c=success | running",
     );
-    // One that fails again leads to the same as before.
+    // A job that fails again has the same effects as before.
     check(
         &text,
         "a- rescue+ a^ a-",
         "a=failed b=skipped rescue=success c=skipped | failed",
     );
-    // Not one that has not ended.
+    // A job that has not ended cannot be retried.
     check(
         &text,
         "a- a^ a^ b^ rescue^",
@@ -429,7 +429,7 @@ c: {{stage: three, script: x}}
 }
 
 #[test]
-fn what_a_job_may_fail_with_is_forgotten_when_it_runs_again() {
+fn retry_resets_the_allowed_failure() {
     let text = format!(
         "{STAGES}
 a: {{stage: one, script: x, allow_failure: {{exit_codes: [3]}}}}
@@ -461,8 +461,12 @@ fn attempts_are_counted_when_they_begin() {
             .for_each(|input| feed(&mut machine, &plan, input));
         machine.attempt(0)
     };
-    assert_eq!(attempts("a! a^"), 2, "it had ended, although it never ran");
+    assert_eq!(
+        attempts("a! a^"),
+        2,
+        "a job that ended before it ran has begun its attempt"
+    );
     assert_eq!(attempts("a+ a^"), 3);
-    // By itself it is tried again only when that is its second attempt.
+    // Only its first attempt is retried without a request.
     assert_eq!(attempts("a- a^"), 4);
 }

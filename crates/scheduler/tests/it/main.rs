@@ -1,4 +1,4 @@
-//! Plans that run: the state machine on its own, and the driver with a runner that does what a test says.
+//! The state machine on its own, and the driver with a scripted runner.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What jobs write, as the driver's events and reports show it.
+//! The output of jobs in events and reports.
 
 use crate::driver::run;
 use crate::fake::{Act, Recorder};
@@ -6,7 +6,7 @@ use executor_core::TraceStream;
 use scheduler::event::{EventKind, LogLevel};
 
 #[tokio::test(start_paused = true)]
-async fn output_becomes_lines_by_stream() {
+async fn output_is_split_into_lines_by_stream() {
     let pieces = vec![
         (TraceStream::SYSTEM, b"Preparing\n".to_vec()),
         (TraceStream::STDOUT, b"one\ntw".to_vec()),
@@ -32,7 +32,7 @@ async fn output_becomes_lines_by_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_without_a_line_end_appears_and_its_answer_goes_on() {
+async fn answer_continues_the_line_of_its_question() {
     let acts = [Act::Pause("Password: ", "given\nnext\n")];
     let (report, _, sink) = run("test: {script: x}\n", &[("test", &acts)]).await;
     assert_eq!(
@@ -43,14 +43,14 @@ async fn a_question_without_a_line_end_appears_and_its_answer_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_joins_its_question_past_another_stream() {
+async fn answer_continues_its_question_after_another_stream() {
     let acts = [Act::Interrupted("Password: ", "a warning\n", "given\n")];
     let (report, ..) = run("test: {script: x}\n", &[("test", &acts)]).await;
     assert_eq!(report.jobs[0].last_lines, ["Password: given", "a warning"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_words_of_a_stage_come_before_the_next_stage_and_before_the_end() {
+async fn unfinished_line_of_a_stage_precedes_the_next_stage() {
     let acts = [Act::Stages(vec![
         (TraceStream::STDERR, "no line end"),
         (TraceStream::STDOUT, "and"),
@@ -75,7 +75,7 @@ async fn the_last_words_of_a_stage_come_before_the_next_stage_and_before_the_end
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_runner_says_is_told_apart_by_its_level() {
+async fn runner_lines_have_a_level() {
     let pieces = vec![
         (TraceStream::SYSTEM, b"Preparing\n".to_vec()),
         (TraceStream::SYSTEM_WARNING, b"WARNING: old\n".to_vec()),
@@ -96,7 +96,7 @@ async fn what_the_runner_says_is_told_apart_by_its_level() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_line_without_an_end_is_told_to_be_open() {
+async fn unfinished_line_is_marked_open() {
     let acts = [Act::Pause("Password: ", "given\nnext\n")];
     let (_, _, sink) = run("test: {script: x}\n", &[("test", &acts)]).await;
     let is_open = |kind| match kind {
@@ -108,7 +108,7 @@ async fn a_line_without_an_end_is_told_to_be_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_stages_of_a_job_are_told_after_its_preparation() {
+async fn stage_events_follow_the_preparation() {
     let acts = [Act::Stages(vec![(TraceStream::STDOUT, "words")])];
     let (_, _, sink) = run("test: {script: x}\n", &[("test", &acts)]).await;
     assert_eq!(
@@ -144,7 +144,7 @@ fn stages(sink: &Recorder) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_event_tells_what_each_job_waits_for() {
+async fn first_event_has_the_graph() {
     let text = "a: {stage: build, script: x}\nb: {stage: test, script: x}\nc: {stage: test, needs: [a], script: x}\n";
     let (_, _, sink) = run(text, &[]).await;
     let EventKind::PipelineStarted { graph, .. } = &sink.kinds()[0] else {
@@ -163,7 +163,7 @@ async fn the_first_event_tells_what_each_job_waits_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_line_comes_in_pieces_of_64_kib() {
+async fn long_line_is_split_into_64_kib_pieces() {
     let line = [vec![b'x'; 200_000], b"\n".to_vec()].concat();
     let acts = [Act::Write(vec![(TraceStream::STDOUT, line)])];
     let (report, _, sink) = run("test: {script: x}\n", &[("test", &acts)]).await;

@@ -1,4 +1,4 @@
-//! What jobs tell in reports, and what becomes of it.
+//! Reports of jobs: dotenv variables, coverage and tests.
 
 use crate::fake::{Recorder, driver_of, resolve, try_plan};
 use async_trait::async_trait;
@@ -16,9 +16,9 @@ use scheduler::event::EventKind;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Runs jobs that write a log and leave something, and keeps the payloads it was given.
+/// Runs jobs with logs and products, and records their payloads.
 #[derive(Debug, Default)]
-struct Leaving {
+struct ProductRunner {
     logs: HashMap<&'static str, &'static str>,
     dotenv: HashMap<&'static str, Vec<(&'static str, &'static str)>>,
     tests: HashMap<&'static str, TestTotals>,
@@ -27,7 +27,7 @@ struct Leaving {
 }
 
 #[async_trait]
-impl JobRunner for Leaving {
+impl JobRunner for ProductRunner {
     async fn run(&self, assignment: JobAssignment, _context: RunContext) -> JobOutcome {
         let name = assignment.job.job_info.name.as_str();
         if let Some(log) = self.logs.get(name) {
@@ -64,7 +64,7 @@ impl JobRunner for Leaving {
 
 struct Ran {
     report: PipelineReport,
-    runner: Arc<Leaving>,
+    runner: Arc<ProductRunner>,
     events: Arc<Recorder>,
 }
 
@@ -77,7 +77,7 @@ impl Ran {
     }
 }
 
-async fn run(text: &str, runner: Leaving, given: Vec<GivenVariable>) -> Ran {
+async fn run(text: &str, runner: ProductRunner, given: Vec<GivenVariable>) -> Ran {
     let context = PipelineContext {
         given,
         ..PipelineContext::default()
@@ -96,7 +96,7 @@ async fn run(text: &str, runner: Leaving, given: Vec<GivenVariable>) -> Ran {
 }
 
 #[tokio::test(start_paused = true)]
-async fn variables_of_reports_reach_the_jobs_that_fetch_the_artifacts() {
+async fn dotenv_variables_reach_jobs_that_fetch_artifacts() {
     const FILE: &str = "
 stages: [build, test, deploy]
 first: {script: x, stage: build, artifacts: {reports: {dotenv: a.env}}}
@@ -109,14 +109,14 @@ without: {script: x, stage: test, needs: [{job: first, artifacts: false}, second
 nothing: {script: x, stage: test, needs: []}
 last: {script: x, stage: deploy}
 ";
-    let runner = Leaving {
+    let runner = ProductRunner {
         dotenv: HashMap::from([
             ("first", vec![("V", "first"), ("FIRST", "1")]),
             ("second", vec![("V", "second")]),
         ]),
-        // What a failed job reports counts as well.
+        // The report of a failed job counts, too.
         fails: vec!["second"],
-        ..Leaving::default()
+        ..ProductRunner::default()
     };
     let ran = run(FILE, runner, Vec::new()).await;
     let check = |job: &str, expect: Option<&str>| {
@@ -134,7 +134,7 @@ last: {script: x, stage: deploy}
 }
 
 #[tokio::test(start_paused = true)]
-async fn variables_of_reports_win_over_the_file_and_give_way_to_what_was_given() {
+async fn dotenv_variables_override_the_file_but_not_given_ones() {
     const FILE: &str = "
 stages: [build, test]
 variables: {ROOT: root, BUILT: 'x-$NEW'}
@@ -160,7 +160,7 @@ deploy:
         "GITLAB_USER_LOGIN",
         "CI_ENVIRONMENT_URL",
     ];
-    let runner = Leaving {
+    let runner = ProductRunner {
         dotenv: HashMap::from([(
             "build",
             names
@@ -169,7 +169,7 @@ deploy:
                 .chain([("SUM", "$ROOT-$JOB")])
                 .collect(),
         )]),
-        ..Leaving::default()
+        ..ProductRunner::default()
     };
     let given = GivenVariable::of_pipeline(JobVariable::public("PIPELINE", "given"));
     let ran = run(FILE, runner, vec![given]).await;
@@ -196,7 +196,7 @@ deploy:
 }
 
 #[tokio::test(start_paused = true)]
-async fn coverage_and_tests_are_told_by_the_last_event_and_the_report() {
+async fn coverage_and_tests_are_in_the_last_event_and_the_report() {
     const FILE: &str = "
 one: {script: x, coverage: '/total: (\\d+)%/'}
 two: {script: x}
@@ -211,14 +211,14 @@ three: {script: x, coverage: '/none/'}
         }],
         ..TestTotals::default()
     };
-    let runner = Leaving {
+    let runner = ProductRunner {
         logs: HashMap::from([
             ("one", "total: 10%\ntotal: \x1b[32m87%\x1b[0m"),
             ("two", "total: 10%\n"),
             ("three", "total: 10%\n"),
         ]),
         tests: HashMap::from([("one", tests.clone())]),
-        ..Leaving::default()
+        ..ProductRunner::default()
     };
     let ran = run(FILE, runner, Vec::new()).await;
     let found: Vec<_> = ran
@@ -229,7 +229,7 @@ three: {script: x, coverage: '/none/'}
         .collect();
     assert_eq!(found, [("one", Some(87.0)), ("two", None), ("three", None)]);
     assert_eq!(ran.report.jobs[0].products.tests.as_ref(), Some(&tests));
-    let mut told = 0;
+    let mut reported = 0;
     for kind in ran.events.kinds() {
         if let EventKind::JobFinished {
             job,
@@ -241,8 +241,8 @@ three: {script: x, coverage: '/none/'}
             let is_one = &*job == "one";
             assert_eq!(found.is_some(), is_one, "{job}");
             assert_eq!(coverage, is_one.then_some(87.0), "{job}");
-            told += 1;
+            reported += 1;
         }
     }
-    assert_eq!(told, 3);
+    assert_eq!(reported, 3);
 }

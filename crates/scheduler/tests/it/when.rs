@@ -1,4 +1,4 @@
-//! What becomes of a job after what came before it, by its `when` and by how it waits.
+//! The effect of `when` after each result of the predecessors.
 
 use crate::fake::resolve;
 use crate::fake::try_plan;
@@ -10,7 +10,7 @@ use scheduler::Status;
 use scheduler::{Finish, Machine};
 use std::sync::Arc;
 
-/// What came before a job.
+/// The result of the job before.
 #[derive(Debug, Clone, Copy)]
 enum Before {
     Success,
@@ -26,7 +26,7 @@ const ALL: [Before; 4] = [
     Before::Skipped,
 ];
 
-/// Returns what becomes of a job with this `when`, which waits for the one job before it.
+/// Returns the status of a job with this `when` after the one job that it waits for.
 fn outcome(when: When, before: Before, waits: &str) -> Status {
     let mut resolved = resolve(&format!(
         "{STAGES}
@@ -57,7 +57,7 @@ then: {{stage: two, script: x{waits}}}
 }
 
 #[test]
-fn a_job_proceeds_by_its_when_and_by_what_came_before() {
+fn when_and_the_previous_result_decide() {
     // R-PIPE-25 R-GLCI-126
     use Status::{Manual, Pending, Scheduled, Skipped};
     // After success, failure, cancellation; after a skip in an earlier stage, and of a need.
@@ -88,7 +88,7 @@ fn a_job_proceeds_by_its_when_and_by_what_came_before() {
 }
 
 #[test]
-fn when_is_looked_at_once_all_that_a_job_waits_for_has_ended() {
+fn when_is_decided_after_all_predecessors() {
     // R-GLCI-125 R-PIPE-32
     let stages = format!(
         "{STAGES}
@@ -124,7 +124,7 @@ rescue: {{stage: two, script: x, when: on_failure}}
         "a+",
         "a=success b=pending rescue=skipped | running",
     );
-    // Without anything to wait for, nothing can fail before it.
+    // Without predecessors there is no failure before it.
     let no_needs = stages.replace("on_failure}", "on_failure, needs: []}");
     check(
         &no_needs,
@@ -134,7 +134,7 @@ rescue: {{stage: two, script: x, when: on_failure}}
 }
 
 #[test]
-fn after_a_failure_a_job_is_skipped_if_it_had_to_wait_for_that() {
+fn failure_skips_the_jobs_that_wait_for_it() {
     // R-GLCI-124 R-PIPE-33
     let text = format!(
         "{STAGES}
@@ -163,7 +163,7 @@ waits: {{stage: three, script: x}}
 }
 
 #[test]
-fn a_job_without_needs_waits_for_all_earlier_stages_whatever_others_do() {
+fn job_without_needs_waits_for_all_earlier_stages() {
     // R-PIPE-23 R-PIPE-30
     let text = format!(
         "{STAGES}
@@ -191,7 +191,7 @@ late: {{stage: three, script: x}}
 }
 
 #[test]
-fn a_manual_job_becomes_pending_when_it_is_played_and_in_no_other_way() {
+fn only_play_starts_a_manual_job() {
     // R-GLCI-123
     let text = format!(
         "{STAGES}

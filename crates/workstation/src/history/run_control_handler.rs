@@ -1,5 +1,6 @@
 use super::control::{ControlHandler, ControlReply, ControlRequest};
 use super::notices::Notices;
+use async_trait::async_trait;
 use executor_core::variable::JobVariable;
 use executor_core::{CancelCause, Cancellation};
 use pipeline::Plan;
@@ -18,19 +19,20 @@ pub(crate) struct RunControlHandler {
     pub(crate) notices: Notices,
 }
 
+#[async_trait]
 impl ControlHandler for RunControlHandler {
-    fn handle(&self, request: ControlRequest) -> ControlReply {
+    async fn handle(&self, request: ControlRequest) -> ControlReply {
         let done = match request {
             ControlRequest::Play { job, variables } => {
                 let variables = variables.into_iter();
                 let variables = variables.map(|it| JobVariable::public(it.key, it.value));
-                self.controls.play(&job, variables.collect())
+                self.controls.play(&job, variables.collect()).await
             }
-            ControlRequest::Retry { job } => self.controls.retry(&job),
-            ControlRequest::CancelJob { job } => self.controls.cancel_job(&job),
+            ControlRequest::Retry { job } => self.controls.retry(&job).await,
+            ControlRequest::CancelJob { job } => self.controls.cancel_job(&job).await,
             ControlRequest::Cancel => {
                 self.notices.show("canceled by another command");
-                self.controls.cancel()
+                self.controls.cancel().await
             }
             ControlRequest::Abort => {
                 let Some(stop) = &self.stop else {
@@ -40,8 +42,8 @@ impl ControlHandler for RunControlHandler {
                 stop.abort(CancelCause::User);
                 Ok(())
             }
-            ControlRequest::Superseded { by, sha } => return self.supersede(by, &sha),
-            ControlRequest::Status => match self.controls.status() {
+            ControlRequest::Superseded { by, sha } => return self.supersede(by, &sha).await,
+            ControlRequest::Status => match self.controls.status().await {
                 Ok(snapshot) => return ControlReply::Status(snapshot.into()),
                 Err(error) => Err(error),
             },
@@ -55,12 +57,12 @@ impl ControlHandler for RunControlHandler {
 
 impl RunControlHandler {
     /// Cancels what may be canceled for a newer run of the same ref.
-    fn supersede(&self, by: u64, sha: &str) -> ControlReply {
+    async fn supersede(&self, by: u64, sha: &str) -> ControlReply {
         let commit = &self.plan.context().commit;
         if commit.sha == sha {
             return refused("it is for the same commit");
         }
-        let snapshot = match self.controls.status() {
+        let snapshot = match self.controls.status().await {
             Ok(snapshot) => snapshot,
             Err(error) => return refusal(&error),
         };
@@ -73,16 +75,19 @@ impl RunControlHandler {
             Redundant::Nothing => refused("none of its jobs may be interrupted now"),
             Redundant::Pipeline => {
                 self.notices.show(&format!("canceled: {why}"));
-                match self.controls.cancel() {
+                match self.controls.cancel().await {
                     Ok(()) => ControlReply::Done,
                     Err(error) => refusal(&error),
                 }
             }
             Redundant::Jobs(indices) => {
-                let jobs = indices.into_iter().map(name);
-                // A job that has ended meanwhile needs no cancel.
-                let canceled = jobs.filter(|job| self.controls.cancel_job(job).is_ok());
-                let jobs: Vec<String> = canceled.map(str::to_owned).collect();
+                let mut jobs = Vec::new();
+                for job in indices.into_iter().map(name) {
+                    // A job that has ended meanwhile needs no cancel.
+                    if self.controls.cancel_job(job).await.is_ok() {
+                        jobs.push(job.to_owned());
+                    }
+                }
                 let list = jobs.join(", ");
                 self.notices.show(&format!("canceled: {list}, since {why}"));
                 ControlReply::Canceling { jobs }

@@ -16,7 +16,6 @@ use std::sync::Arc;
 /// let controls = RunControls::default();
 /// // Nothing runs yet.
 /// assert!(controls.of(PipelineId(1)).is_none());
-/// assert!(controls.first().cancel().is_err());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct RunControls {

@@ -1,4 +1,4 @@
-//! Jobs that start other pipelines, with a port that reads them from texts.
+//! Downstream pipelines, created from texts.
 
 use super::{SECOND, sink_of, statuses};
 use crate::fake::{Act, FakeRunner, Recorder, driver, plan, resolve, try_plan};
@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Starts a pipeline of the text that belongs to the job; jobs without a text fail.
+/// Creates a pipeline from the text for a job; jobs without a text fail.
 #[derive(Debug)]
 struct Texts {
     by_job: Vec<(&'static str, &'static str)>,
@@ -45,7 +45,7 @@ impl Downstream for Shared {
                 message: "there is no such pipeline".to_owned(),
             });
         };
-        assert_ne!(*text, "panic", "a fault of the port");
+        assert_ne!(*text, "panic", "a bug in the port");
         let id = self.0.last.fetch_add(1, Ordering::SeqCst) + 1;
         let context = PipelineContext {
             id: PipelineId(id),
@@ -101,7 +101,7 @@ async fn run(
     }
 }
 
-/// Runs a bridge in front of a job, and says what became of all: `bridge`, `after`; children.
+/// Runs a bridge before a job, and compares the results: `bridge`, `after`; children.
 async fn check(trigger: &str, acts: &[(&str, &[Act])], child: &'static str, expect: &str) -> Ran {
     let text = format!(
         "stages: [test, deploy]\nbridge: {{stage: test, {trigger}}}\nafter: {{stage: deploy, script: x}}\n"
@@ -124,7 +124,7 @@ const FAILS: &[(&str, &[Act])] = &[("unit", &[Act::Fail(3)])];
 const UNIT: &str = "unit: {script: x}\n";
 
 #[tokio::test(start_paused = true)]
-async fn a_bridge_succeeds_or_follows_its_pipeline() {
+async fn bridge_succeeds_or_follows_its_pipeline() {
     check(
         "trigger: {include: c.yml}",
         &[],
@@ -190,7 +190,7 @@ async fn a_bridge_succeeds_or_follows_its_pipeline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_machine_that_fails_in_a_child_is_no_fault_of_its_author() {
+async fn system_failure_in_a_child_exits_with_environment() {
     let broken: &[(&str, &[Act])] = &[("unit", &[Act::SystemFailure])];
     check(
         "trigger: {include: c.yml, strategy: depend}",
@@ -202,7 +202,7 @@ async fn a_machine_that_fails_in_a_child_is_no_fault_of_its_author() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pipeline_that_cannot_be_created_fails_its_bridge() {
+async fn failed_creation_fails_the_bridge() {
     let text = "lost: {trigger: {include: c.yml}}\nodd: {trigger: {include: c.yml}}\n";
     let ran = run(text, &[("odd", "panic")], &[], 1).await;
     assert_eq!(statuses(&ran.report), "lost failed, odd failed");
@@ -215,7 +215,7 @@ async fn a_pipeline_that_cannot_be_created_fails_its_bridge() {
     assert_eq!(lost.exit_code, None);
     assert_eq!(ran.report.exit, RunExit::JobFailed);
 
-    // Nobody creates any.
+    // Without a port.
     let runner = FakeRunner::new(&[]);
     let report = driver(&runner, &sink_of())
         .run(plan(text), &Cancellation::new())
@@ -225,7 +225,7 @@ async fn a_pipeline_that_cannot_be_created_fails_its_bridge() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pipelines_start_pipelines_and_all_of_them_are_waited_for() {
+async fn parent_waits_for_nested_pipelines() {
     let children = [
         ("bridge", "inner: {trigger: {include: c.yml}}\n"),
         ("inner", "unit: {script: x}\n"),
@@ -269,7 +269,7 @@ async fn pipelines_start_pipelines_and_all_of_them_are_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_pipelines_share_the_workers_and_bridges_need_none() {
+async fn pipelines_share_workers_and_bridges_need_none() {
     let child = "one: {script: x}\ntwo: {script: x}\n";
     let children = [
         ("bridge: [a]", child),
@@ -297,7 +297,7 @@ own: {script: x}
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_cancels_a_pipeline_cancels_those_it_started() {
+async fn cancel_reaches_downstream_pipelines() {
     for strategy in ["", ", strategy: depend"] {
         let text = format!("bridge: {{trigger: {{include: c.yml{strategy}}}}}\n");
         let runner = FakeRunner::new(&[("unit", &[Act::Hang])]);
@@ -330,7 +330,7 @@ async fn whoever_cancels_a_pipeline_cancels_those_it_started() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_canceled_bridge_cancels_its_pipeline_alone() {
+async fn canceled_bridge_cancels_only_its_pipeline() {
     let text = "
 bridge: {trigger: {include: c.yml, strategy: depend}}
 own: {script: x}
@@ -348,7 +348,7 @@ own: {script: x}
     let running = driver.run(plan(text), &cancellation);
     let cancel = async {
         tokio::time::sleep(SECOND / 2).await;
-        controls.cancel_job("bridge").unwrap();
+        controls.cancel_job("bridge").await.unwrap();
     };
     let (report, ()) = tokio::join!(running, cancel);
     assert_eq!(statuses(&report), "bridge canceled, own success");
@@ -356,7 +356,7 @@ own: {script: x}
     assert_eq!(report.exit, RunExit::JobFailed);
 }
 #[tokio::test(start_paused = true)]
-async fn a_resource_group_is_held_while_the_bridge_waits() {
+async fn waiting_bridge_keeps_its_resource_group() {
     let text = "
 one: {trigger: {include: c.yml, strategy: depend}, resource_group: g}
 two: {trigger: {include: c.yml, strategy: depend}, resource_group: g}
@@ -368,7 +368,7 @@ two: {trigger: {include: c.yml, strategy: depend}, resource_group: g}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bridge_that_runs_again_starts_another_pipeline() {
+async fn retried_bridge_starts_another_pipeline() {
     for strategy in ["", ", strategy: depend"] {
         let text = format!("bridge: {{trigger: {{include: c.yml{strategy}}}}}\n");
         let runner = FakeRunner::new(&[("unit", &[Act::Take(SECOND)])]);
@@ -382,7 +382,7 @@ async fn a_bridge_that_runs_again_starts_another_pipeline() {
         let hold = driver.controls.hold();
         let (report, ()) = tokio::join!(driver.run(plan(&text), &cancellation), async {
             tokio::time::sleep(SECOND * 3).await;
-            driver.controls.retry("bridge").unwrap();
+            driver.controls.retry("bridge").await.unwrap();
             drop(hold);
         });
         assert_eq!(statuses(&report), "bridge success");

@@ -1,4 +1,4 @@
-//! A pipeline that is told what to do while it runs.
+//! Requests to a running pipeline.
 
 use super::{SECOND, sink_of, statuses};
 use crate::fake::{Act, FakeRunner, driver, plan};
@@ -8,22 +8,22 @@ use scheduler::{PipelineReport, RunExit, Status};
 use std::sync::Arc;
 use tokio::time::{Instant, sleep};
 
-/// Runs a pipeline and tells it something a second after it has begun.
-async fn tell(
+/// Runs a pipeline, and calls `what` a second after it began.
+async fn control(
     text: &str,
     acts: &[(&str, &[Act])],
-    what: impl FnOnce(&Controls),
+    what: impl AsyncFnOnce(&Controls),
 ) -> (PipelineReport, Arc<FakeRunner>) {
     let runner = FakeRunner::new(acts);
     let driver = driver(&runner, &sink_of());
-    assert_eq!(driver.controls.cancel(), Err(ControlError::NotBegun));
+    assert_eq!(driver.controls.cancel().await, Err(ControlError::NotBegun));
     let cancellation = Cancellation::new();
     let (report, ()) = tokio::join!(driver.run(plan(text), &cancellation), async {
         sleep(SECOND).await;
-        what(&driver.controls);
+        what(&driver.controls).await;
     });
     assert_eq!(
-        driver.controls.play("x", Vec::new()),
+        driver.controls.play("x", Vec::new()).await,
         Err(ControlError::Ended)
     );
     (report, runner)
@@ -32,7 +32,7 @@ async fn tell(
 const TWO_SECONDS: Act = Act::Take(std::time::Duration::from_secs(2));
 
 #[tokio::test(start_paused = true)]
-async fn a_manual_job_starts_when_somebody_says_so() {
+async fn play_starts_a_manual_job_with_variables() {
     // R-GLCI-123
     let text = "
 stages: [a, b]
@@ -40,21 +40,21 @@ long: {stage: a, script: x}
 approve: {stage: a, script: x, when: manual, allow_failure: false, variables: {WHO: file, KEEP: k}}
 after: {stage: b, script: x}
 ";
-    let (report, runner) = tell(text, &[("long", &[TWO_SECONDS])], |controls| {
-        let status = controls.status().unwrap();
+    let (report, runner) = control(text, &[("long", &[TWO_SECONDS])], async |controls| {
+        let status = controls.status().await.unwrap();
         let stands: Vec<Status> = status.jobs.iter().map(|job| job.status).collect();
         assert_eq!(stands, [Status::Running, Status::Manual, Status::Created]);
         let given = vec![
             JobVariable::public("WHO", "me"),
             JobVariable::public("NEW", "n"),
         ];
-        controls.play("approve", given).unwrap();
-        let again = controls.play("approve", Vec::new()).unwrap_err();
+        controls.play("approve", given).await.unwrap();
+        let again = controls.play("approve", Vec::new()).await.unwrap_err();
         assert!(
             again.to_string().starts_with("the job \"approve\" is "),
             "{again}"
         );
-        let unknown = controls.play("aprove", Vec::new()).unwrap_err();
+        let unknown = controls.play("aprove", Vec::new()).await.unwrap_err();
         let suggestion = Some("approve".to_owned());
         let job = "aprove".to_owned();
         assert_eq!(unknown, ControlError::UnknownJob { job, suggestion });
@@ -71,11 +71,11 @@ after: {stage: b, script: x}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delayed_job_can_start_before_its_time() {
+async fn delayed_job_can_be_played() {
     let text = "later: {script: x, when: delayed, start_in: 1 day}\n";
     let begun = Instant::now();
-    let (report, _) = tell(text, &[], |controls| {
-        controls.play("later", Vec::new()).unwrap();
+    let (report, _) = control(text, &[], async |controls| {
+        controls.play("later", Vec::new()).await.unwrap();
     })
     .await;
     assert_eq!(statuses(&report), "later success");
@@ -83,7 +83,7 @@ async fn a_delayed_job_can_start_before_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_job_is_canceled_and_the_others_go_on() {
+async fn canceling_one_job_lets_others_continue() {
     let text = "
 stages: [a, b]
 hangs: {stage: a, script: x, allow_failure: true}
@@ -93,14 +93,14 @@ beside: {stage: a, script: x}
 behind: {stage: b, script: x, needs: [beside]}
 ";
     let acts: &[(&str, &[Act])] = &[("hangs", &[Act::Hang]), ("beside", &[TWO_SECONDS])];
-    let (report, _) = tell(text, acts, |controls| {
+    let (report, _) = control(text, acts, async |controls| {
         for job in ["hangs", "later", "manual"] {
-            controls.cancel_job(job).unwrap();
+            controls.cancel_job(job).await.unwrap();
         }
         let job = "later".to_owned();
         let status = Status::Canceled;
         let ended = ControlError::NotCancelable { job, status };
-        assert_eq!(controls.cancel_job("later"), Err(ended));
+        assert_eq!(controls.cancel_job("later").await, Err(ended));
     })
     .await;
     assert_eq!(
@@ -111,10 +111,10 @@ behind: {stage: b, script: x, needs: [beside]}
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pipeline_is_canceled() {
+async fn request_cancels_the_pipeline() {
     let text = "hangs: {script: x}\nlater: {script: x, when: delayed, start_in: 1 day}\n";
-    let (report, _) = tell(text, &[("hangs", &[Act::Hang])], |controls| {
-        controls.cancel().unwrap();
+    let (report, _) = control(text, &[("hangs", &[Act::Hang])], async |controls| {
+        controls.cancel().await.unwrap();
     })
     .await;
     assert_eq!(statuses(&report), "hangs canceled, later canceled");

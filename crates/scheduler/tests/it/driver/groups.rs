@@ -1,4 +1,4 @@
-//! Jobs that wait for each other: resource groups, retries, and failures that stop all.
+//! Resource groups, retries and failures that cancel a pipeline.
 
 use super::{SECOND, run, sink_of, statuses};
 use crate::fake::{Act, FakeRunner, driver, plan, resolve, try_plan};
@@ -16,7 +16,7 @@ use tokio::time::sleep;
 const TAKES: Act = Act::Take(Duration::from_secs(10));
 
 #[tokio::test(start_paused = true)]
-async fn jobs_of_a_resource_group_run_one_after_the_other() {
+async fn jobs_of_a_resource_group_run_one_at_a_time() {
     // R-GLCI-42
     let text = "
 variables: {ENV: prod}
@@ -42,7 +42,7 @@ free: {script: x}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_group_is_free_again_however_its_job_ends() {
+async fn resource_group_is_released_after_any_result() {
     let text = "
 stages: [a, b]
 fails: {stage: a, script: x, resource_group: g, retry: 1, allow_failure: true}
@@ -55,8 +55,8 @@ last: {stage: b, script: x, resource_group: g}
     let cancellation = Cancellation::new();
     let (report, ()) = tokio::join!(driver.run(plan(text), &cancellation), async {
         sleep(SECOND).await;
-        driver.controls.cancel_job("waits").unwrap();
-        driver.controls.cancel_job("hangs").unwrap();
+        driver.controls.cancel_job("waits").await.unwrap();
+        driver.controls.cancel_job("hangs").await.unwrap();
     });
     assert_eq!(
         statuses(&report),
@@ -66,7 +66,7 @@ last: {stage: b, script: x, resource_group: g}
 }
 
 #[tokio::test(start_paused = true)]
-async fn pipelines_of_one_process_share_their_groups() {
+async fn pipelines_share_resource_groups() {
     let modes = HashMap::from([("g".to_owned(), ProcessMode::OldestFirst)]);
     let resources = Arc::new(LocalResources::new(modes));
     let text = "
@@ -93,12 +93,12 @@ grouped: {stage: b, script: x, resource_group: g}
     );
     assert_eq!(
         older.ended, newer.begun,
-        "the newer one waits for the older"
+        "the newer pipeline waits for the older one"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_stops_all_where_the_workflow_says_so() {
+async fn on_job_failure_all_cancels_the_pipeline() {
     // R-GLCI-158
     let check = async |workflow: &str, failing: &str, expect: &str, exit: RunExit| {
         let text = format!(
@@ -134,7 +134,7 @@ always: {{stage: b, script: x, when: always}}
 }
 
 #[test]
-fn a_newer_pipeline_cancels_what_may_be_interrupted() {
+fn newer_pipeline_cancels_interruptible_jobs() {
     // R-GLCI-158
     let check = |on_new_commit: &str, begun: &[&str], expect: Redundant| {
         let text = format!(
@@ -163,7 +163,7 @@ waits: {{script: x, interruptible: true}}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_whose_time_was_up_is_tried_again_and_a_canceled_one_never() {
+async fn timed_out_job_is_retried_and_a_canceled_one_is_not() {
     let text = "
 slow: {script: x, retry: {max: 1, when: job_execution_timeout}}
 other: {script: x, retry: {max: 1, when: script_failure}}
@@ -179,7 +179,7 @@ canceled: {script: x, retry: 2}
     let cancellation = Cancellation::new();
     let (report, ()) = tokio::join!(driver.run(plan(text), &cancellation), async {
         sleep(SECOND).await;
-        driver.controls.cancel_job("canceled").unwrap();
+        driver.controls.cancel_job("canceled").await.unwrap();
     });
     assert_eq!(
         statuses(&report),

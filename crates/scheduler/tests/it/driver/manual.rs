@@ -1,4 +1,4 @@
-//! Jobs that wait for somebody.
+//! Manual jobs.
 
 use super::{run, sink_of, statuses};
 use crate::fake::{Act, driver, plan_of};
@@ -8,7 +8,7 @@ use scheduler::event::EventKind;
 use scheduler::{RunExit, Status};
 
 #[tokio::test(start_paused = true)]
-async fn the_pipeline_waits_at_a_manual_job_and_ends_well() {
+async fn pipeline_that_waits_at_a_manual_job_succeeds() {
     // R-PIPE-28
     let text = "
 stages: [approve, deploy]
@@ -23,7 +23,10 @@ deploy: {stage: deploy, script: x}
     );
     assert!(runner.names().is_empty());
     let awaits = |kind: &EventKind| matches!(kind, EventKind::JobStatus { job, status: Status::Manual, .. } if &**job == "approve");
-    assert!(sink.kinds().iter().any(awaits), "somebody is asked for");
+    assert!(
+        sink.kinds().iter().any(awaits),
+        "the manual job is reported"
+    );
     let done = sink.kinds().pop().unwrap();
     let status = Status::Manual;
     assert!(matches!(done, EventKind::PipelineDone { status: s, exit_code: 0, .. } if s == status));
@@ -40,7 +43,7 @@ deploy: {stage: deploy, script: x}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_beside_a_manual_job_that_blocks_is_told() {
+async fn failure_beside_a_blocking_manual_job_decides_the_exit_code() {
     let text = "
 approve: {script: x, when: manual, allow_failure: false}
 test: {script: x}

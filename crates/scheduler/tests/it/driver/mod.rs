@@ -1,14 +1,14 @@
 //! The driver with a fake job runner, in virtual time.
 
-mod again;
 mod children;
 mod controls;
+mod errors;
+mod events;
 mod groups;
 mod manual;
 mod order;
+mod retry;
 mod stop;
-mod story;
-mod trouble;
 
 use crate::fake::{Act, FakeRunner, Recorder, driver, plan};
 use executor_core::Cancellation;

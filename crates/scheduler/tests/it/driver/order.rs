@@ -1,4 +1,4 @@
-//! Which job starts when, and how often.
+//! When jobs start, and how often.
 
 use super::{SECOND, run, sink_of, statuses};
 use crate::fake::{Act, FakeRunner, Recorder, driver, plan, plan_of};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 #[tokio::test(start_paused = true)]
-async fn a_job_starts_when_its_needs_have_ended_and_not_with_its_stage() {
+async fn job_with_needs_does_not_wait_for_its_stage() {
     let text = "
 slow: {stage: build, script: x}
 fast: {stage: build, script: x}
@@ -30,7 +30,7 @@ late: {stage: test, script: x}
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_jobs_run_at_once_than_there_are_workers() {
+async fn concurrency_limits_running_jobs() {
     // R-GLCI-117
     let names: Vec<String> = (0..10).map(|job| format!("j{job}")).collect();
     let text = names.join(": {script: x}\n") + ": {script: x}\n";
@@ -52,7 +52,7 @@ async fn no_more_jobs_run_at_once_than_there_are_workers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn jobs_have_the_lowest_numbers_that_are_free() {
+async fn jobs_get_the_lowest_free_slots() {
     let text = "
 a: {stage: build, script: x}
 b: {stage: build, script: x}
@@ -69,7 +69,7 @@ d: {stage: deploy, script: x}
 }
 
 #[tokio::test(start_paused = true)]
-async fn retries_are_limited_and_counted_and_others_see_one_result() {
+async fn retries_are_limited_and_counted() {
     // R-PIPE-44
     let text = "
 test: {stage: test, script: x, retry: 2}
@@ -87,7 +87,7 @@ rescue: {stage: deploy, script: x, when: on_failure}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_named_by_the_user_runs_although_nothing_failed() {
+async fn selected_on_failure_job_runs_without_a_failure() {
     let text = "
 build: {stage: build, script: x}
 rescue: {stage: test, script: x, when: on_failure}
@@ -123,7 +123,7 @@ later: {stage: test, script: x, when: delayed, start_in: 1 hour}
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delayed_job_waits_its_time() {
+async fn delayed_job_waits_for_its_delay() {
     let text = "later: {script: x, when: delayed, start_in: 90 minutes}\n";
     let begun = Instant::now();
     let (report, runner, _) = run(text, &[]).await;

@@ -1,4 +1,4 @@
-//! A run that is stopped, or whose time is up.
+//! Cancels, aborts and time limits.
 
 use super::{SECOND, sink_of, statuses};
 use crate::fake::{Act, FakeRunner, driver, plan};
@@ -8,7 +8,7 @@ use scheduler::{RunExit, Status};
 use std::time::Duration;
 
 #[tokio::test(start_paused = true)]
-async fn a_cancel_reaches_running_jobs_and_lets_no_other_start() {
+async fn cancel_stops_running_jobs_and_starts_no_other() {
     let text = "
 stages: [a, b]
 hangs: {stage: a, script: x}
@@ -48,7 +48,7 @@ never: {stage: b, script: x, when: always}
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_abort_reaches_running_jobs() {
+async fn abort_reaches_running_jobs() {
     let runner = FakeRunner::new(&[("hangs", &[Act::Hang])]);
     let cancellation = Cancellation::new();
     let driver = driver(&runner, &sink_of());
@@ -64,7 +64,7 @@ async fn an_abort_reaches_running_jobs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pipeline_ends_when_its_own_time_is_up() {
+async fn time_limit_ends_the_pipeline() {
     let runner = FakeRunner::new(&[("hangs", &[Act::Hang])]);
     let mut driver = driver(&runner, &sink_of());
     driver.timeout = Some(60 * SECOND);
@@ -76,12 +76,12 @@ async fn the_pipeline_ends_when_its_own_time_is_up() {
     assert_eq!(report.exit, RunExit::JobFailed);
     assert!(
         !cancellation.is_canceled(),
-        "the caller's own request is left alone"
+        "the caller's cancellation is not used"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_time_that_never_comes_is_no_limit() {
+async fn unreachable_time_limit_is_ignored() {
     let runner = FakeRunner::new(&[("test", &[Act::Take(60 * SECOND)])]);
     let mut driver = driver(&runner, &sink_of());
     driver.timeout = Some(Duration::MAX);

@@ -1,4 +1,4 @@
-//! Which jobs a change touches, compared with what is said of it in a few words.
+//! Affected jobs, compared with a plain definition.
 
 use super::dice::Dice;
 use super::for_each_seed;
@@ -108,7 +108,7 @@ fn is_behind(job: &JobDefinition, other: &JobDefinition) -> bool {
     needs || depends || (takes_all && other.stage < job.stage && other.artifacts.is_some())
 }
 
-/// Says it again and again until nothing is new.
+/// Adds jobs until none is new.
 fn reference(jobs: &[JobDefinition], inputs: &Inputs, files: &[String]) -> BTreeSet<String> {
     let fits = |pattern: &String| {
         let pattern = InputPattern::new(pattern).unwrap();
@@ -137,7 +137,7 @@ fn reference(jobs: &[JobDefinition], inputs: &Inputs, files: &[String]) -> BTree
 }
 
 #[test]
-fn touched_jobs_are_those_that_the_words_say() {
+fn affected_jobs_agree_with_the_definition() {
     for_each_seed(2000, |dice| {
         let (jobs, inputs) = random_jobs(dice);
         let count = dice.below(4);
@@ -148,8 +148,8 @@ fn touched_jobs_are_those_that_the_words_say() {
         let files: Vec<String> = (0..count).map(|_| file(dice)).collect();
         let creation = creation_of(jobs.clone());
         let found = find(&creation, &inputs, &files);
-        let told = format!("{files:?}, {inputs:?}, {jobs:?}");
-        assert_eq!(found.names(), reference(&jobs, &inputs, &files), "{told}");
+        let case = format!("{files:?}, {inputs:?}, {jobs:?}");
+        assert_eq!(found.names(), reference(&jobs, &inputs, &files), "{case}");
         // Each cause is one.
         let names = found.names();
         let job = |name: &str| jobs.iter().find(|job| job.name == name).unwrap();
@@ -164,7 +164,7 @@ fn touched_jobs_are_those_that_the_words_say() {
                 }
                 _ => false,
             };
-            assert!(holds, "{touched:?} in {told}");
+            assert!(holds, "{touched:?} in {case}");
         }
     });
 }
@@ -172,7 +172,7 @@ fn touched_jobs_are_those_that_the_words_say() {
 /// Two patterns of a job's own each, and a file for every other job: all pairs would be two hundred
 /// million comparisons, which are not made ([`Cause::TooMany`] would say so).
 #[test]
-fn ten_thousand_jobs_and_files_are_not_compared_one_by_one() {
+fn many_jobs_and_files_are_compared_quickly() {
     const COUNT: usize = 10_000;
     let job = |at: usize| JobDefinition {
         name: format!("job{at}"),
@@ -195,7 +195,7 @@ fn ten_thousand_jobs_and_files_are_not_compared_one_by_one() {
 }
 
 #[test]
-fn what_cannot_be_compared_in_time_is_touched() {
+fn expensive_patterns_count_as_affected() {
     let count = 4000;
     let job = |at: usize| JobDefinition {
         name: format!("job{at}"),

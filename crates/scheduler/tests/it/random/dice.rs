@@ -1,4 +1,4 @@
-//! Random numbers that a seed repeats.
+//! Random numbers from a seed.
 
 /// `SplitMix64`: small, fast, and the same on every machine.
 #[derive(Debug, Clone)]
@@ -6,7 +6,7 @@ pub(super) struct Dice(u64);
 
 impl Dice {
     pub(super) fn new(seed: u64) -> Self {
-        // One step apart, neighbouring seeds would share most of their numbers.
+        // Unmixed, neighbouring seeds would share most of their numbers.
         Self(mix(seed))
     }
 

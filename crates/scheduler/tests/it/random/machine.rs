@@ -1,4 +1,4 @@
-//! The machine beside the reference, after every one of random events.
+//! The machine and the reference, compared after every random event.
 
 use super::dice::Dice;
 use super::for_each_seed;
@@ -9,7 +9,7 @@ use scheduler::Status;
 use scheduler::{Finish, Machine, StatusChange};
 
 #[test]
-fn the_machine_agrees_with_the_reference_after_every_event() {
+fn machine_agrees_with_the_reference_after_every_event() {
     // R-GLCI-121 R-GLCI-122
     for_each_seed(3_000, |dice| {
         let plan = random_plan(dice, 14);
@@ -27,7 +27,7 @@ fn compare(plan: &Plan, dice: &mut Dice) {
     };
     let changes = course.machine.start();
     course.check(&changes, "the start");
-    while let Some(job) = course.job_that_can_go_on(dice) {
+    while let Some(job) = course.job_that_can_change(dice) {
         course.confuse(dice);
         if dice.once_in(60) {
             course.reference.cancel();
@@ -35,7 +35,7 @@ fn compare(plan: &Plan, dice: &mut Dice) {
             course.check(&changes, "a cancel");
             assert_eq!(course.machine.cancel(), [], "after a second cancel");
         } else {
-            course.go_on(job, dice);
+            course.change(job, dice);
         }
     }
     assert!(course.machine.is_finished());
@@ -45,15 +45,15 @@ struct Course<'p> {
     plan: &'p Plan,
     machine: Machine,
     reference: Reference<'p>,
-    /// Where the jobs stand by what was told of them.
+    /// The statuses according to the reported changes.
     seen: Vec<Status>,
-    /// How many jobs are still run again.
+    /// How many retries remain.
     retries: usize,
 }
 
 impl Course<'_> {
-    /// Returns a job that something can happen to. Manual jobs may be left alone for ever.
-    fn job_that_can_go_on(&mut self, dice: &mut Dice) -> Option<usize> {
+    /// Returns a job that can change. Manual jobs may never be started.
+    fn job_that_can_change(&mut self, dice: &mut Dice) -> Option<usize> {
         use Status::{Canceling, Manual, Pending, Running, Scheduled, WaitingForResource};
         let of = |statuses: &[Status]| -> Vec<usize> {
             (0..self.seen.len())
@@ -75,7 +75,7 @@ impl Course<'_> {
         }
     }
 
-    /// Says what does not fit where a job stands: nothing comes of it.
+    /// Feeds inputs that do not fit the status of a job: they have no effect.
     fn confuse(&mut self, dice: &mut Dice) {
         use Status::{Canceling, Manual, Pending, Running, Scheduled, WaitingForResource};
         let job = dice.below(self.seen.len());
@@ -95,7 +95,7 @@ impl Course<'_> {
         assert_eq!(changes, [], "of a job that is {stands}");
     }
 
-    fn go_on(&mut self, job: usize, dice: &mut Dice) {
+    fn change(&mut self, job: usize, dice: &mut Dice) {
         let machine = &mut self.machine;
         let reference = &mut self.reference;
         let (changes, event) = match self.seen[job] {
@@ -150,7 +150,7 @@ impl Course<'_> {
         self.check(&changes, event);
     }
 
-    /// Checks what running a job again led to: first of all that it runs.
+    /// Checks the effects of a retry: the job itself comes first.
     fn check_again(&mut self, job: usize, changes: &[StatusChange]) {
         let first = changes[0];
         assert_eq!(first.job, job);
@@ -167,7 +167,7 @@ impl Course<'_> {
         }
         let is = |job| self.machine.status(job);
         let is: Vec<Status> = (0..self.seen.len()).map(is).collect();
-        assert_eq!(is, self.seen, "changes are told after {event}");
+        assert_eq!(is, self.seen, "changes are reported after {event}");
         assert_eq!(is, self.reference.statuses, "after {event}");
         for stage in 0..self.plan.stages().len() {
             let is = self.machine.stage_status(stage);

@@ -1,11 +1,10 @@
-//! Random pipelines and random courses of them, beside a reference that recomputes everything.
+//! Random runs of random pipelines, compared with a reference that recomputes everything.
 //!
-//! Every case comes from a number. A failing one prints it; `RUNWRIGHT_TEST_SEED` runs that case
-//! alone.
+//! Every case has a seed. A failing case prints it; `RUNWRIGHT_TEST_SEED` runs that case alone.
 
 mod affected;
 mod dice;
-mod expect;
+mod forecast;
 mod machine;
 mod pipeline;
 mod reference;
@@ -18,11 +17,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const SEED: &str = "RUNWRIGHT_TEST_SEED";
 
-/// Runs `case` with the dice of each number below `count`, or with those of the one asked for.
+/// Runs `case` with each seed below `count`, or with the seed from the environment.
 fn for_each_seed(count: u64, mut case: impl FnMut(&mut Dice)) {
-    let asked = std::env::var(SEED).ok();
-    let asked: Option<u64> = asked.map(|seed| seed.parse().unwrap());
-    let seeds = asked.map_or(0..count, |seed| seed..seed + 1);
+    let seed = std::env::var(SEED).ok();
+    let seed: Option<u64> = seed.map(|seed| seed.parse().unwrap());
+    let seeds = seed.map_or(0..count, |seed| seed..seed + 1);
     for seed in seeds {
         let result = catch_unwind(AssertUnwindSafe(|| case(&mut Dice::new(seed))));
         if let Err(panic) = result {

@@ -1,29 +1,29 @@
-//! GitLab's rules of scheduling written down plainly: after each event everything is recomputed.
+//! GitLab's scheduling rules in their plainest form: after each event everything is recomputed.
 
 use super::pipeline::SPECIAL_CODE;
 use executor_core::job::When;
 use pipeline::{Plan, PlannedJob};
 use scheduler::Status;
 
-/// A pipeline of which nothing is remembered but where its jobs stand.
+/// A pipeline that stores only the statuses of its jobs.
 #[derive(Debug, Clone)]
 pub(super) struct Reference<'p> {
     jobs: &'p [PlannedJob],
     pub(super) statuses: Vec<Status>,
     pub(super) attempts: Vec<u32>,
-    /// Whether that attempt has begun, or ended before it could.
+    /// Whether that attempt has begun, or ended before it could begin.
     begun: Vec<bool>,
     /// Whether a job failed with an exit code it may fail with.
     forgiven: Vec<bool>,
 }
 
-/// What one job is to those that look at several: its status, or one of two special things.
+/// How a job counts in a group: by its status, or as one of two special cases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mark {
     Is(Status),
     /// Failed or canceled, and allowed to.
     Warning,
-    /// Manual, and nobody has to start it.
+    /// Manual and optional.
     Optional,
 }
 
@@ -109,7 +109,7 @@ impl<'p> Reference<'p> {
 
     pub(super) fn play(&mut self, job: usize) {
         assert_eq!(self.statuses[job], Status::Manual);
-        self.go(job);
+        self.start_requested(job);
     }
 
     pub(super) fn retry(&mut self, job: usize) {
@@ -118,11 +118,11 @@ impl<'p> Reference<'p> {
             self.attempts[job] += 1;
         }
         self.forgiven[job] = false;
-        self.go(job);
+        self.start_requested(job);
     }
 
-    /// Lets a job run that somebody wants, and decides anew what was skipped behind it.
-    fn go(&mut self, job: usize) {
+    /// Starts a job that the user requested, and decides the skipped jobs behind it again.
+    fn start_requested(&mut self, job: usize) {
         self.statuses[job] = self.ready(job);
         let mut behind = vec![false; self.jobs.len()];
         behind[job] = true;
@@ -165,7 +165,7 @@ impl<'p> Reference<'p> {
         self.composite(0..self.jobs.len(), false)
     }
 
-    /// Decides all that can be decided, again and again until nothing changes.
+    /// Decides all jobs that can be decided, until no status changes.
     fn process(&mut self) {
         loop {
             let before = self.statuses.clone();
@@ -200,7 +200,7 @@ impl<'p> Reference<'p> {
         };
         let wanted: &[Status] = match job.definition.when {
             When::OnSuccess | When::Manual | When::Delayed => usual,
-            // Asked for by name, it needs no failure.
+            // A selected job needs no failure.
             When::OnFailure if job.is_played => &[Success, Failed, Skipped],
             When::OnFailure => &[Failed],
             When::Always => &[Success, Failed, Skipped],

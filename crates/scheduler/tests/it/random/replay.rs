@@ -1,4 +1,4 @@
-//! The story that a driver's events tell, heard by the reference.
+//! The events of a driver, replayed with the reference.
 
 use super::machine::{is_legal, is_ready};
 use super::reference::Reference;
@@ -9,21 +9,21 @@ use scheduler::{PipelineReport, Status};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// An event, and when it came.
+/// An event with its time.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct TimedEvent {
     pub(super) at: Instant,
     pub(super) seq: u64,
     pub(super) kind: EventKind,
 }
 
-/// Follows a run: what causes something goes to the reference, which must then agree with all that
-/// is told until the next cause.
+/// Replays a run: causes are fed to the reference, which must agree with all events until the next
+/// cause.
 pub(super) struct Replay<'p> {
     plan: &'p Plan,
     concurrency: usize,
     reference: Reference<'p>,
-    /// Where the jobs stand by what was told of them.
+    /// The statuses according to the reported changes.
     seen: Vec<Status>,
     delayed_since: Vec<Option<Instant>>,
     is_canceled: bool,
@@ -42,32 +42,32 @@ impl<'p> Replay<'p> {
         }
     }
 
-    pub(super) fn check(mut self, told: &[Told], report: &PipelineReport) {
-        let numbers: Vec<u64> = told.iter().map(|told| told.seq).collect();
-        assert!(numbers.into_iter().eq(1..=told.len() as u64));
-        let mut last = told[0].at;
-        for event in told {
+    pub(super) fn check(mut self, events: &[TimedEvent], report: &PipelineReport) {
+        let numbers: Vec<u64> = events.iter().map(|events| events.seq).collect();
+        assert!(numbers.into_iter().eq(1..=events.len() as u64));
+        let mut last = events[0].at;
+        for event in events {
             if event.at > last {
                 self.check_eagerness();
                 last = event.at;
             }
-            self.hear(event);
+            self.replay(event);
         }
-        self.check_end(told, report);
+        self.check_end(events, report);
     }
 
-    /// While time passes, no job waits for a worker that is free.
+    /// Checks that no job waits for a free worker while time passes.
     fn check_eagerness(&self) {
         let waits = self.count(&[Status::Pending]) > 0;
         let all_busy = self.busy() == self.concurrency;
         assert!(!waits || all_busy || self.is_canceled, "{:?}", self.seen);
     }
 
-    fn hear(&mut self, told: &Told) {
-        match &told.kind {
+    fn replay(&mut self, events: &TimedEvent) {
+        match &events.kind {
             EventKind::JobStatus { job, status, .. } => {
                 let job = self.plan.position(job).unwrap();
-                self.hear_status(job, *status, told.at);
+                self.replay_status(job, *status, events.at);
             }
             EventKind::JobFinished {
                 job,
@@ -86,14 +86,14 @@ impl<'p> Replay<'p> {
         }
     }
 
-    fn hear_status(&mut self, job: usize, status: Status, at: Instant) {
+    fn replay_status(&mut self, job: usize, status: Status, at: Instant) {
         use Status::{
             Canceled, Canceling, Failed, Pending, Running, Scheduled, Success, WaitingForResource,
         };
         let was = self.seen[job];
         let again = was.is_retryable() && is_ready(status);
         assert!(is_legal(was, status) || again);
-        // Of its own accord it is told of after its end, and the reference knows it from that.
+        // An automatic retry follows the end of the attempt, from which the reference knows it.
         if again && !is_ready(self.reference.statuses[job]) {
             self.check_agreement();
             self.reference.retry(job);
@@ -106,7 +106,7 @@ impl<'p> Replay<'p> {
                 self.reference.run(job);
                 assert!(self.busy() < self.concurrency);
             }
-            // The end of an attempt; what it means is told after that.
+            // The end of an attempt; its effects follow.
             (Running | Canceling, Success | Failed | Canceled) => self.check_agreement(),
             (WaitingForResource, Pending) => {
                 self.check_agreement();
@@ -130,7 +130,7 @@ impl<'p> Replay<'p> {
         self.check_group();
     }
 
-    /// At most one job of the resource group is on its way.
+    /// Checks that at most one job of the resource group is on its way.
     fn check_group(&self) {
         use Status::{Canceling, Pending, Running};
         let jobs = self.plan.jobs().iter().zip(&self.seen);
@@ -145,15 +145,15 @@ impl<'p> Replay<'p> {
         assert_eq!(self.seen, self.reference.statuses);
     }
 
-    fn check_end(&self, told: &[Told], report: &PipelineReport) {
+    fn check_end(&self, events: &[TimedEvent], report: &PipelineReport) {
         self.check_agreement();
         let reported: Vec<Status> = report.jobs.iter().map(|job| job.status).collect();
         assert_eq!(reported, self.seen);
         assert_eq!(report.status, self.reference.pipeline());
-        let done = matches!(&told.last().unwrap().kind, EventKind::PipelineDone { status, exit_code, .. }
+        let done = matches!(&events.last().unwrap().kind, EventKind::PipelineDone { status, exit_code, .. }
             if (*status, *exit_code) == (report.status, report.exit.code()));
-        assert!(done, "{:?}", told.last());
-        // Whoever still waits does so for somebody to play a manual job.
+        assert!(done, "{:?}", events.last());
+        // Remaining jobs wait for a manual job.
         let waits = self.count(&[Status::Created]) > 0;
         assert!(!waits || self.count(&[Status::Manual]) > 0);
         let ended = self.seen.iter().filter(|status| status.is_final()).count();

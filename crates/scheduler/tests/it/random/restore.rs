@@ -1,4 +1,4 @@
-//! Pipelines that die after any line of their journal, and go on.
+//! Pipelines that are interrupted after any line of their journal, and restored.
 
 use super::dice::Dice;
 use super::for_each_seed;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
-fn a_pipeline_that_dies_at_any_line_goes_on_as_if_it_had_not() {
+fn restored_pipeline_continues_from_any_journal_line() {
     for_each_seed(1_500, |dice| {
         let plan = random_plan(dice, 12);
-        let mut life = Life::new(&plan);
-        while life.goes_on(dice) {}
-        life.check_all_deaths();
+        let mut run = Run::new(&plan);
+        while run.advance(dice) {}
+        run.check_all_interruptions();
     });
 }
 
@@ -27,9 +27,9 @@ enum Line {
     Finished(usize, FinishedJob),
 }
 
-/// What somebody or something does with a job.
+/// An input for one job.
 #[derive(Debug, Clone, Copy)]
-enum Deed {
+enum Input {
     Begin,
     Grant,
     EndDelay,
@@ -41,17 +41,17 @@ enum Deed {
     Fail(i32),
 }
 
-/// One run of a pipeline, with the machine as it was after each deed.
-struct Life<'p> {
+/// One run of a pipeline, with the machine after each input.
+struct Run<'p> {
     plan: &'p Plan,
     machine: Machine,
     journal: Vec<Line>,
-    deeds: Vec<(usize, Deed)>,
-    /// The length of the journal after each deed, the start first, and the machine then.
+    inputs: Vec<(usize, Input)>,
+    /// The length of the journal and the machine after each input, the start first.
     after: Vec<(usize, Machine)>,
 }
 
-impl<'p> Life<'p> {
+impl<'p> Run<'p> {
     fn new(plan: &'p Plan) -> Self {
         let mut machine = Machine::new(plan);
         let journal: Vec<Line> = machine.start().into_iter().map(Line::Status).collect();
@@ -60,25 +60,25 @@ impl<'p> Life<'p> {
             after: vec![(journal.len(), machine.clone())],
             machine,
             journal,
-            deeds: Vec::new(),
+            inputs: Vec::new(),
         }
     }
 
-    fn goes_on(&mut self, dice: &mut Dice) -> bool {
+    fn advance(&mut self, dice: &mut Dice) -> bool {
         let jobs = 0..self.plan.jobs().len();
-        let possible: Vec<(usize, Vec<Deed>)> = jobs
-            .map(|job| (job, deeds(self.machine.status(job), dice)))
-            .filter(|(_, deeds)| !deeds.is_empty())
+        let possible: Vec<(usize, Vec<Input>)> = jobs
+            .map(|job| (job, inputs(self.machine.status(job), dice)))
+            .filter(|(_, inputs)| !inputs.is_empty())
             .collect();
-        // Manual jobs may be left alone for ever.
+        // Manual jobs may never be started.
         if possible.is_empty() || (self.machine.is_finished() && dice.once_in(2)) {
             return false;
         }
-        let (job, deeds) = dice.pick(&possible);
-        let deed = *dice.pick(deeds);
+        let (job, inputs) = dice.pick(&possible);
+        let input = *dice.pick(inputs);
         let attempt = self.machine.attempt(*job);
-        let mut changes = act(&mut self.machine, *job, deed).into_iter();
-        if let Some(mut end) = end_of(deed, attempt) {
+        let mut changes = feed(&mut self.machine, *job, input).into_iter();
+        if let Some(mut end) = end_of(input, attempt) {
             let own = StatusChange {
                 job: *job,
                 status: end.status,
@@ -92,38 +92,38 @@ impl<'p> Life<'p> {
             self.journal.push(Line::Finished(*job, end));
         }
         self.journal.extend(changes.map(Line::Status));
-        self.deeds.push((*job, deed));
+        self.inputs.push((*job, input));
         self.after.push((self.journal.len(), self.machine.clone()));
         true
     }
 
-    fn check_all_deaths(&self) {
+    fn check_all_interruptions(&self) {
         let mut progress = RunProgress::default();
         for (at, line) in self.journal.iter().enumerate() {
             note(&mut progress, self.plan, line);
             let is_end = matches!(line, Line::Status(change) if change.status.is_final());
             if is_end && matches!(self.journal.get(at + 1), Some(Line::Finished(..))) {
-                // The end is not known yet, so the job runs again.
+                // The result is not in the journal yet, so the job runs again.
                 continue;
             }
-            let deed = self.after.partition_point(|(length, _)| *length <= at);
-            self.check_death(&progress, deed);
+            let input = self.after.partition_point(|(length, _)| *length <= at);
+            self.check_interruption(&progress, input);
         }
     }
 
-    /// Goes on from the progress, which was left somewhere in what this deed led to.
-    fn check_death(&self, progress: &RunProgress, deed: usize) {
+    /// Continues from a progress that ends within the effects of this input.
+    fn check_interruption(&self, progress: &RunProgress, input: usize) {
         let mut machine = Machine::restore(self.plan, progress);
         machine.start();
-        let mut expect = self.after[deed].1.clone();
+        let mut expect = self.after[input].1.clone();
         for job in 0..self.plan.jobs().len() {
             let (is, was) = (machine.status(job), expect.status(job));
-            assert_eq!(is, again(self.plan, job, was), "{job} was {was}");
-            // One that was canceled between two attempts had begun one less than it was at.
+            assert_eq!(is, restored(self.plan, job, was), "{job} was {was}");
+            // A job that was canceled between two attempts had begun one attempt less.
             if was != Status::Canceled {
                 assert_eq!(machine.attempt(job), expect.attempt(job), "{job}");
             }
-            // What was on its way goes as far as it was.
+            // A job that was on its way gets the status that it had.
             if is != was {
                 machine.resource_granted(job);
             }
@@ -134,11 +134,11 @@ impl<'p> Life<'p> {
                 machine.cancel_job(job);
             }
         }
-        // And then both live the same life.
-        for &(job, deed) in &self.deeds[deed..] {
+        // From then on both agree.
+        for &(job, input) in &self.inputs[input..] {
             agree(self.plan, &machine, &expect);
-            act(&mut machine, job, deed);
-            act(&mut expect, job, deed);
+            feed(&mut machine, job, input);
+            feed(&mut expect, job, input);
         }
         agree(self.plan, &machine, &expect);
     }
@@ -156,8 +156,8 @@ fn agree(plan: &Plan, one: &Machine, other: &Machine) {
     assert_eq!(one.is_finished(), other.is_finished());
 }
 
-/// Returns where a job stands after a death: what was on its way begins anew.
-fn again(plan: &Plan, job: usize, status: Status) -> Status {
+/// Returns the restored status of a job: a job that was on its way begins again.
+fn restored(plan: &Plan, job: usize, status: Status) -> Status {
     use Status::{Canceling, Pending, Running, WaitingForResource};
     let is_grouped = plan.jobs()[job].definition.resource_group.is_some();
     match status {
@@ -167,37 +167,37 @@ fn again(plan: &Plan, job: usize, status: Status) -> Status {
     }
 }
 
-fn deeds(status: Status, dice: &mut Dice) -> Vec<Deed> {
-    let mut deeds = match status {
-        Status::WaitingForResource => vec![Deed::Grant],
-        Status::Pending => vec![Deed::Begin],
+fn inputs(status: Status, dice: &mut Dice) -> Vec<Input> {
+    let mut inputs = match status {
+        Status::WaitingForResource => vec![Input::Grant],
+        Status::Pending => vec![Input::Begin],
         Status::Running => {
-            let fail = Deed::Fail(*dice.pick(&[1, SPECIAL_CODE]));
-            vec![Deed::Succeed, Deed::Succeed, fail, Deed::Stop]
+            let fail = Input::Fail(*dice.pick(&[1, SPECIAL_CODE]));
+            vec![Input::Succeed, Input::Succeed, fail, Input::Stop]
         }
-        Status::Canceling => return vec![Deed::Stop, Deed::Succeed],
-        Status::Manual => vec![Deed::Play],
-        Status::Scheduled => vec![Deed::EndDelay],
-        status if status.is_retryable() && dice.once_in(40) => return vec![Deed::Retry],
+        Status::Canceling => return vec![Input::Stop, Input::Succeed],
+        Status::Manual => vec![Input::Play],
+        Status::Scheduled => vec![Input::EndDelay],
+        status if status.is_retryable() && dice.once_in(40) => return vec![Input::Retry],
         _ => return Vec::new(),
     };
     if dice.once_in(12) {
-        deeds.push(Deed::Cancel);
+        inputs.push(Input::Cancel);
     }
-    deeds
+    inputs
 }
 
-fn act(machine: &mut Machine, job: usize, deed: Deed) -> Vec<StatusChange> {
-    match deed {
-        Deed::Begin => machine.started(job),
-        Deed::Grant => machine.resource_granted(job),
-        Deed::EndDelay => machine.delay_over(job),
-        Deed::Play => machine.play(job),
-        Deed::Retry => machine.retry(job),
-        Deed::Cancel => machine.cancel_job(job),
-        Deed::Succeed => machine.finished(job, Finish::Success),
-        Deed::Stop => machine.finished(job, Finish::Canceled),
-        Deed::Fail(code) => {
+fn feed(machine: &mut Machine, job: usize, input: Input) -> Vec<StatusChange> {
+    match input {
+        Input::Begin => machine.started(job),
+        Input::Grant => machine.resource_granted(job),
+        Input::EndDelay => machine.delay_over(job),
+        Input::Play => machine.play(job),
+        Input::Retry => machine.retry(job),
+        Input::Cancel => machine.cancel_job(job),
+        Input::Succeed => machine.finished(job, Finish::Success),
+        Input::Stop => machine.finished(job, Finish::Canceled),
+        Input::Fail(code) => {
             let finish = Finish::Failed {
                 exit_code: Some(code),
                 reason: Some("script_failure"),
@@ -207,12 +207,12 @@ fn act(machine: &mut Machine, job: usize, deed: Deed) -> Vec<StatusChange> {
     }
 }
 
-/// Returns what the journal says of the end of an attempt.
-fn end_of(deed: Deed, attempts: u32) -> Option<FinishedJob> {
-    let (status, exit_code, failure_reason) = match deed {
-        Deed::Succeed => (Status::Success, Some(0), None),
-        Deed::Stop => (Status::Canceled, None, Some(FailureReason::JobCanceled)),
-        Deed::Fail(code) => (
+/// Returns the result of an attempt in the journal.
+fn end_of(input: Input, attempts: u32) -> Option<FinishedJob> {
+    let (status, exit_code, failure_reason) = match input {
+        Input::Succeed => (Status::Success, Some(0), None),
+        Input::Stop => (Status::Canceled, None, Some(FailureReason::JobCanceled)),
+        Input::Fail(code) => (
             Status::Failed,
             Some(code),
             Some(FailureReason::ScriptFailure),
@@ -231,7 +231,7 @@ fn end_of(deed: Deed, attempts: u32) -> Option<FinishedJob> {
     })
 }
 
-/// Reads a line of the journal, as whoever goes on with a run does.
+/// Applies a line of the journal to the progress.
 fn note(progress: &mut RunProgress, plan: &Plan, line: &Line) {
     let name = |job: usize| plan.jobs()[job].name().to_owned();
     match line {
@@ -250,7 +250,7 @@ fn note(progress: &mut RunProgress, plan: &Plan, line: &Line) {
                 Status::Canceled if runs => {}
                 status @ (Status::Skipped | Status::Canceled) => {
                     progress.begun.remove(&name);
-                    let mut end = end_of(Deed::Stop, 0).unwrap();
+                    let mut end = end_of(Input::Stop, 0).unwrap();
                     end.status = status;
                     end.attempts = change.attempt - 1;
                     end.allow_failure = plan.jobs()[change.job].definition.allow_failure;

@@ -1,9 +1,9 @@
-//! The real driver on virtual time, with jobs that take random times and end in random ways.
+//! The driver on virtual time, with jobs of random durations and results.
 
 use super::dice::Dice;
 use super::for_each_seed;
 use super::pipeline::{SPECIAL_CODE, random_plan};
-use super::replay::{Replay, Told};
+use super::replay::{Replay, TimedEvent};
 use crate::fake::driver_of;
 use async_trait::async_trait;
 use executor_core::{
@@ -19,13 +19,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
-/// The longest that a job takes or a pipeline is left alone.
+/// The longest duration of a job and pause between requests, in seconds.
 const LONGEST: usize = 20;
 /// Longer than any pipeline here takes.
 const FOREVER: Duration = Duration::from_hours(24);
 
 #[test]
-fn ten_thousand_schedules_keep_every_promise() {
+fn random_schedules_agree_with_the_reference() {
     // R-GLCI-117 R-GLCI-121 R-GLCI-122
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -36,8 +36,8 @@ fn ten_thousand_schedules_keep_every_promise() {
         let plan = random_plan(dice, 8);
         let concurrency = 1 + dice.below(4);
         let (report, sink, runner) = runtime.block_on(run(&plan, concurrency, dice));
-        let told = std::mem::take(&mut *sink.0.lock());
-        Replay::new(&plan, concurrency).check(&told, &report);
+        let events = std::mem::take(&mut *sink.0.lock());
+        Replay::new(&plan, concurrency).check(&events, &report);
         check_attempts(&runner, &report);
     });
 }
@@ -60,8 +60,7 @@ async fn run(
     driver.timeout = dice.once_in(10).then(|| seconds(dice));
     let cancellation = Cancellation::new();
     let cancel_after = dice.once_in(5).then(|| seconds(dice));
-    // Virtual time, which passes at once when nothing else can happen: a driver that waits for
-    // nothing is found here.
+    // Virtual time passes at once when no task is ready, so a driver that hangs fails here.
     let run = timeout(FOREVER, driver.run(Arc::clone(plan), &cancellation));
     let held = dice.once_in(3).then(|| driver.controls.hold());
     let mut again = dice.clone();
@@ -76,9 +75,9 @@ async fn run(
         async {
             for _ in 0..again.below(6) {
                 sleep(seconds(&mut again)).await;
-                // It may not have ended, or the pipeline has.
+                // The job may not have ended, or the pipeline has.
                 let job = again.pick(plan.jobs()).name();
-                let _ = driver.controls.retry(job);
+                let _ = driver.controls.retry(job).await;
             }
             drop(held);
         }
@@ -86,7 +85,7 @@ async fn run(
     (report.unwrap(), sink, runner)
 }
 
-/// Checks that each attempt ran once, and that there were as many as the report says.
+/// Checks that each attempt in the report ran exactly once.
 fn check_attempts(runner: &RandomRunner, report: &PipelineReport) {
     let mut begun = runner.begun.lock().clone();
     begun.sort_unstable();
@@ -99,14 +98,14 @@ fn check_attempts(runner: &RandomRunner, report: &PipelineReport) {
     assert_eq!(begun, reported);
 }
 
-/// Keeps the events with their virtual times.
+/// Records events with their virtual times.
 #[derive(Debug, Default)]
-struct Timeline(Mutex<Vec<Told>>);
+struct Timeline(Mutex<Vec<TimedEvent>>);
 
 impl EventSink for Timeline {
     fn event(&self, event: &PipelineEvent) {
-        let mut told = self.0.lock();
-        told.push(Told {
+        let mut events = self.0.lock();
+        events.push(TimedEvent {
             at: Instant::now(),
             seq: event.seq,
             kind: event.kind.clone(),
@@ -154,7 +153,7 @@ fn script_error(code: i32) -> BuildError {
     }
 }
 
-/// Returns a time; none at all is one, too.
+/// Returns a duration, which may be zero.
 fn seconds(dice: &mut Dice) -> Duration {
     Duration::from_secs(u64::try_from(dice.below(LONGEST)).unwrap())
 }

@@ -2,6 +2,7 @@
 
 use super::message::{ControlReply, ControlRequest, MAX_REQUEST, line};
 use super::socket_path::SocketPath;
+use async_trait::async_trait;
 use fail_point::fail_point;
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -27,9 +28,10 @@ const MAX_CLIENTS: usize = 32;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Handles the requests to a run.
+#[async_trait]
 pub(crate) trait ControlHandler: Debug + Send + Sync + 'static {
     /// Handles a request, or starts to, and returns the reply.
-    fn handle(&self, request: ControlRequest) -> ControlReply;
+    async fn handle(&self, request: ControlRequest) -> ControlReply;
 }
 
 /// The control socket of a run; removed when dropped.
@@ -105,7 +107,7 @@ async fn serve_client(mut stream: UnixStream, handler: &dyn ControlHandler) -> i
     read.read_until(b'\n', &mut request).await?;
     let reply = if request.ends_with(b"\n") {
         match serde_json::from_slice(&request) {
-            Ok(request) => handler.handle(request),
+            Ok(request) => handler.handle(request).await,
             Err(error) => refused(&format!("unknown request: {error}")),
         }
     } else {
@@ -135,8 +137,9 @@ mod tests {
     #[derive(Debug, Default)]
     struct Notes(Mutex<Vec<ControlRequest>>);
 
+    #[async_trait]
     impl ControlHandler for Notes {
-        fn handle(&self, request: ControlRequest) -> ControlReply {
+        async fn handle(&self, request: ControlRequest) -> ControlReply {
             let is_abort = request == ControlRequest::Abort;
             self.0.lock().push(request);
             if is_abort {
