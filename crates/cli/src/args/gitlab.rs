@@ -29,7 +29,7 @@ pub(crate) struct GitLabArgs {
 
 impl GitLabArgs {
     /// Returns what was asked for.
-    pub(crate) fn elsewhere(&self) -> RemoteOptions {
+    pub(crate) fn remote(&self) -> RemoteOptions {
         RemoteOptions {
             fetching: if self.offline {
                 FetchPolicy::Offline

@@ -6,7 +6,6 @@ mod changed;
 mod clean;
 mod config;
 mod docker;
-mod elsewhere;
 mod environments;
 mod explain;
 mod gitlab;
@@ -25,6 +24,7 @@ mod place;
 mod plan;
 mod play;
 mod project;
+mod remote;
 mod report_file;
 mod resume;
 mod reuse;
@@ -46,7 +46,6 @@ pub(crate) use config::{
     ConfigAction, ConfigArgs, ConfigInitArgs, ConfigSchemaArgs, ConfigShowArgs,
 };
 pub(crate) use docker::DockerArgs;
-pub(crate) use elsewhere::ElsewhereArgs;
 pub(crate) use environments::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use gitlab::GitLabArgs;
@@ -65,6 +64,7 @@ pub(crate) use place::PlaceArgs;
 pub(crate) use plan::{PlanArgs, PlanFormat};
 pub(crate) use play::PlayArgs;
 pub(crate) use project::{DialectArg, ProjectArgs};
+pub(crate) use remote::RemoteArgs;
 pub(crate) use report_file::ReportFile;
 pub(crate) use resume::{ResumeArgs, RetryArgs};
 pub(crate) use run::RunArgs;
@@ -277,10 +277,10 @@ mod tests {
     #[test]
     fn servers_are_asked_again_in_the_same_words() {
         let line = "runwright run --refresh --gitlab https://h --gitlab-variables --prefer-api";
-        let elsewhere = run_args(line).project.elsewhere;
-        let again = run_args(&format!("runwright run {}", elsewhere.words().join(" ")));
-        assert_eq!(again.project.elsewhere.options(), elsewhere.options());
-        assert!(elsewhere.options().prefer_api && elsewhere.options().variables);
+        let remote = run_args(line).project.remote;
+        let again = run_args(&format!("runwright run {}", remote.words().join(" ")));
+        assert_eq!(again.project.remote.options(), remote.options());
+        assert!(remote.options().prefer_api && remote.options().variables);
     }
 
     #[test]

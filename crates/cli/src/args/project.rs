@@ -1,4 +1,4 @@
-use super::{ElsewhereArgs, KeyValue, SituationArgs};
+use super::{KeyValue, RemoteArgs, SituationArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub(crate) struct ProjectArgs {
     pub(crate) situation: SituationArgs,
     /// What comes from servers.
     #[command(flatten)]
-    pub(crate) elsewhere: ElsewhereArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 /// Whose reading of a pipeline file is meant.

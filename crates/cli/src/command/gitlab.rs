@@ -13,7 +13,7 @@ pub(crate) fn gitlab(args: &GitLabArgs) -> Result<Exit, Failure> {
     let directory = args.cwd.as_deref().unwrap_or(Path::new("."));
     let project = LocalProject::find(directory, None)?;
     let options = PipelineOptions {
-        elsewhere: args.elsewhere(),
+        remote: args.remote(),
         ..PipelineOptions::default()
     };
     let status = GitLabStatus::of(&project, &options).map_err(failure)?;

@@ -24,7 +24,7 @@ pub(super) fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Fa
         check_name(pair.key())?;
         variables.push(JobVariable::public(pair.key(), pair.value()));
     }
-    if args.elsewhere.overrules_preference() {
+    if args.remote.overrules_preference() {
         let note = "the file is read here, as --offline says more than GLCI_PREFER_API";
         print_notes([note]);
     }
@@ -40,7 +40,7 @@ pub(super) fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Fa
         variables,
         secrets: secrets(&args.secret)?,
         variables_files: args.variables_file.clone(),
-        elsewhere: args.elsewhere.options(),
+        remote: args.remote.options(),
         ..PipelineOptions::default()
     })
 }

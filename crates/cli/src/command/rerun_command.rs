@@ -101,7 +101,7 @@ fn for_a_job(args: &RunArgs) -> Vec<String> {
         option("--dialect", "bitrab".to_owned());
     }
     words.extend(project.situation.words());
-    words.extend(project.elsewhere.words());
+    words.extend(project.remote.words());
     words.extend(args.isolation.words().into_iter().map(ToOwned::to_owned));
     if args.login {
         words.push("--login".to_owned());

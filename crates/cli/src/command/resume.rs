@@ -20,7 +20,7 @@ use workstation::{Continuation, ContinuationKind, JobHistory, Run, RunCommand, R
 
 /// Resumes a run.
 pub(crate) fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
-    let (past, run) = ProjectRuns::find_to_resume_run(&args.place, args.run)?;
+    let (past, run) = ProjectRuns::find_to_resume(&args.place, args.run)?;
     let run = whole_run(&past, run, "resume")?;
     resume_run(&run, ContinuationKind::Resume, &[], &args.shown)
 }
@@ -28,7 +28,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
 /// Retries what failed in a run, or some of its jobs, and resumes it.
 pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
     let (number, names) = split_run(&args.words);
-    let (past, run) = ProjectRuns::find_to_resume_run(&args.place, number)?;
+    let (past, run) = ProjectRuns::find_to_resume(&args.place, number)?;
     let lives = matches!(run.state(&history(&run)?), RunState::Running { .. });
     if lives && !names.is_empty() && retry_now(&past, &run, names)? {
         return Ok(Exit::Success);

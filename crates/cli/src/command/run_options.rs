@@ -95,7 +95,7 @@ pub(super) fn executor_choice<'a>(args: &'a RunArgs, root: &'a Path) -> Executor
         executor: &args.executor,
         docker: &args.docker,
         login: args.login,
-        fetching: args.project.elsewhere.options().fetching,
+        fetching: args.project.remote.options().fetching,
         root,
     }
 }

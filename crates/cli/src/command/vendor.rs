@@ -7,9 +7,9 @@ use console::{counted, print_diagnostics, print_notes};
 use includes::{LockFile, Written};
 use workstation::{LocalProject, PipelineOptions, Vendor, VendorError};
 
-/// Writes the lock file of what the pipeline takes from elsewhere, or checks it.
+/// Writes the lock file of what the pipeline takes from remote, or checks it.
 pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
-    if args.project.elsewhere.demands_api() {
+    if args.project.remote.demands_api() {
         let error = anyhow::anyhow!("of what GitLab puts together nothing can be locked");
         let help = "leave out --prefer-api, and what the file includes is locked";
         return Err(Failure::usage(error).with_help(help));

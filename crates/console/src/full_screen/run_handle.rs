@@ -103,8 +103,14 @@ impl RunHandle {
         }
     }
 
-    fn controls_of(&self, id: &JobId) -> Result<Controls, ControlError> {
-        let found = self.controls.of(id.pipeline);
-        found.ok_or(ControlError::NotBegun)
+    /// Sends a request to the pipeline of a job, and blocks until it is answered.
+    fn request(
+        &self,
+        id: &JobId,
+        request: impl AsyncFnOnce(&Controls) -> Result<(), ControlError>,
+    ) -> Result<(), ControlError> {
+        let controls = self.controls.of(id.pipeline);
+        let controls = controls.ok_or(ControlError::NotBegun)?;
+        self.shells.runtime.block_on(request(&controls))
     }
 }

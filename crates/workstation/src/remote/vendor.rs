@@ -68,7 +68,7 @@ impl Vendor {
         };
         // Created, since rules of jobs may need files of other projects.
         pipeline.create()?;
-        let mut records = pipeline.asked_elsewhere();
+        let mut records = pipeline.remote_records();
         records.extend(asked_by_rules(&pipeline)?);
         let mut notes: Vec<String> = pipeline.notes()?.into_iter().map(str::to_owned).collect();
         if options.remote.fetching == FetchPolicy::Refresh {
@@ -123,7 +123,7 @@ impl Vendor {
         let mut records = outside.records();
         if let Ok((pipeline, _)) = &read {
             pipeline.create()?;
-            records = pipeline.asked_elsewhere();
+            records = pipeline.remote_records();
             records.extend(asked_by_rules(pipeline)?);
         }
         let (_, others) = LocalPipeline::read_by(project, &options, IncludeRules::Ignore)?;
@@ -206,7 +206,7 @@ fn asked_by_rules(pipeline: &LocalPipeline) -> Result<Vec<Record>, LocalError> {
         // Errors are reported in the situation that needs it.
         let _ = repository.files_of(project, reference);
     }
-    let asked = pipeline.asked_elsewhere().into_iter();
+    let asked = pipeline.remote_records().into_iter();
     Ok(asked.filter(Record::is_answered).collect())
 }
 

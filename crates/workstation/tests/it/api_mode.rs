@@ -39,7 +39,7 @@ fn answer() -> Value {
 
 fn options(project: &Project) -> PipelineOptions {
     PipelineOptions {
-        elsewhere: RemoteOptions {
+        remote: RemoteOptions {
             directory: Some(project.home().join(".runwright")),
             prefer_api: true,
             ..RemoteOptions::default()
@@ -84,7 +84,7 @@ fn without_the_switch_no_request_is_made() {
         ".a: {script: !reference [.b, script]}\n.b: {script: b}\n",
     );
     let mut options = options(&project);
-    options.elsewhere.prefer_api = false;
+    options.remote.prefer_api = false;
     let pipeline = project.read(&options);
     pipeline.create().unwrap();
     assert_eq!(pipeline.resolved().jobs.len(), 1);
@@ -116,7 +116,7 @@ fn what_the_server_cannot_know_is_told() {
 fn options_that_contradict_each_other_are_refused_before_anything_is_asked() {
     let (gitlab, project) = cloned(&answer());
     let mut offline = options(&project);
-    offline.elsewhere.fetching = FetchPolicy::Offline;
+    offline.remote.fetching = FetchPolicy::Offline;
     assert!(matches!(refused(&project, &offline), ApiModeError::Offline));
     let mut inputs = options(&project);
     inputs.inputs.insert("env".to_owned(), json!("prod"));
@@ -131,7 +131,7 @@ fn options_that_contradict_each_other_are_refused_before_anything_is_asked() {
 fn a_project_without_a_gitlab_is_told_what_is_missing() {
     let (gitlab, project) = cloned(&answer());
     let mut options = options(&project);
-    options.elsewhere.gitlab = Some(gitlab.url());
+    options.remote.gitlab = Some(gitlab.url());
     project.git(&["remote", "remove", "origin"]);
     let error = refused(&project, &options);
     assert!(matches!(error, ApiModeError::NoProject(_)), "{error}");

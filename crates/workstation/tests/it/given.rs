@@ -161,8 +161,8 @@ fn what_gitlab_would_not_mask_is_masked_and_noted() {
 fn variables_of_a_server_need_a_server() {
     let project = Project::new();
     let mut options = project.options();
-    options.elsewhere.variables = true;
-    options.elsewhere.fetching = FetchPolicy::Offline;
+    options.remote.variables = true;
+    options.remote.fetching = FetchPolicy::Offline;
     let error = project.find().read(&options).expect_err("refused");
     let LocalError::Variables(error) = error else {
         panic!("{error}");

@@ -148,7 +148,7 @@ async fn enter(
         executor: &args.executor,
         docker: &args.docker,
         login: args.login,
-        fetching: args.project.elsewhere.options().fetching,
+        fetching: args.project.remote.options().fetching,
         root: pipeline.project().root(),
     };
     let (executor, held) = place.executor(&mut run, pipeline).await?;

@@ -47,7 +47,7 @@ impl ReadPipeline {
             options: PipelineOptions {
                 dialect: options.dialect,
                 home: options.home.clone(),
-                elsewhere: options.elsewhere.clone(),
+                remote: options.remote.clone(),
                 ..PipelineOptions::default()
             },
         }

@@ -12,7 +12,7 @@ const PREFER_API: &str = "GLCI_PREFER_API";
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
-pub(crate) struct ElsewhereArgs {
+pub(crate) struct RemoteArgs {
     /// Ask no server: take what was fetched before, or what the lock file has
     #[arg(long, conflicts_with_all = ["refresh", "gitlab_variables", "prefer_api"])]
     offline: bool,
@@ -31,7 +31,7 @@ pub(crate) struct ElsewhereArgs {
     prefer_api: bool,
 }
 
-impl ElsewhereArgs {
+impl RemoteArgs {
     /// Returns what was asked for.
     pub(crate) fn options(&self) -> RemoteOptions {
         RemoteOptions {

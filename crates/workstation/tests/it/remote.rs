@@ -51,7 +51,7 @@ fn join(project: &Project, gitlab: &GitLab) {
 
 fn options(project: &Project) -> PipelineOptions {
     PipelineOptions {
-        elsewhere: RemoteOptions {
+        remote: RemoteOptions {
             directory: Some(project.home().join(".runwright")),
             ..RemoteOptions::default()
         },
@@ -68,7 +68,7 @@ fn jobs(project: &Project, options: &PipelineOptions) -> Vec<String> {
 
 fn with(options: &PipelineOptions, fetching: FetchPolicy) -> PipelineOptions {
     let mut options = options.clone();
-    options.elsewhere.fetching = fetching;
+    options.remote.fetching = fetching;
     options
 }
 
@@ -344,13 +344,13 @@ fn a_lock_file_needs_no_server() {
         ),
     );
     let mut options = options(&project);
-    options.elsewhere.unlocked = true;
-    let records = project.read(&options).asked_elsewhere();
+    options.remote.unlocked = true;
+    let records = project.read(&options).remote_records();
     Vendored::write(&project.dir(), &records, None).unwrap();
     drop(gitlab);
 
     fs::remove_dir_all(project.home().join(".runwright/cache")).unwrap();
-    options.elsewhere.unlocked = false;
+    options.remote.unlocked = false;
     assert_eq!(jobs(&project, &options), ["scan"]);
     assert_eq!(
         jobs(&project, &with(&options, FetchPolicy::Offline)),
