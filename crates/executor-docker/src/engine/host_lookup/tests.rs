@@ -168,7 +168,7 @@ fn contexts_of_the_docker_command_are_followed() {
     };
     refuse("nosuch", "docker context ls");
     refuse("../../etc", "does not exist");
-    refuse("none", "names no engine");
+    refuse("none", "has no engine");
     refuse("broken", "meta.json");
     fs::write(directory.path().join("config.json"), "{\"auths\": hunter2").unwrap();
     let error = find(&HostSettings::default(), &[config], &sockets).unwrap_err();
