@@ -21,7 +21,6 @@ pub(super) enum Subject<'w> {
 /// The words that follow a path of keys.
 const BEHIND_PATHS: [&str; 4] = [" config ", " may allow ", " dependencies ", " needs "];
 
-///
 impl<'w> Subject<'w> {
     /// Infers the subject of a message of GitLab's lint from its wording.
     pub(super) fn of(words: &'w str) -> Option<Self> {
