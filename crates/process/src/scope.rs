@@ -61,7 +61,7 @@ impl Scope {
         let reason = match started {
             Err(error) if refused && self.tree.is_closed() => return Err(error),
             Err(error) if refused => error,
-            Ok(child) if !child.has_started && !self.tree.may_be_killed() => {
+            Ok(child) if !child.did_run && !self.tree.may_be_killed() => {
                 children::collect(child.pid)?;
                 io::Error::other("the kernel kills processes that start in a new cgroup")
             }

@@ -51,7 +51,7 @@ struct ChildContext {
     current_dir: *const c_char,
     stdio: [c_int; 3],
     /// Set by the child's first instructions.
-    has_started: bool,
+    did_run: bool,
     /// The `errno` of the failed step, written by the child; 0 if none failed.
     error: c_int,
 }
@@ -82,7 +82,7 @@ pub(crate) fn spawn(
             stdio.stdout.as_raw_fd(),
             stdio.stderr.as_raw_fd(),
         ],
-        has_started: false,
+        did_run: false,
         error: 0,
     };
     let mut stack = Box::<[MaybeUninit<u8>]>::new_uninit_slice(STACK_SIZE);
@@ -115,9 +115,9 @@ pub(crate) fn spawn(
     // SAFETY: the kernel has just opened this descriptor for us alone.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
     // SAFETY: the child wrote through a raw pointer, so the values are read afresh.
-    let (has_started, error) = unsafe {
+    let (did_run, error) = unsafe {
         (
-            ptr::read_volatile(&raw const context.has_started),
+            ptr::read_volatile(&raw const context.did_run),
             ptr::read_volatile(&raw const context.error),
         )
     };
@@ -128,7 +128,7 @@ pub(crate) fn spawn(
     Ok(Ok(Started {
         pid,
         pidfd,
-        has_started,
+        did_run,
     }))
 }
 
@@ -240,7 +240,7 @@ unsafe extern "C" fn child(context: *mut ChildContext) -> ! {
     // SAFETY: the caller hands over a valid context whose pointers all live in
     // the sleeping parent; the functions called are async-signal-safe.
     unsafe {
-        ptr::write_volatile(&raw mut (*context).has_started, true);
+        ptr::write_volatile(&raw mut (*context).did_run, true);
         if prepare(&*context) {
             libc::execve((*context).program, (*context).args, (*context).env);
         }

@@ -27,7 +27,7 @@ pub(crate) struct Started {
     pub(crate) pid: Pid,
     pub(crate) pidfd: OwnedFd,
     /// Whether the child ran at all: a child whose cgroup is killed while it is created does not.
-    pub(crate) has_started: bool,
+    pub(crate) did_run: bool,
 }
 
 /// The number of attempts at a program that is open for writing: 15 ms in all.

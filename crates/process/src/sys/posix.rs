@@ -52,7 +52,7 @@ pub(crate) fn spawn(command: &Prepared, stdio: ChildStdio) -> io::Result<Started
         Ok(pidfd) => Ok(Started {
             pid,
             pidfd,
-            has_started: true,
+            did_run: true,
         }),
         Err(errno) => {
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);

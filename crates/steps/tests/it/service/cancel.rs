@@ -51,9 +51,9 @@ async fn cancelled_script_can_clean_up() {
         (State::Cancelled, ErrorKind::Cancelled)
     );
     assert_eq!((status.exit_code, result.killed), (7, false));
-    // The shell may print its own message about the terminated process.
     let log = served.log("1").await;
-    assert_eq!(log.lines().next(), Some("tidied"));
+    // The shell may report the end of its child, before or after that.
+    assert!(log.lines().any(|line| line == "tidied"), "{log}");
     served.stop().await;
 }
 
