@@ -1,5 +1,3 @@
-//! Why a local run did not take place.
-
 use crate::history::RunsError;
 use crate::history::export::ExportError;
 use crate::history::state::StateError;
@@ -12,13 +10,13 @@ use pipeline::PlanError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a local run did not take place, or not to its end.
+/// Why a local run did not start or finish.
 ///
-/// A job that fails is no error: it is in the report.
+/// A failed job is not an error: it is in the report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalError {
-    /// The directory to work in cannot be used.
+    /// The directory cannot be used.
     #[error("open directory {}", path.display())]
     Directory {
         /// The directory.
@@ -30,9 +28,9 @@ pub enum LocalError {
     /// There is no pipeline file.
     #[error("no {} in {}", file.display(), root.display())]
     NoFile {
-        /// The file that was looked for.
+        /// The expected file.
         file: PathBuf,
-        /// Where.
+        /// The root of the project.
         root: PathBuf,
     },
     /// The pipeline file cannot be read.
@@ -44,70 +42,70 @@ pub enum LocalError {
         #[source]
         source: io::Error,
     },
-    /// The pipeline file is no text.
+    /// The pipeline file is not text.
     #[error("read {} as text", file.display())]
     NotText {
         /// The file.
         file: PathBuf,
-        /// What it is instead.
+        /// The cause.
         #[source]
         source: yaml::DecodeError,
     },
     /// The repository cannot be described.
     #[error("describe the repository")]
     Repository(#[from] git::RepositoryError),
-    /// The situation cannot be.
+    /// The options of the situation are invalid.
     #[error(transparent)]
     Situation(#[from] crate::project::situation::SituationError),
-    /// Git could not be asked.
-    #[error("ask git about the project")]
+    /// Git failed.
+    #[error("read the repository with git")]
     Git(#[source] executor_core::BoxError),
-    /// The variables that a GitLab keeps cannot be had.
-    #[error("take the variables from GitLab")]
+    /// The variables of a GitLab cannot be read.
+    #[error("read the variables from GitLab")]
     Variables(#[from] VariablesError),
-    /// The GitLab that should read the pipeline file does not.
+    /// The GitLab did not read the pipeline file.
     #[error("let GitLab read the pipeline file")]
     ApiMode(#[from] ApiModeError),
-    /// What the project says of its runs is wrong.
+    /// The settings are invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The list of environments cannot be used.
+    /// The list of deployment environments cannot be used.
     #[error(transparent)]
     Environments(#[from] EnvironmentsError),
     /// The caches of jobs cannot be read.
-    #[error("read what jobs keep in caches")]
+    #[error("read the caches of jobs")]
     Cache(#[from] job_runner::CacheError),
     /// The working tree cannot be watched.
     #[error("watch the working tree: {0}")]
     Watch(String),
-    /// What a job left cannot be got out.
+    /// An artifact cannot be exported.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// The hook before a push cannot be looked at or changed.
+    /// The pre-push hook cannot be read or changed.
     #[error(transparent)]
     Hook(#[from] HookError),
-    /// The service that runs steps cannot be had, or did not end in order.
+    /// The step-runner service cannot start, or did not end properly.
     #[error("run the step-runner service")]
     Steps(#[source] steps::ServiceError),
-    /// The functions that were fetched cannot be read.
-    #[error("read the functions that steps brought")]
+    /// The fetched functions cannot be read.
+    #[error("read the fetched functions")]
     Functions(#[source] steps::LibraryError),
     /// The selected jobs cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The working tree cannot be kept for the jobs in the way that was asked for.
+    /// The snapshot of the working tree cannot be taken.
     #[error(transparent)]
     Snapshot(#[from] job_runner::SnapshotError),
-    /// The state cannot be used.
+    /// The state directory cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
-    /// What is known of runs cannot be read or written, or a run cannot be gone on with.
+    /// A run cannot be read, written or continued.
     #[error(transparent)]
     Runs(#[from] RunsError),
     /// A job cannot be entered.
     #[error(transparent)]
     Session(#[from] crate::run::session::SessionError),
-    /// The processes of the run cannot be held together.
+    /// The processes of the run cannot be supervised.
     #[error("prepare to run processes")]
     Process(#[from] process::ProcessError),
 }
@@ -121,17 +119,17 @@ impl From<BlockingGitError> for LocalError {
     }
 }
 
-/// Whose turn it is to mend an error.
+/// Who can correct an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The one who asked: the command line, the settings or the pipeline file are wrong.
+    /// The user: the command line, the settings or the pipeline file are wrong.
     Usage,
-    /// The machine, or this program.
+    /// The machine, or this program is wrong.
     Environment,
 }
 
 impl LocalError {
-    /// Returns whose turn it is.
+    /// Returns who can correct it.
     pub fn fault(&self) -> Fault {
         match self {
             Self::Variables(error) => error.fault(),

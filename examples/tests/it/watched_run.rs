@@ -47,7 +47,7 @@ fn make_repository(directory: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_jobs_of_a_local_run_are_seen_by_its_metrics_while_they_run() {
+async fn metrics_show_running_jobs_of_a_local_run() {
     let repository = tempfile::tempdir().unwrap();
     let state = tempfile::tempdir().unwrap();
     make_repository(repository.path());

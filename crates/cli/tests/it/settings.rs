@@ -467,5 +467,5 @@ fn a_pipe_in_the_files_place_is_not_waited_for() {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mkfifoat(rustix::fs::CWD, &file, mode).unwrap();
     let done = project.runwright(&["run"]).expect_code(2);
-    done.expect_text(".runwright.toml: it is no file");
+    done.expect_text(".runwright.toml: it is not a file");
 }

@@ -1,4 +1,4 @@
-//! The steps of jobs (`run`), checked when a pipeline is read: what is no step fails before anything runs.
+//! Checks the steps of jobs (`run`) when a pipeline is read, so that errors show before anything runs.
 
 use executor_core::job::RunStep;
 use pipeline::{Pipeline, ResolvedPipeline};
@@ -12,17 +12,17 @@ use yaml::{Kind, Node};
 /// The keys of a step that have texts with expressions.
 const KEYS: [&str; 5] = ["script", "func", "step", "inputs", "env"];
 
-/// Reports what the language of steps does not know in the steps of jobs.
+/// Reports errors in the steps of jobs.
 pub(crate) fn check_steps(
     loaded: &Pipeline,
     resolved: &ResolvedPipeline,
     diagnostics: &mut Diagnostics,
 ) {
-    // What is wrong with the keys is told already, and would be told again in other words.
+    // Errors in the keys were reported already, and would be reported again.
     if diagnostics.has_errors() {
         return;
     }
-    let (mut jobs, mut told) = (HashSet::new(), HashSet::new());
+    let (mut jobs, mut reported) = (HashSet::new(), HashSet::new());
     for job in &resolved.jobs {
         let name = &*job.name_in_file;
         let Some(steps) = &job.definition.run else {
@@ -32,18 +32,18 @@ pub(crate) fn check_steps(
         let Some(run) = run.filter(|_| jobs.insert(name)) else {
             continue;
         };
-        for (span, words) in mistakes(run, steps, diagnostics.sources()) {
+        for (span, problem) in problems(run, steps, diagnostics.sources()) {
             // Jobs that extend the same one have the same steps.
-            if told.insert((span, words.clone())) {
-                let message = format!("jobs:{name}:run {words}");
+            if reported.insert((span, problem.clone())) {
+                let message = format!("jobs:{name}:run {problem}");
                 diagnostics.push(Diagnostic::error("invalid-step", message).at(span));
             }
         }
     }
 }
 
-/// Returns what is wrong with steps, and where.
-fn mistakes(run: &Node, steps: &[RunStep], sources: &SourceMap) -> Vec<(Span, String)> {
+/// Returns the problems of steps with their locations.
+fn problems(run: &Node, steps: &[RunStep], sources: &SourceMap) -> Vec<(Span, String)> {
     let items = run.as_sequence().unwrap_or_default();
     let mut found = Vec::new();
     for (index, (node, step)) in items.iter().zip(steps).enumerate() {
@@ -53,7 +53,7 @@ fn mistakes(run: &Node, steps: &[RunStep], sources: &SourceMap) -> Vec<(Span, St
             let value = node.get(key);
             let mut wrong = |of: &str, node: &Node, text: &str| {
                 if let Err(error) = Template::parse(text) {
-                    let span = place(sources, node.span, text, error.at);
+                    let span = location(sources, node.span, text, error.at);
                     found.push((span, format!("step {number}: `{of}`: {}", error.message)));
                 }
             };
@@ -71,21 +71,21 @@ fn mistakes(run: &Node, steps: &[RunStep], sources: &SourceMap) -> Vec<(Span, St
     if found.is_empty()
         && let Some(words) = refused(steps)
     {
-        found.push((place_of_step(&words, run), words));
+        found.push((location_of_step(&words, run), words));
     }
     found
 }
 
-/// Returns why these are no steps, if so.
+/// Returns why the step language refuses steps, if it does.
 fn refused(steps: &[RunStep]) -> Option<String> {
     let json = serde_json::to_string(steps).ok()?;
     let refused = Function::of_job(&json).err()?;
     Some(refused.message)
 }
 
-/// Returns the place of the step that words begin with.
-fn place_of_step(words: &str, run: &Node) -> Span {
-    let number = words
+/// Returns the location of the step that a message starts with.
+fn location_of_step(message: &str, run: &Node) -> Span {
+    let number = message
         .strip_prefix("step ")
         .and_then(|rest| rest.split_once(':'))
         .and_then(|(number, _)| number.parse::<usize>().ok());
@@ -112,8 +112,8 @@ fn each_text(of: &str, node: &Node, visit: &mut dyn FnMut(&str, &Node, &str)) {
     }
 }
 
-/// Returns the place of a character of a text, as far as the text stands in the file as it is; else that of the text.
-fn place(sources: &SourceMap, whole: Span, text: &str, at: usize) -> Span {
+/// Returns the location of a character of a text, if the text is in the file literally; else that of the text.
+fn location(sources: &SourceMap, whole: Span, text: &str, at: usize) -> Span {
     let source = sources.file(whole.file).text();
     let before: String = text.chars().take(at).collect();
     let offset = if text.contains('\n') {
@@ -132,7 +132,7 @@ fn in_block(source: &str, whole: Span, text: &str, before: &str) -> Option<usize
     let number = before.matches('\n').count();
     let of_line = before.rsplit('\n').next()?.len();
     let line = text.split('\n').nth(number)?;
-    // The block begins behind the line of its `|`.
+    // The block starts after the line of its `|`.
     let skipped = usize::try_from(whole.line).ok()? + number;
     let mut offset = 0;
     for (index, written) in source.split_inclusive('\n').enumerate() {
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use yaml::diagnostic::Severity;
 
-    /// Returns what is wrong, with line and column.
+    /// Returns the errors with line and column.
     fn found(text: &str) -> Vec<String> {
         let mut checked = Pipeline::from_text("p.yml", text);
         let loaded = checked.value.expect("a pipeline");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_expressions_are_told_with_their_place() {
+    fn errors_in_expressions_have_a_location() {
         let text = "\
 a:
   run:
@@ -202,7 +202,7 @@ a:
     }
 
     #[test]
-    fn what_else_is_no_step_is_told_at_the_step_and_once() {
+    fn other_errors_are_reported_once_at_the_step() {
         let text = "\
 .base:
   run:

@@ -13,23 +13,22 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Finds included files in the working tree: also those that Git does not know yet.
+/// Finds included files in the working tree, also untracked ones.
 ///
-/// No path leads out of the tree, and nothing but files is read. Other kinds of includes are not
-/// fetched here.
+/// No path leads out of the tree, and only files are read. Other kinds of includes are not fetched.
 #[derive(Debug)]
 pub struct LocalIncludes {
     root: PathBuf,
     repository: Arc<GitRepository>,
-    /// Whether a file was found that names variables of the commit.
+    /// Whether a file names variables of the commit.
     has_commit_variables: AtomicBool,
     decorations: Mutex<Decorations>,
-    /// What the jobs of the parent pipeline left; absent for a pipeline that has none.
+    /// The artifacts of the parent pipeline, for a child pipeline.
     artifacts: Option<PipelineArtifacts>,
 }
 
 impl LocalIncludes {
-    /// Returns the files of the working tree at `root`, which is `repository`'s.
+    /// Returns the files of the working tree at `root`, that of `repository`.
     pub fn new(root: &Path, repository: Arc<GitRepository>) -> Self {
         Self {
             root: root.to_owned(),
@@ -40,18 +39,18 @@ impl LocalIncludes {
         }
     }
 
-    /// Takes files from what the jobs of the parent pipeline left, for a child pipeline.
+    /// Adds the artifacts of the parent pipeline, for a child pipeline.
     pub fn with_artifacts(mut self, artifacts: PipelineArtifacts) -> Self {
         self.artifacts = Some(artifacts);
         self
     }
 
-    /// Returns whether a file was found that names variables which only git knows.
+    /// Returns whether a file names variables that only git knows.
     pub(crate) fn has_commit_variables(&self) -> bool {
         self.has_commit_variables.load(Ordering::Relaxed)
     }
 
-    /// Returns what the comments in the files that were found ask for.
+    /// Returns the decorations in the files.
     pub(crate) fn take_decorations(&self) -> Decorations {
         std::mem::take(&mut *self.decorations.lock())
     }
@@ -67,7 +66,7 @@ impl LocalIncludes {
     fn artifact(&self, job: &str, path: &str) -> Result<IncludedFile, IncludeError> {
         let Some(artifacts) = &self.artifacts else {
             return Err(IncludeError::NotFetched(
-                "files that jobs leave are there once the jobs ran".to_owned(),
+                "artifacts exist only after their jobs ran".to_owned(),
             ));
         };
         let directory = artifacts.directory_of(job)?;
@@ -116,14 +115,14 @@ impl IncludeSource for LocalIncludes {
     }
 }
 
-/// Reads a file below a directory, which messages call `place`; returns its path there too.
+/// Reads a file below a directory, which messages call `place`. Returns also its path there.
 fn read_below(
     root: &Path,
     path: &str,
     place: &'static str,
 ) -> Result<(PathBuf, String), IncludeError> {
-    let name = plain(path, place)?;
-    // A link may lead elsewhere within the tree, as it would for any program that opens it.
+    let name = normalized(path, place)?;
+    // A link may lead to another file within the tree.
     let real = fs::canonicalize(root.join(&name)).map_err(|error| missing_or(&error))?;
     let root = fs::canonicalize(root).map_err(|error| missing_or(&error))?;
     if !real.starts_with(&root) {
@@ -134,8 +133,8 @@ fn read_below(
     Ok((name, text))
 }
 
-/// Returns the path without what leads nowhere, relative to the root.
-fn plain(path: &str, place: &'static str) -> Result<PathBuf, IncludeError> {
+/// Returns the path relative to the root, without `.` and `..`.
+fn normalized(path: &str, place: &'static str) -> Result<PathBuf, IncludeError> {
     if path.contains('\0') {
         return Err(IncludeError::Missing);
     }
@@ -149,7 +148,7 @@ fn plain(path: &str, place: &'static str) -> Result<PathBuf, IncludeError> {
                 let reason = format!("the path leads out of the {place}");
                 return Err(IncludeError::Unreadable(reason));
             }
-            // GitLab takes a path with a slash at its start from the top of the project too.
+            // As in GitLab, a leading slash means the root of the project.
             Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
         }
     }

@@ -24,8 +24,7 @@ use yaml::diagnostic::Checked;
 
 /// A project's pipeline as it was read, in one situation.
 ///
-/// What the situation is like is found out when it is asked for: only a file whose includes depend
-/// on it needs git to be read.
+/// The situation is read when it is first needed: only a file whose includes depend on it needs git.
 #[derive(Debug)]
 pub struct LocalPipeline {
     read: Arc<ReadPipeline>,
@@ -33,7 +32,7 @@ pub struct LocalPipeline {
     decorations: Decorations,
     files: PipelineFiles,
     notes: Vec<String>,
-    /// What was noted elsewhere after it was read, when the jobs were created.
+    /// The notes of servers after it was read, from creating the jobs.
     late_notes: OnceLock<Vec<String>>,
 }
 
@@ -46,8 +45,8 @@ impl LocalPipeline {
         Ok(checked)
     }
 
-    /// Reads a pipeline, with a say in whether the rules of includes decide; returns what was asked
-    /// elsewhere as well, also when the pipeline is invalid.
+    /// Reads a pipeline, with or without the rules of includes. Returns also its access to servers, even if the
+    /// pipeline is invalid.
     pub(crate) fn read_by(
         project: &LocalProject,
         options: &PipelineOptions,
@@ -125,7 +124,7 @@ impl LocalPipeline {
         Ok((checked, asked))
     }
 
-    /// Returns the files' keywords, merged.
+    /// Returns the merged keywords of all files.
     pub fn loaded(&self) -> &Pipeline {
         &self.read.loaded
     }
@@ -135,37 +134,37 @@ impl LocalPipeline {
         self.read.project()
     }
 
-    /// Returns by whose rules it was read, and is to be run.
+    /// Returns its dialect.
     pub fn dialect(&self) -> Dialect {
         self.read.options.dialect
     }
 
-    /// Returns what it takes to read the pipelines that its jobs start.
+    /// Returns what reading its child pipelines needs.
     pub(crate) fn read_pipeline(&self) -> &Arc<ReadPipeline> {
         &self.read
     }
 
-    /// Returns what they mean, whatever the situation.
+    /// Returns the resolved pipeline, which does not depend on the situation.
     pub fn resolved(&self) -> &ResolvedPipeline {
         &self.resolved
     }
 
-    /// Creates the pipeline of the situation, or says why there is none.
+    /// Creates the pipeline of the situation, which may be refused.
     ///
     /// # Errors
     ///
-    /// When git cannot be asked.
+    /// When git fails.
     pub fn create(&self) -> Result<Creation, LocalError> {
         let repository = self.repository()?;
         Ok(create(&self.resolved, self.context()?, repository))
     }
 
-    /// Returns what changed in the working tree since `base`, or else since what the branch will be
-    /// pushed to: its upstream, else the default branch. Files that the situation names win.
+    /// Returns the changes of the working tree since `base`, default what the branch will be pushed to: its upstream,
+    /// else the default branch. Files that the situation names win.
     ///
     /// # Errors
     ///
-    /// When git cannot be asked at all. Where it does not know, everything counts as changed.
+    /// When git fails. If the changes are unknown, everything counts as changed.
     pub fn changes_since(&self, base: Option<&str>) -> Result<TreeChanges, LocalError> {
         let project_context = &self.read.project_context;
         if let Some(named) = project_context.named_changes() {
@@ -179,12 +178,12 @@ impl LocalPipeline {
         ))
     }
 
-    /// Returns which jobs a change of these files touches, and why; `None` means any file. `inputs`
-    /// tells which files a job reads, where somebody said so.
+    /// Returns the jobs that a change of these files touches, with the reasons; `None` means any file. `inputs` are
+    /// the files that a job reads, if declared.
     ///
     /// # Errors
     ///
-    /// When git cannot be asked.
+    /// When git fails.
     pub fn affected(
         &self,
         creation: &Creation,
@@ -199,53 +198,52 @@ impl LocalPipeline {
         Ok(affected(creation, self.context()?, &changed, inputs))
     }
 
-    /// Returns the files of the project that it was read from, relative to its top; some may not be
-    /// there.
+    /// Returns the files of the project that it was read from, relative to its root; some may not exist.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.files.files()
     }
 
-    /// Begins to look at the repository, beside what the caller does meanwhile.
+    /// Starts to read the repository in the background.
     pub(crate) fn look_ahead(&self) {
         self.read.project_context.look_ahead();
     }
 
-    /// Returns what the jobs know: the commit, the project, the situation and the given variables.
+    /// Returns the context of the jobs: the commit, the project, the situation and the variables.
     ///
     /// # Errors
     ///
-    /// When git cannot be asked.
+    /// When git fails.
     pub fn context(&self) -> Result<&PipelineContext, LocalError> {
         self.read.project_context.context()
     }
 
-    /// Returns the repository, as rules ask about it in this situation.
+    /// Returns the repository in this situation.
     ///
     /// # Errors
     ///
-    /// When git cannot be asked.
+    /// When git fails.
     pub fn repository(&self) -> Result<&GitRepository, LocalError> {
-        // Without the situation it does not know what changed.
+        // The situation first, since it decides what changed.
         self.read.project_context.context()?;
         Ok(self.read.project_context.repository())
     }
 
-    /// Returns the remote files and answers requested so far, from which a lock file is made.
+    /// Returns all requests to servers until now with their responses, for a lock file.
     pub fn remote_records(&self) -> Vec<includes::Record> {
         self.read.outside.records()
     }
 
-    /// Returns what the comments above the jobs ask for.
+    /// Returns gitlab-ci-local's decorations of the jobs.
     pub fn decorations(&self) -> &Decorations {
         &self.decorations
     }
 
-    /// Returns what the user should know: about files that were read, also for rules if the pipeline was
-    /// created before, and where the simulated situation differs from what there is.
+    /// Returns notes for the user: about files that were read, also for rules after the pipeline was created, and where
+    /// the situation differs from the repository.
     ///
     /// # Errors
     ///
-    /// When git cannot be asked.
+    /// When git fails.
     pub fn notes(&self) -> Result<Vec<&str>, LocalError> {
         let of_situation = self.read.project_context.notes()?;
         let late = self
@@ -256,7 +254,7 @@ impl LocalPipeline {
     }
 }
 
-/// Returns the file that is merged over the pipeline's, if there is one.
+/// Returns the file that is merged over the pipeline file, if it exists.
 fn overlay(project: &LocalProject) -> Result<Option<Overlay>, LocalError> {
     if project.file() == Path::new(OVERLAY) {
         return Ok(None);
@@ -268,12 +266,12 @@ fn overlay(project: &LocalProject) -> Result<Option<Overlay>, LocalError> {
     }))
 }
 
-/// The texts that a pipeline is read from, besides those they include.
+/// The texts of a pipeline without includes.
 struct Texts {
     name: String,
     text: String,
     overlay: Option<Overlay>,
-    /// What a GitLab made of the text, which is read in its place.
+    /// The text as a GitLab merged it, which is read instead.
     merged: Option<Merged>,
     include_rules: IncludeRules,
 }
@@ -287,11 +285,11 @@ impl Texts {
         project_context: &ProjectContext,
     ) -> Result<Checked<Pipeline>, LocalError> {
         let repository = project_context.repository();
-        let asks_for_variables = self.any(asks_for_variables);
-        let needs_git = asks_for_variables && self.any(names_commit_variables);
+        let may_need_variables = self.any(may_need_variables);
+        let needs_git = may_need_variables && self.any(names_commit_variables);
         let variables = if needs_git {
             project_context.context()?.pre_pipeline_variables()
-        } else if asks_for_variables {
+        } else if may_need_variables {
             project_context.variables_at_a_glance()?
         } else {
             JobVariables::default()
@@ -310,7 +308,7 @@ impl Texts {
         if needs_git || !includes.has_commit_variables() {
             return Ok(checked);
         }
-        // An included file may ask for what was not looked up, which is rare.
+        // An included file may need variables that were left out, which is rare.
         options.variables = project_context.context()?.pre_pipeline_variables();
         Ok(self.read(&options))
     }
@@ -324,13 +322,13 @@ impl Texts {
         }
     }
 
-    fn any(&self, is_so: impl Fn(&str) -> bool) -> bool {
+    fn any(&self, predicate: impl Fn(&str) -> bool) -> bool {
         let mut found = false;
-        self.each(|text| found |= is_so(text));
+        self.each(|text| found |= predicate(text));
         found
     }
 
-    /// Passes the texts on, those that win last.
+    /// Visits the texts, the highest precedence last.
     fn each(&self, mut take: impl FnMut(&str)) {
         take(&self.text);
         if let Some(overlay) = &self.overlay {
@@ -340,6 +338,6 @@ impl Texts {
 }
 
 /// Returns whether reading a file may need variables: those it includes and `expand_vars` do.
-fn asks_for_variables(text: &str) -> bool {
+fn may_need_variables(text: &str) -> bool {
     text.contains("include") || text.contains("expand_vars")
 }

@@ -1,4 +1,4 @@
-//! The project a local run is about: a working tree and its pipeline file.
+//! The project of a local run: a working tree and its pipeline file.
 
 use crate::error::LocalError;
 use crate::project::changed::PipelineFiles;
@@ -13,10 +13,10 @@ use yaml::decode;
 use yaml::diagnostic::Checked;
 use yaml::source::SourceMap;
 
-/// The name of the pipeline file when nobody gives another.
+/// The default name of the pipeline file.
 pub const DEFAULT_FILE: &str = ".gitlab-ci.yml";
 
-/// A pipeline file for local runs alone; it wins over [`DEFAULT_FILE`] where both are there.
+/// A pipeline file for local runs only; it wins over [`DEFAULT_FILE`].
 pub const BITRAB_FILE: &str = ".bitrab-ci.yml";
 
 /// A working tree with a pipeline file.
@@ -27,13 +27,13 @@ pub struct LocalProject {
 }
 
 impl LocalProject {
-    /// Finds the project that `directory` lies in: the top of its Git working tree, or the directory
-    /// itself outside of one. `file` is relative to that, or else to `directory`; default
-    /// [`BITRAB_FILE`] where there is one, else [`DEFAULT_FILE`].
+    /// Finds the project of `directory`: the root of its Git working tree, or the directory itself outside of one.
+    /// `file` is relative to that, or else to `directory`; default [`BITRAB_FILE`] if it exists, else
+    /// [`DEFAULT_FILE`].
     ///
     /// # Errors
     ///
-    /// When the directory is not there.
+    /// When the directory does not exist.
     pub fn find(directory: &Path, file: Option<&Path>) -> Result<Self, LocalError> {
         let directory = fs::canonicalize(directory).map_err(|source| LocalError::Directory {
             path: directory.to_owned(),
@@ -48,17 +48,17 @@ impl LocalProject {
         }
         let root = git::toplevel(&directory).unwrap_or_else(|| directory.clone());
         let file = file.map_or_else(
-            || usual_file(&root),
+            || default_file(&root),
             |named| {
                 let below = root.join(named);
                 let beside = directory.join(named);
-                // Whoever names a file names it from where he stands.
-                let meant = if !below.exists() && beside.exists() {
+                // Users name files relative to the current directory too.
+                let file = if !below.exists() && beside.exists() {
                     beside
                 } else {
                     below
                 };
-                below_root(&root, &meant).unwrap_or_else(|| named.to_owned())
+                below_root(&root, &file).unwrap_or_else(|| named.to_owned())
             },
         );
         Ok(Self { root, file })
@@ -69,24 +69,23 @@ impl LocalProject {
         &self.root
     }
 
-    /// Returns the pipeline file, relative to the root unless it lies elsewhere.
+    /// Returns the pipeline file, relative to the root if inside.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Reads the pipeline file and all that belongs to it: what it includes, the files with
-    /// variables and options, and what of the situation decides which files are included.
+    /// Reads the pipeline file with its includes, the files with variables and options, and what the includes need of
+    /// the situation.
     ///
     /// # Errors
     ///
-    /// When the options contradict each other, or a file cannot be read. What is wrong inside files
-    /// is in the [`Checked`] value.
+    /// When the options contradict each other, or a file cannot be read. Errors in files are in the [`Checked`]
+    /// value.
     pub fn read(&self, options: &PipelineOptions) -> Result<Checked<LocalPipeline>, LocalError> {
         LocalPipeline::read(self, options)
     }
 
-    /// Returns the files that may belong to its pipeline whatever that includes, relative to the root; some
-    /// may not be there.
+    /// Returns the files that may belong to its pipeline besides includes, relative to the root; some may not exist.
     pub fn own_files(&self, options: &PipelineOptions) -> Vec<String> {
         let files = PipelineFiles::of(self, &SourceMap::default(), options);
         files.files().map(str::to_owned).collect()
@@ -118,33 +117,32 @@ impl LocalProject {
                 source: error.into_io(),
             },
         };
-        // How long it may be is told of where all limits are.
+        // Its length is checked with all other limits.
         let bytes = read_bytes(&path).map_err(failed)?;
         decode(bytes).map_err(|error| failed(error.into()))
     }
 }
 
-/// Returns whether a directory lies in a repository of git.
+/// Returns whether a directory is in a Git repository.
 pub fn is_in_repository(directory: &Path) -> bool {
     git::toplevel(directory).is_some()
 }
 
-/// Returns the shortest path of a file in the project, relative to its root, so that a file has one
-/// name however it is given. Links stay what they are.
+/// Returns the path of a file relative to the project's root, so that each file has one name. Links are not
+/// resolved.
 fn below_root(root: &Path, file: &Path) -> Option<PathBuf> {
     let directory = fs::canonicalize(file.parent()?).ok()?;
     let path = directory.join(file.file_name()?);
     path.strip_prefix(root).ok().map(Path::to_owned)
 }
 
-/// Returns the pipeline file of a project that nobody named one for.
-fn usual_file(root: &Path) -> PathBuf {
+/// Returns the pipeline file of a project without an option.
+fn default_file(root: &Path) -> PathBuf {
     let options = root.join(gitlab_ci_local::OPTIONS);
     let named = read_text(&options).ok().and_then(|text| {
         let options = read_options(gitlab_ci_local::OPTIONS, &text).value?;
         options.file
     });
-    // Who has a file for local runs means that one.
     named.unwrap_or_else(|| {
         let local = PathBuf::from(BITRAB_FILE);
         if root.join(&local).is_file() {

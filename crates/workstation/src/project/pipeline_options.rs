@@ -6,7 +6,7 @@ use pipeline::Dialect;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// What pipeline of a project is meant. The default is the one of a push of what is checked out.
+/// The options that a pipeline is read and created with. The default is a push of the current commit.
 ///
 /// # Examples
 ///
@@ -23,20 +23,18 @@ use std::path::PathBuf;
 pub struct PipelineOptions {
     /// The situation.
     pub situation: SituationOptions,
-    /// Whose reading of the file is meant.
+    /// The dialect of the file.
     pub dialect: Dialect,
-    /// The inputs (`--input`); text becomes what an input's type asks for.
+    /// The inputs (`--input`); text is converted to the input's type.
     pub inputs: IndexMap<String, Value>,
-    /// Pipeline variables (`--variable`); they win over all others.
+    /// Pipeline variables (`--variable`); they override all others.
     pub variables: Vec<JobVariable>,
-    /// Masked variables (`--secret`); they win over those of files.
+    /// Masked variables (`--secret`); they override those of files.
     pub secrets: Vec<JobVariable>,
-    /// Files with variables of the project (`--variables-file`), as seen from the current directory;
-    /// later ones win.
+    /// Files with variables of the project (`--variables-file`), relative to the current directory; later ones win.
     pub variables_files: Vec<PathBuf>,
-    /// The home directory with the user's own files; `None` means that of the user who runs this
-    /// program.
+    /// The home directory; default that of the user.
     pub home: Option<PathBuf>,
-    /// Which remote files and variables are used, and how they are fetched.
-    pub remote: RemoteOptions,
+    /// What is fetched from servers, and how.
+    pub elsewhere: RemoteOptions,
 }

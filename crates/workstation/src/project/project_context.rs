@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// What is around the text of a pipeline: the repository, the situation and the variables that are
-/// given. Nothing is looked at before somebody asks.
+/// The context of a pipeline file: the repository, the situation and the variables. Everything is read when it is
+/// first needed.
 #[derive(Debug)]
 pub(crate) struct ProjectContext {
     git: Arc<BlockingGit>,
@@ -19,9 +19,9 @@ pub(crate) struct ProjectContext {
     /// The pipeline file.
     file: PathBuf,
     given: Vec<GivenVariable>,
-    /// Present when something says where the project's GitLab is, besides its remote.
+    /// Access to servers, which may know the project's GitLab.
     outside: Option<Arc<Outside>>,
-    /// Present when GitLab is asked for more of them.
+    /// The variables of a GitLab, if they are used.
     gitlab: Option<GitLabVariables>,
     described: OnceLock<Known>,
 }
@@ -53,45 +53,45 @@ impl ProjectContext {
         }
     }
 
-    /// Adds what says which GitLab is the project's.
+    /// Adds access to servers.
     pub(crate) fn add_outside(&mut self, outside: &Arc<Outside>) {
         self.outside = Some(Arc::clone(outside));
     }
 
-    /// Adds the variables that a GitLab keeps, which is asked when they are.
+    /// Adds the variables of a GitLab, which are requested when needed.
     pub(crate) fn add_gitlab(&mut self, gitlab: GitLabVariables) {
         self.gitlab = Some(gitlab);
     }
 
-    /// Returns who asks git.
+    /// Returns git in this working tree.
     pub(crate) fn git(&self) -> &Arc<BlockingGit> {
         &self.git
     }
 
-    /// Returns the files of which the user said that they changed.
+    /// Returns the changed files that the user named.
     pub(crate) fn named_changes(&self) -> Option<&[String]> {
         self.situation.changes.as_deref()
     }
 
-    /// Begins to look at the repository, beside what the caller does meanwhile.
+    /// Starts to read the repository in the background.
     pub(crate) fn look_ahead(&self) {
         if self.described.get().is_none() {
             self.git.describe_ahead();
         }
     }
 
-    /// Returns the repository, which knows of the situation once [`Self::context`] was asked for.
+    /// Returns the repository, which has the situation after [`Self::context`].
     pub(crate) fn repository(&self) -> &Arc<GitRepository> {
         &self.repository
     }
 
-    /// Returns what the jobs know.
+    /// Returns the context of the jobs.
     pub(crate) fn context(&self) -> Result<&PipelineContext, LocalError> {
         Ok(&self.known()?.context)
     }
 
-    /// Returns the variables that are known before there is a pipeline, without starting git, if that
-    /// can be: those that [`names_commit_variables`] asks for are empty then.
+    /// Returns the variables before there is a pipeline, without starting git if possible: those of
+    /// [`names_commit_variables`] are then empty.
     pub(crate) fn variables_at_a_glance(&self) -> Result<JobVariables, LocalError> {
         if let Some(known) = self.described.get() {
             return Ok(known.context.pre_pipeline_variables());
@@ -116,7 +116,7 @@ impl ProjectContext {
         Ok(context.pre_pipeline_variables())
     }
 
-    /// Returns where the simulation differs from what there is.
+    /// Returns where the simulation differs from the repository.
     pub(crate) fn notes(&self) -> Result<&[String], LocalError> {
         Ok(&self.known()?.notes)
     }
@@ -162,7 +162,7 @@ impl ProjectContext {
 
     fn facts(&self) -> Result<RepositoryFacts, BlockingGitError> {
         match self.git.describe() {
-            // A pipeline can be looked at anywhere, if not run.
+            // A pipeline can be read anywhere, though not run.
             Err(BlockingGitError::Repository(RepositoryError::None { .. })) => {
                 Ok(RepositoryFacts {
                     toplevel: self.git.root().to_owned(),
@@ -177,7 +177,7 @@ impl ProjectContext {
     }
 }
 
-/// Says of what the pipeline is for whether it is protected.
+/// Sets whether the pipeline's branches and tags are protected.
 fn protect(context: &mut PipelineContext, protection: &Protection) {
     context.commit.is_protected = protection.is_protected();
     if let Some(request) = &mut context.merge_request {
@@ -186,7 +186,7 @@ fn protect(context: &mut PipelineContext, protection: &Protection) {
     }
 }
 
-/// Says which variables are left out because they are for protected branches and tags.
+/// Returns a note about variables that are left out because they are protected.
 fn note_of_protected(context: &PipelineContext, protection: &Protection) -> Option<String> {
     let protected = context.given.iter().filter(|given| given.is_protected);
     let mut seen = HashSet::new();
@@ -195,12 +195,12 @@ fn note_of_protected(context: &PipelineContext, protection: &Protection) -> Opti
     protection.note(&names)
 }
 
-/// What there is to know of a commit that wants no pipeline.
-const SKIPPED: &str = "the message of the commit says `[ci skip]`, so a push makes GitLab skip all \
-                       jobs; here they can run";
+/// The note about a commit without a pipeline.
+const SKIPPED: &str = "the commit message has `[ci skip]`, so GitLab skips all jobs after a push; here they can \
+                       run";
 
-/// The beginnings of variables that only git knows.
-const OF_COMMIT: [&str; 7] = [
+/// Prefixes of variables that only git knows.
+const COMMIT_PREFIXES: [&str; 7] = [
     "CI_COMMIT_AUTHOR",
     "CI_COMMIT_DESCRIPTION",
     "CI_COMMIT_MESSAGE",
@@ -212,5 +212,5 @@ const OF_COMMIT: [&str; 7] = [
 
 /// Returns whether a text names variables that only git knows.
 pub(crate) fn names_commit_variables(text: &str) -> bool {
-    OF_COMMIT.iter().any(|name| text.contains(name))
+    COMMIT_PREFIXES.iter().any(|name| text.contains(name))
 }

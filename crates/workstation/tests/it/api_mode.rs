@@ -56,7 +56,7 @@ fn refused(project: &Project, options: &PipelineOptions) -> ApiModeError {
 }
 
 #[test]
-fn the_lint_is_asked_once_for_the_text_of_the_working_tree() {
+fn lint_is_requested_once_for_the_pipeline_file() {
     // R-GLCI-167
     let (gitlab, project) = cloned(&answer());
     let pipeline = project.read(&options(&project));
@@ -75,7 +75,7 @@ fn the_lint_is_asked_once_for_the_text_of_the_working_tree() {
 }
 
 #[test]
-fn without_the_switch_no_request_is_made() {
+fn no_request_without_the_option() {
     // R-GLCI-166
     let (gitlab, project) = cloned(&answer());
     project.write(".gitlab-ci.yml", "include: ci/a.yml\nb: {extends: .a}\n");
@@ -92,7 +92,7 @@ fn without_the_switch_no_request_is_made() {
 }
 
 #[test]
-fn what_the_server_cannot_know_is_told() {
+fn differences_from_the_working_tree_are_noted() {
     let (_gitlab, project) = cloned(&answer());
     project.write(
         ".gitlab-ci-local.yml",
@@ -113,7 +113,7 @@ fn what_the_server_cannot_know_is_told() {
 }
 
 #[test]
-fn options_that_contradict_each_other_are_refused_before_anything_is_asked() {
+fn contradicting_options_are_refused_before_any_request() {
     let (gitlab, project) = cloned(&answer());
     let mut offline = options(&project);
     offline.remote.fetching = FetchPolicy::Offline;
@@ -128,7 +128,7 @@ fn options_that_contradict_each_other_are_refused_before_anything_is_asked() {
 }
 
 #[test]
-fn a_project_without_a_gitlab_is_told_what_is_missing() {
+fn missing_gitlab_is_an_error() {
     let (gitlab, project) = cloned(&answer());
     let mut options = options(&project);
     options.remote.gitlab = Some(gitlab.url());
@@ -140,7 +140,7 @@ fn a_project_without_a_gitlab_is_told_what_is_missing() {
 }
 
 #[test]
-fn a_server_that_refuses_or_breaks_is_told_of_without_the_token() {
+fn server_errors_do_not_show_the_token() {
     let (gitlab, project) = cloned(&answer());
     let check = |fault: Fault, expect: &str| {
         gitlab.always(LINT, fault);
@@ -163,7 +163,7 @@ fn a_server_that_refuses_or_breaks_is_told_of_without_the_token() {
 }
 
 #[test]
-fn what_the_server_finds_is_a_finding_in_the_file() {
+fn errors_of_the_lint_are_diagnostics_of_the_file() {
     let mut wrong = answer();
     wrong["valid"] = json!(false);
     wrong["errors"] = json!(["jobs:deploy:environment config is odd"]);
@@ -179,7 +179,7 @@ fn what_the_server_finds_is_a_finding_in_the_file() {
     wrong["errors"] = json!([]);
     let (_gitlab, project) = cloned(&wrong);
     let found = project.errors(&options(&project));
-    assert!(found.contains("nothing says why"), "{found}");
+    assert!(found.contains("the server gives no reason"), "{found}");
 
     let empty = json!({"valid": true, "errors": [], "warnings": []});
     let (_gitlab, project) = cloned(&empty);
@@ -191,7 +191,7 @@ fn what_the_server_finds_is_a_finding_in_the_file() {
 }
 
 #[test]
-fn a_file_that_is_too_long_is_not_sent() {
+fn too_long_files_are_not_sent() {
     let (gitlab, project) = cloned(&answer());
     project.write(".gitlab-ci.yml", "#".repeat((32 << 20) + 1));
     let found = project.errors(&options(&project));

@@ -1,4 +1,4 @@
-//! Which of two providers a job goes to.
+//! Jobs by image.
 
 use executor_core::job::Image;
 use executor_core::{Cancellation, ExecutorProvider, FeaturesInfo, StageCommand};
@@ -13,7 +13,7 @@ fn command() -> StageCommand {
 }
 
 #[tokio::test]
-async fn an_image_decides() {
+async fn image_selects_the_provider() {
     let check = async |image: &str, in_container: bool| {
         let (containers, host) = (ScriptedProvider::new(), ScriptedProvider::new());
         let provider = ByImage::new(containers.shared(), host.shared());
@@ -38,7 +38,7 @@ async fn an_image_decides() {
 }
 
 #[tokio::test]
-async fn nothing_is_kept_where_one_has_no_capacity() {
+async fn capacity_is_released_if_one_provider_has_none() {
     let (containers, host) = (ScriptedProvider::new(), ScriptedProvider::new());
     host.on(Moment::Acquire, Directive::fail(Failure::temporary("full")));
     let provider = ByImage::new(containers.shared(), host.shared());
@@ -50,7 +50,7 @@ async fn nothing_is_kept_where_one_has_no_capacity() {
 }
 
 #[test]
-fn a_job_may_have_what_either_has() {
+fn features_are_those_of_both_providers() {
     let (containers, host) = (ScriptedProvider::new(), ScriptedProvider::new());
     containers.set_features(FeaturesInfo {
         image: true,

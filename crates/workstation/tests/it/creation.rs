@@ -42,7 +42,7 @@ fn files_are_included_from_the_working_tree() {
 }
 
 #[test]
-fn includes_see_the_commit_when_they_ask_for_it() {
+fn rules_of_includes_see_the_commit() {
     let project = Project::new();
     let rule = |condition: &str| format!("[{{local: ci/a.yml, rules: [{{if: {condition}}}]}}]");
     project.write("ci/a.yml", "a: {script: x}\n");
@@ -76,7 +76,7 @@ fn includes_see_the_commit_when_they_ask_for_it() {
 }
 
 #[test]
-fn bitrab_includes_from_where_the_including_file_is() {
+fn bitrab_includes_relative_to_the_including_file() {
     // R-PIPE-05
     let project = Project::new();
     project.write(".gitlab-ci.yml", "include: ci/a.yml\njob: {script: mine}\n");
@@ -95,7 +95,7 @@ fn bitrab_includes_from_where_the_including_file_is() {
 }
 
 #[test]
-fn rules_see_given_variables_and_the_project_before_any_job_runs() {
+fn rules_see_variables_and_the_project() {
     // R-PIPE-18
     let project = Project::new();
     project.write(

@@ -1,11 +1,11 @@
-//! What users of gitlab-ci-local bring along.
+//! Files of gitlab-ci-local.
 
 use crate::project::Project;
 use std::path::Path;
 use workstation::{DEFAULT_FILE, LocalProject};
 
 #[test]
-fn options_of_a_file_are_taken_or_named() {
+fn options_of_a_file_are_used_or_noted() {
     let project = Project::new();
     project.write(
         "ci/main.yml",
@@ -48,7 +48,7 @@ fn the_remote_of_gitlab_ci_local_is_preferred() {
 }
 
 #[test]
-fn a_file_for_local_runs_wins() {
+fn bitrab_file_wins() {
     // R-PIPE-01
     let project = Project::new();
     let file = |named: Option<&Path>| {

@@ -97,7 +97,7 @@ fn no_path_leads_out_of_the_project() {
 }
 
 #[test]
-fn only_files_of_text_are_read() {
+fn only_text_files_are_read() {
     let project = Project::new();
     project.write("broken.yml", b"a: \xff");
     project.write("dir.yml/x", "");
@@ -119,13 +119,13 @@ fn only_files_of_text_are_read() {
     };
     check("broken.yml", "line 1");
     check("dir.yml", "directory");
-    check("socket.yml", "no file");
-    check("pipe.yml", "no file");
+    check("socket.yml", "not a file");
+    check("pipe.yml", "not a file");
     check("big.yml", &format!("{limit} bytes"));
 }
 
 #[test]
-fn other_kinds_say_that_they_are_not_fetched() {
+fn other_kinds_of_includes_are_not_fetched() {
     let project = Project::new();
     let (url, name) = (
         "https://example.com/x.yml".to_owned(),
@@ -212,8 +212,8 @@ async fn artifacts_of_a_finished_pipeline_are_included_in_a_child() {
     let none = PipelineArtifacts::new(store, [("gen".to_owned(), JobId(8))]);
     let none = includes(&project).with_artifacts(none);
     let got = child_of_artifact(&project, &none, "out/gen.yml");
-    assert!(got.contains("no job of this name left artifacts"), "{got}");
-    // Before the parent ran there is nothing to be had, which is no fault of the file.
+    assert!(got.contains("no job of this name has artifacts"), "{got}");
+    // Before the parent ran there are no artifacts, which is not an error of the file.
     let got = child_of_artifact(&project, &includes(&project), "out/gen.yml");
     assert!(got.contains("is not fetched"), "{got}");
 }

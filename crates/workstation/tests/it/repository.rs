@@ -1,4 +1,4 @@
-//! What rules learn of a repository.
+//! The repository for rules.
 
 use crate::project::Project;
 use pipeline::repository::{Repository, RepositoryError};

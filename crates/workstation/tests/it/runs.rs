@@ -1,4 +1,4 @@
-//! Runs that were killed, failed or wait, and are gone on with.
+//! Runs that are resumed, retried or played after they were killed, failed or waited.
 
 use crate::project::Project;
 use executor_core::{CancelCause, Cancellation};
@@ -19,7 +19,7 @@ use workstation::{
     Run, RunOptions, RunState, Runs, StateDir,
 };
 
-/// A project whose jobs write down that they ran.
+/// A project whose jobs record that they ran.
 struct Scene {
     project: Project,
 }
@@ -73,11 +73,11 @@ impl Scene {
         execute(run, Arc::new(Silent), &Cancellation::new()).await
     }
 
-    async fn go_on(&self, run: u64, kind: ContinuationKind) -> Result<PipelineReport, LocalError> {
-        self.run(going_on(run, kind)).await
+    async fn resume(&self, run: u64, kind: ContinuationKind) -> Result<PipelineReport, LocalError> {
+        self.run(continuing(run, kind)).await
     }
 
-    /// Returns how often each job ran since the last time this was asked.
+    /// Returns how often each job ran since the last call.
     fn ran(&self) -> BTreeMap<String, usize> {
         let ran = self.ran_until_now();
         let _ = fs::remove_file(self.out().join("ran"));
@@ -100,8 +100,8 @@ impl Scene {
     }
 }
 
-/// Returns how a run is that nobody runs any more. A process that another test starts at this moment holds the
-/// run's lock, too, until it is another program.
+/// Returns the state of an ended run. A process that another test is just starting holds the run's lock, too, until
+/// it executes another program.
 async fn settled(run: &Run) -> RunState {
     let history = run.history().unwrap();
     for _ in 0..1000 {
@@ -114,7 +114,7 @@ async fn settled(run: &Run) -> RunState {
     run.state(&history)
 }
 
-fn going_on(run: u64, kind: ContinuationKind) -> RunOptions {
+fn continuing(run: u64, kind: ContinuationKind) -> RunOptions {
     RunOptions {
         continues: Some(Continuation {
             run,
@@ -140,7 +140,7 @@ impl EventSink for Silent {
     fn event(&self, _: &PipelineEvent) {}
 }
 
-/// Says which job has come to which status.
+/// Sends each job's status.
 #[derive(Debug)]
 struct Statuses(UnboundedSender<(String, Status)>);
 
@@ -176,7 +176,7 @@ five: {stage: c, script: ['true']}
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_at_any_line_of_its_journal_a_run_is_finished_and_no_job_runs_twice() {
+async fn run_killed_at_any_line_of_its_journal_resumes_without_running_jobs_twice() {
     let scene = Scene::new(FIVE);
     let report = scene.run(RunOptions::default()).await.unwrap();
     assert_eq!(report.exit, RunExit::Success);
@@ -187,7 +187,7 @@ async fn killed_at_any_line_of_its_journal_a_run_is_finished_and_no_job_runs_twi
     let whole = fs::read_to_string(&path).unwrap();
     let mut cuts: Vec<usize> = vec![0];
     cuts.extend(whole.match_indices('\n').map(|(at, _)| at + 1));
-    // The end is torn in the middle of every other line.
+    // Every other line is cut in the middle.
     let torn: Vec<usize> = cuts
         .windows(2)
         .step_by(2)
@@ -217,7 +217,7 @@ async fn killed_at_any_line_of_its_journal_a_run_is_finished_and_no_job_runs_twi
         assert_eq!(state, killed, "cut at {cut}");
 
         let report = scene
-            .go_on(run.id(), ContinuationKind::Resume)
+            .resume(run.id(), ContinuationKind::Resume)
             .await
             .unwrap();
         let left: Vec<&str> = all
@@ -235,7 +235,7 @@ async fn killed_at_any_line_of_its_journal_a_run_is_finished_and_no_job_runs_twi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_failed_is_retried_with_what_was_skipped_behind_it() {
+async fn retry_runs_failed_jobs_and_those_skipped_after_them() {
     let scene = Scene::new(
         "
 stages: [a, b, c]
@@ -249,13 +249,13 @@ after: {stage: c, script: ['true'], when: always}
     let report = scene.run(RunOptions::default()).await.unwrap();
     assert_eq!(report.exit, RunExit::JobFailed);
     assert_eq!(scene.ran(), ran_once(&["good", "bad", "after"]));
-    let refused = scene.go_on(1, ContinuationKind::Resume).await.unwrap_err();
+    let refused = scene.resume(1, ContinuationKind::Resume).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
         "run 1 failed: there is nothing to resume"
     );
 
-    let report = scene.go_on(1, ContinuationKind::Retry).await.unwrap();
+    let report = scene.resume(1, ContinuationKind::Retry).await.unwrap();
     assert_eq!(report.exit, RunExit::JobFailed);
     assert_eq!(scene.ran(), ran_once(&["bad"]));
 
@@ -285,12 +285,12 @@ after: {stage: c, script: ['true'], when: always}
             .contains("the-first-log")
     );
     assert_eq!(run.report(&history).exit, RunExit::Success);
-    let refused = scene.go_on(1, ContinuationKind::Retry).await.unwrap_err();
+    let refused = scene.resume(1, ContinuationKind::Retry).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
         "run 1 ended with success: there is nothing to retry"
     );
-    let refused = scene.go_on(9, ContinuationKind::Retry).await.unwrap_err();
+    let refused = scene.resume(9, ContinuationKind::Retry).await.unwrap_err();
     assert!(
         refused.to_string().starts_with("there is no run 9 of "),
         "{refused}"
@@ -299,7 +299,7 @@ after: {stage: c, script: ['true'], when: always}
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_manual_job_is_played_later_and_a_changed_file_is_told() {
+async fn manual_job_is_played_later_with_a_note_about_changes() {
     let file = "
 stages: [a, b]
 default: {before_script: ['echo $CI_JOB_NAME >>OUT/ran']}
@@ -331,7 +331,7 @@ ship: {stage: b, script: ['true'], when: manual, allow_failure: false}
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_killed_run_is_told_once() {
+async fn killed_run_is_reported_once() {
     let scene = Scene::new(FIVE);
     let command = workstation::RunCommand {
         words: vec!["run".to_owned(), "--login".to_owned()],
@@ -364,14 +364,14 @@ async fn of_a_killed_run_is_told_once() {
         [words]
     );
     assert_eq!(scene.runs().take_killed(), []);
-    // Whoever goes on and is killed again is told again.
-    scene.go_on(1, ContinuationKind::Resume).await.unwrap();
+    // A resumed run that is killed again is reported again.
+    scene.resume(1, ContinuationKind::Resume).await.unwrap();
     fs::write(&path, &text[..done]).unwrap();
     assert_eq!(scene.runs().take_killed().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_living_run_is_told_to_play_and_to_end() {
+async fn running_run_plays_jobs_and_is_canceled_by_requests() {
     // R-GLCI-123
     let scene = Scene::new(
         "
@@ -410,7 +410,7 @@ ship: {script: ['true'], when: manual}
         let state = run.state(&run.history().unwrap());
         let pid = Some(std::process::id());
         assert_eq!(state, RunState::Running { pid });
-        // A job is said to run before its script does.
+        // The status is sent before the script runs.
         let begun = async {
             while !scene.ran_until_now().contains_key("long") {
                 sleep(Duration::from_millis(10)).await;
@@ -434,15 +434,15 @@ ship: {script: ['true'], when: manual}
     let history = run.history().unwrap();
     assert_eq!(run.state(&history), RunState::Canceled);
     assert_eq!(scene.ran(), ran_once(&["long", "ship"]));
-    // What was canceled has not finished.
+    // A canceled job has not finished.
     fs::write(scene.out().join("enough"), "").unwrap();
-    let report = scene.go_on(1, ContinuationKind::Resume).await.unwrap();
+    let report = scene.resume(1, ContinuationKind::Resume).await.unwrap();
     assert_eq!(report.exit, RunExit::Success);
     assert_eq!(scene.ran(), ran_once(&["long"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_commit_ends_older_runs_that_may_be_interrupted() {
+async fn newer_commit_cancels_interruptible_runs() {
     let file = |interruptible: bool| {
         format!(
             "
@@ -480,7 +480,7 @@ long: {{script: ['until test -e OUT/enough; do sleep 0.05; done']}}
             let ends = async {
                 wait_for(&mut later, "long", Status::Running).await;
                 if exit == RunExit::Success {
-                    // What is told is told before the jobs end.
+                    // The notices come before the jobs end.
                     fs::write(scene.out().join("enough"), "").unwrap();
                 } else {
                     wait_for(&mut statuses, "long", Status::Canceled).await;
@@ -507,7 +507,7 @@ long: {{script: ['until test -e OUT/enough; do sleep 0.05; done']}}
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_child_pipeline_is_gone_on_with_too() {
+async fn child_pipelines_are_resumed() {
     let scene = Scene::new(
         "
 default: {before_script: ['echo $CI_JOB_NAME >>OUT/ran']}
@@ -530,7 +530,7 @@ bad: {stage: b, script: [test -e OUT/flag]}
     assert_eq!(report.exit, RunExit::JobFailed);
     assert_eq!(scene.ran(), ran_once(&["first", "good", "bad"]));
     fs::write(scene.out().join("flag"), "").unwrap();
-    let report = scene.go_on(1, ContinuationKind::Retry).await.unwrap();
+    let report = scene.resume(1, ContinuationKind::Retry).await.unwrap();
     assert_eq!(report.exit, RunExit::Success);
     assert_eq!(scene.ran(), ran_once(&["bad", "last"]));
     let runs = scene.runs().list().unwrap();

@@ -1,4 +1,4 @@
-//! What jobs know in a situation.
+//! The context of jobs in a situation.
 
 use crate::project::Project;
 use pipeline::context::PipelineContext;
@@ -16,7 +16,7 @@ fn value(context: &PipelineContext, name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_tag_brings_its_message() {
+fn tag_pipelines_have_the_tag_message() {
     let project = Project::new();
     project.git(&["tag", "-a", "v1", "-m", "One\n\nwith a body"]);
     project.git(&["tag", "light"]);
@@ -49,7 +49,7 @@ fn a_tag_brings_its_message() {
 }
 
 #[test]
-fn a_branch_is_simulated_on_what_is_checked_out() {
+fn branches_are_simulated_with_the_current_commit() {
     let project = Project::new();
     let head = project.git(&["rev-parse", "HEAD"]);
     project.git(&["checkout", "-q", "-b", "other"]);
@@ -73,7 +73,7 @@ fn a_branch_is_simulated_on_what_is_checked_out() {
 }
 
 #[test]
-fn a_commit_without_a_branch_is_taken_for_one_of_the_default_branch() {
+fn detached_commit_counts_for_the_default_branch() {
     let project = Project::new();
     project.commit("second");
     project.git(&["checkout", "-q", "--detach"]);
@@ -82,14 +82,14 @@ fn a_commit_without_a_branch_is_taken_for_one_of_the_default_branch() {
     assert_eq!(
         notes,
         [
-            "no branch or tag is checked out; the pipeline is said to be of `main` (--branch and \
-             --tag name others)"
+            "no branch or tag is checked out; the pipeline is for `main` (--branch and --tag set \
+             another)"
         ]
     );
 }
 
 #[test]
-fn a_merge_request_has_its_own_variables() {
+fn merge_requests_have_their_variables() {
     let project = Project::new();
     let base = project.git(&["rev-parse", "HEAD"]);
     project.git(&[
@@ -123,7 +123,7 @@ fn a_merge_request_has_its_own_variables() {
 }
 
 #[test]
-fn sources_and_the_default_branch_are_what_was_said() {
+fn options_set_source_and_default_branch() {
     let project = Project::new();
     let situation = SituationOptions {
         source: Some("schedule".to_owned()),
@@ -149,7 +149,7 @@ fn sources_and_the_default_branch_are_what_was_said() {
 }
 
 #[test]
-fn options_that_contradict_each_other_are_refused_before_anything_is_read() {
+fn contradicting_options_are_refused_before_any_file_is_read() {
     let project = Project::new();
     let options = PipelineOptions {
         situation: SituationOptions {

@@ -3,33 +3,33 @@ use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 use yaml::{Node, load_values};
 
-/// What `glab`, GitLab's own command line, knows of a host.
+/// A host in the configuration of `glab`, GitLab's command line.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct GlabHost {
-    /// What it calls the host: that of repositories.
+    /// Its name: the host of repositories.
     pub(super) name: String,
-    /// Where its API is.
+    /// Its API.
     pub(super) instance: Instance,
-    /// The token, and its kind.
+    /// The token and its kind.
     pub(super) token: Option<(String, TokenKind)>,
     /// Whether the token is in the keyring of the desktop, where only `glab` finds it.
     pub(super) in_keyring: bool,
-    /// Until when the token is good, as it is written there.
+    /// When the token expires, as `glab` writes it.
     pub(super) expiry: Option<String>,
 }
 
-/// Reads `glab`'s configuration, or says that it cannot be.
+/// Parses `glab`'s configuration.
 pub(super) fn parse(text: &str) -> Result<Vec<GlabHost>, &'static str> {
-    // It writes some tokens with the tag of nothing before them.
+    // `glab` writes some tokens with the tag for null.
     let text = text.replace("token: !!null ", "token: ");
     let Some(root) = load_values("config.yml", &text).value else {
-        return Err("not used: it is no YAML");
+        return Err("not used: it is not YAML");
     };
     let Some(hosts) = root.get("hosts").filter(|hosts| !hosts.is_null()) else {
         return Ok(Vec::new());
     };
     let hosts = hosts.as_mapping();
-    let hosts = hosts.ok_or("not used: `hosts` in it is no hash")?;
+    let hosts = hosts.ok_or("not used: its `hosts` is not a hash")?;
     let hosts = hosts.into_iter();
     Ok(hosts
         .filter_map(|(name, entry)| host(name, &entry.value))
@@ -63,9 +63,9 @@ fn host(name: &str, node: &Node) -> Option<GlabHost> {
     })
 }
 
-/// Returns whether a time, as `glab` writes it, is over: `13 Mar 23 15:47 GMT` or
-/// `2023-03-13T15:47:00Z`. What cannot be read is not.
-pub(super) fn is_over(expiry: &str, now: Timestamp) -> bool {
+/// Returns whether a time of `glab` is past: `13 Mar 23 15:47 GMT` or `2023-03-13T15:47:00Z`. An unreadable time is
+/// not.
+pub(super) fn is_past(expiry: &str, now: Timestamp) -> bool {
     if let Ok(expiry) = expiry.parse::<Timestamp>() {
         return expiry <= now;
     }
@@ -78,7 +78,7 @@ pub(super) fn is_over(expiry: &str, now: Timestamp) -> bool {
     let Ok(time) = time.to_zoned(jiff::tz::TimeZone::UTC) else {
         return false;
     };
-    // The short name of a zone says little; it is over for certain when it is everywhere.
+    // Short names of zones are ambiguous, so the time counts as past when it is past in all zones.
     let doubt = match zone {
         "UTC" | "GMT" => SignedDuration::ZERO,
         _ => SignedDuration::from_hours(14),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_read() {
+    fn parses_hosts() {
         let text = "
 git_protocol: ssh
 host: gitlab.com
@@ -142,7 +142,7 @@ hosts:
     }
 
     #[test]
-    fn what_cannot_be_read_is_said_and_no_failure() {
+    fn invalid_configuration_is_reported() {
         for text in ["hosts: [", "hosts: 1", "hosts: &a {b: *a}", "\u{0}"] {
             assert!(parse(text).is_err(), "{text:?}");
         }
@@ -152,10 +152,10 @@ hosts:
     }
 
     #[test]
-    fn times_that_are_over_are_known() {
+    fn recognizes_past_times() {
         let now: Timestamp = "2026-03-13T15:47:00Z".parse().expect("a time");
         let check = |expiry: &str, expect: bool| {
-            assert_eq!(is_over(expiry, now), expect, "{expiry}");
+            assert_eq!(is_past(expiry, now), expect, "{expiry}");
         };
         check("13 Mar 26 15:46 GMT", true);
         check("13 Mar 26 15:48 UTC", false);

@@ -1,8 +1,8 @@
-//! Which GitLabs the user has, and who he is there.
+//! The user's GitLabs and accounts.
 //!
-//! # Which GitLab is the project's
+//! # The project's GitLab
 //!
-//! The first of these that says something:
+//! The first of these that is set:
 //!
 //! 1. the option `--gitlab`, then the variable `RUNWRIGHT_GITLAB`;
 //! 2. the repository's remote (`gcl-origin`, then `origin`), with what the settings and `glab` know
@@ -10,32 +10,30 @@
 //! 3. `url` of `[gitlab]` in the settings;
 //! 4. `GITLAB_HOST`, `GITLAB_URI`, `GL_HOST`, and `CI_SERVER_URL` in a job.
 //!
-//! So a variable that was set for another project takes no project away from the server it was
-//! cloned from.
+//! So a variable that was set for another project does not change the server that a project was cloned from.
 //!
-//! # Which token is a GitLab's
+//! # The token of a GitLab
 //!
-//! The first there is: that of the settings, of the environment, of `glab`, of netrc. A token is for
-//! one server, which is a scheme, a host and a port, and goes nowhere else. A variable like
-//! `GITLAB_TOKEN` names no server: it is for the one of `GITLAB_HOST`, and without that for the
-//! project's own, unless nothing but the remote of the checkout says that it is: whoever made the checkout
-//! may be a stranger who wants the token.
+//! The first found in the settings, the process environment, `glab` and netrc. A token is for one server (scheme, host
+//! and port), and sent to no other. A variable like `GITLAB_TOKEN` names no server: it is for that of `GITLAB_HOST`, or
+//! else for the project's own, unless only the remote names that one: a stranger may have made the checkout to get the
+//! token.
 
-mod environment;
+mod git_routes;
 mod glab;
-mod known;
+mod instances;
 mod netrc;
 mod private_file;
+mod process_env;
 mod remote;
-mod search;
-mod sources;
 #[cfg(test)]
 mod tests;
+mod token_files;
+mod token_search;
+mod token_text;
 mod tokens;
 mod user_accounts;
-mod value;
 mod variables;
-mod ways;
 
 pub(crate) use private_file::is_private;
 pub(crate) use remote::may_be_gitlab;

@@ -1,16 +1,16 @@
-/// What netrc says about a host.
+/// An entry of netrc.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct NetrcEntry {
-    /// The host; absent for all that are not named.
+    /// The host; `None` for all other hosts.
     pub(super) machine: Option<String>,
-    /// As whom.
+    /// The user name.
     pub(super) login: Option<String>,
     /// The password, which is a token.
     pub(super) password: Option<String>,
 }
 
-/// Reads netrc: `machine`, `login` and `password` in any layout, `default`, `account`, macros,
-/// comments and quoted words. What is no part of that is passed over, as other programs do.
+/// Parses netrc: `machine`, `login` and `password` in any layout, `default`, `account`, macros, comments and quoted
+/// words. Anything else is ignored, as by other programs.
 pub(super) fn parse(text: &str) -> Vec<NetrcEntry> {
     let mut entries: Vec<NetrcEntry> = Vec::new();
     let mut words = Words { rest: text };
@@ -96,7 +96,7 @@ impl Words<'_> {
 }
 
 impl Words<'_> {
-    /// Returns the next word that is no comment.
+    /// Returns the next word outside of comments.
     fn next(&mut self) -> Option<String> {
         loop {
             self.rest = self.rest.trim_start();
@@ -108,7 +108,7 @@ impl Words<'_> {
         }
     }
 
-    /// Returns the next word, which may begin with what begins a comment elsewhere.
+    /// Returns the next word, which may start with `#`.
     fn value(&mut self) -> Option<String> {
         self.rest = self.rest.trim_start();
         if self.rest.is_empty() {
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn netrc_is_read_as_other_programs_do() {
+    fn parses_netrc_like_other_programs() {
         let check = |text: &str, host: &str, expect: Option<(&str, &str)>| {
             let entries = parse(text);
             let found = entry_for(&entries, host);

@@ -3,15 +3,15 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Returns whether a file with this mode is its owner's alone.
+/// Returns whether only the owner can access a file with this mode.
 pub(crate) fn is_private(mode: u32) -> bool {
     mode.trailing_zeros() >= 6
 }
 
-/// A file that holds tokens, as it was found.
+/// A file with tokens.
 #[derive(Debug)]
 pub(super) enum PrivateFile {
-    /// It is not there.
+    /// It does not exist.
     Absent,
     /// It is not used, for this reason.
     Unusable(String),
@@ -20,7 +20,7 @@ pub(super) enum PrivateFile {
 }
 
 impl PrivateFile {
-    /// Reads a file, unless others may do so too.
+    /// Reads a file, unless other users can read it.
     pub(super) fn read(path: &Path) -> Self {
         let text = match read_text(path) {
             Ok(text) => text,
@@ -36,9 +36,9 @@ impl PrivateFile {
         };
         match std::fs::metadata(path) {
             Ok(it) if is_private(it.permissions().mode()) => Self::Text(text),
-            Ok(_) => {
-                Self::Unusable("not used: others may read it, which `chmod 600` ends".to_owned())
-            }
+            Ok(_) => Self::Unusable(
+                "not used: other users can read it; `chmod 600` prevents that".to_owned(),
+            ),
             Err(error) => Self::Unusable(format!("not read: {error}")),
         }
     }

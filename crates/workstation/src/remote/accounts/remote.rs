@@ -1,22 +1,22 @@
 use crate::settings::SshServer;
 use web::{Origin, Url};
 
-/// Where a repository was cloned from.
+/// The remote of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Remote {
-    /// A server of HTTP, and the path there.
+    /// An HTTP server and a path.
     Http {
         /// The server.
         origin: Origin,
         /// The path, without slashes at its ends.
         path: String,
     },
-    /// A server of SSH.
+    /// An SSH server.
     Ssh(SshServer),
 }
 
-/// Hosts that are no GitLab, so a remote there says nothing about one.
-const OTHERS: [&str; 6] = [
+/// Hosts that are not a GitLab.
+const OTHER_HOSTS: [&str; 6] = [
     "bitbucket.org",
     "codeberg.org",
     "dev.azure.com",
@@ -25,13 +25,13 @@ const OTHERS: [&str; 6] = [
     "ssh.dev.azure.com",
 ];
 
-/// Returns whether the address of a repository names a server that may be a GitLab.
+/// Returns whether the server of a remote URL may be a GitLab.
 pub(crate) fn may_be_gitlab(url: &str) -> bool {
     Remote::parse(url).is_some()
 }
 
 impl Remote {
-    /// Reads the address of a repository; nothing when it names no server that may be a GitLab.
+    /// Parses a remote URL; `None` if its server cannot be a GitLab.
     pub(super) fn parse(url: &str) -> Option<Self> {
         let read = match url.split_once("://") {
             Some(("http" | "https", _)) => {
@@ -45,7 +45,7 @@ impl Remote {
                 Self::Ssh(SshServer::parse(rest.split('/').next()?)?)
             }
             Some(_) => return None,
-            // The short form, `git@host:group/project.git`. Two colons name a program of Git's.
+            // The short form, `git@host:group/project.git`. Two colons name a remote helper.
             None => {
                 let (server, _) = url
                     .split_once(':')
@@ -53,7 +53,7 @@ impl Remote {
                 Self::Ssh(SshServer::parse(server)?)
             }
         };
-        (!OTHERS.contains(&read.host())).then_some(read)
+        (!OTHER_HOSTS.contains(&read.host())).then_some(read)
     }
 
     /// Returns the host.
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remote_is_read() {
+    fn parses_remotes() {
         let check = |url: &str, expect: Option<&str>| {
             let read = Remote::parse(url).map(|remote| match remote {
                 Remote::Http { origin, path } => format!("{origin} {path}"),

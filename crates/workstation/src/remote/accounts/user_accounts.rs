@@ -1,9 +1,9 @@
-use super::environment::Environment;
 use super::glab::GlabHost;
 use super::netrc::NetrcEntry;
+use super::process_env::ProcessEnv;
 use super::remote::Remote;
-use super::search::{Found, Looked};
-use super::sources::Source;
+use super::token_files::TokenFile;
+use super::token_search::{Found, TokenPlace};
 use super::variables::Variables;
 use crate::settings::Settings;
 use gitlab_api::{Accounts, Instance, InstanceError, Token};
@@ -12,18 +12,18 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use web::{Proxies, Reach, WebOptions};
 
-/// Where a user's accounts are looked for.
+/// The sources of a user's accounts.
 ///
 /// `Debug` does not show the remote, whose address may hold a password.
 #[derive(Clone)]
 pub struct UserConfig {
     /// The user's settings.
     pub settings: Arc<Settings>,
-    /// The environment.
+    /// The process environment.
     pub variables: Variables,
     /// The home directory.
     pub home: Option<PathBuf>,
-    /// Where the project was cloned from.
+    /// The remote URL of the project.
     pub remote: Option<String>,
     /// The GitLab of the project, if the user names it (`--gitlab`).
     pub gitlab: Option<String>,
@@ -39,18 +39,18 @@ impl fmt::Debug for UserConfig {
     }
 }
 
-/// The GitLabs of the user who runs this program, and his tokens for them.
+/// The user's GitLabs and tokens.
 ///
-/// No file is read before a token is asked for.
+/// Files are read when a token is first needed.
 #[derive(Debug)]
 pub struct UserAccounts {
     pub(super) config: UserConfig,
-    /// What the user named.
+    /// The GitLab that the user named.
     pub(super) named: Option<Instance>,
     pub(super) remote: Option<Remote>,
     own: OnceLock<Option<Instance>>,
-    pub(super) glab: OnceLock<Source<GlabHost>>,
-    pub(super) netrc: OnceLock<Source<NetrcEntry>>,
+    pub(super) glab: OnceLock<TokenFile<GlabHost>>,
+    pub(super) netrc: OnceLock<TokenFile<NetrcEntry>>,
 }
 
 impl UserAccounts {
@@ -58,9 +58,9 @@ impl UserAccounts {
     ///
     /// # Errors
     ///
-    /// When what the user named is no address of a GitLab.
+    /// When the named GitLab is not a valid URL.
     pub fn new(mut config: UserConfig) -> Result<Self, InstanceError> {
-        let chosen = || Environment::new(&config.variables).chosen_text();
+        let chosen = || ProcessEnv::new(&config.variables).chosen_text();
         let named = config.gitlab.clone().or_else(chosen);
         let named = named.as_deref().map(Instance::parse).transpose()?;
         let remote = config.remote.take();
@@ -75,8 +75,7 @@ impl UserAccounts {
         })
     }
 
-    /// Returns how requests are sent for this user: to which servers, through which proxies, and
-    /// trusting whom.
+    /// Returns the options of requests for this user: servers, proxies and authorities.
     pub fn web_options(&self) -> WebOptions {
         let include = &self.config.settings.include;
         WebOptions {
@@ -91,8 +90,8 @@ impl UserAccounts {
         }
     }
 
-    pub(super) fn environment(&self) -> Environment<'_> {
-        Environment::new(&self.config.variables)
+    pub(super) fn process_env(&self) -> ProcessEnv<'_> {
+        ProcessEnv::new(&self.config.variables)
     }
 }
 
@@ -102,7 +101,7 @@ impl Accounts for UserAccounts {
     }
 
     fn instance(&self, name: &str) -> Option<Instance> {
-        // Whoever wrote the name chooses a host with its port, and nothing more.
+        // The name may come from a project's file, so it can only choose a host and a port.
         if name.contains(['/', '@', '?', '#']) {
             return None;
         }
@@ -113,7 +112,7 @@ impl Accounts for UserAccounts {
     }
 
     fn token(&self, instance: &Instance) -> Option<Token> {
-        let last = self.look(instance).pop()?;
+        let last = self.find_tokens(instance).pop()?;
         match last.found {
             Found::Token(token) => Some(token),
             Found::Nothing(_) => None,
@@ -121,6 +120,9 @@ impl Accounts for UserAccounts {
     }
 
     fn places(&self, instance: &Instance) -> Vec<String> {
-        self.look(instance).iter().map(Looked::words).collect()
+        self.find_tokens(instance)
+            .iter()
+            .map(TokenPlace::describe)
+            .collect()
     }
 }

@@ -3,10 +3,10 @@ use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
 
-/// Returns the value of the variable with a name.
+/// Looks a variable up.
 type LookUp = dyn Fn(&str) -> Option<OsString> + Send + Sync;
 
-/// The variables of an environment, looked up when somebody asks for one.
+/// The variables of a process environment, read when needed.
 ///
 /// `Debug` shows none.
 #[derive(Clone)]
@@ -15,14 +15,14 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Returns those of this process.
+    /// Returns the variables of this process.
     pub fn of_process() -> Self {
         Self {
             look_up: Arc::new(|name| std::env::var_os(name)),
         }
     }
 
-    /// Returns these.
+    /// Returns these variables, for tests.
     pub fn of<N: Into<String>, V: Into<OsString>>(pairs: impl IntoIterator<Item = (N, V)>) -> Self {
         let pairs = pairs.into_iter();
         let pairs: HashMap<String, OsString> = pairs
@@ -33,12 +33,12 @@ impl Variables {
         }
     }
 
-    /// Returns a variable that is set to something.
+    /// Returns a variable, unless it is empty.
     pub(crate) fn get(&self, name: &str) -> Option<OsString> {
         (self.look_up)(name).filter(|value| !value.is_empty())
     }
 
-    /// Returns a variable that is set to some text.
+    /// Returns a variable that is text and not empty.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.get(name)?.into_string().ok()
     }

@@ -72,7 +72,7 @@ impl ApiModeError {
         })
     }
 
-    /// Returns whose turn it is to mend it.
+    /// Returns who can correct it.
     pub(crate) fn fault(&self) -> Fault {
         match self {
             Self::Refused(error) if error.is_temporary() => Fault::Environment,

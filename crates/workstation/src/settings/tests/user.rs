@@ -95,7 +95,7 @@ fn nothing_is_set_without_a_file() {
 
 #[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 #[test]
-fn mistakes_are_shown_at_their_place() {
+fn errors_have_a_location() {
     let check = |text: &str, expect: &str| {
         let error = parse(text).expect_err("refused");
         let help = error.help.as_deref().unwrap_or("-");

@@ -1,4 +1,4 @@
-mod own;
+mod git_routes;
+mod own_gitlab;
 mod tokens;
 mod user;
-mod ways;

@@ -51,7 +51,7 @@ fn a_token_for_a_server_that_cannot_be_read_is_for_none() {
     assert_eq!(of("bad host").token("https://i"), None);
     let instance = at("https://i");
     let places = of("bad host").accounts().places(&instance).join("\n");
-    let expect = "GITLAB_TOKEN: for no server, as GITLAB_HOST is no address of one";
+    let expect = "GITLAB_TOKEN: for no server, as GITLAB_HOST is not a URL";
     assert!(places.contains(expect), "{places}");
     assert!(of("i").token("https://i").is_some());
 }
@@ -177,15 +177,15 @@ fn a_variable_that_names_no_server_is_for_none_that_a_checkout_alone_names() {
     };
     let places = cloned.places("https://h");
     for expect in [
-        "GITLAB_TOKEN: for no server: that https://h is yours is said by the checkout alone; `GITLAB_HOST=https://h` says it too",
-        "`RUNWRIGHT_GITLAB=https://h` says it too",
+        "GITLAB_TOKEN: for no server: only the checkout names https://h; set `GITLAB_HOST=https://h` if it is yours",
+        "set `RUNWRIGHT_GITLAB=https://h` if it is yours",
     ] {
         assert!(places.contains(expect), "{places}");
     }
 }
 
 #[test]
-fn all_places_are_told_with_what_is_the_matter() {
+fn all_places_are_listed_with_their_problems() {
     let user = User {
         settings: "[[gitlab.instance]]\nurl = 'https://h'\ntoken-file = '~/token'",
         variables: &[
@@ -204,12 +204,12 @@ fn all_places_are_told_with_what_is_the_matter() {
     )
     .has(".netrc", 0o644, "machine h password secret-2");
     insta::assert_snapshot!(user.places("https://h"), @r"
-    ~/token (named by ~/.runwright/config.toml): not used: others may read it, which `chmod 600` ends
+    ~/token (named by ~/.runwright/config.toml): not used: other users can read it; `chmod 600` prevents that
     RUNWRIGHT_GITLAB_TOKEN: not set
     GITLAB_TOKEN: for https://work
     OAUTH_TOKEN: for https://work
-    ~/.config/glab-cli/config.yml (glab): its token is in the keyring, where only `glab` finds it; `glab auth login` without the keyring puts it here
-    ~/.netrc: not used: others may read it, which `chmod 600` ends
+    ~/.config/glab-cli/config.yml (glab): its token is in the keyring, which only `glab` reads; `glab auth login` without the keyring puts it into this file
+    ~/.netrc: not used: other users can read it; `chmod 600` prevents that
     ");
     let user = User {
         variables: &[("GITLAB_TOKEN", "a\nb"), ("GLAB_CONFIG_DIR", "/nowhere")],
@@ -220,7 +220,7 @@ fn all_places_are_told_with_what_is_the_matter() {
     insta::assert_snapshot!(user.places("https://h"), @r"
     ~/.runwright/config.toml: no token for https://h
     RUNWRIGHT_GITLAB_TOKEN: not set
-    GITLAB_TOKEN: left out: a token has no blanks, line breaks or special characters
+    GITLAB_TOKEN: left out: a token has no spaces, line breaks or special characters
     GITLAB_ACCESS_TOKEN: not set
     OAUTH_TOKEN: not set
     /nowhere/config.yml (glab): not there
@@ -229,7 +229,7 @@ fn all_places_are_told_with_what_is_the_matter() {
 }
 
 #[test]
-fn glabs_file_is_found_where_glab_has_it_and_never_a_failure() {
+fn configuration_of_glab_is_found_and_never_an_error() {
     let check = |user: User, expect: &str| {
         let places = user.places("https://h");
         assert!(places.contains(expect), "{expect}\n{places}");
@@ -243,9 +243,9 @@ fn glabs_file_is_found_where_glab_has_it_and_never_a_failure() {
         "~/.config/glab-cli/config.yml (glab): a token",
     );
     let bad = User::new().has(".config/glab-cli/config.yml", 0o600, "hosts: [");
-    check(bad, "config.yml (glab): not used: it is no YAML");
+    check(bad, "config.yml (glab): not used: it is not YAML");
     let open = User::new().has(".config/glab-cli/config.yml", 0o644, GLAB);
-    check(open, "config.yml (glab): not used: others may read it");
+    check(open, "config.yml (glab): not used: other users can read it");
     let ended =
         "hosts: {h: {token: t, is_oauth2: 'true', oauth2_expiry_date: 13 Mar 23 15:47 GMT}}";
     let ended = User::new().has(".config/glab-cli/config.yml", 0o600, ended);

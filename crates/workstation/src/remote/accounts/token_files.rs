@@ -4,38 +4,38 @@ use super::netrc::{self, NetrcEntry};
 use super::private_file::PrivateFile;
 use std::path::{Path, PathBuf};
 
-/// A file of another program, with what it says.
-pub(super) struct Source<T> {
-    /// What it is called in messages.
+/// A file of another program with tokens.
+pub(super) struct TokenFile<T> {
+    /// Its name in messages.
     pub(super) place: String,
     pub(super) entries: Vec<T>,
-    /// Why it says nothing.
-    pub(super) silence: Option<String>,
+    /// Why it is not used.
+    pub(super) problem: Option<String>,
 }
 
-impl<T> std::fmt::Debug for Source<T> {
+impl<T> std::fmt::Debug for TokenFile<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.place)
     }
 }
 
-/// What is said of a file that is not there.
+/// The problem of a missing file.
 pub(super) const ABSENT: &str = "not there";
 
 impl UserAccounts {
-    pub(super) fn glab(&self) -> &Source<GlabHost> {
+    pub(super) fn glab(&self) -> &TokenFile<GlabHost> {
         self.glab.get_or_init(|| {
             let directories = self.glab_directories();
             let Some(first) = directories.first() else {
-                return Source {
+                return TokenFile {
                     place: "glab's configuration".to_owned(),
                     entries: Vec::new(),
-                    silence: Some("nothing says where it is".to_owned()),
+                    problem: Some("its directory is unknown".to_owned()),
                 };
             };
             let mut source = self.source(&first.join("config.yml"), glab::parse);
             for directory in &directories[1..] {
-                if source.silence.as_deref() != Some(ABSENT) {
+                if source.problem.as_deref() != Some(ABSENT) {
                     break;
                 }
                 source = self.source(&directory.join("config.yml"), glab::parse);
@@ -56,16 +56,16 @@ impl UserAccounts {
         directories.map(|it| it.join("glab-cli")).collect()
     }
 
-    pub(super) fn netrc(&self) -> &Source<NetrcEntry> {
+    pub(super) fn netrc(&self) -> &TokenFile<NetrcEntry> {
         self.netrc.get_or_init(|| {
             let named = self.config.variables.get("NETRC").map(PathBuf::from);
             let home = self.config.home.as_ref();
             match named.or_else(|| home.map(|home| home.join(".netrc"))) {
                 Some(path) => self.source(&path, |text| Ok(netrc::parse(text))),
-                None => Source {
+                None => TokenFile {
                     place: "netrc".to_owned(),
                     entries: Vec::new(),
-                    silence: Some("nothing says where it is".to_owned()),
+                    problem: Some("its directory is unknown".to_owned()),
                 },
             }
         })
@@ -75,8 +75,8 @@ impl UserAccounts {
         &self,
         path: &Path,
         parse: impl FnOnce(&str) -> Result<Vec<T>, &'static str>,
-    ) -> Source<T> {
-        let (entries, silence) = match PrivateFile::read(path) {
+    ) -> TokenFile<T> {
+        let (entries, problem) = match PrivateFile::read(path) {
             PrivateFile::Absent => (Vec::new(), Some(ABSENT.to_owned())),
             PrivateFile::Unusable(why) => (Vec::new(), Some(why)),
             PrivateFile::Text(text) => match parse(&text) {
@@ -84,14 +84,14 @@ impl UserAccounts {
                 Err(why) => (Vec::new(), Some(why.to_owned())),
             },
         };
-        Source {
+        TokenFile {
             place: self.shown(path),
             entries,
-            silence,
+            problem,
         }
     }
 
-    /// Returns a path as its user writes it.
+    /// Returns a path for the user, with `~`.
     pub(super) fn shown(&self, path: &Path) -> String {
         let home = self.config.home.as_deref();
         match home.and_then(|home| path.strip_prefix(home).ok()) {

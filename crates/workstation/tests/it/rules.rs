@@ -1,4 +1,4 @@
-//! What the files of a real repository decide about jobs.
+//! `rules:changes` and `rules:exists` in a real repository.
 
 use crate::creation::jobs;
 use crate::project::Project;
@@ -12,7 +12,7 @@ fn in_situation(project: &Project, situation: SituationOptions) -> PipelineOptio
 }
 
 #[test]
-fn changes_decide_about_jobs() {
+fn rules_changes_select_jobs() {
     // R-GLCI-161
     let project = Project::new();
     project.write(
@@ -59,7 +59,7 @@ all: {script: x, rules: [{changes: ['*']}]}
 }
 
 #[test]
-fn a_ref_to_compare_with_that_is_not_there_is_told() {
+fn unknown_compare_to_is_an_error() {
     let project = Project::new();
     project.write(
         ".gitlab-ci.yml",
@@ -74,7 +74,7 @@ fn a_ref_to_compare_with_that_is_not_there_is_told() {
 }
 
 #[test]
-fn existing_files_decide_about_jobs() {
+fn rules_exists_select_jobs() {
     // R-GLCI-162
     let project = Project::new();
     let too_many: Vec<String> = (0..51).map(|number| format!("'f{number}'")).collect();
@@ -109,7 +109,7 @@ variable: {script: x, variables: {D: src}, rules: [{exists: ['$D/main.rs']}]}
 }
 
 #[test]
-fn a_merge_request_has_no_jobs_for_branches() {
+fn merge_request_pipelines_have_no_branch_jobs() {
     let project = Project::new();
     project.git(&["checkout", "-q", "-b", "feature"]);
     project.write(

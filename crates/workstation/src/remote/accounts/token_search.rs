@@ -1,25 +1,25 @@
-use super::value;
+use super::token_text;
 use gitlab_api::{Token, TokenKind};
 
-/// A place where a token was looked for.
+/// A place that may have a token.
 #[derive(Debug)]
-pub(super) struct Looked {
-    /// The place, in words for the user: `GITLAB_TOKEN`, `~/.netrc`.
+pub(super) struct TokenPlace {
+    /// The place, for the user: `GITLAB_TOKEN`, `~/.netrc`.
     pub(super) place: String,
-    /// What was found.
+    /// What it has.
     pub(super) found: Found,
 }
 
 /// What a place has.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// This.
+    /// A token.
     Token(Token),
-    /// Nothing, in words for the user: `not set`.
+    /// Nothing, with the reason for the user: `not set`.
     Nothing(String),
 }
 
-impl Looked {
+impl TokenPlace {
     pub(super) fn nothing(place: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             place: place.into(),
@@ -27,13 +27,13 @@ impl Looked {
         }
     }
 
-    /// Returns what a place has that holds this text.
+    /// Returns the place of this text.
     pub(super) fn text(place: impl Into<String>, text: &str, kind: Option<TokenKind>) -> Self {
         let place = place.into();
-        match value::token(text) {
+        match token_text::token(text) {
             Ok(value) => Self {
                 found: Found::Token(Token {
-                    kind: value::kind(&value, kind),
+                    kind: token_text::kind(&value, kind),
                     value,
                     found: place.clone(),
                 }),
@@ -43,8 +43,8 @@ impl Looked {
         }
     }
 
-    /// Returns one sentence of it.
-    pub(super) fn words(&self) -> String {
+    /// Describes the place for the user.
+    pub(super) fn describe(&self) -> String {
         let place = &self.place;
         match &self.found {
             Found::Token(_) => format!("{place}: a token"),

@@ -131,7 +131,7 @@ fn files_and_components_of_other_projects_are_included() {
 }
 
 #[test]
-fn a_file_without_includes_from_elsewhere_asks_and_makes_nothing() {
+fn files_without_remote_includes_need_no_server_and_no_settings() {
     // R-GLCI-166
     let gitlab = gitlab();
     let project = Project::new();
@@ -155,7 +155,7 @@ fn a_file_without_includes_from_elsewhere_asks_and_makes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_had_is_told_where_it_is_named() {
+fn failed_includes_are_reported_at_their_location() {
     let gitlab = gitlab();
     let project = Project::new();
     join(&project, &gitlab);
@@ -224,7 +224,7 @@ fn what_cannot_be_had_is_told_where_it_is_named() {
 }
 
 #[test]
-fn a_file_at_an_address_that_includes_itself_is_fetched_once() {
+fn remote_file_that_includes_itself_is_fetched_once() {
     // R-GLCI-148 R-PIPE-06
     let gitlab = gitlab();
     let project = Project::new();
@@ -244,7 +244,7 @@ fn a_file_at_an_address_that_includes_itself_is_fetched_once() {
 }
 
 #[test]
-fn bytes_of_a_remote_file_are_checked_before_they_are_read() {
+fn integrity_of_remote_files_is_checked() {
     let gitlab = gitlab();
     let project = Project::new();
     join(&project, &gitlab);
@@ -299,7 +299,7 @@ fn components_of_the_project_itself_come_from_the_working_tree() {
 }
 
 #[test]
-fn rules_ask_for_the_files_of_other_projects() {
+fn rules_exists_may_name_another_project() {
     let gitlab = gitlab();
     let project = Project::new();
     join(&project, &gitlab);
@@ -344,7 +344,11 @@ fn a_lock_file_needs_no_server() {
         ),
     );
     let mut options = options(&project);
+<<<<<<<< HEAD:crates/workstation/tests/it/remote.rs
     options.remote.unlocked = true;
+========
+    options.elsewhere.unlocked = true;
+>>>>>>>> 57f8c20f (workstation: accounts, settings of a pipeline and tests in plain words):crates/workstation/tests/it/remote_includes.rs
     let records = project.read(&options).remote_records();
     Vendored::write(&project.dir(), &records, None).unwrap();
     drop(gitlab);
@@ -362,7 +366,7 @@ fn a_lock_file_needs_no_server() {
 }
 
 #[test]
-fn git_is_asked_where_the_api_does_not_answer() {
+fn git_is_used_if_the_api_refuses() {
     let gitlab = gitlab();
     gitlab.job_token("job-token-of-this-test");
     let project = Project::new();

@@ -8,14 +8,14 @@ use web::Origin;
 
 impl UserAccounts {
     pub(super) fn find_own(&self) -> Option<Instance> {
-        let environment = self.environment();
+        let process_env = self.process_env();
         let named = self.named.clone();
         named
             .map(|it| self.as_known(it))
             .or_else(|| self.of_remote())
             .or_else(|| self.config.settings.gitlab.clone())
-            .or_else(|| environment.usual().map(|it| self.as_known(it)))
-            .or_else(|| environment.of_job())
+            .or_else(|| process_env.usual().map(|it| self.as_known(it)))
+            .or_else(|| process_env.of_job())
     }
 
     /// Returns the GitLab of the remote.
@@ -23,7 +23,7 @@ impl UserAccounts {
         let known = || self.known().into_iter();
         match self.remote.as_ref()? {
             Remote::Http { origin, path } => {
-                // A GitLab below a path is known by that alone.
+                // A GitLab with a path is found only by that.
                 let address = format!("{origin}/{path}/");
                 let is_below = |it: &&Instance| address.starts_with(&format!("{it}/"));
                 let best = known()
@@ -51,12 +51,12 @@ impl UserAccounts {
         }
     }
 
-    /// Returns what the settings, the environment and `glab` know, those that win first.
+    /// Returns the GitLabs of the settings, the process environment and `glab`, the highest precedence first.
     pub(super) fn known(&self) -> Vec<Instance> {
         let settings = &self.config.settings;
         let instances = settings.instances.iter().map(|it| it.instance.clone());
         let mut known: Vec<Instance> = instances.chain(settings.gitlab.clone()).collect();
-        known.extend(self.environment().usual());
+        known.extend(self.process_env().usual());
         known.extend(self.glab().entries.iter().map(|it| it.instance.clone()));
         known
     }
@@ -71,8 +71,7 @@ impl UserAccounts {
         })
     }
 
-    /// Returns the known GitLab that a bare server stands for: one below a path is rarely written
-    /// whole.
+    /// Returns the known GitLab of a bare server, since users often leave out its path.
     fn as_known(&self, instance: Instance) -> Instance {
         if instance.address() != instance.origin().to_string() {
             return instance;
@@ -82,31 +81,31 @@ impl UserAccounts {
         found.unwrap_or(instance)
     }
 
-    /// Returns the servers that requests may go to wherever they are.
+    /// Returns the servers that requests may go to, also on private networks.
     pub(super) fn servers(&self) -> HashSet<Origin> {
         let settings = &self.config.settings;
-        let mut servers: HashSet<Origin> = self.said().collect();
+        let mut servers: HashSet<Origin> = self.named_by_user().collect();
         servers.extend(self.own().map(|it| it.origin().clone()));
         servers.extend(settings.include.templates.as_ref().and_then(Origin::of));
         servers
     }
 
-    /// Returns whether a GitLab is the user's by more than the remote of a checkout, which whoever made the checkout
-    /// chose: he said so himself, or it is everybody's, or on this machine.
+    /// Returns whether the user trusts a GitLab: the user named it, or it is gitlab.com or on this machine. The remote
+    /// of a checkout is not enough, since its author chose it.
     pub(super) fn is_mine(&self, origin: &Origin) -> bool {
         let is_usual =
             origin.scheme == "https" && origin.port == 443 && origin.host == "gitlab.com";
-        is_usual || is_here(&origin.host) || self.said().any(|it| it == *origin)
+        is_usual || is_here(&origin.host) || self.named_by_user().any(|it| it == *origin)
     }
 
-    /// Returns the GitLabs that the user named himself.
-    fn said(&self) -> impl Iterator<Item = Origin> {
-        let environment = self.environment();
-        let mut said = self.known();
-        said.extend(self.named.clone());
-        said.extend(environment.chosen());
-        said.extend(environment.of_job());
-        said.into_iter().map(|it| it.origin().clone())
+    /// Returns the GitLabs that the user named.
+    fn named_by_user(&self) -> impl Iterator<Item = Origin> {
+        let process_env = self.process_env();
+        let mut named = self.known();
+        named.extend(self.named.clone());
+        named.extend(process_env.chosen());
+        named.extend(process_env.of_job());
+        named.into_iter().map(|it| it.origin().clone())
     }
 }
 

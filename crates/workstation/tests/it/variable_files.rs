@@ -19,7 +19,7 @@ fn with_file(project: &Project, text: &str) -> PipelineOptions {
 }
 
 #[test]
-fn yaml_says_what_a_variable_is() {
+fn yaml_sets_attributes_of_variables() {
     let project = Project::new();
     project.write_home("key", "the key\n");
     let text = "
@@ -94,7 +94,7 @@ fn lines_are_read_byte_for_byte() {
 }
 
 #[test]
-fn nearer_files_win_and_options_over_all() {
+fn files_of_the_project_win_over_the_users_and_options_over_all() {
     let project = Project::new();
     project.git(&["remote", "add", "origin", "git@gitlab.example:grp/app.git"]);
     project.write_home(
@@ -123,7 +123,7 @@ project: {gitlab.example/grp/app.git: {C: project, D: project, E: project, F: pr
 }
 
 #[test]
-fn mistakes_are_shown_at_their_place() {
+fn errors_have_a_location() {
     let project = Project::new();
     let options = with_file(
         &project,
@@ -144,7 +144,7 @@ fn mistakes_are_shown_at_their_place() {
 }
 
 #[test]
-fn what_gitlab_would_not_mask_is_masked_and_noted() {
+fn values_that_gitlab_refuses_to_mask_are_masked_with_a_note() {
     let project = Project::new();
     let options = with_file(&project, "SHORT: {value: abc, masked: true}\n");
     let pipeline = project.read(&options);
