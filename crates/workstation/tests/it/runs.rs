@@ -261,7 +261,7 @@ after: {stage: c, script: ['true'], when: always}
 
     fs::write(scene.out().join("flag"), "").unwrap();
     let run = scene
-        .prepare(going_on(1, ContinuationKind::Retry))
+        .prepare(continuing(1, ContinuationKind::Retry))
         .await
         .unwrap();
     let logs = run.logs();
@@ -317,9 +317,9 @@ ship: {stage: b, script: ['true'], when: manual, allow_failure: false}
         "stage: b, script: [echo shipped]",
     ));
     let play = ContinuationKind::Play(vec!["ship".to_owned()]);
-    let run = scene.prepare(going_on(1, play)).await.unwrap();
+    let run = scene.prepare(continuing(1, play)).await.unwrap();
     assert_eq!(run.notes(), ["changed since then: the job \"ship\""]);
-    let second = scene.prepare(going_on(1, ContinuationKind::Resume)).await;
+    let second = scene.prepare(continuing(1, ContinuationKind::Resume)).await;
     let refused = second.unwrap_err().to_string();
     let own = std::process::id();
     assert_eq!(refused, format!("run 1 is running, by process {own}"));
