@@ -36,5 +36,5 @@ pub struct PipelineOptions {
     /// The home directory; default that of the user.
     pub home: Option<PathBuf>,
     /// What is fetched from servers, and how.
-    pub elsewhere: RemoteOptions,
+    pub remote: RemoteOptions,
 }

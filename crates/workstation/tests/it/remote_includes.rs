@@ -344,11 +344,7 @@ fn a_lock_file_needs_no_server() {
         ),
     );
     let mut options = options(&project);
-<<<<<<<< HEAD:crates/workstation/tests/it/remote.rs
     options.remote.unlocked = true;
-========
-    options.elsewhere.unlocked = true;
->>>>>>>> 57f8c20f (workstation: accounts, settings of a pipeline and tests in plain words):crates/workstation/tests/it/remote_includes.rs
     let records = project.read(&options).remote_records();
     Vendored::write(&project.dir(), &records, None).unwrap();
     drop(gitlab);
