@@ -125,7 +125,7 @@ async fn an_old_engine_or_another_server_is_reported() {
             r#"{"ApiVersion":"1.40","MinAPIVersion":"1.12"}"#,
             "update it to Docker 20.10",
         ),
-        (r#"{"hello":"world"}"#, "no container engine"),
+        (r#"{"hello":"world"}"#, "not a container engine"),
         ("hello", "JSON"),
     ] {
         let connected = connected_to(answer).await;
@@ -142,7 +142,7 @@ async fn a_missing_engine_is_a_system_failure() {
     assert!(
         error
             .to_string()
-            .contains("there is no such socket; start Docker"),
+            .contains("the socket does not exist; start Docker"),
         "{error}"
     );
 

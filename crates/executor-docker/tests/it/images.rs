@@ -331,7 +331,7 @@ async fn an_image_for_another_platform_is_a_clear_error() {
     assert_eq!(fault(&error), Some(PullFault::Platform));
     let words = error.to_string();
     assert!(
-        words.contains("the image is for linux/s390x, and the engine runs linux/"),
+        words.contains("the image is for linux/s390x, but the engine runs linux/"),
         "{words}"
     );
     assert_eq!(class(error), (FailureReason::ImagePullFailure, false));

@@ -221,7 +221,7 @@ async fn a_job_does_not_wait_for_the_removal_of_a_dead_container() {
     opened.executor.cleanup().await.unwrap();
     let ended = run.provider.shutdown(Duration::from_secs(5)).await;
     let error = ended.unwrap_err().to_string();
-    assert!(error.contains("being removed"), "{error}");
+    assert!(error.contains("not removed yet"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -37,10 +37,10 @@ async fn a_dying_service_is_reported_at_once() {
     let lost = tokio::time::timeout(NOTICE, setup.services.lost()).await;
     let lost = lost.expect("the needed one is lost").to_string();
     assert!(
-        lost.contains("(needed): it ended with exit code 137"),
+        lost.contains("(needed) has ended: it ended with exit code 137"),
         "{lost}"
     );
-    until(&setup, |trace| text(trace).contains("(done) is done")).await;
+    until(&setup, |trace| text(trace).contains("(done) has finished")).await;
     until(&setup, |trace| text(trace).contains("out of luck")).await;
     let said = setup.said();
     assert!(
