@@ -104,7 +104,7 @@ pub(super) fn resume_run(
     });
     perform(
         &args,
-        project(&args)?,
+        &project(&args)?,
         run.record().command.clone(),
         continues,
     )
@@ -125,7 +125,7 @@ pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit
     let directory = run.record().command.directory.clone();
     perform(
         &args,
-        project(&args)?,
+        &project(&args)?,
         RunCommand { words, directory },
         None,
     )

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
         let state = StateDir::of_user().map_err(LocalError::from)?;
         print_leftovers(&state.project(project.root()));
     }
-    perform(args, project, RunCommand { words, directory }, None)
+    perform(args, &project, RunCommand { words, directory }, None)
 }
 
 /// Finds the project that a run is of.
@@ -51,12 +51,12 @@ pub(super) fn project(args: &RunArgs) -> Result<LocalProject, Failure> {
 /// Runs what a command asks for, or goes on with a run that it began.
 pub(super) fn perform(
     args: &RunArgs,
-    project: LocalProject,
+    project: &LocalProject,
     command: RunCommand,
     continues: Option<Continuation>,
 ) -> Result<Exit, Failure> {
     let read = pipeline_options(&args.project)?;
-    let mut options = run_options(args, &project)?;
+    let mut options = run_options(args, project)?;
     options.command = command;
     options.continues = continues;
     let pipeline = match project.read(&read)?.into_result() {
@@ -74,11 +74,11 @@ pub(super) fn perform(
             error_line(&strip_controls(&format!("warning: {unknown}")));
         }
     }
-    let among = touched_jobs(args, &project, &pipeline)?;
+    let among = touched_jobs(args, project, &pipeline)?;
     options.selection.among = among;
     if args.only_failed {
         let selection = &mut options.selection;
-        if !only_failed::narrow(selection, args.changed.among.as_ref(), &project, &pipeline)? {
+        if !only_failed::narrow(selection, args.changed.among.as_ref(), project, &pipeline)? {
             return Ok(Exit::Success);
         }
     }

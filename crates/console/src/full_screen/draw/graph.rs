@@ -22,13 +22,16 @@ pub(super) fn draw(state: &ScreenState, buffer: &mut Buffer, now: Instant) {
 }
 
 fn draw_heading(state: &ScreenState, cell: Cell, buffer: &mut Buffer) {
-    let stage = &state.run.stages()[cell.stage];
+    let stage_column = &state.run.stages()[cell.stage];
     let jobs = state.run.jobs();
-    let ended = stage.jobs.iter().filter(|at| jobs[**at].status.is_final());
-    let (ended, all) = (ended.count(), stage.jobs.len());
+    let ended = stage_column
+        .jobs
+        .iter()
+        .filter(|at| jobs[**at].status.is_final());
+    let (ended, all) = (ended.count(), stage_column.jobs.len());
     let count = format!(" {ended}/{all}");
     let room = usize::from(cell.area.width).saturating_sub(count.len() + 1);
-    let mut title = fit(&stage.title, room, state.style.ellipsis());
+    let mut title = fit(&stage_column.title, room, state.style.ellipsis());
     title.truncate(title.trim_end().len());
     let line = Line::from(vec![
         Span::styled(title, tones::style_of(state.style, Tone::Strong)),

@@ -86,8 +86,8 @@ fn outcome(state: &ScreenState, job: &JobState, now: Instant) -> String {
     match (job.status, &job.outcome) {
         (Status::Running | Status::Canceling, _) => {
             let time = clock(job.elapsed(now).unwrap_or_default());
-            let stage = job.runner_stage.as_deref().unwrap_or_default();
-            format!("{time}  {}", stage.replace('_', " "))
+            let activity = job.runner_stage.as_deref().unwrap_or_default();
+            format!("{time}  {}", activity.replace('_', " "))
         }
         (status, Some(outcome)) if status.is_final() => outcome.words(crate::text::Style::PLAIN),
         (Status::Manual, _) => "p starts it".to_owned(),

@@ -32,7 +32,6 @@ pub(in crate::full_screen) fn run() -> Run {
     let head = Head {
         reference: "main".to_owned(),
         source: "push".to_owned(),
-        ..Head::default()
     };
     let begun = Instant::now();
     let mut stage = Run {
