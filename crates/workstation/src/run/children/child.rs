@@ -127,12 +127,12 @@ impl ParentPipeline {
         };
         let pipeline_tree = &self.pipeline_tree;
         let earlier = pipeline_tree.earlier_pipeline(state.root(), state, &parent);
-        let (directory, earlier) = match earlier.map_err(|error| Refusal::failure(&error))? {
-            Some((directory, earlier)) => (directory, Some(earlier)),
-            None => {
-                let new = pipeline_tree.new_pipeline(state);
-                (new.map_err(|error| Refusal::failure(&error))?, None)
-            }
+        let earlier = earlier.map_err(|error| Refusal::failure(&error))?;
+        let (directory, earlier) = if let Some((directory, earlier)) = earlier {
+            (directory, Some(earlier))
+        } else {
+            let new = pipeline_tree.new_pipeline(state);
+            (new.map_err(|error| Refusal::failure(&error))?, None)
         };
         stamp(&mut context, directory.id);
         let creation = create(&resolved, &context, &**repository);
