@@ -191,7 +191,7 @@ a:
         assert_eq!(
             found(text),
             [
-                "4:21: jobs:a:run step 1: `script`: this expression has no end: `}}` is missing",
+                "4:21: jobs:a:run step 1: `script`: unterminated expression: `}}` is missing",
                 "9:22: jobs:a:run step 2: `script`: expected an operator or `}}`",
                 "11:21: jobs:a:run step 3: `func`: expected an expression",
                 "12:34: jobs:a:run step 3: `inputs.list`: expected a name after `.`",

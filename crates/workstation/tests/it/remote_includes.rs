@@ -215,7 +215,7 @@ fn failed_includes_are_reported_at_their_location() {
     );
     check(
         "component: /group/templates/scan@1",
-        &["error[invalid-include]", "no host"],
+        &["error[invalid-include]", "does not start with a host"],
     );
     check(
         "remote: http://169.254.169.254/latest/meta.yml",

@@ -229,7 +229,10 @@ fn files_are_those_that_jobs_get() {
     let RepositoryError::Unreadable(reason) = error else {
         panic!("{error:?}");
     };
-    assert!(reason.contains("on which GitLab"), "{reason}");
+    assert!(
+        reason.contains("the GitLab of the project is not known"),
+        "{reason}"
+    );
 }
 
 #[test]
