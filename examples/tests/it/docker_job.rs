@@ -37,5 +37,5 @@ fn the_example_says_that_no_engine_is_there() {
     let output = example(&engine, "busybox");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{errors}");
-    assert!(errors.contains("there is no such socket"), "{errors}");
+    assert!(errors.contains("the socket does not exist"), "{errors}");
 }

@@ -152,7 +152,7 @@ mod tests {
             Err(words) => assert!(!part.is_empty() && words.contains(part), "{words}"),
         };
         check(Key::Image, "debian:12", "");
-        check(Key::Image, "Bad/UPPER", "no reference to an image");
+        check(Key::Image, "Bad/UPPER", "is not a reference to an image");
         check(Key::Services, "postgres:17", "");
         check(Key::Services, "redis", "is not allowed");
     }

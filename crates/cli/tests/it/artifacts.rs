@@ -137,7 +137,7 @@ for name in sorted(z.namelist()): print(name, len(z.read(name)))";
     assert!(names.contains("out/hello 5\n"), "{names}");
     artifacts(&project, &["build", "--output", "built.zip"])
         .expect_code(2)
-        .expect_text("--force writes over it");
+        .expect_text("--force overwrites it");
     artifacts(&project, &["build", "--output", "built.zip", "--force"]).expect_code(0);
     symlink("built.zip", project.dir().join("link.zip")).unwrap();
     artifacts(&project, &["build", "--output", "link.zip", "--force"]).expect_code(2);

@@ -142,7 +142,7 @@ fn what_cannot_be_known_counts_as_changed() {
     project.git(&["checkout", "-q", "--orphan", "other"]);
     check(&project, "--changed", "there is no commit yet");
     project.git(&["commit", "-q", "-m", "x"]);
-    check(&project, "--changed", "do not meet");
+    check(&project, "--changed", "no common ancestor");
     // A branch that is compared with itself tells nothing.
     project.git(&["checkout", "-q", "main"]);
     check(&project, "--changed", "--changed=HEAD");
@@ -299,5 +299,5 @@ fn a_shallow_clone_says_more_rather_than_less() {
         clone,
     ]);
     let listed = project.runwright(&["list", "--changed=origin/main", "--cwd", clone]);
-    listed.expect_code(0).expect_text("do not meet");
+    listed.expect_code(0).expect_text("no common ancestor");
 }

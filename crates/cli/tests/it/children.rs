@@ -209,6 +209,6 @@ fn another_projects_pipeline_runs_in_its_checkout() {
     project
         .runwright(&["run"])
         .expect_code(1)
-        .expect_text("the job wants `elsewhere` of `group/other`")
+        .expect_text("expected the branch `elsewhere` of `group/other`")
         .expect_text("switch elsewhere");
 }

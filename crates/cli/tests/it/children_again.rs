@@ -223,7 +223,7 @@ hand: {when: manual, allow_failure: true, script: ['echo hand $TO >>OUT/ran', 'e
         .expect_text("other of run 2 is being canceled");
     say(&["cancel", "2", "--now"])
         .expect_code(2)
-        .expect_text("only the run above it");
+        .expect_text("only the run that started it");
     say(&["play", "2", "hnd"]).expect_code(2);
     scene.let_go();
     assert!(run.wait().unwrap().success(), "{}", scene.0.printed());

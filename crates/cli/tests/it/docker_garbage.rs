@@ -162,7 +162,7 @@ fn without_an_engine_that_is_said() {
     let mut command = project.command(&["clean", "--docker"]);
     command.env("DOCKER_HOST", "unix:///nowhere/docker.sock");
     let done: crate::project::Done = command.output().unwrap().into();
-    done.expect_code(3).expect_text("there is no such socket");
+    done.expect_code(3).expect_text("the socket does not exist");
     settings(&project, "keep-images = [\"a[\"]");
     runwright(&project, &["clean", "--docker"])
         .expect_code(2)

@@ -304,7 +304,7 @@ fn of_several_runs_one_has_to_be_named() {
     project
         .runwright(&["resume"])
         .expect_code(2)
-        .expect_text("still runs");
+        .expect_text("is running");
     go(&project);
     assert_eq!(first.wait().unwrap().code(), Some(0));
     assert_eq!(second.wait().unwrap().code(), Some(0));

@@ -85,7 +85,7 @@ fn a_second_run_in_place_is_refused_with_who_is_there() {
     let mut run = project.start(&["run", "--in-place", "--variable", &given]);
     project.wait_for("job | ready");
     let second = project.runwright(&["run", "--in-place"]).expect_code(3);
-    let holder = format!("by process {}", run.id());
+    let holder = format!("as process {}", run.id());
     let second = second
         .expect_text(&holder)
         .expect_text("without --in-place");

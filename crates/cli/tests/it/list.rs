@@ -66,7 +66,7 @@ fn a_commit_that_wants_no_pipeline_is_told_of() {
     let told = |arguments: &[&str]| {
         let done = project.runwright(arguments).expect_code(0);
         done.all()
-            .contains("note: the message of the commit says `[ci skip]`")
+            .contains("note: the commit message has `[ci skip]`")
     };
     assert!(!told(&["list"]));
     project.git(&["commit", "--quiet", "--allow-empty", "-m", "wip [skip-ci]"]);
