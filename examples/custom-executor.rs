@@ -1,8 +1,8 @@
-//! An executor of one's own, and the provider that makes it.
+//! A custom executor and its provider.
 //!
-//! Each job gets a scratch directory, its stages run there with `sh`, and the directory goes away
-//! with the job. `tests/it/custom_executor.rs` runs it through the conformance suite: that is how
-//! an author knows that cancellation, output and cleanup are right.
+//! Each job gets a scratch directory. Its stages run there with `sh`, and the directory is removed with the
+//! job. `tests/it/custom_executor.rs` runs the conformance suite on it, which checks that cancellation,
+//! output and cleanup are right.
 //!
 //! ```text
 //! cargo run --example custom-executor
@@ -18,18 +18,18 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-/// Makes executors that run scripts in a scratch directory.
+/// Creates executors that run scripts in a scratch directory.
 #[derive(Debug)]
 pub struct ScratchProvider {
     supervisor: Supervisor,
 }
 
 impl ScratchProvider {
-    /// Returns a provider whose jobs are ended with it.
+    /// Returns a provider whose jobs end with it.
     ///
     /// # Errors
     ///
-    /// When nothing can be started here.
+    /// When no process can be started on this host.
     pub fn new() -> Result<Self, process::ProcessError> {
         Ok(Self {
             supervisor: Supervisor::start(Settings::default())?,
@@ -58,7 +58,7 @@ impl ExecutorProvider for ScratchProvider {
         }))
     }
 
-    // Nothing is limited, so nothing is reserved.
+    // There is no limit, so there is nothing to reserve.
     async fn acquire(
         &self,
         _config: &RunnerConfig,
@@ -97,7 +97,7 @@ pub struct ScratchExecutor {
     scratch: Option<Scratch>,
 }
 
-/// All that one job makes: what is here is what `cleanup` removes.
+/// Everything that one job creates, and `cleanup` removes.
 #[derive(Debug)]
 struct Scratch {
     tree: ProcessTree,
@@ -139,7 +139,7 @@ impl Executor for ScratchExecutor {
             temp_dir: below("builds/project.tmp"),
             shared: false,
         };
-        // Noted before anything is made in it, so that `cleanup` finds it after a failure too.
+        // Recorded before anything is created in it, so that `cleanup` also finds it after a failure.
         let scratch = self.scratch.insert(Scratch {
             tree: self.supervisor.tree(),
             directory,
@@ -220,20 +220,21 @@ impl Executor for ScratchExecutor {
         self.base.stage_cell()
     }
 
-    // An ability that is not there is `None`; nobody asks for one that `features` does not report.
+    // `None` stands for a missing ability; the caller asks only for those that `features` reports.
     fn abilities(&self) -> Abilities {
         Abilities::none()
     }
 }
 
-/// Writes what only the job may read: the suite finds out who forgets it.
+/// Writes a file that only the job may read, which the conformance suite checks.
 fn write_private(path: &str, content: &[u8]) -> std::io::Result<()> {
     let mut file = fs::File::create(path)?;
     file.set_permissions(fs::Permissions::from_mode(0o600))?;
     file.write_all(content)
 }
 
-/// A script that fails is a result; one that was stopped is an error with the cause.
+/// Turns the end of a stage into a result: a failing script is a result, a stopped one an error with the
+/// cause.
 fn stage_result(
     outcome: &process::Outcome,
     cancellation: &Cancellation,
@@ -255,7 +256,7 @@ fn stage_result(
     })
 }
 
-/// Runs one job the way a runner does.
+/// Runs one job as a runner does.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let provider = ScratchProvider::new()?;
@@ -265,7 +266,7 @@ async fn main() -> anyhow::Result<()> {
     let data = provider.acquire(&config, &go_on).await?;
     let mut executor = provider.create(&data)?;
     let outcome = run_job(&mut *executor, &config, &go_on).await;
-    // Whatever happened: clean up, then give back what was acquired.
+    // Cleanup precedes the release, and both also follow a failed stage.
     executor.cleanup().await?;
     provider.release(&config, data).await;
     outcome
@@ -299,13 +300,13 @@ async fn run_job(
     Ok(())
 }
 
-/// A log that is the terminal. A real one masks secrets.
+/// A log that goes to the terminal. A real one masks secrets.
 #[derive(Debug)]
 struct Console;
 
 impl JobTrace for Console {
     fn write(&self, _stream: TraceStream, data: &[u8]) {
-        // A reader that went away is no reason to stop the job.
+        // A closed reader is no reason to stop the job.
         let _ = std::io::stdout().write_all(data);
     }
 

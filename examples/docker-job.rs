@@ -6,7 +6,7 @@
 //! ```
 //!
 //! It shows how a program uses an executor without a pipeline: connect, prepare, run a stage, clean up.
-//! `DOCKER_HOST` or the context of the docker command says where the engine is.
+//! `DOCKER_HOST` or the context of the docker command selects the engine.
 
 #![expect(
     clippy::print_stdout,
@@ -26,13 +26,13 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Shows a job's log as it comes.
+/// Prints a job's log as it arrives.
 #[derive(Debug)]
 struct Screen;
 
 impl JobTrace for Screen {
     fn write(&self, _stream: TraceStream, data: &[u8]) {
-        // Nobody is left to tell when the screen is gone.
+        // If the terminal is closed, there is no reader left to inform.
         let _ = std::io::stdout().write_all(data);
     }
     fn idle(&self, _stream: TraceStream) {}
@@ -79,7 +79,7 @@ async fn run(image: &str) -> Result<StageStatus, BuildError> {
     let mut executor = provider.create(&ExecutorData::new())?;
     let never = Cancellation::new();
     let done = job(&mut *executor, image, &never).await;
-    // Whatever happened: what there is of the job goes.
+    // Cleanup runs whether the stage succeeded or not.
     executor.cleanup().await?;
     done
 }

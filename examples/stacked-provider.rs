@@ -1,9 +1,9 @@
-//! Layers around a provider, one of them one's own, and why their order matters.
+//! Layers around a provider, including a custom one, and why their order matters.
 //!
-//! The layer written here rents a host for each job, as an autoscaler would. The others come with
-//! Runwright: a deadline and further tries for preparations, and a limit of one job at a time. The
-//! layer added last is asked first, and should be the one that refuses most often: what it refuses,
-//! nobody below has to reserve and give back.
+//! The layer written here rents a host for each job, as an autoscaler would. The others come with Runwright:
+//! a deadline and retries for preparations, and a limit of one job at a time. The layer added last sees each
+//! request first, and should be the one that refuses most often. The layers below it then reserve nothing
+//! for the requests that it refuses.
 //!
 //! ```text
 //! cargo run --example stacked-provider
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Rents a host for each job.
 #[derive(Debug, Clone, Default)]
 pub struct RentLayer {
-    /// How many were rented so far; clones share the number.
+    /// The number of hosts rented so far; clones share it.
     pub rented: Arc<AtomicU32>,
 }
 
@@ -37,7 +37,7 @@ struct RentProvider {
     rented: Arc<AtomicU32>,
 }
 
-/// What this layer adds to the data of a job; the host goes back when it is dropped.
+/// The data that this layer adds to a job; dropping it returns the host.
 #[derive(Debug)]
 struct Host {
     number: u32,
@@ -49,7 +49,7 @@ impl Drop for Host {
     }
 }
 
-// A method that the contract gets later is not forgotten here: it does not compile without it.
+// If the contract gains a method, this does not compile until the method is forwarded.
 #[deny(clippy::missing_trait_methods)]
 #[async_trait]
 impl ExecutorProvider for RentProvider {
@@ -69,7 +69,7 @@ impl ExecutorProvider for RentProvider {
         let number = self.rented.fetch_add(1, Ordering::Relaxed) + 1;
         println!("  host {number} is rented");
         let host = Host { number };
-        // If the inner provider refuses, the host is dropped and goes back.
+        // If the inner provider refuses, the host is dropped and thereby returned.
         let data = self.inner.acquire(config, cancellation).await?;
         Ok(data.with(host))
     }
@@ -99,7 +99,7 @@ impl ExecutorProvider for RentProvider {
     }
 }
 
-/// Asks the limit first: no host is rented for a job beyond it.
+/// Checks the limit first: no host is rented for a job beyond it.
 pub fn limit_outside(rent: &RentLayer) -> Arc<dyn ExecutorProvider> {
     patient_shell()
         .layer(rent)
@@ -107,7 +107,7 @@ pub fn limit_outside(rent: &RentLayer) -> Arc<dyn ExecutorProvider> {
         .build()
 }
 
-/// Rents a host first, and has to give it back when the limit refuses.
+/// Rents a host first, and returns it when the limit refuses.
 pub fn limit_inside(rent: &RentLayer) -> Arc<dyn ExecutorProvider> {
     patient_shell()
         .layer(&ConcurrencyLimitLayer::concurrent(1))
@@ -115,7 +115,7 @@ pub fn limit_inside(rent: &RentLayer) -> Arc<dyn ExecutorProvider> {
         .build()
 }
 
-/// The shell executor, whose preparation is tried three times within a minute.
+/// The shell executor, whose preparation is tried up to three times within a minute.
 fn patient_shell() -> ProviderStack {
     ProviderStack::new(executor_shell::provider(ShellConfig::default()))
         .layer(&RetryLayer::new())
@@ -135,7 +135,7 @@ async fn ask_twice(provider: &dyn ExecutorProvider) -> anyhow::Result<()> {
     let go_on = Cancellation::new();
     println!(" first job");
     let data = provider.acquire(&config, &go_on).await?;
-    // The executor is the innermost provider's, in the wrappers of those layers that act on jobs.
+    // The innermost provider creates the executor, and layers that act on jobs wrap it.
     let executor = provider.create(&data)?;
     println!("  runs in {}", executor.shell().dialect);
     println!(" second job, while the first one runs");

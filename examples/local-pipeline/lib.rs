@@ -1,4 +1,4 @@
 //! The package of the example `local-pipeline`.
 //!
-//! It stands apart from the other examples so that `cargo run --release --example local-pipeline` builds only what
-//! a local run needs: no Docker, no full screen.
+//! It is separate from the other examples so that `cargo run --release --example local-pipeline` builds only
+//! the dependencies of a local run, without those for Docker and the full screen.

@@ -1,4 +1,4 @@
-//! Runs a real pipeline on this machine: about ten jobs that check, compile, test and pack the small
+//! Runs a real pipeline on this machine: about ten jobs that check, compile, test and package the small
 //! project in `../word-count/`.
 //!
 //! ```console
@@ -49,11 +49,11 @@ async fn main() -> anyhow::Result<ExitCode> {
     let sink = Arc::clone(&console);
     let report = run.execute(sink, &Cancellation::new()).await?;
     let hints = SummaryHints {
-        // They go with the scratch directory when this program ends.
+        // The logs are removed with the scratch directory when this program ends.
         log: &|_pipeline, _job| None,
         again: &|job| format!("runwright run {job}"),
         play: &|_pipeline, job| format!("runwright run --manual {job}"),
-        // Nobody has run it before, so nothing is usual.
+        // Without earlier runs there are no usual durations.
         times: false,
     };
     console.write(&summary(&report, view.style, &hints));
@@ -61,8 +61,8 @@ async fn main() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(report.exit.code()))
 }
 
-/// Copies the project beside this file and makes a repository of it: jobs see the commit they run
-/// for, and this one lies in the repository of Runwright.
+/// Copies the project beside this file into a repository of its own. Jobs see the commit they run for, and
+/// the original lies in the repository of Runwright.
 async fn copy_of_word_count(scratch: &Path) -> anyhow::Result<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../word-count");
     let target = scratch.join("word-count");

@@ -1,7 +1,7 @@
-//! The package of the examples; each is a program of its own beside this directory.
+//! The package of the examples; each is a separate program beside this directory.
 //!
-//! - `custom-executor`: an executor written from nothing but the contract.
-//! - `docker-job`: one job in a container.
+//! - `custom-executor`: an executor written from the contract alone.
+//! - `docker-job`: runs one job in a container.
 //! - `stacked-provider`: layers around a provider, and why their order matters.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! The executors this build has. Here, and nowhere else, their names are bound to crates.
+//! The executors of this build. Only this module binds their names to crates.
 
 use executor_core::{ExecutorProvider, ProviderRegistry, RegisterError};
 use executor_docker::DockerOptions;
@@ -6,7 +6,7 @@ use executor_shell::ShellConfig;
 use std::sync::Arc;
 use workstation::ByImage;
 
-/// The name of what runs jobs with an image in containers, and all others on this host.
+/// The name of the executor that runs jobs with an image in containers, and all others on this host.
 pub(crate) const AUTO: &str = "auto";
 
 /// Returns the registry of all executors, set up for local runs.

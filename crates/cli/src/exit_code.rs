@@ -1,11 +1,11 @@
-//! What the process ends with.
+//! Exit codes of the process.
 
 use std::process::ExitCode;
 
 /// The exit codes of `runwright`, for all its commands.
 pub use scheduler::RunExit as Exit;
 
-/// Returns the code as the system wants it.
+/// Converts the code to that of the standard library.
 pub(crate) fn exit_code(exit: Exit) -> ExitCode {
     ExitCode::from(exit.code())
 }

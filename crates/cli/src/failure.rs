@@ -1,4 +1,4 @@
-//! Why a command did not do its work, and what the process ends with then.
+//! Why a command failed, and the exit code that follows.
 
 use crate::exit_code::Exit;
 use console::{Style, Tone, error_line, strip_controls};
@@ -7,7 +7,7 @@ use workstation::{
     Fault, LocalError, ProcessError, RepositoryError, RunsError, SnapshotError, StateError,
 };
 
-/// An error with its exit code, shown once, at the very end.
+/// An error with its exit code, shown once when the program ends.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
@@ -16,7 +16,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Returns a failure of whoever wrote the command line or the pipeline.
+    /// Returns a failure caused by the command line or the pipeline.
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self {
             exit: Exit::Usage,
@@ -34,13 +34,13 @@ impl Failure {
         }
     }
 
-    /// Adds what the reader can do.
+    /// Adds advice for the user.
     pub(crate) fn with_help(mut self, help: impl fmt::Display) -> Self {
         self.help = Some(help.to_string());
         self
     }
 
-    /// Returns what happened, with its causes.
+    /// Returns the message with its causes.
     pub(crate) fn message(&self) -> String {
         format!("{:#}", self.error)
     }
@@ -53,10 +53,10 @@ impl Failure {
         self.exit
     }
 
-    /// Prints the error with its causes, and what can be done.
+    /// Prints the error with its causes and the advice.
     pub(crate) fn report(&self) {
         let style = Style::of_stderr();
-        // Names that a file chose are in both.
+        // Message and advice may contain names from files, which may hold control characters.
         let message = stripped(&self.message());
         error_line(&format!("{} {message}", style.paint(Tone::Bad, "error:")));
         if let Some(help) = &self.help {
@@ -96,7 +96,7 @@ impl From<LocalError> for Failure {
     }
 }
 
-/// Returns what the reader can do about an error, where there is something to say.
+/// Returns advice for an error, if there is any.
 fn help_for(error: &LocalError) -> Option<&'static str> {
     match error {
         LocalError::NoFile { .. } => Some("write one, or name another with --file"),

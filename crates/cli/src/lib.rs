@@ -34,7 +34,7 @@ use std::process::ExitCode;
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let arguments = command::meant(arguments);
-    // Made once: to make all commands and options takes longer than to read the words.
+    // Built once: building all commands and options takes longer than parsing.
     let mut root = Cli::command();
     let (mut cli, matches) = match understand(&mut root, &arguments) {
         Ok(understood) => understood,
@@ -61,7 +61,7 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
     }
 }
 
-/// Finds out what words mean.
+/// Parses the arguments.
 fn understand(root: &mut Root, words: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
     let matches = root.try_get_matches_from_mut(words)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(root))?;
@@ -74,7 +74,7 @@ fn misunderstood(error: &clap::Error) -> ExitCode {
     } else {
         Exit::Success
     };
-    // Nothing is left to be done when even this cannot be printed.
+    // If even this cannot be printed, there is nothing left to do.
     let _ = error.print();
     exit_code(exit)
 }
@@ -84,7 +84,7 @@ fn failed(failure: &Failure) -> ExitCode {
     exit_code(failure.exit())
 }
 
-/// Returns the words of the command without the program, as a run keeps them.
+/// Returns the words of the command without the program, as the record of a run keeps them.
 fn words(arguments: &[OsString]) -> Vec<String> {
     let words = arguments.iter().skip(1);
     words
@@ -94,7 +94,7 @@ fn words(arguments: &[OsString]) -> Vec<String> {
 
 fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
     let exit = match command {
-        // What runs there decides what is exited with.
+        // The program in the shell determines the exit code.
         Command::Shell(args) => return command::shell(&args).map(ExitCode::from),
         Command::Run(args) => command::run(&args, words),
         Command::Watch(args) => command::watch(&args),
@@ -127,10 +127,10 @@ fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
     exit.map(exit_code)
 }
 
-/// Starts our own log on standard error: warnings, or what `RUNWRIGHT_LOG` asks for.
+/// Starts the program's own log on standard error: warnings, or the level that `RUNWRIGHT_LOG` sets.
 fn start_log() {
     let filter = std::env::var("RUNWRIGHT_LOG").unwrap_or_else(|_| "warn".to_owned());
-    // A second call in one process finds the log started, which is as good.
+    // A second call in one process fails, since the log has already started; that is harmless.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
         .with_writer(|| console::ErrorStream)

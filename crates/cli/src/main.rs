@@ -1,4 +1,4 @@
-//! The `runwright` binary: a doorway to the library beside it.
+//! The `runwright` binary: calls the library beside it.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
-//! The words of a command with what settings say of options that it leaves out.
+//! The arguments of a command, completed by the settings for options that are not given.
 //!
-//! Settings become options in front of the words, so that all that is true of options is true of them,
-//! and a run that is gone on with finds in its record what held when it began.
+//! Settings become options in front of the given arguments. The rules for options therefore apply to them,
+//! and the record of a run holds the values in force when it started, for a later resume.
 
 use crate::args::Cli;
 use crate::command::can_ask;
@@ -14,29 +14,29 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use workstation::{LayeredValue, LocalError, LocalProject, SettingValue, Settings, StateDir};
 
-/// A command's words.
+/// The words of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResolvedArgs {
     /// With all settings.
     pub(crate) words: Vec<OsString>,
-    /// With those that a run keeps when it is gone on with: not what is shown.
+    /// With the settings that a resumed run keeps: without those of the display.
     pub(crate) kept: Vec<OsString>,
     is_changed: bool,
 }
 
-/// Which settings are asked for.
+/// Which settings to apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// All.
+    /// All settings.
     All,
-    /// Those about what is shown.
+    /// Settings of the display.
     Screen,
 }
 
 impl ResolvedArgs {
-    /// Returns the words, the first of which is the program's name, with what settings say of options
-    /// that they leave out. `read` returns the settings for the directory that the words name, if they
-    /// name one. Words that are no command, or one that is about no pipeline, stay as they are.
+    /// Returns the words, which start with the program's name, completed by settings for options that are
+    /// not given. `read` returns the settings for the directory that the words name, if any. Words that do
+    /// not parse, and commands without a pipeline, stay unchanged.
     pub(crate) fn of(
         words: Vec<OsString>,
         asked: Asked,
@@ -49,7 +49,7 @@ impl ResolvedArgs {
         }
     }
 
-    /// Returns the same for words that were understood: as what by which commands.
+    /// Does the same for words that are already parsed.
     pub(crate) fn of_understood(
         words: Vec<OsString>,
         (root, matches): (&Command, &ArgMatches),
@@ -87,20 +87,20 @@ impl ResolvedArgs {
         }
     }
 
-    /// Returns whether settings said anything.
+    /// Returns whether settings changed the words.
     pub(crate) fn is_changed(&self) -> bool {
         self.is_changed
     }
 }
 
-/// Reads the settings of the project in a directory, with what variables say, and warns of such variables
-/// that say nothing.
+/// Reads the settings of the project in a directory and of environment variables, and warns of unknown
+/// variables.
 pub(crate) fn read(directory: &Path) -> Result<Settings, Failure> {
     let failed = |error| Failure::from(LocalError::Settings(error));
     let home = std::env::home_dir();
     let state = StateDir::of_user().ok();
     let state = state.as_ref().map(StateDir::path);
-    // What is wrong with the directory is said by the command.
+    // The command reports any error with the directory.
     let project = LocalProject::find(directory, None).ok();
     let root = project.as_ref().map(LocalProject::root);
     let mut settings = Settings::default();
@@ -117,7 +117,7 @@ pub(crate) fn read(directory: &Path) -> Result<Settings, Failure> {
     settings.with_variables(variables).map_err(failed)
 }
 
-/// Returns the subcommand that is meant, with its arguments and how many words name it.
+/// Returns the innermost subcommand, its arguments, and the number of words that name it.
 fn leaf<'a>(root: &'a Command, matches: &'a ArgMatches) -> (&'a Command, &'a ArgMatches, usize) {
     let (mut command, mut matches, mut depth) = (root, matches, 0);
     while let Some((name, below)) = matches.subcommand() {
@@ -139,22 +139,22 @@ fn is_named(argument: &Arg, name: &str) -> bool {
     names.iter().map(clap::builder::Str::as_str).eq([name])
 }
 
-/// An option of `run` as a person gave it.
+/// An option of `run` as the user gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Given {
-    /// Its name, without dashes before it.
+    /// The name, without leading dashes.
     pub(crate) name: String,
-    /// Its values.
+    /// The values.
     pub(crate) values: Vec<String>,
-    /// Whether it is given as a no: `--login=false`.
+    /// Whether the option is negated: `--login=false`.
     pub(crate) is_no: bool,
 }
 
-/// Returns what options of `run` say.
+/// Parses options of `run`.
 ///
 /// # Errors
 ///
-/// When they are no such options.
+/// When one of them is not an option of `run`.
 pub(crate) fn of_options(options: &[String]) -> Result<Vec<Given>, clap::Error> {
     let words = ["runwright", "run"].into_iter();
     let words = words.chain(options.iter().map(String::as_str));
@@ -175,7 +175,7 @@ pub(crate) fn of_options(options: &[String]) -> Result<Vec<Given>, clap::Error> 
     Ok(given.collect())
 }
 
-/// Returns the words of the settings that count for a command.
+/// Returns the settings that apply to a command, as options.
 fn meant<'s>(
     settings: &'s Settings,
     command: &Command,
@@ -186,7 +186,7 @@ fn meant<'s>(
     let mut words = Vec::new();
     for said in settings.options(&|option| says(matches, &id(option))) {
         let id = id(said.key.name);
-        // Another command may have another option of this name.
+        // Another command may use the same option name for something else.
         let of_run = run.and_then(|run| argument(run, &id));
         let is_same = |it: &&Arg| {
             of_run.is_none_or(|of_run| of_run.get_value_names() == it.get_value_names())
@@ -205,7 +205,7 @@ fn meant<'s>(
     words
 }
 
-/// Returns whether a run writes lines for people, among which somebody else may have the terminal.
+/// Returns whether a run writes lines for people, between which another program may use the terminal.
 fn is_for_lines(words: &[(&LayeredValue, String)], matches: &ArgMatches) -> bool {
     let settled = words.iter().find(|(said, _)| said.key.name == "progress");
     if let Some((_, word)) = settled {
@@ -218,8 +218,8 @@ fn is_for_lines(words: &[(&LayeredValue, String)], matches: &ArgMatches) -> bool
     !matches!(given, Some(ProgressMode::Json | ProgressMode::Tui))
 }
 
-/// Takes out what settings say of the screen and cannot be had, since nobody asked for it just now: the
-/// full screen without a terminal or with what does not go with it, and that itself for the full screen.
+/// Removes display settings that cannot apply, since the user did not ask for them in this command: the full
+/// screen without a terminal or next to conflicting options, and conflicting settings with the full screen.
 fn fit_screen(words: &mut Vec<(&LayeredValue, String)>, matches: &ArgMatches, is_watch: bool) {
     let asks = |id: &str| is_given(matches, id);
     let has_no_screen = is_watch || asks("output") || asks("shell_on_failure");
@@ -236,10 +236,10 @@ fn fit_screen(words: &mut Vec<(&LayeredValue, String)>, matches: &ArgMatches, is
         .retain(|(said, _)| !has_screen || !matches!(said.key.name, "output" | "shell-on-failure"));
 }
 
-/// The word that asks for the full screen.
+/// The option that requests the full screen.
 const FULL_SCREEN: &str = "--progress=tui";
 
-/// Returns what clap calls an option.
+/// Returns the id of an option in clap.
 fn id(option: &str) -> String {
     option.replace('-', "_")
 }
@@ -249,13 +249,13 @@ fn is_given(matches: &ArgMatches, id: &str) -> bool {
     is_known && matches.value_source(id) == Some(ValueSource::CommandLine)
 }
 
-/// Returns whether an option is given, and not as a no.
+/// Returns whether an option is given and not negated.
 fn says(matches: &ArgMatches, id: &str) -> bool {
     let raw = || matches.try_get_raw(id).ok().flatten();
     is_given(matches, id) && !raw().is_some_and(|mut it| it.any(|value| value == "false"))
 }
 
-/// Returns the option that says what a setting says.
+/// Returns the options that express a setting.
 fn words_of(said: &LayeredValue, argument: &Arg) -> Vec<String> {
     let name = said.key.name;
     let may_say_no = !matches!(argument.get_action(), ArgAction::SetTrue);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_stand_before_the_words_that_were_given() {
+    fn settings_precede_given_arguments() {
         let check = |line: &str, user: &str, words: &str, kept: &str| {
             let settled = settled(line, &format!("[run]\n{user}"));
             let found = [joined(&settled.words), joined(&settled.kept)];
@@ -315,14 +315,14 @@ mod tests {
         );
         same("runwright run --in-place", "isolation = 'worktree'");
         same("runwright run --no-worktrees", "isolation = 'worktree'");
-        // A no is no contradiction.
+        // A negated option does not conflict.
         check(
             "runwright run --serial=false",
             "serial = true\nconcurrency = 2",
             "runwright run --concurrency=2 --serial=false",
             "runwright run --concurrency=2 --serial=false",
         );
-        // These mean no pipeline, or another thing by an option of the name.
+        // These commands have no pipeline, or use an option of that name for something else.
         same(
             "runwright artifacts build --output x",
             "output = 'group'\nverbose = true",
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn each_setting_of_a_run_has_its_option() {
+    fn each_run_setting_has_an_option() {
         let mut root = Cli::command();
         root.build();
         let run = root.find_subcommand("run").unwrap();
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_told_apart_from_what_is_left_out() {
+    fn of_options_returns_only_given_options() {
         let given = |line: &str| {
             let words: Vec<String> = line.split(' ').map(ToOwned::to_owned).collect();
             let given = of_options(&words).unwrap();

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_keeps_to_the_contract() {
+async fn custom_executor_passes_the_conformance_suite() {
     let mut config = runner_config("scratch");
     config.graceful_kill_timeout = Duration::from_secs(1);
-    // What a shell can do is tested in full where the shell executor is.
+    // The tests of the shell executor cover the abilities of a shell in full.
     let options = SuiteOptions::new(config)
         .exit_codes([0, 1, 2, 126, 127, 128, 137, 255])
         .jobs(10);

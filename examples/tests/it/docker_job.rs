@@ -18,7 +18,7 @@ fn example(engine: &str, image: &str) -> Output {
 }
 
 #[test]
-fn the_job_of_the_example_runs_in_a_container() {
+fn example_job_runs_in_a_container() {
     let engine = std::env::var("RUNWRIGHT_TEST_DOCKER");
     let engine = engine
         .expect("RUNWRIGHT_TEST_DOCKER says where Docker is: run the tests by `cargo xtask test`");
@@ -31,7 +31,7 @@ fn the_job_of_the_example_runs_in_a_container() {
 }
 
 #[test]
-fn the_example_says_that_no_engine_is_there() {
+fn example_reports_a_missing_engine() {
     let nowhere = tempfile::tempdir().unwrap();
     let engine = format!("unix://{}/docker.sock", nowhere.path().display());
     let output = example(&engine, "busybox");

@@ -14,7 +14,7 @@ fn example() -> PathBuf {
     folder.join("examples/local-pipeline")
 }
 
-/// Returns a repository with the example's project, as `change` leaves it.
+/// Returns a repository with the example's project after `change` has edited it.
 fn repository(change: impl FnOnce(&Path)) -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("word-count/.");
@@ -42,7 +42,7 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn the_pipeline_of_the_example_passes() {
+fn example_pipeline_passes() {
     let output = Command::new(example()).output().unwrap();
     let text = text(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
@@ -51,7 +51,7 @@ fn the_pipeline_of_the_example_passes() {
 }
 
 #[test]
-fn a_broken_source_file_fails_exactly_its_job() {
+fn broken_source_file_fails_only_its_job() {
     let repository = repository(|directory| {
         let file = directory.join("src/main.rs");
         let source = fs::read_to_string(&file).unwrap();

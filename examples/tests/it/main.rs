@@ -1,4 +1,4 @@
-//! The examples do what they say.
+//! Tests that the examples do what they describe.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 #[path = "../../custom-executor.rs"]

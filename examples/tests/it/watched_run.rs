@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// Scrapes when the script of a job begins.
+/// Scrapes the metrics when the script of a job starts.
 #[derive(Debug)]
 struct Scraper {
     metrics: Metrics,

@@ -1,6 +1,6 @@
 //! Counts lines, words and characters.
 
-/// What was counted.
+/// The counts of a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub lines: usize,
@@ -8,7 +8,7 @@ pub struct Counts {
     pub characters: usize,
 }
 
-/// Counts what `text` holds.
+/// Counts the lines, words and characters of `text`.
 pub fn count(text: &str) -> Counts {
     Counts {
         lines: text.lines().count(),
@@ -22,12 +22,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_text_has_nothing() {
+    fn empty_text_counts_nothing() {
         assert_eq!(count(""), Counts::default());
     }
 
     #[test]
-    fn words_are_told_apart_by_any_white_space() {
+    fn any_white_space_separates_words() {
         assert_eq!(count("one two\tthree\nfour"), Counts { lines: 2, words: 4, characters: 18 });
     }
 

@@ -1,4 +1,4 @@
-//! What the program tells about itself: its executors, completion scripts and manual pages.
+//! What the program reports about itself: its executors, completion scripts and manual pages.
 
 use super::stdout::print;
 use crate::args::{Cli, CompletionArgs, ExecutorsArgs, ManArgs};
@@ -31,7 +31,7 @@ impl Described<'_> {
     }
 }
 
-/// Shows the executors this build has.
+/// Lists the executors of this build.
 pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
     let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new())
         .map_err(Failure::environment)?;

@@ -13,7 +13,7 @@ use workstation::{
     Export, ExportError, LocalError, Overwrite, Run, StoredArtifact, StoredArtifacts,
 };
 
-/// Lists what jobs left, or gets it out.
+/// Lists the artifacts of jobs, or extracts one.
 pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
     let (number, names) = split_run(&args.words);
     let name = match names {
@@ -69,7 +69,7 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Returns what the jobs of a run left, by the order of its jobs.
+/// Returns the artifacts of a run's jobs, in the order of the jobs.
 fn left(
     run: &Run,
     name: Option<&str>,
@@ -94,7 +94,7 @@ fn left(
     Ok(left)
 }
 
-/// Returns what is to be got out: the only artifact, or what is no report.
+/// Returns the artifact to extract: the archive, or else the only one.
 fn the_one<'l>(
     run: &Run,
     name: Option<&str>,

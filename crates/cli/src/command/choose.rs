@@ -1,4 +1,4 @@
-//! What to run, asked at the terminal.
+//! Asks at the terminal which jobs to run.
 
 use super::created_pipeline::CreatedPipeline;
 use super::list::remarks;
@@ -15,11 +15,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use workstation::{LocalError, LocalProject, StateDir};
 
-/// The option that asks.
+/// The option that starts the questions.
 const OPTION: &str = "--choose";
 
-/// Returns the arguments that are meant: nothing but the program's name asks what to run, where somebody
-/// can be asked and there is something to run.
+/// Returns the effective arguments: without any, and with a terminal and a pipeline, `run --choose`.
 pub(crate) fn meant(arguments: Vec<OsString>) -> Vec<OsString> {
     let is_bare = arguments.len() == 1;
     if !is_bare || !can_ask() || !has_pipeline() {
@@ -34,8 +33,8 @@ fn has_pipeline() -> bool {
     project.is_ok_and(|project| project.root().join(project.file()).is_file())
 }
 
-/// Asks what to run, says which command that is, and runs it; `words` are those of the command that
-/// asks.
+/// Asks which jobs to run, prints the equivalent command and runs it; `words` are the words of the asking
+/// command.
 pub(super) fn choose(args: &RunArgs, words: &[String]) -> Result<Exit, Failure> {
     if !can_ask() || args.shown.progress() == ProgressMode::Json {
         let error = anyhow!("nobody can be asked here what to run");
@@ -53,7 +52,7 @@ pub(super) fn choose(args: &RunArgs, words: &[String]) -> Result<Exit, Failure> 
     run_words(&words)
 }
 
-/// What somebody wants to run.
+/// The user's choice.
 #[derive(Debug, PartialEq, Eq)]
 enum Chosen {
     Whole,
@@ -62,7 +61,7 @@ enum Chosen {
 }
 
 impl Chosen {
-    /// Returns the words of the command that runs it, without asking.
+    /// Returns the words of the command that runs the choice without asking.
     fn words(&self, asking: &[String]) -> Vec<String> {
         let mut words: Vec<String> = asking.to_vec();
         words.retain(|word| word != OPTION);
@@ -87,7 +86,7 @@ impl Chosen {
 fn ask(created: &CreatedPipeline) -> Result<Option<Chosen>, Failure> {
     let jobs = present(&created.creation);
     if jobs.is_empty() {
-        // Why there is none is told by the run.
+        // The run reports why the pipeline has no jobs.
         return Ok(Some(Chosen::Whole));
     }
     let mut rows = vec![
@@ -121,7 +120,7 @@ fn ask(created: &CreatedPipeline) -> Result<Option<Chosen>, Failure> {
     }))
 }
 
-/// Offers what failed in the last run, if something did.
+/// Returns the row that offers the failed jobs of the last run, if there are any.
 fn failed(created: &CreatedPipeline) -> Option<String> {
     let state = StateDir::of_user().map_err(LocalError::from).ok()?;
     let runs = state.project(created.project.root()).runs();
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_that_is_told_asks_nothing() {
+    fn printed_command_does_not_ask() {
         let check = |chosen: &Chosen, asking: &str, expect: &str| {
             let asking: Vec<_> = asking.split(' ').map(ToOwned::to_owned).collect();
             assert_eq!(chosen.words(&asking).join(" "), expect);

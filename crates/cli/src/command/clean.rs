@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::time::Duration;
 use workstation::{Cleaning, Fate, LocalError, Removable, RemovableKind, Settings};
 
-/// Removes what runs have left, or shows how much there is.
+/// Removes leftovers of runs, or lists them with their sizes.
 pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     let past = ProjectRuns::find(&args.place)?;
     let asks = args.runs || args.artifacts || args.cache || args.reuse || args.all;
@@ -28,7 +28,7 @@ pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
         state: &past.state,
         project: (!args.all).then_some(&past.project),
         before: before(args)?,
-        // Without a word on what is to go, nothing does.
+        // Without an option that selects what to remove, nothing is removed.
         dry_run: args.dry_run || !asks,
     };
     let mut found = Vec::new();
@@ -63,14 +63,14 @@ pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Returns the moment before which something must have ended.
+/// Returns the latest end time of runs that may be removed.
 fn before(args: &CleanArgs) -> Result<Option<Timestamp>, Failure> {
-    // What is older than all time is nothing.
+    // An age before the first representable time matches nothing.
     let before = |age| Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN);
     Ok(age(args)?.map(before))
 }
 
-/// Returns how long ago something must have ended.
+/// Returns the minimum age of what may be removed.
 fn age(args: &CleanArgs) -> Result<Option<Duration>, Failure> {
     let Some(text) = &args.older_than else {
         return Ok(None);

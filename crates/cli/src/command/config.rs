@@ -91,7 +91,7 @@ fn lines(all: &[LayeredValue], with_origin: bool) -> String {
     text
 }
 
-/// The longest line that others are laid out by.
+/// Lines longer than this do not widen the column of origins.
 const WIDEST: usize = 60;
 
 fn record(said: &LayeredValue) -> Value {

@@ -1,4 +1,4 @@
-//! Telling a run that goes on what to do.
+//! Controls a run while it is running.
 
 use super::pipeline_options::check_name;
 use super::project_runs::{ProjectRuns, history, job, jobs, run_and_job, split_run};
@@ -17,7 +17,7 @@ use workstation::{
     RunHistory, RunState,
 };
 
-/// Starts a manual job: over the socket of its run, or by going on with a run that has ended.
+/// Starts a manual job: over the socket of its run, or by resuming a finished run.
 pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
     let Some(words) = named(&args.words, &args.place)? else {
         return Ok(Exit::Interrupted);
@@ -40,7 +40,7 @@ pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
             variables: variables.collect(),
         };
         match tell(&run, &request) {
-            // It has just ended.
+            // The run has just finished.
             Err(Told::Gone) => {}
             Err(Told::Failed(failure)) => return Err(failure),
             Ok(()) => {
@@ -80,7 +80,7 @@ pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
     resume_run(&top, play, &[], &args.shown)
 }
 
-/// Returns the words of the command; where no job is named, one that waits is asked for.
+/// Returns the words of the command; without any, asks for a job that waits to be started.
 fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Failure> {
     if !words.is_empty() {
         return Ok(Some(words.to_vec()));
@@ -99,8 +99,8 @@ fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Fai
     Ok(chosen.map(|at| vec![run.id().to_string(), jobs[at].name.clone()]))
 }
 
-/// Returns the name of the one job that `text` means and that waits for somebody; a name that is no
-/// job's is left to whoever knows better.
+/// Returns the name of the one waiting job that `text` selects. A plain name is returned unchanged: the run
+/// checks it.
 fn waiting(run: &Run, history: &RunHistory, text: &str) -> Result<String, Failure> {
     if history.job(text).is_some() || !selector::may_be_several(text) {
         return Ok(text.to_owned());
@@ -120,7 +120,7 @@ fn waiting(run: &Run, history: &RunHistory, text: &str) -> Result<String, Failur
     }
 }
 
-/// Refuses to play a job that waits for its pipeline, in which a job waits for somebody.
+/// Refuses to play a bridge job whose child pipeline waits for a manual job.
 fn refuse_waiting_bridge(past: &ProjectRuns, run: &Run, name: &str) -> Result<(), Failure> {
     let Some(child) = past.child(run, name)? else {
         return Ok(());
@@ -140,7 +140,7 @@ fn refuse_waiting_bridge(past: &ProjectRuns, run: &Run, name: &str) -> Result<()
     Err(Failure::usage(error).with_help(help))
 }
 
-/// Runs jobs of a run that goes on again; returns false when it has just ended.
+/// Retries jobs in a run that is still running; returns false if it has just finished.
 pub(super) fn retry_now(past: &ProjectRuns, run: &Run, names: &[String]) -> Result<bool, Failure> {
     for name in names {
         let (owner, job) = past.owner(run.clone(), name)?;
@@ -158,7 +158,7 @@ pub(super) fn retry_now(past: &ProjectRuns, run: &Run, names: &[String]) -> Resu
     Ok(true)
 }
 
-/// Cancels a run that goes on, or one of its jobs.
+/// Cancels a run, or one of its jobs.
 pub(crate) fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
     let (number, names) = split_run(&args.words);
     let past = ProjectRuns::find(&args.place)?;
@@ -200,8 +200,8 @@ pub(crate) fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Returns the requests that cancel what is meant by `text`. A name goes to the run as it is, which
-/// knows best what it has; of several jobs those are told that have not ended.
+/// Returns the requests that cancel the jobs `text` selects. A name is sent unchanged, since the run knows
+/// its jobs best; of several jobs only the unfinished are canceled.
 fn to_cancel(run: &Run, text: &str) -> Result<Vec<ControlRequest>, Failure> {
     let cancel = |job: &str| ControlRequest::CancelJob {
         job: job.to_owned(),
@@ -231,7 +231,7 @@ fn gone(run: &Run) -> Result<Failure, Failure> {
     Ok(Failure::usage(anyhow!("run {} {how}", run.id())))
 }
 
-/// Returns the only run that goes on.
+/// Returns the only run that is running.
 fn running_run(past: &ProjectRuns) -> Result<Run, Failure> {
     let mut running = past.running()?;
     let failure = match running.len() {
@@ -246,14 +246,14 @@ fn running_run(past: &ProjectRuns) -> Result<Run, Failure> {
     Err(failure)
 }
 
-/// Why a run was not told.
+/// Why a request did not reach a run, or was refused.
 enum Told {
-    /// Nobody listens.
+    /// The run no longer listens.
     Gone,
     Failed(Failure),
 }
 
-/// Tells a run what to do, and waits until it does.
+/// Sends a request to a run and waits for the reply.
 fn tell(run: &Run, request: &ControlRequest) -> Result<(), Told> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

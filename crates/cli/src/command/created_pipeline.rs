@@ -64,7 +64,7 @@ impl CreatedPipeline {
         Touched::find(asked, args, &self.project, &self.pipeline, &self.creation)
     }
 
-    /// Returns the jobs that a selector means: a name, also of all its `parallel` instances, a glob, or the
+    /// Returns the jobs that a selector selects: a name, also of all its `parallel` instances, a glob, or the
     /// variables of instances.
     pub(super) fn instances(&self, name: &str) -> Result<Vec<&CreatedJob>, Failure> {
         let creation = &self.creation;
@@ -89,7 +89,7 @@ impl CreatedPipeline {
             .with_help(help.unwrap_or_else(|| "`runwright list --all` shows all jobs".to_owned())))
     }
 
-    /// Returns which jobs are meant by texts: for each job of the file whether one of them means it.
+    /// Returns, for each job of the pipeline, whether one of the selectors selects it.
     pub(super) fn meant(&self, texts: &[String]) -> Result<Vec<bool>, Failure> {
         let mut names = HashSet::new();
         for text in texts {
@@ -100,7 +100,7 @@ impl CreatedPipeline {
         Ok(jobs.map(|job| names.contains(job.name())).collect())
     }
 
-    /// Leaves only the jobs that `runwright run` takes for a selection.
+    /// Keeps only the jobs that `runwright run` would run for a selection.
     pub(super) fn narrow(&mut self, selection: &Selection) -> Result<(), Failure> {
         if self.creation.refusal.is_some() || *selection == Selection::default() {
             return Ok(());
@@ -115,7 +115,7 @@ impl CreatedPipeline {
         Ok(())
     }
 
-    /// Returns what explains the jobs.
+    /// Returns the explainer of the jobs.
     pub(super) fn explainer(&self) -> Result<Explainer<'_>, Failure> {
         let pipeline = &self.pipeline;
         let (context, repository) = (pipeline.context()?, pipeline.repository()?);

@@ -1,4 +1,4 @@
-//! Removes what jobs brought into a container engine, within a budget.
+//! Removes objects that jobs created in a container engine, within a budget.
 
 use super::executor_choice::{config, connect, wrong};
 use super::garbage_table::garbage_table;
@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 use workstation::{Settings, StateDir};
 
-/// How long the end of a run may wait for what is removed.
+/// How long the removal may delay the end of a run.
 const AFTER_A_RUN: Duration = Duration::from_secs(5);
 
 /// How often leftovers are collected.
@@ -40,7 +40,7 @@ pub(super) fn budget(settings: &Settings) -> Result<Budget, Failure> {
     })
 }
 
-/// Opens the ledger of an engine, and records which images the user pulled. Jobs run without a ledger too.
+/// Opens the ledger of an engine, and records which images the user pulled. Jobs also run without a ledger.
 pub(super) async fn open(engine: &Engine, budget: Budget) -> Option<(Ledger, Sweeper)> {
     let opened = async {
         let state = StateDir::of_user().map_err(|error| DockerError::config(error.to_string()))?;
@@ -48,7 +48,7 @@ pub(super) async fn open(engine: &Engine, budget: Budget) -> Option<(Ledger, Swe
     };
     match opened.await {
         Ok(ledger) => {
-            // Not every engine reports pulls; what jobs use is recorded all the same.
+            // Not every engine reports pulls; images that jobs use are recorded all the same.
             if let Err(error) = ledger.notice_pulls(engine).await {
                 let error = &error as &dyn std::error::Error;
                 tracing::debug!(error, "Who pulled images by hand is not known.");
@@ -68,7 +68,8 @@ pub(super) async fn open(engine: &Engine, budget: Budget) -> Option<(Ledger, Swe
 }
 
 impl Sweeper {
-    /// Removes it, if there is a limit and no other run has done so for an hour.
+    /// Removes what exceeds the budget, unless there is no limit or another run has done so within the last
+    /// hour.
     pub(super) async fn sweep(self) {
         let Self(collector) = self;
         if collector.budget().is_unlimited() || collector.idle_for().is_ok_and(|idle| idle < EVERY)
@@ -94,8 +95,8 @@ impl Sweeper {
     }
 }
 
-/// Shows what jobs brought into the engine of the settings, and removes what exceeds the budget, or with an
-/// `age` what was not used for longer.
+/// Lists the objects that jobs created in the configured engine. Removes those that exceed the budget, or
+/// with an `age` those unused for longer.
 pub(super) fn clean(
     settings: &Settings,
     state: &StateDir,
@@ -145,7 +146,7 @@ pub(super) fn clean(
     Ok(())
 }
 
-/// Returns how many things go or are gone, and how many bytes they have for themselves.
+/// Returns the number of removed or removable objects, and their unshared bytes.
 fn going(found: &Collection) -> (usize, u64) {
     let goes = found.items.iter();
     let goes = goes.filter(|item| !matches!(item.verdict, Verdict::Keep(_)));

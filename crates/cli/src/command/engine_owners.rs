@@ -14,7 +14,7 @@ const DIRECTORY: &str = "container-owners";
 #[derive(Debug)]
 pub(super) struct Owner {
     id: String,
-    /// Locked until this is dropped, or the process ends in any way.
+    /// Locked until the owner is dropped or the process ends in any way.
     lock: File,
 }
 
@@ -34,7 +34,8 @@ impl Owners {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let nanos = now.map_or(0, |since| since.as_nanos());
         let id = format!("{:x}-{nanos:x}", std::process::id());
-        // It gets its name only once it is locked, so that it is never taken for a dead owner's.
+        // The file gets its name only once it is locked, so that no process takes it for that of a dead
+        // owner.
         let unnamed = self.0.join(format!(".{id}"));
         let mut lock = OpenOptions::new()
             .write(true)
@@ -61,7 +62,7 @@ impl Owners {
         }
         let lock = File::open(self.0.join(id)).ok()?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
-        // The previous holder of the lock may have found nothing left and removed the file.
+        // The previous holder of the lock may have found no leftovers and removed the file.
         let there = fs::metadata(self.0.join(id)).ok()?;
         let is_current = lock.metadata().ok()?.ino() == there.ino();
         is_current.then(|| Owner {
@@ -81,8 +82,8 @@ impl Owners {
         names.filter_map(|id| self.claim(&id)).collect()
     }
 
-    /// Forgets an owner without objects who started longer than `age` ago: of one killed a moment ago, the
-    /// engine may still be creating an object.
+    /// Forgets an owner without objects that started longer than `age` ago. For an owner that was just
+    /// killed, the engine may still be creating an object.
     pub(super) fn forget(&self, dead: &Owner, age: Duration) {
         let begun = dead
             .lock
@@ -96,7 +97,7 @@ impl Owners {
 }
 
 impl Owner {
-    /// Returns the id that labels carry.
+    /// Returns the id used in labels.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_is_alive_until_dropped() {
+    fn owner_is_alive_until_dropped() {
         let state = tempfile::tempdir().expect("a directory");
         let owners = Owners::of(state.path());
         let enter = |engine| owners.enter(engine).expect("in");
@@ -122,7 +123,7 @@ mod tests {
         }
         assert!(owners.claim_dead("here").is_empty());
         drop((first, other));
-        // The objects of the third are in another engine.
+        // The third owner's objects are in another engine.
         let dead = owners.claim_dead("here");
         assert_eq!(ids(&dead), [one.as_str()]);
         assert!(owners.claim(&two).is_none());
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_owner_is_claimed_by_one_process_at_a_time() {
+    fn dead_owner_is_claimed_by_one_process_at_a_time() {
         let state = tempfile::tempdir().expect("a directory");
         let owners = Owners::of(state.path());
         let id = owners.enter("here").expect("in").id().to_owned();

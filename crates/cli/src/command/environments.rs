@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use scheduler::Status;
 use workstation::{ContinuationKind, Environment, LocalError, Run, RunState};
 
-/// Lists the environments of the project, or stops some.
+/// Lists the environments of the project, or stops some of them.
 pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {
     if let Some(EnvironmentsAction::Stop(args)) = &args.action {
         return stop(args);
@@ -33,7 +33,7 @@ pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {
 }
 
 fn stop(args: &StopArgs) -> Result<Exit, Failure> {
-    // Which environments are due need not be said to somebody who stops them.
+    // The list of due environments is of no use to a user who is stopping environments.
     let past = ProjectRuns::open(&args.place)?;
     print_killed_runs(&past.runs, None);
     let environments = past.project.environments();
@@ -48,10 +48,10 @@ fn stop(args: &StopArgs) -> Result<Exit, Failure> {
     if chosen.is_empty() {
         error_line("no environment is due");
     }
-    // The first exit code that is not good is that of all.
+    // The first unsuccessful exit code is the result.
     let mut exit = Exit::Success;
     for environment in &chosen {
-        // The one before may have stopped it too.
+        // Stopping the previous environment may have stopped this one too.
         let environment = environments.find(&environment.name);
         let environment = environment.map_err(LocalError::from)?;
         let ended = stop_one(&past, &environment, args)?;
@@ -90,7 +90,7 @@ fn stop_one(
         })?;
         run_stop_job(&run, job, args)?
     } else {
-        // Nothing has to be done.
+        // No job stops it, so there is nothing to run.
         environments
             .mark_stopped(&environment.name)
             .map_err(LocalError::from)?;
@@ -112,8 +112,8 @@ fn stop_one(
     Ok(ended)
 }
 
-/// Runs the job that stops an environment: in the run that deployed it if that came to its end, so
-/// that it has what other jobs left; alone otherwise, so that nothing else goes on.
+/// Runs the job that stops an environment. If the run that deployed it finished, resumes that run, so that
+/// artifacts are available. Otherwise runs the job alone, so that no other job of that run starts.
 fn run_stop_job(run: &Run, job: &str, args: &StopArgs) -> Result<Exit, Failure> {
     let history = history(run)?;
     let state = run.state(&history);

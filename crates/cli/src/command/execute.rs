@@ -29,7 +29,7 @@ use workstation::{
     LocalError, LocalPipeline, LocalRun, Notices, RunLogs, RunOptions, StateDir, Visitor,
 };
 
-/// A run that has ended, and what its summary needs.
+/// A finished run, and the data of its summary.
 pub(super) struct FinishedRun {
     pub(super) report: PipelineReport,
     pub(super) plan: Arc<Plan>,
@@ -56,7 +56,7 @@ impl FinishedRun {
     }
 }
 
-/// Runs the pipeline to its end and shows it.
+/// Runs the pipeline until it finishes, and shows it.
 pub(super) async fn execute_run(
     args: &RunArgs,
     pipeline: &LocalPipeline,
@@ -110,7 +110,7 @@ fn warn_of_ignored_keywords(provider: &dyn ExecutorProvider, plan: &Plan) -> Res
     Ok(())
 }
 
-/// How long to wait for the reader of the output after the user stopped the run.
+/// How long to wait for the reader of the output after the user has stopped the run.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub(super) async fn execute(
@@ -178,7 +178,7 @@ pub(super) async fn execute(
 }
 
 /// Returns the visitor that opens shells in failed jobs. A resumed run may have started at a terminal and
-/// does without one.
+/// have none now; it then continues without shells.
 fn failure_shell(
     args: &RunArgs,
     view: &RunView,

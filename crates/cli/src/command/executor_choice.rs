@@ -1,4 +1,4 @@
-//! The executor of a run, by options and settings, and its container engine.
+//! Selects the executor and the container engine of a run by options and settings.
 
 use super::engine_garbage::{self, Sweeper};
 use super::engine_owners::{Owner, Owners};
@@ -32,19 +32,19 @@ const REMEMBERED: Duration = Duration::from_hours(1);
 /// How many jobs a message names.
 const NAMED: usize = 5;
 
-/// Where the jobs of a run shall run, by the options of a command.
+/// Where to run the jobs of a run, by the options of a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExecutorChoice<'a> {
     pub(super) executor: &'a str,
     pub(super) docker: &'a DockerArgs,
     pub(super) login: bool,
-    /// When servers are asked for functions.
+    /// When to fetch functions from servers.
     pub(super) fetching: FetchPolicy,
-    /// The top of the project.
+    /// The root directory of the project.
     pub(super) root: &'a Path,
 }
 
-/// What a run holds while it runs: without it, other processes remove what the run creates.
+/// The claims a run holds until it finishes: without them, other processes remove what the run creates.
 #[derive(Debug)]
 pub(super) struct Held(Option<Taken>);
 
@@ -60,8 +60,8 @@ struct Taken {
 }
 
 impl Held {
-    /// Removes, after the run, what is left of resumed jobs, and what exceeds the budget unless the run was
-    /// cancelled.
+    /// Removes, after the run, the leftovers of resumed jobs and, unless the run was canceled, what exceeds
+    /// the budget.
     pub(super) async fn tidy(self, cancellation: &Cancellation) {
         let Some(taken) = self.0 else { return };
         if !taken.resumed.is_empty() {
@@ -75,7 +75,7 @@ impl Held {
 }
 
 impl ExecutorChoice<'_> {
-    /// Returns the executor of a run. If it is an engine, removes what dead runs left there first.
+    /// Returns the executor of a run. If it uses an engine, first removes what dead runs left there.
     pub(super) async fn executor(
         self,
         run: &mut ReservedRun,
@@ -105,7 +105,7 @@ impl ExecutorChoice<'_> {
             match connect(&config).await {
                 Ok(engine) => {
                     refuse_bad_images(run.plan(), &config, pipeline)?;
-                    // Boxed, since what asks an engine is large.
+                    // Boxed, since the futures of engine requests are large.
                     let opened = Box::pin(engine_garbage::open(&engine, budget));
                     let (opened, held) =
                         tokio::join!(opened, Box::pin(take_over(engine.clone(), run)));
@@ -161,7 +161,7 @@ impl ExecutorChoice<'_> {
     }
 }
 
-/// Returns the configuration of containers: settings files, then options.
+/// Returns the configuration of containers, from settings and options.
 pub(super) fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerConfig, Failure> {
     let mut said = Map::new();
     let section = settings.section("docker").into_iter();
@@ -181,7 +181,7 @@ pub(super) fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerC
     } else {
         say("pull_policy", policies.into());
     }
-    // The user wrote the jobs, or at least chose to run them.
+    // The user wrote the jobs, or at least chose to run them, so every pull policy is allowed.
     let all = ["always", "if-not-present", "never"];
     say("allowed_pull_policies", all.as_slice().into());
     let mut config: DockerConfig = serde_json::from_value(Value::Object(said))
@@ -234,8 +234,8 @@ fn wants_image(plan: &Plan) -> bool {
     jobs.any(|job: &PlannedJob| job.definition.image.is_some())
 }
 
-/// Registers as an owner, and removes the leftovers of dead owners from the engine, except for what the run
-/// resumes.
+/// Registers as an owner, and removes the leftovers of dead owners from the engine, except those of jobs
+/// that the run resumes.
 async fn take_over(engine: Engine, run: &mut ReservedRun) -> Result<Taken, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let owners = Owners::of(state.path());
@@ -256,7 +256,8 @@ async fn take_over(engine: Engine, run: &mut ReservedRun) -> Result<Taken, Failu
         kept.push(handle.clone());
         true
     });
-    // Held until nothing is left of them, so that no other run resumes what is being removed.
+    // Held until all leftovers are removed, so that no other run resumes an object while it is being
+    // removed.
     let dead = owners.claim_dead(&here);
     let is_left = |it: &ObjectOwner<'_>| {
         is_of(&dead, it) || (is_of(&resumed, it) && !kept.iter().any(|handle| it.is_of(handle)))
@@ -278,7 +279,7 @@ fn is_of(owners: &[Owner], it: &ObjectOwner<'_>) -> bool {
     owners.iter().any(|owner| owner.id() == it.owner)
 }
 
-/// Prints what could not be removed; returns whether nothing is left.
+/// Prints what could not be removed; returns whether no leftovers remain.
 fn tell(swept: Result<SweepReport, DockerError>) -> bool {
     match swept {
         Ok(swept) => {
@@ -309,7 +310,7 @@ pub(super) async fn connect(config: &DockerConfig) -> Result<Engine, DockerError
     Engine::connect(&host).await
 }
 
-/// Refuses an executor there is not before anything else is looked at.
+/// Refuses an unknown executor before anything else is checked.
 pub(super) fn check_executor(name: &str) -> Result<(), Failure> {
     let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new())
         .map_err(Failure::environment)?;
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_and_options_make_a_configuration() {
+    fn configuration_combines_settings_and_options() {
         let docker = DockerArgs::default();
         let plain = read("", &docker).expect("a configuration");
         assert_eq!(plain.image, None);
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_name_keys_as_the_settings_have_them() {
+    fn messages_use_the_key_names_of_settings() {
         let docker = DockerArgs::default();
         let refused = read("[docker]\nmemory = \"1m\"\n", &docker).expect_err("refused");
         assert!(refused.contains(": docker.memory: "), "{refused}");

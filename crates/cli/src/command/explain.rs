@@ -12,7 +12,7 @@ use console::{
 };
 use pipeline::create::CreatedJob;
 
-/// Explains jobs: why each is in the pipeline or not, and where all it has comes from.
+/// Explains jobs: why each is in the pipeline or not, and where its values come from.
 pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     let Some(created) = CreatedPipeline::read(&args.project)? else {
         return Ok(Exit::Usage);
@@ -52,7 +52,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Shows variables, those that win first: what all jobs share, or what one job gets.
+/// Shows variables in the order of precedence: those that all jobs share, or those of one job.
 pub(crate) fn variables(args: &VariablesArgs) -> Result<Exit, Failure> {
     let Some(created) = CreatedPipeline::read(&args.project)? else {
         return Ok(Exit::Usage);

@@ -21,8 +21,8 @@ pub(super) struct RunForecast {
 }
 
 impl RunForecast {
-    /// Makes the forecast, if a terminal, `--times` or a JSON report shows it, and announces the expected
-    /// time on a terminal.
+    /// Creates the forecast if a terminal, `--times` or a JSON report shows it. On a terminal, announces the
+    /// expected duration.
     pub(super) fn of(run: &LocalRun, args: &OutputArgs, view: &RunView) -> Option<Self> {
         let is_json = |format| matches!(format, ReportFormat::Json);
         let is_reported = args.report.iter().any(|file| is_json(file.format));
@@ -58,7 +58,7 @@ impl RunForecast {
         })
     }
 
-    /// Returns where the time of the ended run went.
+    /// Returns how the time of the finished run was spent.
     pub(super) fn times(&self, report: &PipelineReport) -> TimeReport {
         let forecast = lock(&self.forecast);
         let course = forecast.course();
@@ -75,7 +75,7 @@ impl RunForecast {
         }
     }
 
-    /// Returns the job if it took longer than usual. Several attempts are no measure.
+    /// Returns the job if it took longer than usual. Several attempts do not compare with one.
     fn slower(&self, job: &JobReport) -> Option<SlowerJob> {
         let usual = self.expectations.usual(&job.name)?;
         let is_measure = job.status == Status::Success && job.attempts == 1 && job.reused.is_none();

@@ -1,10 +1,10 @@
-//! What jobs brought into a container engine, in a table.
+//! A table of the objects that jobs created in a container engine.
 
 use console::{Row, Style, Tone, age, grid, size, strip_controls};
 use executor_docker::garbage::{Collection, Item, KeepReason, RemovalReason, Verdict};
 use jiff::Timestamp;
 
-/// Returns a line for each thing: what becomes of it, and why. Nothing where there is nothing.
+/// Returns a line for each object with its fate and the reason; an empty text without objects.
 pub(super) fn garbage_table(found: &Collection, now: Timestamp, style: Style) -> String {
     if found.items.is_empty() {
         return String::new();
@@ -71,7 +71,7 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
-    fn each_thing_has_a_line_that_says_why() {
+    fn each_object_is_listed_with_its_reason() {
         let day = Duration::from_hours(24);
         let item = |kind, name: &str, bytes, days, verdict| Item {
             kind,

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::Path;
 use workstation::{GitLabStatus, LocalProject, PipelineOptions, RemoteError, StatusAnswer};
 
-/// Shows which GitLab the project has, who asks there, and whether that works.
+/// Shows the GitLab of the project, the user of its API, and whether access works.
 pub(crate) fn gitlab(args: &GitLabArgs) -> Result<Exit, Failure> {
     let directory = args.cwd.as_deref().unwrap_or(Path::new("."));
     let project = LocalProject::find(directory, None)?;

@@ -43,7 +43,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Adds the runs of a project, and why some of them cannot be shown.
+/// Adds the runs of a project, and the reasons why some cannot be shown.
 fn gather(
     runs: &Runs,
     shown: &mut Vec<ShownRun>,

@@ -1,4 +1,4 @@
-//! The hook of git that runs, before a push, what it touches.
+//! The git hook that runs, before a push, the jobs affected by the pushed changes.
 
 use super::run::run_words;
 use super::stdout::print;
@@ -11,10 +11,10 @@ use std::io::Read;
 use std::path::Path;
 use workstation::{HookState, LocalError, LocalProject, PushHook, Pushed};
 
-/// So much of what git tells is read; it is a line for each ref.
+/// The most that is read from git, which writes one line for each ref.
 const MOST_TOLD: u64 = 16 << 20;
 
-/// Puts the hook there, takes it away, or tells whether it is there.
+/// Installs or removes the hook, shows its state, or runs it.
 pub(crate) fn hook(args: &HookArgs) -> Result<Exit, Failure> {
     match &args.action {
         HookAction::Install(place) => install(&find(place)?),
@@ -82,7 +82,7 @@ fn tell_manager(hook: &PushHook) {
     }
 }
 
-/// Runs what a push touches. Git tells on standard input what is pushed.
+/// Runs the jobs that a push touches. Git describes the push on standard input.
 fn run() -> Result<Exit, Failure> {
     let mut told = Vec::new();
     std::io::stdin()
@@ -130,7 +130,7 @@ fn has_pipeline() -> Result<bool, Failure> {
     Ok(project.root().join(project.file()).exists())
 }
 
-/// Returns the words of the command that runs what differs from a commit.
+/// Returns the words of the command that runs the jobs touched since a commit.
 fn words(base: Option<&str>) -> Vec<String> {
     let changed = match base {
         Some(base) => format!("--changed={base}"),

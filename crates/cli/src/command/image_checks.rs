@@ -1,4 +1,4 @@
-//! Images that no container can come from, told before any job runs.
+//! Reports invalid and disallowed images before any job runs.
 
 use crate::failure::Failure;
 use anyhow::anyhow;
@@ -23,9 +23,9 @@ enum Key {
     Services,
 }
 
-/// Refuses a plan with jobs that name what is no image, or an image that the settings do not allow.
+/// Refuses a plan whose jobs name an invalid image, or one that the settings do not allow.
 ///
-/// A name with variables in it is looked at when its job runs: earlier jobs may have a say in it.
+/// A name with variables is checked when its job runs, since earlier jobs may set them.
 pub(super) fn refuse_bad_images(
     plan: &Plan,
     config: &DockerConfig,
@@ -67,7 +67,7 @@ impl Key {
     }
 }
 
-/// Returns the images that a job names and that are known already.
+/// Returns the images that a job names without variables.
 fn names(job: &PlannedJob) -> impl Iterator<Item = (Key, &str)> {
     let definition = &job.definition;
     let image = definition.image.iter().map(|it| (Key::Image, &*it.name));
@@ -86,7 +86,7 @@ fn check(config: &DockerConfig, key: Key, name: &str) -> Result<(), String> {
     allowed.map_err(|refusal| refusal.to_string())
 }
 
-/// Returns where a name was written, in front of what is said of it.
+/// Returns the location of an image name, as the prefix of a message.
 fn place(pipeline: &LocalPipeline, job: &PlannedJob, key: Key, name: &str) -> Option<String> {
     let mut jobs = pipeline.resolved().jobs.iter();
     let written = jobs.find(|it| it.definition.name == job.name())?;
@@ -99,7 +99,7 @@ fn place(pipeline: &LocalPipeline, job: &PlannedJob, key: Key, name: &str) -> Op
     ))
 }
 
-/// Returns where the name of an image stands: in the job, else where jobs without a key get theirs.
+/// Returns the span of an image name: in the job, else in the defaults of jobs without the key.
 fn span_of(tree: &Node, job: &str, key: &str, name: &str) -> Option<Span> {
     let of_job = tree.get(job).and_then(|it| it.get(key));
     let of_default = || tree.get("default").and_then(|it| it.get(key));
@@ -112,7 +112,7 @@ fn span_of(tree: &Node, job: &str, key: &str, name: &str) -> Option<Span> {
     nodes.first().map(|node| text(node).span)
 }
 
-/// Returns the text of an image: by itself, or under `name`.
+/// Returns the node with the image name: the node itself, or its `name`.
 fn text(node: &Arc<Node>) -> &Arc<Node> {
     node.get("name").unwrap_or(node)
 }
@@ -128,7 +128,7 @@ mod tests {
                         b:\n  extends: .hidden\n  script: x\n";
 
     #[test]
-    fn a_name_is_found_where_it_was_written() {
+    fn finds_the_location_of_an_image_name() {
         let checked = Pipeline::from_text("ci.yml", FILE);
         let (pipeline, _) = (checked.value.expect("a pipeline"), checked.diagnostics);
         let found = |job: &str, key: &str, name: &str| {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_and_what_is_not_allowed_is_told() {
+    fn invalid_and_disallowed_images_are_reported() {
         let config = DockerConfig {
             allowed_services: vec!["postgres:*".to_owned()],
             ..DockerConfig::default()

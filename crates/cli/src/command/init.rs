@@ -64,12 +64,12 @@ fn told(path: &Path, starter: &Starter) -> String {
     )
 }
 
-/// Returns whether it is a file with nothing in it: what is left of one whose writing was killed.
+/// Returns whether a file is empty, as an interrupted write leaves it.
 fn is_blank(file: &fs::Metadata) -> bool {
     file.is_file() && file.len() == 0
 }
 
-/// Writes a file that is not there yet, or is empty; one that cannot be written whole is removed.
+/// Writes a file that is missing or empty; removes it if the write fails.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = fs::OpenOptions::new()
         .append(true)

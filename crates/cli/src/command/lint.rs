@@ -21,7 +21,7 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
         }
     };
     let mut found = checked.diagnostics;
-    // What is not honoured here is of interest once the file is right.
+    // Keywords that have no effect here matter only once the file is valid.
     if let Some(pipeline) = checked.value.filter(|_| !found.has_errors()) {
         parity::diagnose(pipeline.loaded().tree(), &mut found);
     }
@@ -58,7 +58,7 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Tells of a file that could not even be read, in the format that was asked for.
+/// Reports a file that could not be read, in the requested format.
 fn unreadable(args: &LintArgs, file: &str, failure: Failure) -> Result<Exit, Failure> {
     let error = DiagnosticRecord {
         code: "unreadable-file",
@@ -104,13 +104,13 @@ impl Verdict {
     }
 }
 
-/// Counts the warnings about the file itself, not about what a local run makes of it.
+/// Counts the warnings about the file itself, without those about differences of a local run.
 fn of_file(found: &Diagnostics) -> usize {
     let is_of_file = |warning: &&Diagnostic| warning.code != parity::CODE;
     found.warnings().filter(is_of_file).count()
 }
 
-/// Returns the file with variables that kept the pipeline file from being read, if one did.
+/// Returns the file of variables whose error kept the pipeline file from being read, if there is one.
 fn invalid_file(found: &Diagnostics) -> Option<&str> {
     let mut files = found
         .errors()

@@ -50,7 +50,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     Ok(exit(creation))
 }
 
-/// A job as a program gets it.
+/// A job in the JSON output.
 #[derive(Serialize)]
 struct Listed<'c> {
     #[serde(flatten)]
@@ -59,7 +59,7 @@ struct Listed<'c> {
     touched_by: Option<&'c Cause>,
 }
 
-/// Leaves only the jobs that are asked for.
+/// Keeps only the jobs that the arguments select.
 fn wanted<'j>(
     created: &'j CreatedPipeline,
     mut jobs: Vec<&'j CreatedJob>,
@@ -108,7 +108,7 @@ fn table(rows: &[Row<'_>]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// Returns what is special about a job: what it is for, when it runs, or why it does not.
+/// Returns the remarks on a job: its purpose, when it runs, or why it does not.
 pub(super) fn remarks(
     created: &CreatedPipeline,
     job: &CreatedJob,

@@ -14,10 +14,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use workstation::{JobHistory, Run, RunHistory, RunState, Runs};
 
-/// How long nothing is looked at while a log is followed.
+/// The interval at which a followed log is read.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Shows the log of a job, of a run that lives or of one that is past.
+/// Shows the log of a job, in a running or a finished run.
 pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
     let Some(words) = named(&args.words, &args.place)? else {
         return Ok(Exit::Interrupted);
@@ -66,7 +66,7 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Returns the words of the command; where no job is named, one that has run is asked for.
+/// Returns the words of the command; without any, asks for a job that has run.
 fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Failure> {
     if !words.is_empty() {
         return Ok(Some(words.to_vec()));
@@ -90,7 +90,7 @@ fn of_attempt(logs: &[PathBuf], attempt: Option<usize>) -> Option<&PathBuf> {
     logs.get(wanted.checked_sub(1)?)
 }
 
-/// Shows a log until the job has ended for good, with all attempts from the last one there is.
+/// Shows a log until the job has finished for good, from the last existing attempt on.
 fn follow(
     runs: &Runs,
     run: &Run,
@@ -99,7 +99,7 @@ fn follow(
     reading: &mut Reading,
 ) -> Result<(), Failure> {
     loop {
-        // What is known is looked at before the log: all it tells of is in there then.
+        // The history is read before the log, so that the log contains everything up to that state.
         let history = history(run)?;
         let lives = matches!(run.state(&history), RunState::Running { .. });
         let job = job(run, &history, name)?;
@@ -121,7 +121,7 @@ fn follow(
                 return Ok(());
             }
         }
-        // A later attempt says that the one asked for has ended.
+        // A later attempt means that the requested one has finished.
         let wanted_is_over = attempt.is_some_and(|wanted| logs.len() > wanted);
         if over || wanted_is_over {
             if reading.next.is_none() {
@@ -182,11 +182,11 @@ fn no_log(
     }
 }
 
-/// A log that is being shown.
+/// A log while it is shown.
 struct Reading {
     shown: StoredLog,
     open: Option<(PathBuf, File)>,
-    /// The place of the log after this one.
+    /// The index of the next log.
     next: Option<usize>,
 }
 
@@ -204,7 +204,7 @@ impl Reading {
         }
     }
 
-    /// Shows all that is there of a log.
+    /// Shows the whole of a log, as far as it is written.
     fn show(&mut self, log: &PathBuf) -> Result<Reader, Failure> {
         if self.begin(log)? == Reader::IsGone || self.go_on()? == Reader::IsGone {
             return Ok(Reader::IsGone);
@@ -221,7 +221,7 @@ impl Reading {
         Ok(Reader::Reads)
     }
 
-    /// Shows what is there by now.
+    /// Shows what has been written since the last call.
     fn go_on(&mut self) -> Result<Reader, Failure> {
         let Some((path, file)) = &mut self.open else {
             return Ok(Reader::Reads);

@@ -1,4 +1,4 @@
-//! What each command does.
+//! The commands of the program.
 
 mod about;
 mod artifacts;

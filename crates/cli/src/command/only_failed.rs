@@ -12,7 +12,7 @@ use workstation::{
 };
 
 /// Narrows a selection to the jobs that failed in the last run of the project and those skipped because of
-/// them, or to the `known` jobs; returns whether there are any, and prints a note if not.
+/// them, or to the `known` jobs. Returns whether there are any, and prints a note if not.
 pub(super) fn narrow(
     selection: &mut Selection,
     known: Option<&BTreeSet<String>>,
@@ -52,7 +52,7 @@ fn of_last_run(
         return Ok(BTreeSet::new());
     }
     let creation = pipeline.create()?;
-    // A manual job would only add everything that it needs.
+    // Selecting a manual job would only add the jobs that it needs.
     let waits = |job: &JobHistory| {
         let created = creation.job(&job.name);
         job.status != Status::Failed

@@ -8,18 +8,18 @@ use workstation::{
     can_mount, enter_user_namespace,
 };
 
-/// How the jobs of a run are run beside each other.
+/// How the jobs of a run are run in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parallel {
     pub(super) isolation: Isolation,
-    /// How many jobs run at once, if that is said.
+    /// The number of jobs that run at once, if it is set.
     pub(super) concurrency: Option<NonZeroU32>,
-    /// What was asked to drive them, if anything was.
+    /// The requested backend for parallel jobs, if there is one.
     pub(super) backend: Option<ParallelBackend>,
 }
 
 impl Parallel {
-    /// Returns what the command line asks for and, in bitrab's dialect, the project.
+    /// Returns the choice of the command line and, in bitrab's dialect, of the project.
     pub(super) fn choose(args: &RunArgs, project: &LocalProject) -> Result<Self, Failure> {
         if args.parallel.serial == Some(true) && args.concurrency.is_some() {
             let error = anyhow!("--serial cannot be used with --concurrency");
@@ -41,10 +41,10 @@ impl Parallel {
         Ok(Self::of_bitrab(args, &settings))
     }
 
-    /// Decides as bitrab does: a worktree for each job, or one tree for all; options win.
+    /// Decides as bitrab does: a worktree for each job, or one tree for all; options override.
     fn of_bitrab(args: &RunArgs, settings: &BitrabSettings) -> Self {
         let options = &args.parallel;
-        // Whoever says how many wants as many.
+        // An explicit number of jobs overrides `serial`.
         let usual = settings.serial && args.concurrency.is_none();
         let serial = options.serial.unwrap_or(usual);
         let worktrees = settings.use_git_worktrees.unwrap_or(true) && !options.no_worktrees;
@@ -62,9 +62,9 @@ impl Parallel {
     }
 }
 
-/// Gives this process the right to mount overlays, where somebody asked for them and it has not.
+/// Enables this process to mount overlays, if the isolation needs them and it lacks the right.
 ///
-/// There must be no second thread yet.
+/// Must be called before a second thread starts.
 pub(super) fn allow_mounts(isolation: Isolation) -> Result<(), Failure> {
     if isolation == Isolation::Snapshot(SnapshotMethod::Overlay) && !can_mount() {
         enter_user_namespace().map_err(LocalError::from)?;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn options_win_over_what_the_project_says() {
+    fn options_override_project_settings() {
         // R-PIPE-39
         let check = |options: &str, settings: &str, isolation: Isolation, jobs: Option<u32>| {
             let parallel = chosen(options, settings);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn both_backends_can_be_asked_for() {
+    fn both_backends_can_be_selected() {
         // R-PIPE-36
         let check = |options: &str, settings: &str, expect| {
             assert_eq!(chosen(options, settings).backend, expect);

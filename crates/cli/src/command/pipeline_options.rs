@@ -11,13 +11,13 @@ use std::fs;
 use std::path::Path;
 use workstation::{LocalProject, PipelineOptions};
 
-/// Finds the project the arguments mean.
+/// Finds the project that the arguments name.
 pub(super) fn find_project(args: &ProjectArgs) -> Result<LocalProject, Failure> {
     let directory = args.cwd.as_deref().unwrap_or(Path::new("."));
     Ok(LocalProject::find(directory, args.file.as_deref())?)
 }
 
-/// Returns which pipeline of the project the arguments mean.
+/// Returns the options of the pipeline that the arguments describe.
 pub(super) fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Failure> {
     let mut variables = Vec::new();
     for pair in &args.variable {
@@ -45,7 +45,7 @@ pub(super) fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Fa
     })
 }
 
-/// Refuses names that no process can have in its environment, or no shell can read.
+/// Refuses names that cannot be in a process environment, or that no shell can read.
 pub(super) fn check_name(name: &str) -> Result<(), Failure> {
     if is_variable_name(name) {
         return Ok(());
@@ -56,7 +56,7 @@ pub(super) fn check_name(name: &str) -> Result<(), Failure> {
     )
 }
 
-/// Returns the masked variables that `--secret` names, with their values from where it says.
+/// Returns the masked variables that `--secret` names, with values from the sources it names.
 fn secrets(names: &[String]) -> Result<Vec<JobVariable>, Failure> {
     names.iter().map(|text| secret(text)).collect()
 }

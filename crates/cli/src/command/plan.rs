@@ -17,15 +17,15 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// Shows what a pipeline would be in a situation.
+/// Shows the pipeline that a situation creates.
 ///
-/// That there is none because rules say so is an answer, as it is for GitLab; that none can be made
-/// is a mistake.
+/// A pipeline that rules exclude is a valid answer, as it is for GitLab; one that cannot be created is an
+/// error.
 pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let Some(mut created) = CreatedPipeline::read(&args.project)? else {
         return Ok(Exit::Usage);
     };
-    // What others of the pipeline have to do with it counts, whichever jobs are shown.
+    // Changes are found before narrowing, since jobs that are not shown can affect those that are.
     let touched = created.touched(&args.changed, &args.project)?;
     let all = created.creation.jobs.len();
     created.narrow(&Selection {
@@ -65,7 +65,7 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     Ok(exit(creation))
 }
 
-/// Returns how long it takes, or what of it is touched.
+/// Returns the expected duration of the pipeline, or of its touched jobs.
 fn times(created: &CreatedPipeline, causes: Causes<'_>) -> Result<PlanTimes, Failure> {
     let names = causes.map(|_| {
         let jobs = jobs(&created.creation, causes).into_iter();
@@ -74,7 +74,7 @@ fn times(created: &CreatedPipeline, causes: Causes<'_>) -> Result<PlanTimes, Fai
     PlanTimes::of(created, names)
 }
 
-/// Returns the jobs of the pipeline: none when there is none.
+/// Returns the jobs of the pipeline; none if there is no pipeline.
 pub(super) fn present(creation: &Creation) -> Vec<&CreatedJob> {
     if creation.refusal.is_some() {
         return Vec::new();
@@ -82,7 +82,7 @@ pub(super) fn present(creation: &Creation) -> Vec<&CreatedJob> {
     creation.included()
 }
 
-/// Returns what a command ends with that was asked about this pipeline.
+/// Returns the exit code of a command that inspects this pipeline.
 pub(super) fn exit(creation: &Creation) -> Exit {
     match &creation.refusal {
         Some(refusal) if refusal.reason == RefusalReason::SeedError => Exit::Usage,
@@ -90,11 +90,10 @@ pub(super) fn exit(creation: &Creation) -> Exit {
     }
 }
 
-/// Why jobs are touched, by their names; present when only those count.
+/// Why jobs are touched, by their names; present when only touched jobs count.
 type Causes<'c> = Option<&'c HashMap<&'c str, &'c Cause>>;
 
-/// Returns the pipeline for programs; where a change decides, of its jobs those that are touched, with
-/// the cause.
+/// Returns the pipeline as JSON; with `causes`, only the touched jobs, each with its cause.
 fn document(creation: &Creation, causes: Causes<'_>) -> Result<Value, Failure> {
     let mut document = serde_json::to_value(creation.document()).map_err(Failure::environment)?;
     if let (Some(causes), Some(jobs)) = (causes, document["jobs"].as_array_mut()) {
@@ -146,7 +145,7 @@ fn shown(
     text
 }
 
-/// Returns what pipeline this is, in a few words.
+/// Returns a short description of the pipeline's situation.
 fn situation(context: &PipelineContext) -> String {
     let commit = &context.commit;
     let what = match &context.merge_request {
@@ -178,7 +177,7 @@ fn jobs<'c>(creation: &'c Creation, causes: Causes<'_>) -> Vec<PlanJob<'c>> {
     jobs.collect()
 }
 
-/// Returns the rule that put the job in.
+/// Returns a description of the rule that included the job.
 fn why(job: &CreatedJob) -> String {
     let Some(at) = job.rule else {
         return String::new();
@@ -187,7 +186,7 @@ fn why(job: &CreatedJob) -> String {
     format!("rule {}: {}", at + 1, condition.unwrap_or_default())
 }
 
-/// Returns the conditions of a rule in a few words.
+/// Returns a short description of a rule's conditions.
 fn condition(rule: &Rule) -> String {
     let mut words = Vec::new();
     if let Some(condition) = &rule.condition {
@@ -205,7 +204,7 @@ fn condition(rule: &Rule) -> String {
     words.join(" and ")
 }
 
-/// Returns a list in a few words, however long it is.
+/// Returns a shortened list.
 fn few(paths: &[String]) -> String {
     match paths {
         [first, rest @ ..] if rest.len() > 1 => format!("{first} and {} more", rest.len()),

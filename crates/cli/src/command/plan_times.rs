@@ -1,4 +1,4 @@
-//! How long a plan takes, by earlier runs.
+//! The expected duration of a plan, by earlier runs.
 
 use super::created_pipeline::CreatedPipeline;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 use workstation::{Expectations, LocalError, StateDir};
 
-/// What is expected of a pipeline that is only looked at: that it runs where the last one did, on as many
+/// The forecast of a pipeline that is shown but not run: as if it ran where the last run did, with as many
 /// workers as there are processors.
 #[derive(Debug)]
 pub(super) struct PlanTimes {
@@ -23,7 +23,7 @@ pub(super) struct PlanTimes {
 }
 
 impl PlanTimes {
-    /// Looks ahead, for all jobs or for these alone.
+    /// Makes the forecast, for all jobs or for only these.
     pub(super) fn of(
         created: &CreatedPipeline,
         jobs: Option<Vec<String>>,
@@ -46,7 +46,7 @@ impl PlanTimes {
         };
         let context = created.pipeline.context()?.clone();
         let plan = Plan::new(&created.creation, context, &selection);
-        // What cannot be planned is told by who runs it.
+        // The command that runs the plan reports why it cannot be made.
         let plan = plan.ok().filter(|_| !is_nothing);
         let outlook = plan.and_then(|plan| expectations.forecast(&plan).outlook(Timestamp::now()));
         Ok(Self {
@@ -55,12 +55,12 @@ impl PlanTimes {
         })
     }
 
-    /// Returns how long a job usually takes.
+    /// Returns the usual duration of a job.
     pub(super) fn usual(&self, job: &str) -> Option<Duration> {
         Some(self.expectations.usual(job)?.median)
     }
 
-    /// Returns how long all of it takes, and which jobs decide that.
+    /// Returns the expected duration of the plan, and its critical path.
     pub(super) fn shown(&self, style: Style) -> String {
         let mut text = String::new();
         let Some(outlook) = &self.outlook else {
@@ -76,7 +76,7 @@ impl PlanTimes {
         text
     }
 
-    /// Returns the same for programs; `jobs` are the names of those that are shown.
+    /// Returns the forecast as JSON; `jobs` are the names of the shown jobs.
     pub(super) fn document<'j>(&self, jobs: impl Iterator<Item = &'j str>) -> Value {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let usual = jobs.filter_map(|job| Some((job.to_owned(), json!(millis(self.usual(job)?)))));

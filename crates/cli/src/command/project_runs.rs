@@ -21,15 +21,15 @@ pub(super) struct ProjectRuns {
 }
 
 impl ProjectRuns {
-    /// Finds them, and prints what earlier runs left for the user to do.
+    /// Finds the runs, and prints what earlier runs left for the user to do.
     pub(super) fn find(place: &PlaceArgs) -> Result<Self, Failure> {
         let past = Self::open(place)?;
         print_leftovers(&past.project);
         Ok(past)
     }
 
-    /// Finds them and the run of this number, or the last one, which the user resumes: the note on that run
-    /// does not suggest to resume it.
+    /// Finds the runs, and the run to resume: the one of this number, or the last one. The notes on
+    /// leftovers do not suggest resuming it.
     pub(super) fn find_to_resume(
         place: &PlaceArgs,
         number: Option<u64>,
@@ -40,7 +40,7 @@ impl ProjectRuns {
         Ok((past, run?))
     }
 
-    /// Finds them, and prints nothing.
+    /// Finds the runs, and prints nothing.
     pub(super) fn open(place: &PlaceArgs) -> Result<Self, Failure> {
         let directory = place.cwd.as_deref().unwrap_or(Path::new("."));
         let project = LocalProject::find(directory, None)?;
@@ -58,7 +58,7 @@ impl ProjectRuns {
     pub(super) fn running(&self) -> Result<Vec<Run>, Failure> {
         let mut running = self.runs.list().map_err(LocalError::from)?;
         running.retain(|run| {
-            // A run is cancelled together with its child pipelines.
+            // A run is canceled together with its child pipelines.
             if run.record().parent.is_some() {
                 return false;
             }
@@ -77,8 +77,8 @@ impl ProjectRuns {
         Ok(found.map_err(LocalError::from)?)
     }
 
-    /// Returns the run that has the job of this name: `deploy > build` is a job of a child pipeline, as
-    /// it is shown while it runs.
+    /// Returns the run that has the job of this name. `deploy > build`, as a running pipeline shows it,
+    /// names a job of a child pipeline.
     pub(super) fn owner<'n>(&self, run: Run, name: &'n str) -> Result<(Run, &'n str), Failure> {
         let history = history(&run)?;
         if history.job(name).is_some() {
@@ -141,15 +141,15 @@ fn started_elsewhere(run: &Run, parent: &ParentJob) -> Failure {
     }
 }
 
-/// Prints what earlier runs left for the user to do: killed runs, once each, and environments whose time is
-/// up.
+/// Prints what earlier runs left for the user to do: killed runs, once each, and environments whose
+/// `auto_stop_in` has expired.
 pub(super) fn print_leftovers(project: &ProjectState) {
     print_leftovers_except(project, None);
 }
 
 fn print_leftovers_except(project: &ProjectState, resumed: Option<u64>) {
     print_killed_runs(&project.runs(), resumed);
-    // A list that cannot be read is reported where it is needed.
+    // The commands that need the list report why it cannot be read.
     let due = project.environments().due(Timestamp::now());
     let names: Vec<_> = due
         .iter()
@@ -201,7 +201,7 @@ pub(super) fn job<'h>(
     })
 }
 
-/// Returns the jobs of a run that are meant by `text`: a name, a glob, or copies by their variables.
+/// Returns the jobs of a run that `text` selects: a name, a glob, or instances by their variables.
 pub(super) fn jobs<'h>(
     run: &Run,
     history: &'h RunHistory,
@@ -217,7 +217,7 @@ pub(super) fn jobs<'h>(
         .collect();
     match selector::find(text, &named) {
         Ok(selected) => Ok(selected.indices.into_iter().map(|at| planned[at]).collect()),
-        // An unknown name is reported with the names there are.
+        // The error for an unknown name lists the existing names.
         Err(NoMatch::Job { .. } | NoMatch::Glob { .. }) => {
             job(run, history, text).map(|job| vec![job])
         }
@@ -245,7 +245,7 @@ fn jobs_of(history: &RunHistory) -> Option<String> {
     }
 }
 
-/// Splits `[RUN] REST...`: a run is a number, and comes first.
+/// Splits `[RUN] REST...`: a leading number is a run.
 pub(super) fn split_run(words: &[String]) -> (Option<u64>, &[String]) {
     match words {
         [first, rest @ ..] => match first.parse() {
@@ -256,7 +256,7 @@ pub(super) fn split_run(words: &[String]) -> (Option<u64>, &[String]) {
     }
 }
 
-/// Splits `[RUN] JOB`: one word alone is a job, whatever it looks like.
+/// Splits `[RUN] JOB`: a single word is a job, even if it is a number.
 pub(super) fn run_and_job(words: &[String]) -> Result<(Option<u64>, &str), Failure> {
     match words {
         [job] => Ok((None, job)),
@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_a_number_that_comes_first() {
+    fn leading_number_selects_a_run() {
         let check = |text: &str, run: Option<u64>, rest: &[&str]| {
             let words: Vec<String> = text.split_whitespace().map(ToOwned::to_owned).collect();
             assert_eq!(split_run(&words).0, run, "{text}");

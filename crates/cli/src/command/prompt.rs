@@ -14,10 +14,10 @@ use std::io;
 const MARGIN: usize = 8;
 /// The lines of the question and its help.
 const FRAME: usize = 4;
-/// No more rows are shown at once.
+/// The most rows shown at once.
 const MOST_ROWS: usize = 20;
 
-/// An error names at most this many jobs.
+/// The most jobs that an error names.
 const MOST_NAMED: usize = 10;
 
 /// The size of a terminal that does not report one.
@@ -28,7 +28,7 @@ pub(crate) fn can_ask() -> bool {
     OutputFeatures::for_questions().can_ask()
 }
 
-/// Asks for one of the rows; nothing when the user leaves.
+/// Asks for one of the rows; `None` when the user leaves.
 pub(super) fn one_of(question: &str, rows: &[String]) -> Result<Option<usize>, Failure> {
     let (options, page) = options(rows);
     let asking = Select::new(question, options)
@@ -72,7 +72,7 @@ fn first_word(row: &str) -> String {
     strip_controls(row.split("  ").next().unwrap_or(row))
 }
 
-/// Asks for some of the rows, at least one; nothing when the user leaves.
+/// Asks for some of the rows, at least one; `None` when the user leaves.
 pub(super) fn some_of(question: &str, rows: &[String]) -> Result<Option<Vec<usize>>, Failure> {
     let (options, page) = options(rows);
     let asking = MultiSelect::new(question, options)
@@ -100,7 +100,7 @@ pub(super) fn some_of(question: &str, rows: &[String]) -> Result<Option<Vec<usiz
     })
 }
 
-/// A row of a list: what is shown of it, and what the filter looks at.
+/// A row of a list: the shown text, and the text that the filter matches.
 #[derive(Debug, Clone)]
 struct Row {
     shown: String,
@@ -117,7 +117,7 @@ fn score(input: &str, row: &Row, at: usize) -> Option<i64> {
     Select::<Row>::DEFAULT_SCORER(input, row, &row.whole, at)
 }
 
-/// Returns the rows as they fit into the terminal, and how many are shown at once.
+/// Returns the rows, cut to the width of the terminal, and how many are shown at once.
 fn options(rows: &[String]) -> (Vec<Row>, usize) {
     let (width, height) = size();
     let width = width.saturating_sub(MARGIN).max(MARGIN);

@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::{Builder, NamedTempFile};
 
-/// How the name of a report ends while it is written.
+/// The suffix of a report's name while it is written.
 const PARTIAL: &str = ".partial";
-/// After this time nobody writes such a file any more.
+/// After this time, no process writes a partial report any more.
 const STALE: Duration = Duration::from_mins(1);
 
-/// The files that are to tell how a run ends.
+/// The files to write the report of a run to.
 #[derive(Debug)]
 pub(super) struct ReportFiles<'a>(&'a [ReportFile]);
 
 impl<'a> ReportFiles<'a> {
-    /// Returns the files that were asked for.
+    /// Checks the requested report files.
     ///
     /// # Errors
     ///
-    /// When one could not be written at the end: better now than after an hour.
+    /// When one cannot be written: better before the run than after an hour.
     pub(super) fn check(files: &'a [ReportFile]) -> Result<Self, Failure> {
         for (at, file) in files.iter().enumerate() {
             check(&file.path)
@@ -35,11 +35,11 @@ impl<'a> ReportFiles<'a> {
         Ok(Self(files))
     }
 
-    /// Writes them all, also when one of them cannot be written.
+    /// Writes all files, even if one of them cannot be written.
     ///
     /// # Errors
     ///
-    /// That of the first which could not.
+    /// The error of the first file that could not be written.
     pub(super) fn write(&self, report: &PipelineReport) -> anyhow::Result<()> {
         let mut written = Ok(());
         for file in self.0 {
@@ -62,7 +62,7 @@ fn check(path: &Path) -> io::Result<()> {
     partial_file(&target).map(drop)
 }
 
-/// Fails when a report of another format goes to the same file, where the last would be all there is.
+/// Fails if a report of another format goes to the same file, since the last one would overwrite it.
 fn check_alone(file: &ReportFile, others: &[ReportFile]) -> io::Result<()> {
     if fs::metadata(&file.path).is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(());
@@ -78,7 +78,7 @@ fn check_alone(file: &ReportFile, others: &[ReportFile]) -> io::Result<()> {
     }
 }
 
-/// Puts a file where another one may be, at once.
+/// Creates or replaces a file atomically.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         // A pipe or a device cannot be replaced.
@@ -97,7 +97,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     fail_point!("cli::report_files::replace", replace())
 }
 
-/// Returns the file that a path means: what a link leads to is what is replaced.
+/// Returns the file to write for a path: links are followed, so that their target is replaced.
 fn target_of(path: &Path) -> PathBuf {
     let of_new = || {
         Some(
@@ -114,15 +114,14 @@ fn partial_file(target: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     let prefix = prefix(target);
     builder.prefix(&prefix).suffix(PARTIAL);
-    // Like any other file of the user, within his umask. Of what goes wrong nobody cares which name it
-    // went wrong with.
+    // The user's umask applies, as to any other file. Errors do not name the temporary file.
     builder.make_in(directory(target), |path| {
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true).mode(0o666).open(path)
     })
 }
 
-/// Returns whether a file is what a report is written to before it is put in its place.
+/// Returns whether a file is a partial report that is to become `target`.
 pub(super) fn is_partial(file: &Path, target: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     directory(file) == directory(target)
@@ -142,7 +141,7 @@ fn directory(target: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// Removes what a run left that was killed while it wrote this report.
+/// Removes partial reports of killed runs.
 fn remove_stale(target: &Path) {
     let directory = directory(target);
     let target = directory.join(target.file_name().unwrap_or_default());
@@ -151,7 +150,7 @@ fn remove_stale(target: &Path) {
         let file = directory.join(entry.file_name());
         let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
         if is_partial(&file, &target) && age().is_some_and(|age| age > STALE) {
-            // What cannot be removed is in nobody's way.
+            // A file that cannot be removed does no harm.
             let _ = fs::remove_file(file);
         }
     }
@@ -165,7 +164,7 @@ mod tests {
     use std::time::SystemTime;
 
     #[test]
-    fn what_becomes_a_report_is_told_from_other_files() {
+    fn recognizes_partial_reports() {
         let check = |file: &str, target: &str, expect: bool| {
             let is_one = is_partial(Path::new(file), Path::new(target));
             assert_eq!(is_one, expect, "{file} of {target}");
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_checked_first_and_replaced_at_once() {
+    fn files_are_checked_first_and_replaced_atomically() {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);
         let missing = check(&path("none/a.xml")).unwrap_err().to_string();
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_takes_one_format() {
+    fn one_file_holds_one_format() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("sub")).unwrap();
         let file = |format, name: &str| ReportFile {
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_is_removed_by_the_next() {
+    fn next_run_removes_partial_reports_of_a_killed_run() {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);
         for name in [

@@ -33,7 +33,7 @@ impl<'a> RerunCommand<'a> {
         format!("runwright play{directory} {run} {}", shell_argument(job))
     }
 
-    /// Returns the command line; a job that needs artifacts of others brings those jobs along.
+    /// Returns the command line; for a job that needs artifacts, it also runs the needed jobs.
     pub(super) fn command(&self, job: &str) -> String {
         let alone = self.plan.position(job).is_none_or(|at| {
             self.plan.jobs()[at]
@@ -51,7 +51,7 @@ impl<'a> RerunCommand<'a> {
     }
 }
 
-/// Returns the options of a run besides its jobs.
+/// Returns the options of a run without its jobs.
 pub(super) fn settings(args: &RunArgs) -> Vec<String> {
     let mut words = for_a_job(args);
     words.extend(args.parallel.words().into_iter().map(ToOwned::to_owned));
@@ -61,7 +61,7 @@ pub(super) fn settings(args: &RunArgs) -> Vec<String> {
     words
 }
 
-/// Returns the words of `runwright shell` with the same options; the name of a job follows.
+/// Returns the words of `runwright shell` with the same options, without the name of the job.
 pub(super) fn shell_words(args: &RunArgs) -> Vec<String> {
     let mut words = vec!["shell".to_owned()];
     words.extend(for_a_job(args));

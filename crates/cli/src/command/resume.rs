@@ -25,7 +25,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     resume_run(&run, ContinuationKind::Resume, &[], &args.shown)
 }
 
-/// Retries what failed in a run, or some of its jobs, and resumes it.
+/// Retries the failed jobs of a run, or selected ones, and resumes it.
 pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
     let (number, names) = split_run(&args.words);
     let (past, run) = ProjectRuns::find_to_resume(&args.place, number)?;
@@ -45,7 +45,7 @@ pub(crate) fn retry(args: &RetryArgs) -> Result<Exit, Failure> {
         let have_run: Vec<&JobHistory> = meant.iter().filter(ran).copied().collect();
         match (have_run.as_slice(), meant.as_slice()) {
             ([], [job, ..]) => return Err(did_not_run(&run, job)),
-            // Of several matching jobs, some may not have run.
+            // Some of several matching jobs may not have run.
             (have_run, _) => wanted.extend(have_run.iter().map(|job| job.name.clone())),
         }
     }
@@ -84,7 +84,7 @@ fn whole_run(past: &ProjectRuns, run: Run, verb: &str) -> Result<Run, Failure> {
     Err(Failure::usage(error).with_help(format!("`runwright {verb} {top}` goes on with both")))
 }
 
-/// Resumes a run with the options it had; played jobs get these variables too.
+/// Resumes a run with its original options; played jobs also get these variables.
 pub(super) fn resume_run(
     run: &Run,
     kind: ContinuationKind,
@@ -110,7 +110,7 @@ pub(super) fn resume_run(
     )
 }
 
-/// Runs one job alone in a run of its own, with the options that an earlier run had.
+/// Runs one job in a run of its own, with the options of an earlier run.
 pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit, Failure> {
     let earlier = asked(run)?;
     let mut words = vec!["run".to_owned(), "--no-needs".to_owned()];
@@ -131,7 +131,7 @@ pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit
     )
 }
 
-/// Returns the arguments of a run's command, for the branch or tag it ran for.
+/// Returns the arguments of a run's command, for the branch or tag of that run.
 fn asked(run: &Run) -> Result<RunArgs, Failure> {
     let record = run.record();
     let words = std::iter::once("runwright".to_owned()).chain(record.command.words.iter().cloned());
@@ -149,7 +149,7 @@ fn asked(run: &Run) -> Result<RunArgs, Failure> {
     Ok(args)
 }
 
-/// Returns the arguments of a command `run`, whose first word is the program's name.
+/// Returns the arguments of a `run` command, whose first word is the program's name.
 fn parsed(words: &[OsString]) -> Option<RunArgs> {
     match Cli::try_parse_from(words).ok()?.command {
         Command::Run(args) => Some(*args),
@@ -173,7 +173,7 @@ fn over(shown: &OutputArgs, earlier: &OutputArgs) -> Result<OutputArgs, Failure>
     Ok(shown)
 }
 
-/// Changes to the directory in which the run's command was given, to which its paths are relative.
+/// Changes to the directory in which the run's command was given, since its paths are relative to it.
 fn enter_directory_of(run: &Run) -> Result<(), Failure> {
     let directory = &run.record().command.directory;
     std::env::set_current_dir(directory)

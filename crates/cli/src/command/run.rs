@@ -26,7 +26,7 @@ use workstation::{
     StateDir,
 };
 
-/// Runs the pipeline, or some of its jobs; `words` are those of the command, to ask for it again.
+/// Runs the pipeline, or some of its jobs; `words` are the words of the command, to resume the run later.
 pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
     if args.choose {
         return choose(args, &words);
@@ -42,13 +42,13 @@ pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
     perform(args, &project, RunCommand { words, directory }, None)
 }
 
-/// Finds the project that a run is of.
+/// Finds the project of a run.
 pub(super) fn project(args: &RunArgs) -> Result<LocalProject, Failure> {
     check_executor(&args.executor)?;
     find_project(&args.project)
 }
 
-/// Runs what a command asks for, or goes on with a run that it began.
+/// Starts or resumes the run that a command asks for.
 pub(super) fn perform(
     args: &RunArgs,
     project: &LocalProject,
@@ -97,12 +97,12 @@ pub(super) fn perform(
             execute(args, &pipeline, options).await
         }
     });
-    // Somebody who does not read the output may still keep a thread busy.
+    // A thread may still be blocked on a reader that does not read the output.
     runtime.shutdown_background();
     done
 }
 
-/// Shows what would run.
+/// Shows which jobs would run.
 fn preview(pipeline: &LocalPipeline, options: RunOptions) -> Result<Exit, Failure> {
     let plan = LocalRun::builder(pipeline).options(options).preview()?;
     print_notes(pipeline.notes()?);
@@ -135,8 +135,7 @@ fn shown_plan(plan: &Plan) -> String {
     text
 }
 
-/// Runs what these words of a command `run` ask for, with the settings of the project, as if the user had
-/// written them.
+/// Runs a `run` command of these words, with the settings of the project, as if the user had typed it.
 pub(super) fn run_words(words: &[String]) -> Result<Exit, Failure> {
     let program = std::iter::once("runwright");
     let line = program.chain(words.iter().map(String::as_str));

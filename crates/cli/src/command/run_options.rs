@@ -1,4 +1,4 @@
-//! The options of a run, from arguments and settings.
+//! Builds the options of a run from arguments and settings.
 
 use super::executor_choice::ExecutorChoice;
 use super::parallel::Parallel;
@@ -17,7 +17,7 @@ use workstation::{
     ReuseOptions, RunOptions, Settings, StateDir, WatchChanges,
 };
 
-/// Returns the options that arguments and settings ask for.
+/// Returns the options of a run, from arguments and settings.
 pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunOptions, Failure> {
     let parallel = Parallel::choose(args, project)?;
     let timeout = match &args.timeout {
@@ -53,7 +53,7 @@ pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunO
     })
 }
 
-/// Returns what is to be known to take jobs from earlier runs.
+/// Returns the options for reuse of results from earlier runs.
 fn reuse_options(args: &RunArgs, project: &LocalProject) -> Result<ReuseOptions, Failure> {
     let mode = args.reuse.mode();
     if mode == ReuseMode::Off {
@@ -71,8 +71,8 @@ fn reuse_options(args: &RunArgs, project: &LocalProject) -> Result<ReuseOptions,
     })
 }
 
-/// Returns what watches for changes of tracked files, if that is asked for: by an option or a setting,
-/// or in bitrab's dialect by the project.
+/// Returns the watcher for changes of tracked files, if an option, a setting or, in bitrab's dialect, the
+/// project asks for it.
 fn watch_changes(args: &RunArgs, project: &LocalProject) -> Result<Option<WatchChanges>, Failure> {
     let bitrab = match args.project.dialect {
         DialectArg::Gitlab => BitrabSettings::default(),
@@ -89,7 +89,7 @@ fn watch_changes(args: &RunArgs, project: &LocalProject) -> Result<Option<WatchC
     Ok(Some(WatchChanges::new(Arc::new(declared))))
 }
 
-/// Returns where the jobs are to run.
+/// Returns the choice of the executor.
 pub(super) fn executor_choice<'a>(args: &'a RunArgs, root: &'a Path) -> ExecutorChoice<'a> {
     ExecutorChoice {
         executor: &args.executor,
@@ -100,8 +100,7 @@ pub(super) fn executor_choice<'a>(args: &'a RunArgs, root: &'a Path) -> Executor
     }
 }
 
-/// Returns the jobs that count when a change decides: those of the earlier run that is gone on with, or
-/// those that are touched now.
+/// Returns the touched jobs when only those count: the jobs of the resumed run, or those touched now.
 pub(super) fn touched_jobs(
     args: &RunArgs,
     project: &LocalProject,

@@ -1,4 +1,4 @@
-//! Files that the runs of a watch write themselves, which must not start a round.
+//! Files that runs write in watch mode, which must not start another round.
 
 use super::report_files::is_partial;
 use crate::args::RunArgs;
@@ -12,14 +12,14 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// What the runs of a watch write into the watched tree.
+/// The files that runs write into the watched tree.
 pub(super) struct RunOutputs {
     root: PathBuf,
-    /// Files that options ask for.
+    /// Files that options name.
     outputs: BTreeSet<String>,
-    /// Files that our own output is redirected to.
+    /// Files that standard output and standard error are redirected to.
     streams: Vec<Identity>,
-    /// What changed the last time while jobs ran in the working tree.
+    /// Files that changed during the last round with jobs in the working tree.
     changed_last_time: BTreeSet<String>,
 }
 
@@ -41,20 +41,20 @@ impl RunOutputs {
         }
     }
 
-    /// Returns whether an option asks for this file, or it is one that becomes such a file, or our output goes there.
+    /// Returns whether a file is an output that an option names, a partial one, or a redirected stream.
     pub(super) fn is_output(&self, file: &str) -> bool {
         let is_part = |output: &String| is_partial(Path::new(file), Path::new(output));
         self.outputs.contains(file) || self.outputs.iter().any(is_part) || self.is_stream(file)
     }
 
     fn is_stream(&self, file: &str) -> bool {
-        // Usually there is none, which saves the system call.
+        // Streams are seldom redirected to a file, and without one the system call is unnecessary.
         let is_it = |metadata: &Metadata| self.streams.contains(&Identity::of(metadata));
         !self.streams.is_empty() && self.root.join(file).metadata().is_ok_and(|it| is_it(&it))
     }
 
-    /// Of what changed while the jobs of a plan ran in the working tree itself, leaves out what they wrote:
-    /// what they keep as artifacts, and what changed the last time too, which is told.
+    /// Removes, from the files that changed while jobs ran in the working tree, those that the jobs wrote:
+    /// artifacts, and files that also changed in the last round. Prints a note on the latter.
     pub(super) fn leave_out(&mut self, during: BTreeSet<String>, plan: &Plan) -> BTreeSet<String> {
         let products = products(plan);
         let during = during.into_iter();
@@ -97,14 +97,14 @@ impl Identity {
     }
 }
 
-/// Returns the file that a stream goes to, if it goes to one.
+/// Returns the file that a stream is redirected to, if there is one.
 fn file_behind(stream: impl AsFd) -> Option<Identity> {
     let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
     let metadata = file.metadata().ok()?;
     metadata.is_file().then(|| Identity::of(&metadata))
 }
 
-/// Returns what the jobs of a plan keep as artifacts.
+/// Returns the patterns of the artifacts of a plan's jobs.
 fn products(plan: &Plan) -> Vec<InputPattern> {
     let artifacts = plan
         .jobs()

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use workstation::RunOptions;
 
-/// Shows the events of a run: on standard output, and in the file of `--events`.
+/// Shows the events of a run on standard output, and writes them to the file of `--events`.
 #[derive(Debug)]
 pub(super) struct RunView {
     sink: Arc<dyn EventSink>,
@@ -39,7 +39,7 @@ impl RunView {
         Self::with_file(args, |path| File::create(path))
     }
 
-    /// Returns the view of a further round, whose events follow those of the round before.
+    /// Returns the view of a further round, which appends to the events of earlier rounds.
     pub(super) fn once_more(args: &OutputArgs) -> Result<Self, Failure> {
         Self::with_file(args, |path| {
             File::options().append(true).create(true).open(path)
@@ -109,7 +109,7 @@ impl RunView {
         self.style
     }
 
-    /// Shows the summary to people; programs have the last event.
+    /// Shows the summary to people; programs read the last event.
     pub(super) fn show_summary(&self, text: &str) {
         match &self.reader {
             Reader::Person(console) => console.write(text),
@@ -118,7 +118,7 @@ impl RunView {
         }
     }
 
-    /// Connects the keys of the full screen to the run.
+    /// Connects the keys of the full-screen view to the run.
     pub(super) fn connect(
         &self,
         options: &RunOptions,
@@ -130,21 +130,21 @@ impl RunView {
         }
     }
 
-    /// Shows what the run is for.
+    /// Shows the situation of the run.
     pub(super) fn introduce(&self, plan: &Plan) {
         if let Reader::Screen(screen) = &self.reader {
             screen.introduce(plan);
         }
     }
 
-    /// Restores the terminal at once, whether everything was shown or not.
+    /// Restores the terminal at once, even if not everything was shown.
     pub(super) fn leave(&self) {
         if let Reader::Screen(screen) = &self.reader {
             screen.leave();
         }
     }
 
-    /// Returns whether a person watches it.
+    /// Returns whether a person watches the run.
     pub(super) fn is_watched(&self) -> bool {
         match self.reader {
             Reader::Person(_) => io::stdout().is_terminal(),
@@ -153,7 +153,7 @@ impl RunView {
         }
     }
 
-    /// Sets the forecast from which the time left is shown.
+    /// Sets the forecast that the view takes the remaining time from.
     pub(super) fn set_forecast(&self, forecast: &Arc<Mutex<Forecast>>) {
         match &self.reader {
             Reader::Person(console) => console.set_forecast(forecast),
@@ -182,7 +182,7 @@ impl RunView {
         }
     }
 
-    /// Returns the console that has the terminal, if a person reads.
+    /// Returns the console that owns the terminal, if the output is for a person.
     pub(super) fn console(&self) -> Option<Arc<Console>> {
         match &self.reader {
             Reader::Person(console) => Some(Arc::clone(console)),
@@ -190,7 +190,7 @@ impl RunView {
         }
     }
 
-    /// Draws again after the terminal got another size.
+    /// Redraws the view after the terminal was resized.
     pub(super) fn resized(&self) {
         match &self.reader {
             Reader::Person(console) => console.resized(),
@@ -199,7 +199,7 @@ impl RunView {
         }
     }
 
-    /// Draws again after another program had the terminal.
+    /// Redraws the view after another program used the terminal.
     pub(super) fn resumed(&self) {
         match &self.reader {
             Reader::Person(console) => console.resumed(),

@@ -15,7 +15,7 @@ pub(super) struct FailureShell {
     console: Arc<Console>,
     controls: RunControls,
     profile: bool,
-    /// Held by the shell that has the terminal.
+    /// Held by the shell that uses the terminal.
     turn: Mutex<()>,
 }
 
@@ -66,7 +66,7 @@ impl Visitor for FailureShell {
     }
 }
 
-/// Returns whether a failure counts: it is neither allowed nor retried.
+/// Returns whether a failure is final: neither allowed nor retried.
 fn is_final(job: &Job, attempt: u32, failed: &FailedScript) -> bool {
     let Some(definition) = job.definition.as_deref() else {
         return true;
@@ -86,7 +86,7 @@ fn greet(visit: &Visit) {
     };
     let message = strip_controls(&failed.message);
     let directory = strip_controls(&visit.terminal.directory);
-    // Not through the console, which is held.
+    // Not through the console, whose output is held back.
     let text = format!(
         "\njob {name:?} failed: {message}\nits files are in {directory}; other jobs go on meanwhile\n\
          leave with `exit` or Ctrl-D; the job stays failed, and goes on with after_script and artifacts\n"

@@ -7,9 +7,9 @@ use console::print_diagnostics;
 use pipeline::show::{Comments, origin_records, to_yaml};
 use serde_json::json;
 
-/// Shows the pipeline file with everything put together.
+/// Shows the pipeline file with includes and `extends` resolved.
 ///
-/// A file with mistakes is shown as far as it can be put together: that may be where they are seen.
+/// A file with errors is shown as far as it resolves, since that may show where they are.
 pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let project = find_project(&args.project)?;
     let checked = project.read(&pipeline_options(&args.project)?)?;

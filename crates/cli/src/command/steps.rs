@@ -1,4 +1,4 @@
-//! `runwright steps`: functions of the step language, by hand.
+//! `runwright steps`: runs functions of the step language directly.
 
 use crate::args::{StepsAction, StepsArgs, StepsRunArgs};
 use crate::exit_code::Exit;
@@ -18,10 +18,10 @@ use workstation::{
     StepsError, UserLibrary, given_inputs,
 };
 
-/// The longest file of inputs.
+/// The longest accepted file of inputs, in bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
-/// Does what is asked of functions.
+/// Runs the requested subcommand for functions.
 pub(crate) fn steps(args: &StepsArgs) -> Result<Exit, Failure> {
     match &args.action {
         StepsAction::Run(args) => run(args),
@@ -73,7 +73,7 @@ fn run(args: &StepsRunArgs) -> Result<Exit, Failure> {
     told(&ended)
 }
 
-/// Says how it ended.
+/// Prints the result of a function, and returns the exit code.
 fn told(ended: &FunctionEnd) -> Result<Exit, Failure> {
     match &ended.result {
         Ok(result) if result.status.is_success() => {
@@ -121,7 +121,7 @@ fn function_run(args: &StepsRunArgs) -> Result<FunctionRun, Failure> {
     Ok(run)
 }
 
-/// Reads inputs; YAML, of which JSON is a part.
+/// Reads inputs as YAML, which includes JSON.
 fn read_inputs(file: &Path) -> Result<BTreeMap<String, InputValue>, Failure> {
     let shown = file.display();
     let text = text_of(file)
@@ -147,8 +147,8 @@ fn text_of(file: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Removes the results of an earlier run: these are not told from those of one that wrote none. What is no file (a pipe, a
-/// device, a link to something) stays, and is written to.
+/// Removes the results of an earlier run, which could be mistaken for those of a run that wrote none.
+/// Anything but a regular file (a pipe, a device, a link) stays and is written to.
 fn forget(file: &Path) -> Result<(), Failure> {
     if !fs::symlink_metadata(file).is_ok_and(|found| found.is_file()) {
         return Ok(());
@@ -171,7 +171,7 @@ fn write_results(file: &Path, report: &StepReport) -> Result<(), Failure> {
         .map_err(Failure::environment)
 }
 
-/// Gives what processes write to where they write it. A reader that is gone is no reason to stop.
+/// Passes the output of processes on to the matching stream. A closed reader is no reason to stop.
 fn pass_on(stream: ProcessStream, bytes: &[u8], is_stdout_taken: bool) {
     let _ = match stream {
         ProcessStream::Stdout if !is_stdout_taken => {

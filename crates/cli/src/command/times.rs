@@ -14,7 +14,7 @@ use std::time::Duration;
 use workstation::{JobPlace, JobTime, LocalError, PastTimes, Run};
 use yaml::suggest::did_you_mean;
 
-/// The version of the shape of `--json`.
+/// The version of the `--json` format.
 const VERSION: u32 = 1;
 
 /// Shows how long the jobs of the project take.
@@ -43,10 +43,10 @@ pub(crate) fn times(args: &TimesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The jobs of one place, by their names.
+/// Times by job name, for one [`JobPlace`].
 type Jobs<'k> = BTreeMap<&'k str, Vec<JobTime>>;
 
-/// Returns the times by where the jobs ran, of all jobs or of one.
+/// Returns the times of one job or of all, grouped by where they ran.
 fn gather<'k>(
     known: &'k PastTimes,
     job: Option<&str>,
@@ -77,7 +77,7 @@ fn gather<'k>(
     Ok(places)
 }
 
-/// The chain of jobs that decided how long the last run took.
+/// The critical path of the last run.
 struct LastPath {
     run: u64,
     steps: Vec<CriticalStep>,

@@ -15,7 +15,7 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// Finds the jobs that are touched by what changed, if somebody asks for that.
+    /// Finds the jobs that changes touch, if the arguments ask for them.
     pub(super) fn find(
         asked: &ChangedArgs,
         args: &ProjectArgs,
@@ -41,13 +41,13 @@ impl Touched {
         Ok(Some(found))
     }
 
-    /// Returns why each of the jobs is touched.
+    /// Returns the cause of each touched job.
     pub(super) fn causes(&self) -> HashMap<&str, &Cause> {
         let jobs = self.jobs.touched.iter();
         jobs.map(|job| (job.name.as_str(), &job.cause)).collect()
     }
 
-    /// Says what changed, in a line.
+    /// Prints a summary of the changes in one line.
     fn tell(&self) {
         if let Some(unknown) = &self.changes.unknown {
             error_line(&strip_controls(&format!(
@@ -70,7 +70,7 @@ impl Touched {
     }
 }
 
-/// Returns the jobs that a change of these files touches, by what the project declares.
+/// Returns the jobs that changes of these files touch, by the declared inputs.
 pub(super) fn touched(
     project: &LocalProject,
     pipeline: &LocalPipeline,
@@ -85,7 +85,7 @@ pub(super) fn touched(
     Ok(pipeline.affected(creation, files, &inputs)?)
 }
 
-/// Returns a number of files for people.
+/// Returns a number of files as text.
 pub(super) fn counted(files: usize) -> String {
     match files {
         1 => "1 file".to_owned(),

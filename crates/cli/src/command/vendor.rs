@@ -7,7 +7,7 @@ use console::{counted, print_diagnostics, print_notes};
 use includes::{LockFile, Written};
 use workstation::{LocalProject, PipelineOptions, Vendor, VendorError};
 
-/// Writes the lock file of what the pipeline takes from remote, or checks it.
+/// Writes or checks the lock file of the pipeline's remote files.
 pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
     if args.project.remote.demands_api() {
         let error = anyhow::anyhow!("of what GitLab puts together nothing can be locked");

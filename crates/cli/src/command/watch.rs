@@ -1,4 +1,4 @@
-//! `runwright watch`: rounds of runs, one for each change of the working tree.
+//! `runwright watch`: runs the pipeline again after each change of the working tree.
 
 use super::execute::{FinishedRun, LAST_WORDS, execute_run, follow_terminal, words_on_signal};
 use super::parallel::allow_mounts;
@@ -26,7 +26,7 @@ use workstation::{
     RunCommand, RunOptions, StateDir, TreeNews, TreeWatch, WatchMeans,
 };
 
-/// Runs the pipeline, and what is touched whenever files change.
+/// Runs the pipeline, and then the touched jobs whenever files change.
 pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     if args.run.dry_run {
         let error = anyhow!("--dry-run has nothing to watch");
@@ -61,12 +61,12 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         .context("start the runtime")
         .map_err(Failure::environment)?;
     let ended = runtime.block_on(async { Watching::begin(args, project).await?.go_on().await });
-    // Somebody who does not read the output may still keep a thread busy.
+    // A thread may still be blocked on a reader that does not read the output.
     runtime.shutdown_background();
     ended
 }
 
-/// So many files are named; of more, how many there are.
+/// The number of changed files that a heading names; further files are counted.
 const MOST_NAMES: usize = 3;
 
 struct Watching<'a> {
@@ -77,23 +77,23 @@ struct Watching<'a> {
     tree: TreeWatch,
     signals: Signals,
     rounds: Rounds,
-    /// How many rounds there were.
+    /// The number of rounds so far.
     number: u32,
-    /// What changed since the last round began; nothing before the first.
+    /// Files changed since the last round began; `None` before the first round.
     changed: Option<BTreeSet<String>>,
-    /// What changed before and was not worked off, as the pipeline could not be read.
+    /// Files changed in earlier rounds that did not run, since the pipeline could not be read.
     pending: BTreeSet<String>,
-    /// Whether it ever came to a round, if not to a good end.
+    /// Whether any round has started, even one that failed.
     has_begun: bool,
-    /// What runs write themselves.
+    /// Files that the runs write themselves.
     own: RunOutputs,
 }
 
-/// How a round came to its end.
+/// How a round ended.
 enum Ended {
-    /// All is well, or is shown; a change may mend it.
+    /// Wait for a change: the round succeeded, or its error is shown.
     Waits,
-    /// The user wants no more.
+    /// The user stopped the watch.
     Stopped,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Watching<'a> {
             match self.round().await {
                 Ok(Ended::Stopped) => return Ok(Exit::Interrupted),
                 Ok(Ended::Waits) => {}
-                // What never worked is not waited for.
+                // An error before the first round ends the watch: there may be nothing to wait for.
                 Err(failure) if !self.has_begun => return Err(failure),
                 Err(failure) => failure.report(),
             }
@@ -153,10 +153,10 @@ impl<'a> Watching<'a> {
         }
     }
 
-    /// Waits for changes; returns whether there are any, and nobody wants to end.
+    /// Waits for changes; returns false if the user stops the watch.
     async fn wait(&mut self) -> Result<bool, Failure> {
         if self.tree.has_news() {
-            // What changed during a round may have changed again: all of it is for the next one.
+            // Files that changed during a round may have changed again; the next round covers all changes.
             let now = self.tree.compare_now().await;
             self.take(now);
         }
@@ -182,7 +182,7 @@ impl<'a> Watching<'a> {
         self.changed.get_or_insert_default().extend(files);
     }
 
-    /// Runs what has to run now.
+    /// Runs the jobs that the changes require.
     async fn round(&mut self) -> Result<Ended, Failure> {
         if let Some(files) = self.changed.replace(BTreeSet::new()) {
             self.head(&files);
@@ -228,7 +228,7 @@ impl<'a> Watching<'a> {
         self.perform(&pipeline, options).await
     }
 
-    /// Sets a round off from the one before, and says why it comes.
+    /// Prints the heading of a round, with the changed files that started it.
     fn head(&self, files: &BTreeSet<String>) {
         if self.args.clear && std::io::stdout().is_terminal() {
             console::clear_screen();
@@ -328,7 +328,7 @@ impl<'a> Watching<'a> {
         Ok(Ended::Waits)
     }
 
-    /// Leaves out what jobs wrote that ran in the working tree itself.
+    /// Ignores files written by jobs that ran in the working tree itself.
     async fn leave_out_what_jobs_wrote(&mut self, done: &FinishedRun) {
         let now = self.tree.compare_now().await;
         self.take(now);
@@ -337,8 +337,8 @@ impl<'a> Watching<'a> {
     }
 }
 
-/// Returns whether a change of these files touches a job, or makes it unknown which ones: the next round
-/// tells why.
+/// Returns whether a change of these files touches a job, or may touch one: if that is unknown, the next
+/// round reports why.
 fn may_touch(
     project: &LocalProject,
     pipeline: &LocalPipeline,
@@ -355,7 +355,7 @@ fn may_touch(
     found.map_or(true, |jobs| !jobs.touched.is_empty())
 }
 
-/// Returns the words of a command that runs the same once.
+/// Returns the words of the command for a single run.
 fn words(args: &RunArgs) -> Vec<String> {
     let mut words = vec!["run".to_owned()];
     words.extend(settings(args));

@@ -1,7 +1,6 @@
 use std::fmt::Write as _;
 
-/// The targets that are worth a job, with the stage of each. Of those of one stage only the first is
-/// taken.
+/// The targets that get a job, with the stage of each. Only the first target of a stage is used.
 const TARGETS: [(&str, &str); 5] = [
     ("lint", "check"),
     ("build", "build"),
@@ -10,7 +9,7 @@ const TARGETS: [(&str, &str); 5] = [
     ("check", "test"),
 ];
 
-/// Writes a pipeline of the usual targets that a Makefile has; without any, of its first.
+/// Writes a pipeline of the common targets of a Makefile; without any, of its default target.
 pub(super) fn pipeline(makefile: &str) -> String {
     let mut text = "\
 stages: [check, build, test]
@@ -43,7 +42,7 @@ fn has_target(makefile: &str, target: &str) -> bool {
         let Some((targets, rest)) = line.split_once(':') else {
             return false;
         };
-        // `NAME := value` is no rule, and what is indented belongs to one.
+        // `NAME := value` is an assignment, and an indented line belongs to a recipe.
         !rest.starts_with('=')
             && !line.starts_with(char::is_whitespace)
             && targets.split_whitespace().any(|name| name == target)

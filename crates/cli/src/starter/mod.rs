@@ -1,4 +1,4 @@
-//! A first pipeline file, for what a project is made of.
+//! Writes a first pipeline file for a project, by its build tool.
 
 mod make;
 mod node;
@@ -8,10 +8,10 @@ mod templates;
 use std::path::Path;
 use std::{fs, io};
 
-/// So much of a file is looked at.
+/// The most that is read of a file, in bytes.
 const MOST_READ: u64 = 1 << 20;
 
-/// What a project is made of, as far as a first pipeline goes.
+/// The kind of a project, as far as a first pipeline depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Cargo,
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Plain,
 }
 
-/// The files that tell what a project is, in the order in which they count.
+/// The files that identify the kind of a project, by precedence.
 const SIGNS: [(&str, Kind); 6] = [
     ("Cargo.toml", Kind::Cargo),
     ("package.json", Kind::Node),
@@ -32,11 +32,11 @@ const SIGNS: [(&str, Kind); 6] = [
     ("Makefile", Kind::Make),
 ];
 
-/// The files of a project as the text of a pipeline depends on them.
+/// The files of a project that the text of a pipeline depends on.
 pub(crate) trait Files {
-    /// Returns the text of a file at the top; nothing when there is none that can be read.
+    /// Returns the text of a file in the root directory; `None` if there is no readable file.
     fn text(&self, name: &str) -> Option<String>;
-    /// Returns whether there is a file or directory of this name at the top.
+    /// Returns whether the root directory has a file or directory of this name.
     fn has(&self, name: &str) -> bool;
 }
 
@@ -53,18 +53,18 @@ impl Files for Path {
     }
 }
 
-/// A pipeline file to begin with.
+/// A first pipeline file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Starter {
-    /// The file that it is for; absent when none tells what the project is.
+    /// The file that identified the project; `None` if there was none.
     pub(crate) sign: Option<&'static str>,
-    /// Other files that tell of something, for which it has no jobs.
+    /// Files of other kinds, for which the pipeline has no jobs.
     pub(crate) others: Vec<&'static str>,
     /// The pipeline file.
     pub(crate) text: String,
 }
 
-/// Writes a pipeline for what the files tell.
+/// Writes a pipeline for these files.
 pub(crate) fn starter(files: &(impl Files + ?Sized)) -> Starter {
     let mut found = SIGNS.iter().filter(|(name, _)| files.has(name));
     let first = found.next();

@@ -2,7 +2,7 @@ use super::Files;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// The scripts of a package that are worth a job, with the stage of each.
+/// The scripts of a package that get a job, with the stage of each.
 const SCRIPTS: [(&str, &str); 4] = [
     ("lint", "check"),
     ("typecheck", "check"),
@@ -10,10 +10,10 @@ const SCRIPTS: [(&str, &str); 4] = [
     ("test", "test"),
 ];
 
-/// What `npm init` writes for a package without tests.
+/// Part of the script that `npm init` writes for a package without tests.
 const NO_TEST: &str = "no test specified";
 
-/// How the packages of a project are installed.
+/// How to install the packages of a project.
 struct Manager {
     lock: &'static str,
     install: &'static str,
@@ -38,14 +38,14 @@ const MANAGERS: [Manager; 3] = [
     },
 ];
 
-/// Without a lock file.
+/// The manager of a project without a lock file.
 const UNLOCKED: Manager = Manager {
     lock: "package.json",
     install: "npm install --no-audit --no-fund",
     run: "npm run",
 };
 
-/// Writes a pipeline of the scripts that `package.json` has.
+/// Writes a pipeline of the scripts in `package.json`.
 pub(super) fn pipeline(files: &(impl Files + ?Sized)) -> String {
     let manager = MANAGERS.iter().find(|manager| files.has(manager.lock));
     let manager = manager.unwrap_or(&UNLOCKED);
@@ -73,7 +73,7 @@ default:
         manager.lock, manager.install
     );
     if jobs.is_empty() {
-        // It is something that the packages can be installed.
+        // A job that only installs the packages still checks that they can be installed.
         text.push_str("\ninstall:\n  stage: build\n  script:\n    - node --version\n");
     }
     for (script, stage) in jobs {

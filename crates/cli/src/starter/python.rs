@@ -1,6 +1,6 @@
 use super::Files;
 
-/// Writes a pipeline for a Python project: what can be tested without knowing more.
+/// Writes a pipeline for a Python project: a check of the syntax, and the tests if pytest is used.
 pub(super) fn pipeline(files: &(impl Files + ?Sized)) -> String {
     let settings = ["pyproject.toml", "setup.cfg", "tox.ini", "setup.py"];
     let names_pytest = |name: &&str| {

@@ -1,6 +1,6 @@
-//! The texts of pipeline files that depend on nothing.
+//! The pipeline files that do not depend on the contents of a project.
 
-/// What every file begins with.
+/// The head of every file.
 pub(super) const HEAD: &str = "\
 # The pipeline of this project: `runwright run` runs it here, GitLab runs it for each push.
 # `runwright list` shows its jobs, `runwright lint` checks it.

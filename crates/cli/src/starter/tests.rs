@@ -32,7 +32,7 @@ fn names(files: &[(&'static str, &'static str)]) -> Vec<String> {
 }
 
 #[test]
-fn each_kind_of_project_has_jobs_of_its_own() {
+fn each_kind_of_project_has_its_own_jobs() {
     assert_eq!(names(&[("Cargo.toml", "")]), ["build", "test"]);
     assert_eq!(names(&[("go.mod", "")]), ["vet", "test"]);
     assert_eq!(names(&[("setup.py", "")]), ["compile"]);
@@ -42,7 +42,7 @@ fn each_kind_of_project_has_jobs_of_its_own() {
 }
 
 #[test]
-fn the_scripts_of_a_package_are_jobs() {
+fn package_scripts_become_jobs() {
     let package = r#"{"scripts": {"test": "jest", "build": "tsc", "start": "node ."}}"#;
     let found = jobs(&[("package.json", package), ("yarn.lock", "")]);
     assert_eq!(
@@ -58,7 +58,7 @@ fn the_scripts_of_a_package_are_jobs() {
 }
 
 #[test]
-fn the_usual_targets_of_a_makefile_are_jobs() {
+fn common_makefile_targets_become_jobs() {
     let names = |text| names(&[("Makefile", text)]);
     assert_eq!(names("all: x\n\tcc x\ntest check: all\n"), ["all", "test"]);
     assert_eq!(names("build := 1\n\ttest: no\n"), ["make"]);
@@ -69,7 +69,7 @@ fn the_usual_targets_of_a_makefile_are_jobs() {
 }
 
 #[test]
-fn the_first_sign_decides_and_others_are_told() {
+fn first_sign_decides_and_others_are_reported() {
     let files = Given(HashMap::from([("Makefile", ""), ("Cargo.toml", "")]));
     let found = starter(&files);
     assert_eq!(

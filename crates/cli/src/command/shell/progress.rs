@@ -5,15 +5,15 @@ use std::collections::{HashMap, VecDeque};
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
 
-/// So many lines of a job are kept, for when it fails.
+/// The number of lines kept of a job's log, to show if it fails.
 const MOST_LINES: usize = 200;
 
-/// Tells of what happens before a job is entered, and passes on what a command writes there.
+/// Reports what happens before a job is entered, and passes on the output of a command in it.
 #[derive(Debug)]
 pub(super) struct ShellProgress {
-    /// The job that is entered.
+    /// The entered job.
     pub(super) job: OnceLock<String>,
-    /// Whether what its scripts write is passed on.
+    /// Whether the output of its scripts is passed on.
     passes_on: bool,
     state: Mutex<State>,
 }
@@ -21,9 +21,9 @@ pub(super) struct ShellProgress {
 #[derive(Debug, Default)]
 struct State {
     logs: HashMap<Arc<str>, VecDeque<String>>,
-    /// Whether the command runs.
+    /// Whether the command is running.
     is_running: bool,
-    /// Whether the line that tells the command was left out.
+    /// Whether the echo of the command was left out.
     is_echo_over: bool,
 }
 
@@ -36,7 +36,7 @@ impl ShellProgress {
         }
     }
 
-    /// Shows the last lines of a job, to tell why it could not be entered.
+    /// Shows the last lines of a job's log, to explain why it could not be entered.
     pub(super) fn show_log(&self, job: &str) {
         let lines = self.state().logs.remove(job).unwrap_or_default();
         for line in lines {
@@ -74,7 +74,7 @@ impl EventSink for ShellProgress {
             } => {
                 if state.is_running && self.is_entered(job) && *stream != LogStream::System {
                     if !state.is_echo_over && *stream == LogStream::Stdout {
-                        // The script's own line that says what it is going to run.
+                        // The script echoes the command that it is about to run.
                         state.is_echo_over = !*open;
                         return;
                     }
@@ -100,7 +100,7 @@ impl EventSink for ShellProgress {
     }
 }
 
-/// Writes a line of the command's where the command wrote it. Who does not read it is no trouble.
+/// Writes a line of the command to the stream it came from. A closed reader is not an error.
 fn pass_on(stream: LogStream, line: &str, is_open: bool) {
     let mut text = line.to_owned();
     if !is_open {

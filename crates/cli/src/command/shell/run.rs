@@ -23,7 +23,7 @@ use workstation::{
     Isolation, JobSession, LocalError, LocalPipeline, LocalProject, LocalRun, RunOptions, StateDir,
 };
 
-/// Enters a job, and returns what the program exits with.
+/// Enters a job, and returns the exit code of the shell or command.
 pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
     check_executor(&args.executor)?;
     let project = find_project(&args.project)?;
@@ -75,7 +75,7 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
     Ok(exit_code(&report, &job, &visitor, &progress))
 }
 
-/// Asks which job is to be entered; nothing when the user leaves.
+/// Asks which job to enter; `None` when the user leaves.
 fn choose(
     project: LocalProject,
     pipeline: LocalPipeline,
@@ -137,7 +137,7 @@ async fn enter(
     let Some(job) = plan.jobs().iter().find(|job| job.is_played) else {
         return Err(Failure::usage(anyhow!("there is no job to enter")));
     };
-    // Nobody else sets them.
+    // Only this function sets them, so they are still empty.
     let _ = visitor.job.set(job.id);
     let _ = progress.job.set(job.name().to_owned());
     print_notes(pipeline.notes()?);
@@ -161,7 +161,7 @@ async fn enter(
     Ok((report, job.name().to_owned()))
 }
 
-/// Says that the shell is one of this machine where the job wants an image.
+/// Warns that the shell runs on this machine if the job has an image.
 fn tell_of_image(provider: &dyn ExecutorProvider, job: &PlannedJob) -> Result<(), Failure> {
     let mut features = FeaturesInfo::default();
     provider
@@ -175,7 +175,7 @@ fn tell_of_image(provider: &dyn ExecutorProvider, job: &PlannedJob) -> Result<()
     Ok(())
 }
 
-/// Returns what the shell or the command exited with; else why there was none.
+/// Returns the exit code of the shell or the command, or else of the run that did not reach it.
 fn exit_code(
     report: &PipelineReport,
     job: &str,

@@ -4,20 +4,20 @@ use console::shell_quoted;
 use console::terminal::OwnTerminal;
 use std::io::{self, IsTerminal, Read};
 
-/// A longer script is a mistake.
+/// The longest accepted script: a longer one is a mistake.
 const LONGEST_SCRIPT: u64 = 16 << 20;
 
-/// What somebody wants to do in a job.
+/// The task to do in the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ShellTask {
-    /// To have a shell at the terminal.
+    /// Open a shell at the terminal.
     Shell,
-    /// To run this.
+    /// Run these commands.
     Commands(Vec<String>),
 }
 
 impl ShellTask {
-    /// Finds out: a command that is named, a shell at a terminal, else a script that comes in.
+    /// Selects the task: a named command, a shell at a terminal, or a script from standard input.
     pub(super) fn find(command: &[String]) -> Result<Self, Failure> {
         if !command.is_empty() {
             let words: Vec<String> = command.iter().map(|word| shell_quoted(word)).collect();

@@ -11,9 +11,9 @@ use workstation::{Visit, VisitPoint, Visitor};
 #[derive(Debug)]
 pub(super) struct ShellVisitor {
     task: ShellTask,
-    /// Whether the shell reads the start files of the user.
+    /// Whether the shell reads the user's startup files.
     profile: bool,
-    /// Whether what is changed there stays.
+    /// Whether changes persist after the shell ends.
     stays: bool,
     /// The job, once it is known.
     pub(super) job: OnceLock<JobId>,
@@ -31,7 +31,7 @@ impl ShellVisitor {
         }
     }
 
-    /// Returns how the shell ended, if there was one and that is known.
+    /// Returns the exit code of the shell, if it ran to an end.
     pub(super) fn ended(&self) -> Option<ExitCode> {
         *self.ended.lock()
     }
