@@ -1,4 +1,4 @@
-//! What jobs left, shown and got out.
+//! Listing, showing and extracting the artifacts of jobs.
 
 #![expect(
     clippy::disallowed_methods,
@@ -39,7 +39,7 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
-fn what_jobs_left_is_listed() {
+fn artifacts_are_listed() {
     let project = project();
     let table = artifacts(&project, &[]).expect_code(0).stdout;
     let lines: Vec<&str> = table.lines().collect();
@@ -74,7 +74,7 @@ fn what_jobs_left_is_listed() {
 }
 
 #[test]
-fn files_are_got_out_into_a_directory_and_never_over_others() {
+fn files_are_extracted_into_a_directory_and_never_overwrite_others() {
     let project = project();
     let out = project.dir().join("got/here");
     artifacts(&project, &["build", "-o", "got/here"])
@@ -95,7 +95,7 @@ fn files_are_got_out_into_a_directory_and_never_over_others() {
     assert_eq!(read(&out.join("out/hello")), "mine");
     artifacts(&project, &["build", "-o", "got/here", "--force"]).expect_code(0);
     assert_eq!(read(&out.join("out/hello")), "hello");
-    // What is kept does not change with what was got out.
+    // A change to the extracted file does not reach the stored one.
     fs::write(out.join("out/hello"), "other").unwrap();
     artifacts(&project, &["build", "-o", "again"]).expect_code(0);
     assert_eq!(read(&project.dir().join("again/out/hello")), "hello");
@@ -114,11 +114,11 @@ fn files_are_got_out_into_a_directory_and_never_over_others() {
 }
 
 #[test]
-fn an_archive_is_read_by_others() {
+fn archive_is_readable_by_python() {
     let project = project();
     let zip = project.dir().join("built.zip");
     artifacts(&project, &["build", "--output", "built.zip"]).expect_code(0);
-    // Who asks for a file has it with the rights that his files have.
+    // The file gets the permissions of any file the user creates.
     fs::write(project.dir().join("usual"), "").unwrap();
     let rights = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
     assert_eq!(rights(&zip), rights(&project.dir().join("usual")));
@@ -149,7 +149,7 @@ for name in sorted(z.namelist()): print(name, len(z.read(name)))";
 }
 
 #[test]
-fn of_several_artifacts_one_is_meant() {
+fn ambiguous_artifacts_must_be_selected() {
     let project = project();
     artifacts(&project, &["--output", "x"])
         .expect_code(2)
@@ -169,7 +169,7 @@ fn of_several_artifacts_one_is_meant() {
 }
 
 #[test]
-fn what_no_zip_archive_can_hold_is_told_of() {
+fn names_a_zip_archive_cannot_hold_are_reported() {
     let project = Project::with_pipeline(
         "odd: {script: ['echo x > \"a\\\\b\"; echo y > c'], artifacts: {paths: ['a*', c]}}\n",
     );

@@ -1,4 +1,4 @@
-//! Questions at a terminal, and places where nothing is asked.
+//! Prompts at a terminal, and where there are none.
 
 #![expect(
     clippy::disallowed_methods,
@@ -19,7 +19,7 @@ ship: {stage: deploy, script: [echo ship], when: manual}
 ";
 
 #[test]
-fn what_is_chosen_runs_and_the_command_is_told() {
+fn chosen_jobs_run_and_the_equivalent_command_is_shown() {
     let project = Project::with_pipeline(FILE);
     let terminal = Terminal::start(&project, (80, 24), "run --choose --no-needs");
     terminal.wait_for(&["What is to run?", "the whole pipeline: 5 jobs"]);
@@ -48,7 +48,7 @@ fn what_is_chosen_runs_and_the_command_is_told() {
 }
 
 #[test]
-fn a_small_terminal_will_do() {
+fn prompt_fits_a_small_terminal() {
     let project = Project::with_pipeline(FILE);
     let terminal = Terminal::start(&project, (40, 8), "run --choose --no-needs");
     terminal.wait_for(&["What is to run?"]);
@@ -63,7 +63,7 @@ fn a_small_terminal_will_do() {
 }
 
 #[test]
-fn the_bare_program_asks_at_a_terminal_and_the_whole_pipeline_comes_first() {
+fn bare_program_prompts_at_a_terminal_and_offers_the_whole_pipeline_first() {
     let project = Project::with_pipeline(FILE);
     let terminal = Terminal::start(&project, (100, 30), "");
     terminal.wait_for(&["> the whole pipeline: 5 jobs"]);
@@ -85,7 +85,7 @@ fn the_bare_program_asks_at_a_terminal_and_the_whole_pipeline_comes_first() {
 }
 
 #[test]
-fn leaving_is_130_and_the_terminal_is_as_it_was() {
+fn leaving_the_prompt_exits_with_130_and_restores_the_terminal() {
     let project = Project::with_pipeline(FILE);
     for (number, key) in ["Escape", "C-c"].into_iter().enumerate() {
         for steps in [0, 1] {
@@ -110,11 +110,11 @@ fn leaving_is_130_and_the_terminal_is_as_it_was() {
 }
 
 #[test]
-fn a_signal_gives_the_terminal_back() {
+fn signal_at_a_prompt_restores_the_terminal() {
     for (number, signal) in (0u16..).zip(["TERM", "HUP", "INT", "QUIT"]) {
         let project = Project::with_pipeline(FILE);
         let id = project.scratch().join("id");
-        // Written by a process that becomes the program.
+        // The shell writes its process id and then becomes the program by `exec`.
         let program = env!("CARGO_BIN_EXE_runwright");
         let arguments = format!(
             "--version; (sh -c 'echo $$ > {id}; exec {program} run --choose'); \
@@ -176,7 +176,7 @@ fn hostile_names_and_a_thousand_jobs_do_no_harm() {
 }
 
 #[test]
-fn a_command_that_needs_a_job_asks_for_it() {
+fn command_that_needs_a_job_prompts_for_it() {
     let project = Project::with_pipeline(FILE);
     let terminal = Terminal::start(&project, (80, 24), "explain");
     terminal.wait_for(&["Which job is to be explained?"]);
@@ -191,7 +191,7 @@ fn a_command_that_needs_a_job_asks_for_it() {
     terminal.wait_for(&["> lint"]);
     terminal.press("Enter");
     terminal.wait_for(&["$ echo lint", "[exit code 0]"]);
-    // Only one job waits, so there is nothing to ask.
+    // A single waiting job needs no prompt.
     let terminal = Terminal::start(&project, (82, 24), "play");
     terminal.wait_for(&["[exit code 0]"]);
     let text = terminal.text();
@@ -199,7 +199,7 @@ fn a_command_that_needs_a_job_asks_for_it() {
 }
 
 #[test]
-fn nothing_is_asked_where_nobody_can_answer() {
+fn no_prompt_without_a_terminal() {
     let project = Project::with_pipeline(FILE);
     project
         .runwright(&["run", "--choose"])
@@ -224,7 +224,7 @@ fn nothing_is_asked_where_nobody_can_answer() {
         let terminal = Terminal::start(&project, (columns, 24), arguments);
         terminal.wait_for(&["nobody can be asked here", "[exit code "]);
     }
-    // Without a pipeline there is nothing to ask about.
+    // Without a pipeline there is nothing to prompt for.
     let empty = Project::empty_directory();
     let terminal = Terminal::start(&empty, (80, 60), "");
     terminal.wait_for(&["Usage: runwright", "[exit code 2]"]);

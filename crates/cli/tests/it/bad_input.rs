@@ -1,4 +1,4 @@
-//! Bad input: a clear message, the right exit code, nothing left.
+//! Bad input: a clear message, the right exit code, no leftovers.
 
 use crate::project::Project;
 use std::fs;
@@ -15,7 +15,7 @@ fn check_invalid(pipeline: &str, texts: &[&str]) {
 }
 
 #[test]
-fn a_directory_without_repository_or_pipeline_is_explained() {
+fn directory_without_repository_or_pipeline_is_explained() {
     let project = Project::empty_directory();
     project.write(".gitlab-ci.yml", "job:\n  script: [\"true\"]\n");
     project
@@ -39,7 +39,7 @@ fn a_directory_without_repository_or_pipeline_is_explained() {
 }
 
 #[test]
-fn a_repository_without_a_commit_runs_with_a_warning() {
+fn repository_without_a_commit_runs_with_a_warning() {
     let project = Project::empty_directory();
     project.write(".gitlab-ci.yml", "job:\n  script: [echo ran]\n");
     project.git(&["init", "-q"]);
@@ -50,7 +50,7 @@ fn a_repository_without_a_commit_runs_with_a_warning() {
 }
 
 #[test]
-fn broken_yaml_is_shown_with_its_place() {
+fn invalid_yaml_is_reported_with_its_location() {
     check_invalid("", &[".gitlab-ci.yml"]);
     check_invalid("a: [1, 2\nb: 3\n", &[".gitlab-ci.yml:2:"]);
     check_invalid("job:\n\tscript: true\n", &[".gitlab-ci.yml:2:", "tab"]);
@@ -76,7 +76,7 @@ fn mistakes_in_jobs_are_named() {
 }
 
 #[test]
-fn variable_names_that_no_process_can_have_are_refused() {
+fn invalid_variable_names_are_refused() {
     // input 16
     check_invalid("job:\n  variables: {\"A=B\": x}\n  script: x\n", &["A=B"]);
     check_invalid(
@@ -94,7 +94,7 @@ fn variable_names_that_no_process_can_have_are_refused() {
 }
 
 #[test]
-fn odd_job_names_run_in_a_safe_place_or_are_refused() {
+fn odd_job_names_run_in_a_safe_directory_or_are_refused() {
     // input 15
     let project = Project::with_pipeline(
         "\"x/../../../y\":\n  script: [pwd, echo here > file]\n  artifacts: {paths: [file]}\n",
@@ -131,14 +131,14 @@ fn names_on_the_command_line_are_checked() {
 }
 
 #[test]
-fn an_include_that_leads_nowhere_is_an_error() {
+fn missing_include_is_an_error() {
     check_invalid("include: other.yml\njob:\n  script: x\n", &["other.yml"]);
     let project = Project::with_pipeline("job:\n  coverage: /x/\n  script: [\"true\"]\n");
     project.runwright(&["run"]).expect_code(0);
 }
 
 #[test]
-fn a_missing_shell_is_an_environment_failure() {
+fn missing_shell_is_an_environment_failure() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
     let empty = project.scratch().join("bin");
     fs::create_dir(&empty).unwrap();
@@ -159,9 +159,9 @@ fn a_missing_shell_is_an_environment_failure() {
 }
 
 #[test]
-fn a_state_directory_that_cannot_be_written_is_an_environment_failure() {
+fn unwritable_state_directory_is_an_environment_failure() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
-    // A file in the way stops root as well, whom permissions do not.
+    // A file in place of the directory stops root too, unlike permissions.
     fs::write(project.home(), "in the way").unwrap();
     project
         .runwright(&["run"])
@@ -170,7 +170,7 @@ fn a_state_directory_that_cannot_be_written_is_an_environment_failure() {
 }
 
 #[test]
-fn a_full_disk_fails_the_job_and_says_so() {
+fn full_disk_fails_the_job_with_a_message() {
     let project = Project::with_pipeline("job:\n  script: [\"echo x > /dev/full\"]\n");
     project
         .runwright(&["run"])
@@ -179,7 +179,7 @@ fn a_full_disk_fails_the_job_and_says_so() {
 }
 
 #[test]
-fn a_tree_that_a_job_made_unreadable_is_removed_all_the_same() {
+fn tree_made_unreadable_by_a_job_is_removed() {
     let project = Project::with_pipeline(
         "job:\n  script: [mkdir -p deep/er, touch deep/er/file, chmod 000 deep/er, chmod 500 deep]\n",
     );
@@ -188,7 +188,7 @@ fn a_tree_that_a_job_made_unreadable_is_removed_all_the_same() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_named() {
+fn unreadable_files_are_named() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
     fs::write(project.dir().join(".gitlab-ci.yml"), b"job: \xff\xfe").unwrap();
     project
@@ -205,7 +205,7 @@ fn files_that_cannot_be_read_are_named() {
 }
 
 #[test]
-fn files_without_end_are_refused_at_once() {
+fn endless_files_are_refused_at_once() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
     project
         .runwright(&["lint", "-f", "/dev/zero"])
@@ -217,7 +217,7 @@ fn files_without_end_are_refused_at_once() {
 }
 
 #[test]
-fn a_project_may_have_any_name() {
+fn project_directory_may_have_any_name() {
     for name in [
         "new\nline \"x\"",
         "tab\there",

@@ -1,9 +1,9 @@
-//! How jobs run beside each other in bitrab's dialect, as its users set it.
+//! Parallel jobs in bitrab's dialect, configured as its users do.
 
 use crate::project::Project;
 use std::fs;
 
-/// Two jobs that can end only beside each other, and tell where they are and who they are.
+/// Two jobs that succeed only if they run in parallel, and record their directories and process ids.
 const PAIR: &str = "
 .pair:
   script:
@@ -31,7 +31,7 @@ fn run(project: &Project, options: &[&str]) -> crate::project::Done {
     project.runwright(&[&words, options].concat())
 }
 
-/// Returns what the jobs wrote down, `one` first.
+/// Returns what the jobs recorded, `one` first.
 fn written(project: &Project, what: &str) -> [String; 2] {
     ["one", "two"].map(|job| {
         let file = project.scratch().join("out").join(format!("{job}.{what}"));
@@ -40,13 +40,13 @@ fn written(project: &Project, what: &str) -> [String; 2] {
 }
 
 #[test]
-fn jobs_beside_each_other_have_worktrees_and_processes_whatever_drives_them() {
+fn parallel_jobs_have_their_own_worktrees_and_processes() {
     for backend in ["process", "thread"] {
         // R-PIPE-36, R-PIPE-38
         let project = project(PAIR);
         let options = ["--parallel-backend", backend, "--concurrency", "2"];
         let done = run(&project, &options).expect_code(0);
-        // A worktree has what is committed.
+        // A worktree contains the committed files.
         assert!(done.stdout.contains("one | old"), "{}", done.stdout);
         let [one, two] = written(&project, "dir");
         assert_ne!(one, two);
@@ -57,7 +57,7 @@ fn jobs_beside_each_other_have_worktrees_and_processes_whatever_drives_them() {
         });
         let [(one, parent), (two, other_parent)] = pids;
         assert_ne!(one, two);
-        // The parent is no other job, and not the test.
+        // The parent is neither the other job nor the test.
         for parent in [parent, other_parent] {
             assert!(![one, two, std::process::id()].contains(&parent));
         }
@@ -68,7 +68,7 @@ fn jobs_beside_each_other_have_worktrees_and_processes_whatever_drives_them() {
 }
 
 #[test]
-fn serial_jobs_and_those_without_worktrees_are_in_the_working_tree() {
+fn serial_jobs_and_jobs_without_worktrees_run_in_the_working_tree() {
     // R-PIPE-39
     let project = project(PAIR);
     run(&project, &["--no-worktrees", "--concurrency", "2"]).expect_code(0);
@@ -85,13 +85,13 @@ two: {script: ['test ! -e mark; touch mark; sleep 0.2; rm mark; cat committed']}
     assert!(done.stdout.contains("two | new"), "{}", done.stdout);
     assert!(!done.all().contains("No such file"), "{}", done.all());
     done.expect_text("pyproject.toml:3: `worktree_root` is ignored");
-    // GitLab's dialect does not look at the file.
+    // GitLab's dialect does not read the file.
     project.write("pyproject.toml", "[tool.bitrab\n");
     project.runwright(&["run"]).expect_code(0);
 }
 
 #[test]
-fn mistakes_in_the_settings_are_told_before_anything_runs() {
+fn invalid_settings_are_reported_before_anything_runs() {
     let project = project(PAIR);
     project.write("pyproject.toml", "[tool.bitrab]\nserial = 'yes'\n");
     let done = run(&project, &[]).expect_code(2);
@@ -107,7 +107,7 @@ fn mistakes_in_the_settings_are_told_before_anything_runs() {
         .expect_text("--no-worktrees belongs to --dialect bitrab");
 }
 
-/// Returns the marks that jobs left by `echo NAME >> "$OUT/marks"`, in their order.
+/// Returns the marks that jobs appended with `echo NAME >> "$OUT/marks"`, in order.
 fn marks(project: &Project) -> Vec<String> {
     let file = project.scratch().join("out/marks");
     let text = fs::read_to_string(file).unwrap_or_default();
@@ -115,7 +115,7 @@ fn marks(project: &Project) -> Vec<String> {
 }
 
 #[test]
-fn a_serial_stage_stops_at_the_first_failure_and_rescue_jobs_still_run() {
+fn serial_stage_stops_at_the_first_failure_and_rescue_jobs_still_run() {
     let text = "
 stages: [one, two, three]
 default: {before_script: ['echo $CI_JOB_NAME >> \"$OUT/marks\"']}
@@ -130,7 +130,7 @@ cleanup: {stage: three, script: 'true', when: always}
     let done = run(&project, &["--serial"]).expect_code(1);
     assert_eq!(marks(&project), ["first", "even-so", "rescue", "cleanup"]);
     done.expect_text("pipeline 1: failed (1 failed, 2 skipped, 3 success)");
-    // GitLab lets the other job of the stage run.
+    // In GitLab's dialect the other job of the stage runs.
     fs::remove_file(project.scratch().join("out/marks")).unwrap();
     let out = format!("OUT={}", project.scratch().join("out").display());
     project
@@ -143,7 +143,7 @@ cleanup: {stage: three, script: 'true', when: always}
 }
 
 #[test]
-fn running_jobs_of_a_stage_finish_and_an_allowed_failure_calls_the_rescue() {
+fn running_jobs_of_a_stage_finish_and_an_allowed_failure_starts_the_rescue_job() {
     // R-PIPE-26, R-PIPE-41, R-PIPE-43
     let wait = |file: &str| {
         format!("for i in $(seq 600); do test -e \"$OUT/{file}\" && break; sleep 0.1; done")
@@ -195,7 +195,7 @@ next: {stage: two, script: 'true', needs: [short]}
         let marks = marks(&project);
         marks.iter().position(|mark| mark == name).unwrap()
     };
-    // As long as it waits, the next one does not come, and then it does.
+    // The next job starts only after the long one has finished.
     run(&project, &["--concurrency", "2", "--variable", "TICKS=10"]).expect_code(0);
     assert!(at("-long") < at("+next"), "the batch was not waited for");
     fs::remove_file(project.scratch().join("out/marks")).unwrap();
@@ -215,12 +215,12 @@ next: {stage: two, script: 'true', needs: [short]}
 }
 
 #[test]
-fn names_that_no_job_has_are_warnings() {
+fn unknown_job_names_are_warnings() {
     let project = project("one: {script: 'echo here'}\n");
     let done = run(&project, &["one", "tow"]).expect_code(0);
     assert!(done.stdout.contains("one | here"), "{}", done.stdout);
     done.expect_text("warning: ").expect_text("`tow`");
-    // Nothing is left, which is not the whole pipeline.
+    // An empty selection does not run the whole pipeline.
     let done = run(&project, &["tow"]).expect_code(0);
     assert!(!done.stdout.contains("here"), "{}", done.stdout);
     done.expect_text("`tow`");

@@ -1,10 +1,10 @@
-//! Caches from run to run.
+//! Caches across runs.
 
 use crate::project::{Project, files_below};
 use std::fs;
 use std::path::PathBuf;
 
-/// A job that keeps what it counts in a cache, and shows what it found there.
+/// A job that counts its runs in a cache and prints the count it found.
 const COUNTER: &str = "
 count:
   cache: {key: {files: [lock]}, paths: [dep/]}
@@ -20,7 +20,7 @@ fn archives(project: &Project) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_run_finds_what_an_earlier_one_left_as_long_as_the_key_is_the_same() {
+fn cache_is_reused_while_its_key_stays_the_same() {
     let project = Project::with_pipeline(COUNTER);
     let run = || project.runwright(&["run"]).expect_code(0);
     run().expect_text("count | found nothing");
@@ -28,7 +28,7 @@ fn a_run_finds_what_an_earlier_one_left_as_long_as_the_key_is_the_same() {
     let told = project.runwright(&["run", "-v"]).expect_code(0);
     told.expect_text("Successfully extracted cache")
         .expect_text("count | found 2");
-    // Nobody has committed it: the jobs see it all the same.
+    // The file is not committed, but the jobs see it.
     project.write("lock", "one");
     run().expect_text("count | found nothing");
     run().expect_text("count | found 1");
@@ -40,7 +40,7 @@ fn a_run_finds_what_an_earlier_one_left_as_long_as_the_key_is_the_same() {
 }
 
 #[test]
-fn runs_at_the_same_time_share_a_cache() {
+fn concurrent_runs_share_a_cache() {
     let project = Project::with_pipeline(COUNTER);
     let spawn = || {
         let mut command = project.command(&["run"]);
@@ -62,7 +62,7 @@ fn runs_at_the_same_time_share_a_cache() {
 }
 
 #[test]
-fn artifacts_win_over_caches() {
+fn artifacts_take_precedence_over_caches() {
     let project = Project::with_pipeline(
         "
 stages: [one, two]
@@ -82,7 +82,7 @@ use:
 }
 
 #[test]
-fn settings_say_how_much_is_kept() {
+fn settings_limit_the_stored_caches() {
     let project = Project::with_pipeline(COUNTER);
     fs::create_dir(project.home()).unwrap();
     fs::write(project.home().join("config.toml"), "[cache]\nsize = '0'\n").unwrap();

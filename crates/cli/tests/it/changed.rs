@@ -3,7 +3,7 @@
 use crate::project::Project;
 use std::fs;
 
-/// Two jobs that say what they read, one behind the first, and one that says nothing.
+/// Two jobs that declare the files they read, one that depends on the first, and one without a declaration.
 const PIPELINE: &str = "\
 stages: [build, test]
 app:
@@ -26,7 +26,7 @@ lint:
   needs: []
 ";
 
-/// Returns a project on a branch that was left from `main`, where all `changes` hold.
+/// Returns a project on a branch created from `main`, where all `changes` match.
 fn project() -> Project {
     let project = Project::with_pipeline(PIPELINE);
     project.write("src/a.c", "");
@@ -36,7 +36,7 @@ fn project() -> Project {
     project
 }
 
-/// Compares the jobs that are listed, each with the reason.
+/// Compares the listed jobs, each with the reason.
 fn check(project: &Project, options: &[&str], expect: &[&str]) {
     let options = [&["list"], options].concat();
     let listed = project.runwright(&options).expect_code(0);
@@ -49,7 +49,7 @@ fn check(project: &Project, options: &[&str], expect: &[&str]) {
 }
 
 #[test]
-fn commits_staged_unstaged_and_new_files_count() {
+fn committed_staged_unstaged_and_new_files_count() {
     let project = project();
     check(&project, &["--changed"], &[]);
     let lint = |path: &str| {
@@ -61,7 +61,7 @@ fn commits_staged_unstaged_and_new_files_count() {
     let docs = "docs build `docs/a` matches `docs/*`";
     check(&project, &["--changed"], &[docs, &lint("docs/a")]);
     check(&project, &["--changed=HEAD"], &[]);
-    // A new file that nobody ignores.
+    // A new file that is not ignored.
     project.write(".git/info/exclude", "*.tmp\n");
     project.write("src/new.tmp", "");
     check(&project, &["--changed=HEAD"], &[]);
@@ -70,7 +70,7 @@ fn commits_staged_unstaged_and_new_files_count() {
     let behind = "check test behind `app`; needs app";
     let expect = [app, behind, &lint("src/deep/new.c")];
     check(&project, &["--changed=HEAD"], &expect);
-    // Staged and taken back in the tree.
+    // Staged, and reverted in the tree.
     fs::remove_dir_all(project.dir().join("src/deep")).unwrap();
     project.write("check", "x");
     project.git(&["add", "check"]);
@@ -80,7 +80,7 @@ fn commits_staged_unstaged_and_new_files_count() {
 }
 
 #[test]
-fn of_a_renamed_file_both_names_count_and_of_a_removed_one_its_own() {
+fn both_names_of_a_renamed_file_and_the_name_of_a_removed_one_count() {
     let project = project();
     project.git(&["mv", "docs/a", "check"]);
     let lint = "lint test `check` changed, and it is unknown what it reads; needs nothing";
@@ -94,7 +94,7 @@ fn of_a_renamed_file_both_names_count_and_of_a_removed_one_its_own() {
 }
 
 #[test]
-fn names_are_taken_as_they_are() {
+fn unusual_file_names_match_and_are_escaped() {
     use std::os::unix::ffi::OsStrExt as _;
     let project = project();
     let odd = b"docs/a \"b\"\n\xff\x1b[31m";
@@ -107,7 +107,7 @@ fn names_are_taken_as_they_are() {
 }
 
 #[test]
-fn the_pipeline_s_own_files_touch_every_job() {
+fn pipeline_files_touch_every_job() {
     let project = project();
     project.write(".gitlab-ci.yml", &format!("{PIPELINE}# more\n"));
     let listed = project.runwright(&["list", "--changed"]).expect_code(0);
@@ -118,7 +118,7 @@ fn the_pipeline_s_own_files_touch_every_job() {
 }
 
 #[test]
-fn what_cannot_be_known_counts_as_changed() {
+fn unknown_changes_touch_every_job() {
     let project = project();
     let check = |project: &Project, option: &str, words: &str| {
         let listed = project.runwright(&["list", option]).expect_code(0);
@@ -143,13 +143,13 @@ fn what_cannot_be_known_counts_as_changed() {
     check(&project, "--changed", "there is no commit yet");
     project.git(&["commit", "-q", "-m", "x"]);
     check(&project, "--changed", "no common ancestor");
-    // A branch that is compared with itself tells nothing.
+    // Comparing a branch with itself is useless.
     project.git(&["checkout", "-q", "main"]);
     check(&project, "--changed", "--changed=HEAD");
 }
 
 #[test]
-fn the_base_is_the_upstream_where_the_branch_has_one() {
+fn base_is_the_upstream_of_the_branch_if_set() {
     let project = project();
     project.git(&["remote", "add", "origin", "."]);
     project.write("docs/a", "pushed");
@@ -158,14 +158,14 @@ fn the_base_is_the_upstream_where_the_branch_has_one() {
     project.git(&["fetch", "-q"]);
     let listed = project.runwright(&["list", "--changed"]).expect_code(0);
     listed.expect_text("nothing changed since origin/server");
-    // Without one it is the default branch, also where nothing is checked out.
+    // Without an upstream the base is the default branch, also with a detached HEAD.
     project.git(&["checkout", "-q", "--detach"]);
     let listed = project.runwright(&["list", "--changed"]).expect_code(0);
     listed.expect_text("1 file changed since origin/main: 2 of 2 jobs touched");
 }
 
 #[test]
-fn a_submodule_counts_as_a_folder() {
+fn submodule_counts_as_a_directory() {
     let project = project();
     project.git(&["init", "-q", "docs-of/lib"]);
     project.git(&[
@@ -197,7 +197,7 @@ fn a_submodule_counts_as_a_folder() {
 }
 
 #[test]
-fn touched_jobs_run_with_what_they_need() {
+fn touched_jobs_run_with_their_needs() {
     let project = project();
     project.write("check", "");
     let jobs = |options: &[&str]| {
@@ -227,7 +227,7 @@ fn touched_jobs_run_with_what_they_need() {
         jobs(&["--changed", "--skip", "lint", "--no-needs", "docs"]),
         Vec::<String>::new()
     );
-    // The files that somebody names win over what git says.
+    // Files named on the command line take precedence over git.
     assert_eq!(
         jobs(&["--changed", "--changes", "docs/x"]),
         ["docs", "lint"]
@@ -235,7 +235,7 @@ fn touched_jobs_run_with_what_they_need() {
 }
 
 #[test]
-fn what_is_declared_in_the_settings_wins() {
+fn inputs_in_the_settings_take_precedence() {
     let project = project();
     let settings = "[jobs.lint]\ninputs = ['src']\n[jobs.docs]\ninputs = []\n";
     project.write(".runwright.toml", settings);
@@ -250,14 +250,14 @@ fn what_is_declared_in_the_settings_wins() {
 }
 
 #[test]
-fn nothing_touched_is_success() {
+fn no_touched_job_is_a_success() {
     let project = project();
     let done = project.runwright(&["run", "--changed"]).expect_code(0);
     done.expect_text("nothing changed since main");
 }
 
 #[test]
-fn a_plan_and_json_tell_why_too() {
+fn plan_and_json_show_the_reason_too() {
     let project = project();
     project.write("docs/a", "x");
     let shown = project.runwright(&["plan", "--changed"]).expect_code(0);
@@ -283,7 +283,7 @@ fn a_plan_and_json_tell_why_too() {
 }
 
 #[test]
-fn a_shallow_clone_says_more_rather_than_less() {
+fn shallow_clone_reports_more_changes_rather_than_fewer() {
     let project = project();
     project.write("docs/a", "x");
     project.commit();

@@ -1,4 +1,4 @@
-//! Jobs that start pipelines, from files of the project and of others.
+//! Jobs that start child and downstream pipelines.
 
 use crate::project::{Project, files_below};
 use serde_json::Value;
@@ -56,7 +56,7 @@ again:\n  trigger: {include: ci/grandchild.yml, strategy: depend}\n",
 }
 
 #[test]
-fn a_failing_child_fails_its_job_when_that_waits_for_it() {
+fn failed_child_fails_the_parent_job_that_depends_on_it() {
     let child = "unit:\n  script: [echo broken, exit 3]\n";
     let run = |strategy: &str, code: i32| {
         let project = Project::with_pipeline(&format!(
@@ -90,7 +90,7 @@ fn a_failing_child_fails_its_job_when_that_waits_for_it() {
 }
 
 #[test]
-fn a_child_is_made_of_what_a_job_left_and_takes_what_jobs_above_left() {
+fn child_is_generated_from_artifacts_and_receives_those_of_its_ancestors() {
     let project = Project::with_pipeline(
         r#"make:
   stage: build
@@ -118,7 +118,7 @@ child:
 }
 
 #[test]
-fn mistakes_in_a_childs_file_are_shown_in_the_log_of_its_job() {
+fn mistakes_in_a_child_file_are_shown_in_the_log_of_the_parent_job() {
     let project = Project::with_pipeline(
         "bad:\n  trigger: {include: bad.yml}\nnone:\n  trigger: {include: missing.yml}\nempty:\n  trigger: {include: empty.yml}\n",
     );
@@ -140,7 +140,7 @@ fn mistakes_in_a_childs_file_are_shown_in_the_log_of_its_job() {
 }
 
 #[test]
-fn children_are_runs_of_their_own_with_events_of_their_own() {
+fn children_are_separate_runs_with_their_own_events() {
     let project = Project::with_pipeline(
         "bridge:\n  parallel: {matrix: [{OF: [a, b]}]}\n  trigger: {include: child.yml, strategy: depend}\n",
     );
@@ -171,7 +171,7 @@ fn children_are_runs_of_their_own_with_events_of_their_own() {
 }
 
 #[test]
-fn another_projects_pipeline_runs_in_its_checkout() {
+fn downstream_pipeline_runs_in_the_checkout_of_its_project() {
     let other = Project::with_pipeline(
         "spec:\n  inputs: {env: {default: none}}\n---\nship:\n  script:\n    - 'echo $[[ inputs.env ]] $CI_PIPELINE_SOURCE of $CI_PROJECT_PATH by $WHO; cat own.txt'\n",
     );

@@ -1,10 +1,10 @@
-//! Pipelines that jobs started, and that somebody tells what to do or goes on with.
+//! Child and downstream pipelines that are controlled, resumed or retried by the user.
 
 use crate::project::{Project, files_below, wait_until_told};
 use std::fs;
 use std::path::PathBuf;
 
-/// A project whose jobs write down that they ran; `OUT` in its files is a directory they share.
+/// A project whose jobs record that they ran. `OUT` in its files is a directory they share.
 struct Scene(Project);
 
 impl Scene {
@@ -27,7 +27,7 @@ impl Scene {
         self.0.scratch().join("shared")
     }
 
-    /// Returns who ran since the last time this was asked, in the order of the alphabet.
+    /// Returns the jobs that ran since the last call, in alphabetical order.
     fn ran(&self) -> Vec<String> {
         let ran = self.ran_so_far();
         let _ = fs::remove_file(self.out().join("ran"));
@@ -41,7 +41,7 @@ impl Scene {
         ran
     }
 
-    /// Starts a run, and waits until so many jobs have said that they run.
+    /// Starts a run and waits until this many jobs are running.
     fn start(&self, count: usize) -> std::process::Child {
         let run = self.0.start(&["run", "--concurrency", "16"]);
         let told = || {
@@ -55,7 +55,7 @@ impl Scene {
         run
     }
 
-    /// Returns whether a run has noted that a job has finished.
+    /// Returns whether a journal records that a job has finished.
     fn has_noted_the_end_of(&self, job: &str) -> bool {
         let name = format!("\"{job}\"");
         files_below(&self.0.home())
@@ -68,7 +68,7 @@ impl Scene {
             })
     }
 
-    /// Lets the jobs end that wait.
+    /// Lets the waiting jobs finish.
     fn let_go(&self) {
         fs::write(self.out().join("go"), "").unwrap();
     }
@@ -116,7 +116,7 @@ below: {stage: b, variables: {BY: below}, trigger: {include: child.yml}}
         ("child.yml", &child(CHILD)),
     ]);
     let mut run = scene.start(6);
-    // Of the others, the job behind them says so.
+    // For the others, the next job shows that they have finished.
     wait_until_told(
         || "the end of `quick` to be noted".to_owned(),
         || scene.has_noted_the_end_of("quick"),
@@ -131,7 +131,7 @@ below: {stage: b, variables: {BY: below}, trigger: {include: child.yml}}
         "quick",
         "top",
     ];
-    // The one that does not wait lets the last stage begin.
+    // The trigger job that does not wait lets the last stage start.
     let mut ran = scene.ran();
     ran.retain(|job| job != "last");
     assert_eq!(ran, first);
@@ -157,7 +157,7 @@ below: {stage: b, variables: {BY: below}, trigger: {include: child.yml}}
 }
 
 #[test]
-fn another_projects_pipeline_is_gone_on_with_too() {
+fn downstream_pipeline_of_another_project_is_resumed() {
     let scene = Scene::new(&[(
         ".gitlab-ci.yml",
         "
@@ -194,7 +194,7 @@ leave: {variables: {BY: leave}, trigger: {project: group/other}}
 }
 
 #[test]
-fn jobs_of_a_child_are_told_what_to_do_and_looked_at() {
+fn jobs_of_a_child_are_controlled_and_inspected() {
     let scene = Scene::new(&[
         (
             ".gitlab-ci.yml",
@@ -245,7 +245,7 @@ hand: {when: manual, allow_failure: true, script: ['echo hand $TO >>OUT/ran', 'e
 }
 
 #[test]
-fn a_job_that_a_child_waits_for_is_played_later() {
+fn manual_job_that_blocks_a_child_is_played_later() {
     let scene = Scene::new(&[
         (
             ".gitlab-ci.yml",
@@ -281,7 +281,7 @@ hand: {stage: b, when: manual, allow_failure: false, script: ['echo hand >>OUT/r
 }
 
 #[test]
-fn what_failed_below_is_run_again_by_retry() {
+fn retry_runs_failed_jobs_of_children_again() {
     let scene = Scene::new(&[
         (
             ".gitlab-ci.yml",
@@ -309,7 +309,7 @@ leave: {variables: {BY: leave}, trigger: {include: child.yml}}\n",
 }
 
 #[test]
-fn a_job_that_starts_a_pipeline_has_an_environment_as_any_other() {
+fn trigger_job_may_have_an_environment() {
     let scene = Scene::new(&[
         (
             ".gitlab-ci.yml",
@@ -328,7 +328,7 @@ bad: {environment: {name: never}, trigger: {include: none.yml}}
 }
 
 #[test]
-fn whoever_cancels_a_run_is_named_in_the_logs_of_its_children() {
+fn logs_of_children_name_the_cause_of_a_cancellation() {
     let scene = Scene::new(&[
         (
             ".gitlab-ci.yml",

@@ -1,4 +1,4 @@
-//! Jobs by globs and by the variables of copies, jobs left out, and jobs that failed.
+//! Selecting jobs by glob and by the variables of parallel instances, leaving jobs out, and rerunning failed jobs.
 
 use crate::project::{Done, Project};
 
@@ -14,7 +14,7 @@ docs: {stage: test, needs: [lint, compile], script: [echo docs]}
 ship: {stage: deploy, script: [echo ship], when: manual}
 ";
 
-/// Returns the jobs that ran, in the order of their names.
+/// Returns the jobs that ran, ordered by name.
 fn ran(done: &Done) -> Vec<String> {
     let events = done.stdout.lines().map(|line| {
         serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|_| panic!("{line}"))
@@ -33,7 +33,7 @@ fn run(project: &Project, words: &[&str]) -> Done {
 }
 
 #[test]
-fn jobs_are_chosen_by_globs_and_by_the_variables_of_copies() {
+fn jobs_are_selected_by_glob_and_by_matrix_variables() {
     let project = Project::with_pipeline(FILE);
     let check = |words: &[&str], expect: &[&str]| {
         let done = run(&project, words).expect_code(0);
@@ -53,13 +53,13 @@ fn jobs_are_chosen_by_globs_and_by_the_variables_of_copies() {
         &["--skip", "unit[ARCH=arm]", "--skip", "{lint,docs}"],
         &["compile", "unit: [alpine, amd64]", "unit: [debian, amd64]"],
     );
-    // A glob starts no manual job, its name does.
+    // Unlike its name, a glob that matches a manual job does not start it.
     check(&["sh?p", "--no-needs"], &[]);
     check(&["ship", "--no-needs"], &["ship"]);
 }
 
 #[test]
-fn what_does_without_a_skipped_job_is_told() {
+fn jobs_that_do_not_wait_for_a_skipped_job_are_noted() {
     let project = Project::with_pipeline(FILE);
     let done = project.runwright(&["run", "--dry-run", "docs", "--skip", "lint"]);
     let done = done.expect_code(0);
@@ -80,7 +80,7 @@ fn what_does_without_a_skipped_job_is_told() {
 }
 
 #[test]
-fn a_selector_that_means_nothing_is_refused_with_what_there_is() {
+fn unmatched_selector_is_refused_with_the_available_jobs() {
     let project = Project::with_pipeline(FILE);
     let check = |words: &[&str], expect: &str| {
         let done = project.runwright(words).expect_code(2);
@@ -101,7 +101,7 @@ fn a_selector_that_means_nothing_is_refused_with_what_there_is() {
 }
 
 #[test]
-fn what_shows_jobs_takes_the_same_words() {
+fn other_commands_accept_the_same_selectors() {
     let project = Project::with_pipeline(FILE);
     let list = |words: &[&str]| {
         let words = [&["list", "--json"], words].concat();
@@ -121,7 +121,7 @@ fn what_shows_jobs_takes_the_same_words() {
 }
 
 #[test]
-fn jobs_of_a_past_run_are_named_in_the_same_way() {
+fn jobs_of_a_past_run_are_selected_the_same_way() {
     let project = Project::with_pipeline(FILE);
     run(&project, &["unit", "--no-needs"]).expect_code(0);
     let logs = |words: &[&str]| project.runwright(&[&["logs"], words].concat());
@@ -151,7 +151,7 @@ fn jobs_of_a_past_run_are_named_in_the_same_way() {
 }
 
 #[test]
-fn only_what_failed_runs_once_more() {
+fn only_failed_jobs_run_again() {
     const FAILING: &str = "
 stages: [build, test, deploy]
 good: {stage: build, script: [echo good]}
@@ -166,11 +166,11 @@ ship: {stage: deploy, when: manual, script: [echo ship]}
         ran(&run(&project, &[]).expect_code(1)),
         ["bad", "beside", "good"]
     );
-    // With names it is both.
+    // Names given as well add to the failed jobs.
     let both = run(&project, &["--only-failed", "aft*", "--no-needs"]).expect_code(0);
     assert_eq!(ran(&both), ["after"]);
     run(&project, &[]).expect_code(1);
-    // A run without any job says nothing of what failed before it.
+    // A run without jobs does not hide the failures of the run before it.
     let none = run(&project, &["--only-failed", "good"]).expect_code(0);
     assert!(ran(&none).is_empty(), "{none:?}");
     project.write("mended", "");
@@ -181,7 +181,7 @@ ship: {stage: deploy, when: manual, script: [echo ship]}
 }
 
 #[test]
-fn a_run_of_what_failed_is_gone_on_with_for_the_same_jobs() {
+fn run_of_failed_jobs_resumes_with_the_same_jobs() {
     let project = Project::with_pipeline(
         "a: {script: [test -e mended]}\nb: {script: [echo b]}\nc: {needs: [a], script: [echo c]}\n",
     );

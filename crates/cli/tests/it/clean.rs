@@ -1,4 +1,4 @@
-//! Removing what runs have left.
+//! Removing what runs left behind.
 
 use crate::project::{Done, Project};
 use std::fs;
@@ -35,7 +35,7 @@ fn start(project: &Project) -> Child {
 }
 
 #[test]
-fn runs_and_what_they_left_are_removed_when_that_is_asked_for() {
+fn runs_and_their_artifacts_are_removed_on_request() {
     let project = Project::with_pipeline(PIPELINE);
     let done = clean(&project, &[]).expect_code(0);
     assert_eq!(done.stdout, "0 things could go, 0 B\n");
@@ -88,7 +88,7 @@ fn caches_of_the_project_are_removed() {
 }
 
 #[test]
-fn what_a_living_run_uses_stays() {
+fn objects_of_a_running_run_are_kept() {
     let project = Project::with_pipeline(PIPELINE);
     project.runwright(&["run"]).expect_code(0);
     let mut living = start(&project);

@@ -1,13 +1,13 @@
-//! The clock of the machine is set while jobs run.
+//! The system clock is changed while jobs run.
 //!
-//! A library from the package `faketime` tells the binary another time of day than the machine
-//! has; the time that passes stays as it is. Each job sets the clock itself.
+//! A library from the package `faketime` gives the binary a wall clock that differs from the machine's; elapsed time is
+//! unchanged. Each job sets the clock itself.
 
 use crate::project::{Done, Project};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Where Debian and others keep the library, by architecture.
+/// The paths at which Debian and other distributions install the library, by architecture.
 fn library() -> Option<PathBuf> {
     let name = format!(
         "/usr/lib/{}-linux-gnu/faketime/libfaketimeMT.so.1",
@@ -24,8 +24,7 @@ fn library() -> Option<PathBuf> {
     found
 }
 
-/// Runs a pipeline whose jobs set the clock by writing seconds into `$CLOCK`, and find the logs
-/// below `$STATE`.
+/// Runs a pipeline whose jobs set the clock by writing seconds into `$CLOCK`, and find the logs below `$STATE`.
 fn run(project: &Project, library: &Path) -> Done {
     let clock = project.scratch().join("clock");
     std::fs::write(&clock, "+0").unwrap();
@@ -42,7 +41,7 @@ fn run(project: &Project, library: &Path) -> Done {
     output.unwrap().into()
 }
 
-/// Returns the stamps of the job's log, by stream, in the order of its lines.
+/// Returns the time stamps of the job's log by stream, in the order of its lines.
 fn stamps(project: &Project) -> BTreeMap<String, Vec<String>> {
     let mut streams = BTreeMap::<String, Vec<String>>::new();
     for line in String::from_utf8(project.only_log()).unwrap().lines() {
@@ -54,7 +53,7 @@ fn stamps(project: &Project) -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn stamps_never_go_back_and_no_time_is_up_before_it_has_passed() {
+fn stamps_never_decrease_and_no_timeout_fires_early() {
     // fault 20
     let Some(library) = library() else { return };
     let project = Project::with_pipeline(
@@ -79,12 +78,12 @@ fn stamps_never_go_back_and_no_time_is_up_before_it_has_passed() {
         .map(hour)
         .collect();
     assert!(hours.len() > 1, "the clock was not set: {stamps:?}");
-    // Nobody waited for two hours, and nobody is told so.
+    // The run did not last two hours, and must not report that it did.
     assert!((0.0..7000.0).contains(&done.seconds()), "{done:?}");
 }
 
 #[test]
-fn time_is_up_although_the_clock_was_set_back() {
+fn timeout_fires_after_the_clock_was_set_back() {
     // fault 20
     let Some(library) = library() else { return };
     let project = Project::with_pipeline(

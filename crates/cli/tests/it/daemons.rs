@@ -1,4 +1,4 @@
-//! Processes that a job leaves in the background: none holds it up, none outlives it.
+//! Background processes of a job: none delays the job, none outlives it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,9 +9,9 @@ use crate::project::{Done, Project, processes_with};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a pipeline with cgroups, as far as the system has them, and where none is to be seen.
+/// Runs a pipeline with cgroups if the system has them, and again with cgroups hidden.
 ///
-/// Asserts that it succeeds sooner than anything it left would have ended, and that nothing lives on.
+/// Asserts that it succeeds before any of its background processes would end by itself, and that none survives.
 fn both_ways(name: &str, pipeline: &str, expected: &[&str]) {
     for visible in [true, false] {
         let marker = format!("runwright-test-{name}-{visible}-{}", std::process::id());
@@ -36,7 +36,7 @@ fn both_ways(name: &str, pipeline: &str, expected: &[&str]) {
     }
 }
 
-/// Makes a command run where no cgroup is to be seen.
+/// Makes a command run where no cgroup is visible.
 fn without_cgroups(command: &Command) -> Command {
     let mut hidden = Command::new("unshare");
     let hide = "for place in $(grep ' - cgroup2 ' /proc/self/mountinfo | cut -d' ' -f5)
@@ -54,7 +54,7 @@ fn without_cgroups(command: &Command) -> Command {
 }
 
 #[test]
-fn a_daemon_neither_holds_up_its_job_nor_outlives_it() {
+fn daemon_neither_delays_nor_outlives_its_job() {
     // fault 34
     let pipeline = r#"
 job:
@@ -67,7 +67,7 @@ job:
 }
 
 #[test]
-fn a_background_process_that_holds_the_output_is_cut_off() {
+fn background_process_that_holds_the_output_is_cut_off() {
     // fault 35
     let pipeline = r"
 job:
@@ -80,7 +80,7 @@ job:
 }
 
 #[test]
-fn ten_thousand_zombies_are_collected() {
+fn ten_thousand_zombies_are_reaped() {
     // fault 36
     let pipeline = r#"
 stages: [make, look]
@@ -106,7 +106,7 @@ look:
     );
 }
 
-/// A limit for the bomb itself, so that a failure of the test does not take the machine with it.
+/// The bomb limits itself, so that a failing test does not take the machine with it.
 struct Fuse(std::path::PathBuf);
 
 impl Fuse {
@@ -126,7 +126,7 @@ impl Drop for Fuse {
 }
 
 #[test]
-fn a_fork_bomb_ends_with_its_time() {
+fn fork_bomb_ends_at_the_timeout() {
     // fault 36
     let Some(fuse) = Fuse::new() else {
         executor_testkit::not_tested("a fork bomb", "no other limit would stop it");

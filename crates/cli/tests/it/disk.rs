@@ -1,4 +1,4 @@
-//! The disk that holds the state is full, and has room again.
+//! The disk that holds the state is full, and later has space again.
 
 #![expect(clippy::disallowed_methods, reason = "the tests mount a disk")]
 
@@ -14,7 +14,7 @@ struct SmallHome {
 }
 
 impl SmallHome {
-    /// Mounts it; `None` where that is not allowed.
+    /// Mounts it; returns `None` where that is not allowed.
     fn with_pipeline(pipeline: &str) -> Option<Self> {
         let project = Project::with_pipeline(pipeline);
         fs::create_dir(project.home()).unwrap();
@@ -25,7 +25,7 @@ impl SmallHome {
         mounted.then_some(Self { project })
     }
 
-    /// Fills what room is left.
+    /// Fills the remaining space.
     fn fill(&self) -> PathBuf {
         let path = self.project.home().join("full");
         let mut file = fs::File::create(&path).unwrap();
@@ -37,7 +37,7 @@ impl SmallHome {
         let left = self.project.leftovers();
         assert!(left.is_empty(), "{left:?}");
         let files = files_below(&self.project.home());
-        // Half of an object of the store, or of something else.
+        // A partial object of the store, or another partial file.
         let partial = |path: &&PathBuf| {
             let is_tmp = path.parent().is_some_and(|parent| parent.ends_with("tmp"));
             is_tmp || path.display().to_string().contains("partial")
@@ -61,7 +61,7 @@ fn mount(arguments: &[&str], at: &Path) -> bool {
 const FULL: &str = "No space left on device";
 
 #[test]
-fn a_log_that_fills_the_disk_ends_and_its_job_goes_on() {
+fn log_that_fills_the_disk_is_cut_and_its_job_continues() {
     // fault 21
     let Some(home) = SmallHome::with_pipeline(
         "flood:\n  script: [\"head -c 8000000 /dev/zero | tr '\\\\0' x | fold\", echo the-end]
@@ -76,7 +76,7 @@ fn a_log_that_fills_the_disk_ends_and_its_job_goes_on() {
     done.expect_text("flood | after");
     home.assert_nothing_left();
 
-    // The old log still has all the room.
+    // The old log still occupies the space.
     home.fill();
     let done = home.project.runwright(&["run", "next"]).expect_code(3);
     done.expect_text(FULL);
@@ -88,7 +88,7 @@ fn a_log_that_fills_the_disk_ends_and_its_job_goes_on() {
 }
 
 #[test]
-fn a_job_that_fills_the_disk_gives_the_room_back() {
+fn job_that_fills_the_disk_releases_the_space() {
     // fault 22
     let Some(home) = SmallHome::with_pipeline(
         "hog:\n  script: [cat /dev/zero >fill || echo is-full]\n  artifacts: {paths: [fill]}
@@ -104,7 +104,7 @@ next:\n  script: [echo next]\n",
 }
 
 #[test]
-fn a_cache_that_fills_the_disk_is_not_saved_and_the_old_one_stays() {
+fn cache_that_fills_the_disk_is_not_saved_and_the_old_one_stays() {
     // fault 22
     let Some(home) = SmallHome::with_pipeline(
         "job:
@@ -125,7 +125,7 @@ fn a_cache_that_fills_the_disk_is_not_saved_and_the_old_one_stays() {
         done
     };
     run("100000").expect_text("nothing-kept");
-    // The file has room, and its archive beside it has none.
+    // The file fits on the disk, but not together with its archive.
     let done = run("1100000").expect_text("job | 100000\n");
     let done = done.expect_text("WARNING: ").expect_text(FULL);
     done.expect_text("job | success");
@@ -135,7 +135,7 @@ fn a_cache_that_fills_the_disk_is_not_saved_and_the_old_one_stays() {
 }
 
 #[test]
-fn without_any_room_no_run_begins() {
+fn run_does_not_start_without_space() {
     let Some(home) = SmallHome::with_pipeline("job:\n  script: [echo ran]\n") else {
         return;
     };
@@ -150,7 +150,7 @@ fn without_any_room_no_run_begins() {
 }
 
 #[test]
-fn what_happens_while_the_disk_is_full_is_written_down_when_there_is_room() {
+fn events_are_recorded_once_a_full_disk_has_space_again() {
     let Some(home) = SmallHome::with_pipeline(
         "job:\n  script: [echo in-script, 'until test -e \"$FLAG\"; do sleep 0.02; done', echo ran]\n",
     ) else {
@@ -165,7 +165,7 @@ fn what_happens_while_the_disk_is_full_is_written_down_when_there_is_room() {
     let done = crate::project::Done::from(run.wait_with_output().unwrap());
     assert_eq!(done.code, Some(0), "the job goes on: {done:?}");
     fs::remove_file(full).unwrap();
-    // The build directory was removed, so that there was room in the end.
+    // Removing the build directory freed the space for the final records.
     let done = home.project.runwright(&["history"]).expect_code(0);
     assert!(done.expect_text("success").stderr.is_empty());
     home.assert_nothing_left();

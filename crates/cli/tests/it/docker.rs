@@ -11,7 +11,7 @@ use crate::tmux::Terminal;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-/// Runs the pipeline with a copy of the program that is alone in a directory, and this agent if it is not empty.
+/// Runs the pipeline with a copy of the program that is alone in a directory, and with `agent` unless it is empty.
 pub(crate) fn run_alone(project: &Project, agent: &str) -> Done {
     let alone = project.scratch().join("alone");
     fs::create_dir(&alone).unwrap();
@@ -30,14 +30,14 @@ pub(crate) fn run_alone(project: &Project, agent: &str) -> Done {
         .into()
 }
 
-/// Returns where the engine of the tests is.
+/// Returns the address of the test engine.
 pub(crate) fn address() -> String {
     let address = std::env::var("RUNWRIGHT_TEST_DOCKER");
     address
         .expect("RUNWRIGHT_TEST_DOCKER says where Docker is: run the tests by `cargo xtask test`")
 }
 
-/// Returns the address of its socket, whatever way the tests go.
+/// Returns the address of the engine's socket, even when the tests reach the engine over TLS or ssh.
 fn socket() -> String {
     match std::env::var("RUNWRIGHT_TEST_DOCKER_SOCKET") {
         Ok(path) => format!("unix://{path}"),
@@ -45,7 +45,7 @@ fn socket() -> String {
     }
 }
 
-/// Returns the binary, set up to run in the project with the engine of the tests.
+/// Returns the binary, set up to run in the project with the test engine.
 pub(crate) fn command(project: &Project, arguments: &[&str]) -> Command {
     let mut command = project.command(arguments);
     command.env("DOCKER_HOST", address());
@@ -56,12 +56,12 @@ pub(crate) fn runwright(project: &Project, arguments: &[&str]) -> Done {
     command(project, arguments).output().unwrap().into()
 }
 
-/// Returns what docker's own command says.
+/// Returns the output of the `docker` command.
 pub(crate) fn docker(arguments: &[&str]) -> String {
     let output = Command::new("docker")
         .args(arguments)
         .env("DOCKER_HOST", socket())
-        // What it looks at is the same by all ways, and by this one soonest.
+        // The engine's state is the same over every transport, and the socket is the fastest.
         .env_remove("DOCKER_TLS_VERIFY")
         .env_remove("DOCKER_CERT_PATH")
         .output()
@@ -71,7 +71,7 @@ pub(crate) fn docker(arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Returns the containers with a directory of this project.
+/// Returns the containers labelled with a directory of this project.
 pub(crate) fn containers(project: &Project) -> Vec<String> {
     let format = "{{.ID}} {{.Names}} {{.Status}} {{.Mounts}}";
     let all = docker(&["ps", "-a", "--no-trunc", "--format", format]);
@@ -82,7 +82,7 @@ pub(crate) fn containers(project: &Project) -> Vec<String> {
 
 pub(crate) fn nothing_left(project: &Project) {
     assert_eq!(containers(project), Vec::<String>::new());
-    // The guardian of a run that is refused ends a moment after it.
+    // The guardian of a refused run ends shortly after the run.
     wait_until("nothing to be left", || project.leftovers().is_empty());
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn start(project: &Project, arguments: &[&str]) -> Child {
     project.start_as(command(project, arguments))
 }
 
-/// Says this of containers in the user's settings.
+/// Writes these container settings to the user's settings.
 fn settings(project: &Project, line: &str) {
     fs::create_dir_all(project.home()).unwrap();
     let text = format!("[docker]\n{line}\n");
@@ -99,7 +99,7 @@ fn settings(project: &Project, line: &str) {
 }
 
 #[test]
-fn a_pipeline_runs_in_containers() {
+fn pipeline_runs_in_containers() {
     // R-EXEC-51
     let project = Project::with_pipeline(
         "default:\n  image: runwright-test/busybox:1\n\
@@ -132,7 +132,7 @@ fn a_pipeline_runs_in_containers() {
 }
 
 #[test]
-fn git_of_an_image_knows_the_history_and_cannot_change_it() {
+fn git_in_the_image_reads_the_history_and_cannot_change_it() {
     let project = Project::with_pipeline(
         "job:\n  image: runwright-test/debian:12\n  script:\n\
         \x20   - git log --format=%s -1\n    - test -z \"$(git status --porcelain)\"\n\
@@ -147,7 +147,7 @@ fn git_of_an_image_knows_the_history_and_cannot_change_it() {
 }
 
 #[test]
-fn an_image_without_root_leaves_artifacts() {
+fn image_with_a_non_root_user_leaves_artifacts() {
     let project = Project::with_pipeline(
         "job:\n  image: runwright-test/nonroot:1\n  variables: {}\n  script:\n\
         \x20   - id -u\n    - mkdir out && echo mine > out/a && cat \"$TOKEN_FILE\"\n\
@@ -176,7 +176,7 @@ fn an_image_without_root_leaves_artifacts() {
 }
 
 #[test]
-fn a_job_can_be_entered_in_its_container() {
+fn shell_enters_the_container_of_a_job() {
     let project = Project::with_pipeline(
         "job:\n  image: runwright-test/busybox:1\n  variables: {NAME: value}\n  script: [\"false\"]\n",
     );
@@ -199,7 +199,7 @@ fn a_job_can_be_entered_in_its_container() {
 }
 
 #[test]
-fn a_job_that_failed_is_entered_in_its_container_which_goes_afterwards() {
+fn shell_enters_the_container_of_a_failed_job_and_then_it_is_removed() {
     let project = Project::with_pipeline(
         "job:\n  image: runwright-test/busybox:1\n  variables: {NAME: value}\n\
         \x20 script: [echo left > by-script, exit 4]\n  after_script: [cat by-shell]\n",
@@ -214,7 +214,7 @@ fn a_job_that_failed_is_entered_in_its_container_which_goes_afterwards() {
     assert_eq!(containers(&project).len(), 1);
     terminal.type_line("echo $PWD, $NAME: $(cat by-script); echo $((6*7))-by-hand >by-shell");
     terminal.wait_for(&["/builds/local/project, value: left"]);
-    // Before its next prompt a shell does not know the key.
+    // The shell handles the key only after it has printed its next prompt.
     let prompts = || terminal.text().matches("[job job] $").count();
     wait_until("the next prompt", || prompts() == 2);
     terminal.press("C-d");
@@ -224,7 +224,7 @@ fn a_job_that_failed_is_entered_in_its_container_which_goes_afterwards() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn unusable_images_are_refused_with_a_reason() {
     let check = |image: &str, code: i32, texts: &[&str]| {
         let project =
             Project::with_pipeline(&format!("job:\n  image: {image}\n  script: [echo never]\n"));
@@ -245,7 +245,7 @@ fn what_cannot_be_is_said() {
 }
 
 #[test]
-fn a_job_without_an_image_needs_one() {
+fn job_without_an_image_is_refused() {
     let project =
         Project::with_pipeline("one:\n  script: [echo $0-ran]\ntwo:\n  script: [\"true\"]\n");
     let done = runwright(&project, &["run", "--executor", "docker"]);
@@ -258,7 +258,7 @@ fn a_job_without_an_image_needs_one() {
     runwright(&project, &words)
         .expect_code(0)
         .expect_text("-ran");
-    // The project may say it too, and nothing else of containers.
+    // A project may set the default image, but no other container setting.
     project.write(
         ".runwright.toml",
         "[run]\nimage = \"runwright-test/busybox:1\"\n",
@@ -272,7 +272,7 @@ fn a_job_without_an_image_needs_one() {
 }
 
 #[test]
-fn auto_takes_containers_where_an_engine_answers() {
+fn auto_uses_containers_when_an_engine_answers() {
     let pipeline = "here:\n  script: [echo \"at $PWD\"]\n\
                     there:\n  image: runwright-test/busybox:1\n  script: [echo \"at $PWD\"]\n";
     let project = Project::with_pipeline(pipeline);
@@ -301,7 +301,7 @@ fn auto_takes_containers_where_an_engine_answers() {
 }
 
 #[test]
-fn a_timeout_and_the_working_tree_itself() {
+fn timeout_ends_a_job_in_the_working_tree() {
     let project = Project::with_pipeline(
         "job:\n  image: runwright-test/busybox:1\n  timeout: 30 seconds\n  script: [echo begun > begun, sleep 600]\n",
     );
@@ -313,7 +313,7 @@ fn a_timeout_and_the_working_tree_itself() {
 }
 
 #[test]
-fn the_working_tree_stays_its_owners_when_an_image_has_another_user() {
+fn working_tree_keeps_its_owner_when_the_image_has_another_user() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let project = Project::with_pipeline(
         "job:\n  image: runwright-test/nonroot:1\n  script: [id -u, test -r .gitlab-ci.yml]\n",
@@ -329,7 +329,7 @@ fn the_working_tree_stays_its_owners_when_an_image_has_another_user() {
     nothing_left(&project);
 }
 
-/// A job that says `ready` and goes on until it is told to end, which it obeys if `obeys`.
+/// A job that prints `ready` and runs until it is signalled. It ends on the signal only if `obeys` is set.
 fn endless(obeys: &str) -> Project {
     Project::with_pipeline(&format!(
         "job:\n  image: runwright-test/busybox:1\n  script:\n    - {obeys}\n    - echo ready\n\
@@ -338,7 +338,7 @@ fn endless(obeys: &str) -> Project {
 }
 
 #[test]
-fn ctrl_c_ends_a_container_once_gently_and_twice_at_once() {
+fn first_ctrl_c_stops_a_container_gracefully_and_the_second_kills_it() {
     // R-EXEC-68
     let project = endless("\"true\"");
     let mut run = start(&project, &["run", "--executor", "docker"]);
@@ -378,7 +378,7 @@ fn ctrl_c_ends_a_container_once_gently_and_twice_at_once() {
 }
 
 #[test]
-fn what_a_killed_run_left_the_next_one_removes() {
+fn next_run_removes_the_containers_of_a_killed_run() {
     // R-EXEC-68
     let project = endless("\"true\"");
     let mut run = start(&project, &["run", "--executor", "docker"]);
@@ -398,7 +398,7 @@ fn what_a_killed_run_left_the_next_one_removes() {
 }
 
 #[test]
-fn an_image_that_cannot_be_is_told_before_any_job_runs() {
+fn missing_image_is_reported_before_any_job_runs() {
     let project = Project::with_pipeline(
         "first:\n  image: runwright-test/busybox:1\n  script: echo begun\n\
          second:\n  image: {name: \"Bad/UPPER:1\"}\n  script: echo never\n\

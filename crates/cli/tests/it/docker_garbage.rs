@@ -1,11 +1,11 @@
-//! What jobs bring into a real engine, and what of it goes.
+//! Images, volumes and containers that jobs create in a real engine, and their removal.
 
 use crate::docker::{docker, runwright, start};
 use crate::project::{Project, wait_until};
 use crate::registry::Registry;
 use std::fs;
 
-/// An image that no other test has, in a registry of its own.
+/// An image that no other test uses, in a registry of its own.
 struct Pushed {
     image: String,
     _registry: Registry,
@@ -27,7 +27,7 @@ impl Pushed {
     }
 }
 
-/// Makes an image and pushes it. The engine does not have it afterwards.
+/// Builds an image, pushes it, and removes it from the engine.
 fn push(image: &str) {
     let container = format!("runwright-test-garbage-{}", image.replace([':', '/'], "-"));
     let script = "head -c 300000 /dev/urandom > /content";
@@ -45,7 +45,7 @@ fn settings(project: &Project, lines: &str) {
     fs::write(project.home().join("config.toml"), text).unwrap();
 }
 
-/// Lets what is known of the engine be something else.
+/// Edits the record of the objects in the engine.
 fn change_ledger(project: &Project, change: impl FnOnce(&mut serde_json::Value)) {
     let mut engines = fs::read_dir(project.home().join("engines")).unwrap();
     let file = engines.next().unwrap().unwrap().path().join("ledger.json");
@@ -54,7 +54,7 @@ fn change_ledger(project: &Project, change: impl FnOnce(&mut serde_json::Value))
     fs::write(&file, notes.to_string()).unwrap();
 }
 
-/// Returns the table with what is another in each run replaced.
+/// Returns the table with the values that differ between runs replaced.
 fn timeless(table: &str, registry: &Pushed) -> String {
     let table = table.replace(&registry.image, "REGISTRY/app:1");
     let lines = table.lines().map(|line| {
@@ -73,13 +73,13 @@ fn timeless(table: &str, registry: &Pushed) -> String {
         }
     });
     let mut lines: Vec<String> = lines.collect();
-    // Things of the same second are in no order that a test knows.
+    // Rows of the same second come in no fixed order.
     lines[1..].sort();
     lines.concat()
 }
 
 #[test]
-fn what_jobs_brought_is_told_and_goes_when_there_is_no_room() {
+fn created_objects_are_listed_and_removed_when_space_is_short() {
     let registry = Pushed::start();
     let project = Project::with_pipeline(&format!(
         "job:\n  image: {}\n  script:\n    - echo it begins\n\
@@ -112,7 +112,7 @@ fn what_jobs_brought_is_told_and_goes_when_there_is_no_room() {
     );
     assert!(registry.is_pulled());
 
-    // A job that goes on keeps what it has.
+    // A running job keeps its objects.
     let mut child = start(
         &project,
         &["run", "--executor", "docker", "--variable", "GO=1"],
@@ -128,7 +128,7 @@ fn what_jobs_brought_is_told_and_goes_when_there_is_no_room() {
     child.wait().unwrap();
     assert!(registry.is_pulled());
 
-    // Its owner is dead; the next run removes the container, and what there is no room for at its end.
+    // The owner is dead: the next run removes the container, and at its end the objects that exceed the limit.
     change_ledger(&project, |notes| notes["collected"] = 0.into());
     runwright(&project, &["run", "--executor", "docker"])
         .expect_code(0)
@@ -140,7 +140,7 @@ fn what_jobs_brought_is_told_and_goes_when_there_is_no_room() {
         let volumes = notes["volumes"].as_object_mut().unwrap();
         volumes.values_mut().for_each(|it| it["used"] = 1.into());
     });
-    // The engine lets go of volumes a moment after the container is gone.
+    // The engine releases volumes shortly after it removes the container.
     wait_until("nobody to have the volume", || {
         let told = runwright(&project, &["clean", "--docker", "--dry-run"]).expect_code(0);
         !told.stdout.contains("a container has it")
@@ -157,7 +157,7 @@ fn what_jobs_brought_is_told_and_goes_when_there_is_no_room() {
 }
 
 #[test]
-fn without_an_engine_that_is_said() {
+fn missing_engine_is_reported() {
     let project = Project::with_pipeline("job: {script: make}\n");
     let mut command = project.command(&["clean", "--docker"]);
     command.env("DOCKER_HOST", "unix:///nowhere/docker.sock");

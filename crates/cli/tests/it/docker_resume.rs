@@ -1,10 +1,9 @@
-//! Runs with jobs in containers that are killed, and gone on with.
+//! Runs with jobs in containers that are killed and resumed.
 
 use crate::docker::{containers, docker, nothing_left, runwright, start};
 use crate::project::Project;
 
-/// A job that counts until somebody makes the file `/go` in its container, and one that looks at what it
-/// left.
+/// A job that counts until the test creates `/go` in its container, and a job that checks the artifacts of the first.
 const PIPELINE: &str = "
 default: {image: 'runwright-test/busybox:1'}
 stages: [build, test]
@@ -30,7 +29,7 @@ fn killed() -> Project {
     project
 }
 
-/// Lets the job in its container end.
+/// Lets the job in its container finish.
 fn go(project: &Project) {
     let found = containers(project);
     let (id, _) = found[0].split_once(' ').unwrap();
@@ -44,7 +43,7 @@ fn log(project: &Project) -> String {
 }
 
 #[test]
-fn a_killed_run_goes_on_with_the_job_that_still_runs() {
+fn killed_run_resumes_a_job_that_still_runs() {
     // R-EXEC-68
     let project = killed();
     let before = containers(&project);
@@ -63,7 +62,7 @@ fn a_killed_run_goes_on_with_the_job_that_still_runs() {
     let lines = log
         .lines()
         .filter(|line| line.contains("tick ") || line.contains("last "));
-    // Commands are shown as well.
+    // The log contains the echoed commands as well.
     let lines = lines.filter(|line| line.ends_with('.'));
     let count = lines.clone().count();
     assert!(count > 10, "{log}");
@@ -86,7 +85,7 @@ fn a_killed_run_goes_on_with_the_job_that_still_runs() {
 }
 
 #[test]
-fn a_job_whose_container_is_gone_begins_anew() {
+fn job_whose_container_is_gone_starts_again() {
     let project = killed();
     let found = containers(&project);
     let (id, _) = found[0].split_once(' ').unwrap();

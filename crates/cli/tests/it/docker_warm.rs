@@ -1,11 +1,11 @@
-//! Runs that keep containers ready for jobs to come.
+//! Runs that prepare warm containers for later jobs.
 
 use crate::docker::{containers, docker, nothing_left, runwright, start};
 use crate::project::{Project, wait_until};
 use std::fs;
 use std::process::Child;
 
-/// Jobs that wait until somebody makes the file `/go` in their containers.
+/// Jobs that wait until the test creates `/go` in their containers.
 const PIPELINE: &str = "
 default: {image: 'runwright-test/busybox:1'}
 stages: [build, test]
@@ -22,13 +22,13 @@ second:
     - echo \"it ran $(wc -l < ran) times\"
 ";
 
-/// Returns whether no job has it: one that was ready keeps its directories, and gets another name.
+/// Returns whether the container is still spare: a job that takes one keeps its directories but renames it.
 fn is_ahead(container: &str) -> bool {
     let name = container.split(' ').nth(1);
     name.is_some_and(|name| name.contains("-warm-"))
 }
 
-/// Lets the first job run until a container is made for the second, and that one until it says something.
+/// Runs the first job until a spare is ready for the second, then the second until it has printed something.
 fn second_runs() -> (Project, Child) {
     let project = Project::with_pipeline(PIPELINE);
     fs::create_dir_all(project.home()).unwrap();
@@ -42,7 +42,7 @@ fn second_runs() -> (Project, Child) {
     (project, run)
 }
 
-/// Lets the job that has a container end.
+/// Lets the job in this container finish.
 fn go(project: &Project) {
     let found = containers(project);
     let job = found.iter().find(|it| !is_ahead(it));
@@ -51,7 +51,7 @@ fn go(project: &Project) {
 }
 
 #[test]
-fn a_job_gets_a_container_that_was_ready() {
+fn job_takes_a_warm_container() {
     let (project, mut run) = second_runs();
     go(&project);
     assert!(run.wait().unwrap().success(), "{}", project.printed());
@@ -65,7 +65,7 @@ fn a_job_gets_a_container_that_was_ready() {
 }
 
 #[test]
-fn what_a_killed_run_had_ready_the_next_one_removes() {
+fn next_run_removes_the_spares_of_a_killed_run() {
     // R-EXEC-68
     let (project, mut run) = second_runs();
     run.kill().unwrap();
@@ -78,7 +78,7 @@ fn what_a_killed_run_had_ready_the_next_one_removes() {
 }
 
 #[test]
-fn a_killed_run_goes_on_with_a_job_in_such_a_container() {
+fn killed_run_resumes_a_job_in_a_warm_container() {
     // R-EXEC-68
     let (project, mut run) = second_runs();
     run.kill().unwrap();

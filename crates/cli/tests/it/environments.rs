@@ -1,4 +1,4 @@
-//! What was deployed where, and what stops it.
+//! Environments: deployments and how they are stopped.
 
 use crate::project::Project;
 use serde_json::Value;
@@ -72,7 +72,7 @@ fn environments_are_listed_and_stopped() {
         "{table}"
     );
 
-    // Another branch is checked out by now.
+    // Another branch is checked out now.
     project.git(&["checkout", "-q", "-b", "other"]);
     let words = ["environments", "stop", "review/main", "review/main"];
     let done = project.runwright(&words).expect_code(0);
@@ -101,9 +101,9 @@ fn environments_are_listed_and_stopped() {
 }
 
 #[test]
-fn what_is_due_is_told_and_stopped_alone() {
+fn expired_environment_is_reported_and_stopped() {
     let project = Project::with_pipeline(&PIPELINE.replace("1 week", "1 second"));
-    // Only the job that deploys was asked for, so its run knows no other.
+    // The run contains only the selected job, which deploys.
     project.runwright(&["run", "deploy"]).expect_code(0);
     crate::project::wait_until("its time", || {
         let done = project.runwright(&["history"]).expect_code(0);
@@ -125,7 +125,7 @@ fn what_is_due_is_told_and_stopped_alone() {
 }
 
 #[test]
-fn a_damaged_list_is_told() {
+fn damaged_list_is_reported() {
     let project = Project::with_pipeline(PIPELINE);
     project.runwright(&["run", "deploy"]).expect_code(0);
     let projects = std::fs::read_dir(project.home().join("projects")).unwrap();
@@ -141,6 +141,6 @@ fn a_damaged_list_is_told() {
         .expect_code(3)
         .expect_text("correct the file, or remove it");
     project.runwright(&["history"]).expect_code(0);
-    // The job is not to blame.
+    // A damaged list does not fail the job.
     project.runwright(&["run", "deploy"]).expect_code(0);
 }

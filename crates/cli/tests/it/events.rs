@@ -1,4 +1,4 @@
-//! The event stream, as others read it.
+//! The event stream as other programs read it.
 
 use crate::project::Project;
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn of_type<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
 }
 
 #[test]
-fn events_tell_the_whole_story_in_order() {
+fn events_describe_the_whole_run_in_order() {
     let project = Project::with_pipeline(
         "stages: [a, b]\none:\n  stage: a\n  script: [echo out, echo err >&2]\ntwo:\n  stage: b\n  retry: 1\n  script: [exit 3]\n",
     );
@@ -73,7 +73,7 @@ fn events_tell_the_whole_story_in_order() {
 }
 
 #[test]
-fn events_go_to_a_file_beside_the_output() {
+fn events_can_go_to_a_file() {
     let project = Project::with_pipeline("job:\n  script: [echo seen]\n");
     let file = project.scratch().join("events.ndjson");
     let done = project
@@ -85,7 +85,7 @@ fn events_go_to_a_file_beside_the_output() {
 }
 
 #[test]
-fn a_long_line_is_continued() {
+fn long_line_is_split_into_events() {
     let project =
         Project::with_pipeline("job:\n  script: [\"head -c 200000 /dev/zero | tr '\\\\0' x\"]\n");
     let done = project
@@ -115,7 +115,7 @@ fn a_long_line_is_continued() {
 }
 
 #[test]
-fn a_pipeline_that_waits_says_so_in_its_last_event() {
+fn blocked_pipeline_is_reported_in_its_last_event() {
     let project = Project::with_pipeline(
         "job:\n  when: manual\n  allow_failure: false\n  script: [\"true\"]\n",
     );

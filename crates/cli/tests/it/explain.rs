@@ -1,4 +1,4 @@
-//! `runwright explain`: verdicts, values, origins, and what is not said.
+//! `runwright explain`: verdicts, values, origins, and the values it withholds.
 
 use crate::project::Project;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn project() -> Project {
     project
 }
 
-/// Explains with a secret in the environment, which no output shows.
+/// Explains with a secret in the environment, which no output may contain.
 fn explained(project: &Project, arguments: &[&str]) -> String {
     let arguments = [&["explain"], arguments, &["--secret", "TOKEN"]].concat();
     let output = project
@@ -48,7 +48,7 @@ fn explained(project: &Project, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn it_says_which_conditions_a_job_has() {
+fn conditions_of_a_job_are_reported() {
     let check = |conditions: &str, expect: &str| {
         let pipeline = format!("job: {{script: [make], {conditions}}}\n");
         let text = explained(&Project::with_pipeline(&pipeline), &["job"]);
@@ -66,7 +66,7 @@ fn it_says_which_conditions_a_job_has() {
 }
 
 #[test]
-fn a_job_is_explained_from_rules_to_variables() {
+fn job_is_explained_from_rules_to_variables() {
     let text = explained(&project(), &["test 1/2"]);
     assert!(
         text.lines().all(|line| line.chars().count() <= 80),
@@ -108,7 +108,7 @@ fn a_job_is_explained_from_rules_to_variables() {
 }
 
 #[test]
-fn the_name_in_the_file_means_all_that_parallel_makes() {
+fn name_in_the_file_selects_all_parallel_instances() {
     let project = project();
     let json: Value =
         serde_json::from_str(&explained(&project, &["test", "other", "--json"])).unwrap();
@@ -153,7 +153,7 @@ fn every_keyword_and_variable_has_an_origin() {
 }
 
 #[test]
-fn long_values_are_cut_for_people_and_whole_for_programs() {
+fn long_values_are_truncated_in_text_and_complete_in_json() {
     let word = "x".repeat(200);
     let project = Project::with_pipeline(&format!("job: {{script: [{word}, '{word}']}}\n"));
     let json = project.runwright(&["explain", "job", "--json"]);
@@ -166,7 +166,7 @@ fn long_values_are_cut_for_people_and_whole_for_programs() {
 }
 
 #[test]
-fn a_job_that_is_left_out_is_explained_too() {
+fn excluded_job_is_explained_too() {
     let text = explained(
         &project(),
         &["test 1/2", "--branch", "feature", "--changes", "a"],
@@ -178,7 +178,7 @@ fn a_job_that_is_left_out_is_explained_too() {
 }
 
 #[test]
-fn an_unknown_job_is_met_with_the_nearest_name() {
+fn unknown_job_is_answered_with_the_closest_name() {
     let done = project().runwright(&["explain", "oter"]).expect_code(2);
     assert_eq!(done.stdout, "");
     done.expect_text("did you mean `other`?");

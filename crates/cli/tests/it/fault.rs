@@ -1,4 +1,4 @@
-//! `kill -9` of the runner, and of runner and guardian together: nothing stays.
+//! `kill -9` of the runner, and of runner and guardian together: no leftovers.
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// A pipeline whose job leaves daemons and files everywhere, and says where it is. It stays there for a moment, or as long
-/// as a variable says.
+/// A pipeline whose job leaves daemons and files everywhere and reports each stage it reaches. It stays there briefly,
+/// or as long as a variable states.
 fn nasty(marker: &str) -> String {
     format!(
         "job:
@@ -40,7 +40,7 @@ pub(crate) fn kill_9(pids: &[u32]) {
         .unwrap();
 }
 
-/// Returns the guardians of a project's runs; each names its journal on its command line.
+/// Returns the guardians of a project's runs; each has its journal on its command line.
 pub(crate) fn guardians(project: &Project) -> Vec<u32> {
     processes_with(&project.home().join("journal").display().to_string())
 }
@@ -77,14 +77,14 @@ pub(crate) fn assert_nothing_stays(project: &Project, marker: &str, cgroups: &[P
     wait_until("all guardians to be gone", || guardians(project).is_empty());
 }
 
-/// Lets the next start of the binary clean up.
+/// Starts the binary once more, so that it cleans up.
 fn next_start(project: &Project) {
     project
         .runwright(&["run", "--variable", "MARK=next"])
         .expect_code(0);
 }
 
-/// Waits for the guardian of the only run of a project, which is started beside it.
+/// Waits for the guardian of the project's only run; the guardian starts concurrently with the run.
 pub(crate) fn guardian(project: &Project) -> u32 {
     let mut found = Vec::new();
     wait_until("the guardian", || {
@@ -98,14 +98,14 @@ fn start(project: &Project) -> Child {
     project.start(&["run"])
 }
 
-/// Starts a run that stays where it says `stage`.
+/// Starts a run that stays where it prints `stage`.
 fn start_staying(project: &Project, stage: &str) -> Child {
     let variable = stage.to_uppercase().replace('-', "_");
     project.start(&["run", "--variable", &format!("{variable}=600")])
 }
 
 #[test]
-fn killing_the_runner_in_each_stage_leaves_nothing() {
+fn killing_the_runner_in_any_stage_leaves_nothing() {
     // fault 1
     for stage in ["in-script", "in-after-script"] {
         let marker = format!("runwright-test-{stage}-{}", std::process::id());
@@ -135,7 +135,7 @@ fn killing_runner_and_guardian_leaves_nothing_after_the_next_start() {
     }
 }
 
-/// Starts a run, and returns how long it takes until it has a guardian.
+/// Starts a run, and returns how long it takes until its guardian runs.
 fn time_to_guardian(project: &Project) -> Duration {
     wait_until("the guardians before it to be gone", || {
         guardians(project).is_empty()
@@ -155,9 +155,9 @@ fn two_hundred_random_kills_leave_nothing() {
     let project = Project::with_pipeline(&nasty(&marker));
     let mut cgroups_made = Vec::new();
     let mut guardians_killed = 0;
-    // A fixed sequence, so that a failure can be repeated; the machine's noise makes it random.
+    // A fixed sequence makes failures repeatable; the machine's noise adds randomness.
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    // How long a run of this machine takes to have a guardian, with what else it does.
+    // The time until a run has a guardian on this machine, under its current load.
     let mut soon = Duration::ZERO;
     for round in 0..200 {
         if round % 20 == 0 {

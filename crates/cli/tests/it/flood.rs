@@ -1,20 +1,20 @@
-//! Output that is too much, or no text at all.
+//! Excessive output, and output that is not text.
 
 use crate::project::Project;
 use std::fs;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// What a run may need of memory, with room for a build without optimisation: far less than it prints.
+/// The memory limit of a run, with room for an unoptimised build: far less than the run prints.
 const MOST_MEMORY_KIB: u64 = 64 * 1024;
 
-/// Runs the project's pipeline and returns how it ended, and the most memory it needed, in KiB.
+/// Runs the project's pipeline and returns its result and its peak memory in KiB.
 fn run(project: &Project) -> (ExitStatus, u64) {
     let mut run = project.start(&["run"]);
     let status = format!("/proc/{}/status", run.id());
     let mut most = 0;
     loop {
-        // The system counts the most by itself, so only the last look matters.
+        // The system records the peak, so only the last sample matters.
         let text = fs::read_to_string(&status).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
@@ -27,7 +27,7 @@ fn run(project: &Project) -> (ExitStatus, u64) {
 }
 
 #[test]
-fn a_flood_needs_no_memory_and_ends_nothing() {
+fn flood_of_output_uses_bounded_memory_and_stops_nothing() {
     // fault 37
     let project = Project::with_pipeline(
         r#"
@@ -50,10 +50,10 @@ job:
 }
 
 #[test]
-fn a_line_without_end_and_bytes_that_are_no_text_do_no_harm() {
+fn endless_line_and_invalid_utf8_do_no_harm() {
     // fault 38
     let odd = r"\000<\377\303(\r\b\033[31m\033]0;title\007\033[2J\302\233>";
-    // The two bytes of the last letter come with a pause that is longer than one is waited for.
+    // The two bytes of the last letter arrive with a pause longer than the runner waits for the rest.
     let project = Project::with_pipeline(&format!(
         r"
 job:
@@ -67,7 +67,7 @@ job:
     assert_eq!(status.code(), Some(0), "{:?}", project.printed_end());
     assert!(memory < MOST_MEMORY_KIB, "{memory} KiB");
 
-    // What a person sees is text, and commands the terminal nothing.
+    // The displayed output is text without terminal commands.
     let shown = fs::read(project.scratch().join("out")).unwrap();
     let shown = String::from_utf8(shown).expect("text");
     let shown = shown.lines().filter(|line| line.starts_with("job | "));
@@ -80,7 +80,7 @@ job:
     assert!(end.contains(&"job | the-end"), "{end:?}");
     assert!(end.iter().any(|line| line.ends_with('é')), "{end:?}");
 
-    // What is kept is what was written.
+    // The stored log contains the exact bytes.
     let kept = project.only_log();
     let kept = &kept[kept.len() - 10_000..];
     let odd = b"\0<\xff\xc3(\r\x08\x1b[31m\x1b]0;title\x07\x1b[2J\xc2\x9b>";

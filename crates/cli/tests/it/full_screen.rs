@@ -1,4 +1,4 @@
-//! `--progress tui`: the binary on the full screen of a real terminal, driven by keys.
+//! `--progress tui`: the binary in full-screen mode on a real terminal, driven by keys.
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Jobs run until a file appears beside the repository; one fails as long as another file is missing.
+/// Jobs that run until a file appears beside the repository; one fails while another file is missing.
 const PIPELINE: &str = "\
 stages: [build, test, deploy]
 compile:
@@ -35,7 +35,7 @@ fn start(project: &Project, size: (u16, u16)) -> Terminal {
     Terminal::start(project, size, &command)
 }
 
-/// Lets a job go on.
+/// Lets a job finish.
 fn open(project: &Project, job: &str) {
     fs::write(project.scratch().join(format!("gate.{job}")), "").unwrap();
 }
@@ -44,7 +44,7 @@ fn wait_until_held(terminal: &Terminal) {
     terminal.wait_for(&["2 running", "1 manual", "$ until test"]);
 }
 
-/// Returns the number of the process that shows a project's run.
+/// Returns the id of the process that displays a project's run.
 fn process_of(project: &Project) -> u32 {
     let home = format!("RUNWRIGHT_HOME={}", project.home().display());
     let mut found = None;
@@ -69,7 +69,7 @@ fn process_of(project: &Project) -> u32 {
 }
 
 #[test]
-fn jobs_and_a_log_show_at_80_columns_and_at_140() {
+fn jobs_and_log_fit_80_and_140_columns() {
     let project = project();
     let terminal = start(&project, (80, 24));
     wait_until_held(&terminal);
@@ -97,8 +97,8 @@ fn jobs_and_a_log_show_at_80_columns_and_at_140() {
     assert_eq!(wide.lines().count(), 40);
 }
 
-/// Returns the screen while jobs run, and a larger one after their end; `None` where a stage of the runner's own took so
-/// long that it shows as well.
+/// Returns the screen while jobs run, and a larger one after they end. Returns `None` if a stage of the runner's own
+/// took long enough to be displayed.
 fn pictures() -> Option<[String; 2]> {
     let project = project();
     let terminal = start(&project, (80, 24));
@@ -120,7 +120,7 @@ fn pictures() -> Option<[String; 2]> {
 }
 
 #[test]
-fn the_whole_screen_is_as_in_the_pictures() {
+fn full_screen_matches_the_snapshots() {
     let drawn = (0..20).find_map(|_| pictures());
     let [small, wide] =
         drawn.expect("no stage of the runner's own takes a second, once in a while");
@@ -195,7 +195,7 @@ fn the_whole_screen_is_as_in_the_pictures() {
 }
 
 #[test]
-fn a_shell_opens_beside_a_job_that_runs() {
+fn shell_opens_beside_a_running_job() {
     let project = project();
     let terminal = start(&project, (80, 24));
     wait_until_held(&terminal);
@@ -204,7 +204,7 @@ fn a_shell_opens_beside_a_job_that_runs() {
     terminal.type_line("echo in-$CI_JOB_NAME; test -t 0 && echo at-$((1+1)); tr a-z A-Z");
     terminal.type_line("meow");
     terminal.wait_for(&["in-compile", "at-2", "MEOW"]);
-    // The keys are the shell's.
+    // The shell receives the keys.
     terminal.press("C-c");
     terminal.wait_for(&["^C\n[job compile] $"]);
     let prompts = || terminal.text().matches("[job compile] $").count();
@@ -212,7 +212,7 @@ fn a_shell_opens_beside_a_job_that_runs() {
     terminal.type_line("touch $GATE.docs; exit 3");
     terminal.wait_for(&["1 running", "✓ docs", "? help"]);
     assert!(!terminal.screen().contains("at-2"), "all is drawn anew");
-    // Who is in a job that ends is told.
+    // A user inside a job is notified when the job ends.
     terminal.type_keys(&["s"]);
     wait_until_told(|| terminal.text(), || prompts() > before);
     open(&project, "compile");
@@ -223,17 +223,17 @@ fn a_shell_opens_beside_a_job_that_runs() {
 }
 
 #[test]
-fn a_shell_opens_in_a_job_that_has_ended_or_waits() {
+fn shell_opens_in_a_finished_or_waiting_job() {
     let project = project();
     open(&project, "docs");
     let terminal = start(&project, (100, 30));
     terminal.wait_for(&["✓ docs", "1 running", "○ deploy"]);
-    // It waits for another one.
+    // The job waits for another one.
     terminal.type_keys(&["j", "j", "s"]);
     terminal.wait_for(&["its script has not run", "[job unit-tests] $"]);
     terminal.type_line("echo in-$CI_JOB_NAME; ls .git >/dev/null && exit 7");
     terminal.wait_for(&["1 running", "? help"]);
-    // It has ended.
+    // The job has ended.
     terminal.type_keys(&["k", "s"]);
     terminal.wait_for(&["[job docs] $"]);
     terminal.press("C-d");
@@ -244,7 +244,7 @@ fn a_shell_opens_in_a_job_that_has_ended_or_waits() {
 }
 
 #[test]
-fn a_signal_ends_a_shell_too() {
+fn signal_ends_the_shell_too() {
     let project = project();
     let terminal = start(&project, (80, 24));
     wait_until_held(&terminal);
@@ -258,7 +258,7 @@ fn a_signal_ends_a_shell_too() {
 }
 
 #[test]
-fn a_job_that_cannot_be_entered_says_why() {
+fn job_that_cannot_be_entered_shows_the_reason() {
     let project = Project::with_pipeline(
         "a: {script: [echo hello]}\ndown: {trigger: {include: child.yml}}\n",
     );
@@ -287,7 +287,7 @@ fn a_job_that_cannot_be_entered_says_why() {
 }
 
 #[test]
-fn runs_that_are_gone_on_with_have_it_too() {
+fn resumed_runs_have_a_full_screen_too() {
     let project = Project::with_pipeline(
         "a: {script: [test -e $CI_PROJECT_DIR/../x || test -n \"$AGAIN\"]}\n",
     );
@@ -301,7 +301,7 @@ fn runs_that_are_gone_on_with_have_it_too() {
 }
 
 #[test]
-fn how_long_it_takes_is_said_when_that_is_known() {
+fn expected_duration_is_shown_when_known() {
     let project =
         Project::with_pipeline("a: {script: [sleep 2, 'test -z \"$GATE\" || sleep 1000']}\n");
     for _ in 0..3 {
@@ -314,7 +314,7 @@ fn how_long_it_takes_is_said_when_that_is_known() {
 }
 
 #[test]
-fn details_tell_of_artifacts_and_tests() {
+fn details_list_artifacts_and_tests() {
     let project = Project::with_pipeline(
         "a:\n  script:\n    - printf 12345 >out\n    - printf '<testsuite name=\"s\"><testcase name=\"good\"/><testcase name=\"bad\\033[2J\"><failure>no</failure></testcase></testsuite>' >t.xml\n    - exit 3\n  artifacts: {when: always, paths: [out], reports: {junit: t.xml}}\n",
     );
@@ -330,7 +330,7 @@ fn details_tell_of_artifacts_and_tests() {
 }
 
 #[test]
-fn the_mouse_chooses_where_it_was_let() {
+fn mouse_selects_jobs_when_enabled() {
     let project = project();
     let terminal = start(&project, (80, 24));
     wait_until_held(&terminal);
@@ -349,7 +349,7 @@ fn the_mouse_chooses_where_it_was_let() {
 }
 
 #[test]
-fn rounds_of_watch_have_none() {
+fn watch_and_shell_on_failure_refuse_the_full_screen() {
     let project = project();
     project
         .runwright(&["watch", "--progress", "tui"])
@@ -361,11 +361,11 @@ fn rounds_of_watch_have_none() {
 }
 
 #[test]
-fn keys_search_fold_play_and_retry_and_the_exit_code_is_that_of_the_last_attempt() {
+fn keys_search_fold_play_and_retry_and_the_last_attempt_decides_the_exit_code() {
     let project = project();
     let terminal = start(&project, (100, 30));
     wait_until_held(&terminal);
-    // The log of the chosen job is searched.
+    // Search in the log of the selected job.
     terminal.type_keys(&["Tab", "/", "MAIN.C", "Enter"]);
     terminal.wait_for(&["no \"MAIN.C\" in this log"]);
     terminal.type_keys(&["/", "main.c", "Enter"]);
@@ -373,13 +373,13 @@ fn keys_search_fold_play_and_retry_and_the_exit_code_is_that_of_the_last_attempt
     terminal.type_keys(&["n"]);
     terminal.wait_for(&["\"main.c\" 2/2", "line 2 of "]);
     terminal.type_keys(&["Escape", "Tab"]);
-    // A manual job is started with a variable.
+    // Start a manual job with a variable.
     terminal.type_keys(&["G", "P", "WHERE=moon", "Enter"]);
     terminal.wait_for(&["✓ deploy", "deploying to moon"]);
     open(&project, "compile");
     open(&project, "docs");
     terminal.wait_for(&["push  failed", "✗ unit-tests", "✓ docs"]);
-    // The run is held open: what failed is run again when it was mended.
+    // The run stays open, so that a failed job can run again after a fix.
     open(&project, "fixed");
     terminal.type_keys(&["n", "r"]);
     terminal.wait_for(&["✓ unit-tests", "success, attempt 2", "4 done"]);
@@ -403,7 +403,7 @@ fn sections_fold_and_unfold() {
 }
 
 #[test]
-fn a_job_and_then_all_are_canceled() {
+fn one_job_and_then_all_are_canceled() {
     let project = project();
     let terminal = start(&project, (80, 24));
     wait_until_held(&terminal);
@@ -419,7 +419,7 @@ fn a_job_and_then_all_are_canceled() {
 }
 
 #[test]
-fn ctrl_c_twice_ends_all_at_once() {
+fn second_ctrl_c_ends_everything_at_once() {
     let project = Project::with_pipeline(
         "a: {script: [trap '' TERM INT, echo ready, 'while true; do sleep 1; done']}\n",
     );
@@ -433,7 +433,7 @@ fn ctrl_c_twice_ends_all_at_once() {
 }
 
 #[test]
-fn a_signal_gives_the_terminal_back() {
+fn signal_restores_the_terminal() {
     for signal in ["TERM", "HUP"] {
         let project = project();
         let terminal = start(&project, (80, 24));
@@ -447,7 +447,7 @@ fn a_signal_gives_the_terminal_back() {
 }
 
 #[test]
-fn it_is_suspended_and_comes_back() {
+fn suspended_program_resumes() {
     let project = project();
     let gate = project.scratch().join("gate");
     let command = format!("run --progress tui --variable GATE={}", gate.display());
@@ -464,7 +464,7 @@ fn it_is_suspended_and_comes_back() {
 }
 
 #[test]
-fn storms_of_sizes_do_no_harm() {
+fn frequent_resizes_do_no_harm() {
     let project = project();
     let terminal = start(&project, (80, 24));
     wait_until_held(&terminal);
@@ -484,7 +484,7 @@ fn storms_of_sizes_do_no_harm() {
 }
 
 #[test]
-fn a_flood_of_a_job_stays_readable_and_out_of_memory() {
+fn flood_of_output_stays_readable_and_bounded_in_memory() {
     let project = Project::with_pipeline(
         r#"
 job:
@@ -515,7 +515,7 @@ job:
 }
 
 #[test]
-fn hostile_names_and_lines_act_on_nothing() {
+fn control_sequences_in_names_and_lines_have_no_effect() {
     let project = Project::with_pipeline(
         "\"na\\e[2Jme\":\n  script:\n    - printf 'a\\033[2Jb\\033[?1049lc\\033]0;t\\007d\\n'\n",
     );
@@ -527,7 +527,7 @@ fn hostile_names_and_lines_act_on_nothing() {
 }
 
 #[test]
-fn settings_may_ask_for_it_where_there_is_a_terminal() {
+fn setting_enables_the_full_screen_at_a_terminal() {
     let project = Project::with_pipeline("a: {script: [echo hello]}\n");
     project.write(
         ".runwright.toml",
@@ -543,7 +543,7 @@ fn settings_may_ask_for_it_where_there_is_a_terminal() {
 }
 
 #[test]
-fn a_full_screen_needs_a_terminal_and_no_layout() {
+fn full_screen_requires_a_terminal_and_conflicts_with_layout() {
     let project = project();
     project
         .runwright(&["run", "--progress", "tui"])

@@ -1,11 +1,11 @@
-//! `runwright gitlab`: which GitLab, who asks, and whether that works.
+//! `runwright gitlab`: which GitLab, which user, and whether the connection works.
 
 use crate::project::{Done, Project};
 use gitlab_testkit::GitLab;
 
 const TOKEN: &str = "glpat-of-this-test";
 
-/// Returns a project that was cloned from a GitLab.
+/// Returns a project cloned from a GitLab.
 fn cloned(gitlab: &GitLab) -> Project {
     let project = Project::with_pipeline("a: {script: make}\n");
     let remote = format!("{}/group/app.git", gitlab.url());
@@ -23,7 +23,7 @@ fn ask(project: &Project, token: Option<&str>) -> Done {
 }
 
 #[test]
-fn a_gitlab_that_knows_the_user_says_so() {
+fn accepted_token_is_reported() {
     let gitlab = GitLab::start();
     gitlab.token(TOKEN, &["read_api"]);
     gitlab.project("group/app").private();
@@ -44,7 +44,7 @@ fn a_gitlab_that_knows_the_user_says_so() {
 }
 
 #[test]
-fn what_does_not_work_is_said_with_what_helps() {
+fn failures_are_reported_with_help() {
     let gitlab = GitLab::start();
     gitlab.project("group/app").private();
     let project = cloned(&gitlab);
@@ -67,7 +67,7 @@ fn what_does_not_work_is_said_with_what_helps() {
 }
 
 #[test]
-fn without_a_gitlab_there_is_advice() {
+fn missing_gitlab_is_an_error_with_advice() {
     let project = Project::with_pipeline("a: {script: make}\n");
     let mut command = project.command(&["gitlab"]);
     for name in ["GITLAB_HOST", "GITLAB_URI", "GL_HOST", "CI_SERVER_URL"] {
@@ -78,7 +78,7 @@ fn without_a_gitlab_there_is_advice() {
 }
 
 #[test]
-fn what_gitlab_refuses_is_asked_once_and_helped_once() {
+fn rejected_token_causes_one_request_and_one_help() {
     let gitlab = GitLab::start();
     gitlab.project("group/app").private();
     gitlab.token(TOKEN, &["read_api"]).expire();
@@ -86,7 +86,7 @@ fn what_gitlab_refuses_is_asked_once_and_helped_once() {
     let done = ask(&project, Some(TOKEN)).expect_code(3);
     assert_eq!(gitlab.total(), 1);
     assert_eq!(done.stdout.matches("help: ").count(), 1, "{}", done.stdout);
-    // One that lacks a scope may have another.
+    // A token that lacks one scope may have another.
     gitlab.token("glpat-other", &["read_repository"]);
     let done = ask(&project, Some("glpat-other")).expect_code(3);
     let row = "scopes   read_repository (the token `test` ends 2099-01-01)";
@@ -95,7 +95,7 @@ fn what_gitlab_refuses_is_asked_once_and_helped_once() {
 }
 
 #[test]
-fn offline_nobody_is_asked() {
+fn offline_sends_no_request() {
     let gitlab = GitLab::start();
     let project = cloned(&gitlab);
     let mut command = project.command(&["gitlab", "--offline", "--json"]);
@@ -111,7 +111,7 @@ fn offline_nobody_is_asked() {
 }
 
 #[test]
-fn a_variable_that_names_no_gitlab_is_an_error() {
+fn variable_with_an_invalid_address_is_an_error() {
     let project = Project::with_pipeline("a: {script: make}\n");
     let mut command = project.command(&["gitlab"]);
     command.env("RUNWRIGHT_GITLAB", "bad host");

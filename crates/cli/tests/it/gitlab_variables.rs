@@ -1,4 +1,4 @@
-//! Variables that a GitLab keeps: what comes, what wins, what is not told, and that values are nowhere.
+//! Variables stored on a GitLab: which are fetched, their precedence, and that values are neither shown nor stored.
 
 use crate::project::{Done, Project, files_below, wait_until};
 use gitlab_testkit::{Fault, GitLab, Role, Variable};
@@ -22,7 +22,7 @@ deploy:
 /// The path of the project on its GitLab.
 const PATH: &str = "group/sub/app";
 
-/// The values that nothing may show or keep.
+/// The values that must not be shown or stored.
 const SECRETS: [&str; 6] = [
     "m4sked-k3y-v4lue",
     "pr0tected-v4lue-1",
@@ -61,7 +61,7 @@ fn gitlab() -> GitLab {
     gitlab
 }
 
-/// Returns a checkout of the project, whose user is somewhere else at home.
+/// Returns a checkout of the project for a user with a separate home.
 fn checkout(gitlab: &GitLab) -> Project {
     let project = Project::with_pipeline(PIPELINE);
     let url = format!("{}/{PATH}.git", gitlab.url());
@@ -98,7 +98,7 @@ fn run_with(project: &Project, arguments: &[&str], token: Option<&str>) -> Done 
     done
 }
 
-/// Returns the origins of a variable, the one that wins first.
+/// Returns the origins of a variable, the effective one first.
 fn origins(json: &Value, name: &str) -> Vec<String> {
     let variables = json[0]["variables"].as_array().unwrap().iter();
     let found = variables.clone().find(|it| it["name"] == name);
@@ -147,7 +147,7 @@ fn variables_come_from_all_levels_and_the_nearest_wins() {
     let left_out = json[0]["left_out"].as_array().unwrap();
     assert_eq!(left_out.len(), 1, "{left_out:?}");
     assert_eq!(left_out[0]["reason"], "scope");
-    // What a token that is no administrator's is not told is no news.
+    // Instance variables are for administrators, so their absence is not reported.
     assert!(!done.stderr.contains("instance"), "{}", done.stderr);
     done.expect_text("hidden variables: HIDDEN (--secret sets them)");
     let api = gitlab.project(PATH);
@@ -159,7 +159,7 @@ fn variables_come_from_all_levels_and_the_nearest_wins() {
 }
 
 #[test]
-fn origins_are_told_in_words() {
+fn origins_are_shown_as_text() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     let arguments = ["variables", "test", "--explain", "--branch", "feature"];
@@ -183,7 +183,7 @@ fn origins_are_told_in_words() {
 }
 
 #[test]
-fn a_run_uses_them_and_neither_shows_nor_keeps_them() {
+fn run_uses_variables_and_neither_shows_nor_stores_their_values() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     for format in [&["--progress", "plain"][..], &["--progress", "json"]] {
@@ -219,7 +219,7 @@ fn a_run_uses_them_and_neither_shows_nor_keeps_them() {
             }
         }
     }
-    // The file was there for the job, and is gone.
+    // The file existed for the job and is gone now.
     let out = project.scratch().join("out");
     let words = ["artifacts", "deploy", "--output", out.to_str().unwrap()];
     project.runwright(&words).expect_code(0);
@@ -229,7 +229,7 @@ fn a_run_uses_them_and_neither_shows_nor_keeps_them() {
 }
 
 #[test]
-fn no_command_shows_them() {
+fn no_command_shows_their_values() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     project.write(
@@ -255,7 +255,7 @@ fn no_command_shows_them() {
 }
 
 #[test]
-fn protected_variables_are_for_what_the_server_protects() {
+fn protected_variables_are_for_refs_the_server_protects() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     let on_server = gitlab.project(PATH).protect("release/*").protect("v*");
@@ -289,7 +289,7 @@ fn protected_variables_are_for_what_the_server_protects() {
     check("", true);
     check("--branch feature", false);
     check("--branch release/1", true);
-    // Not on the server, so what its name is like decides.
+    // The branch is not on the server, so its name decides.
     check("--branch release/2", true);
     check("--branch other", false);
     check("--tag v1", true);
@@ -302,7 +302,7 @@ fn protected_variables_are_for_what_the_server_protects() {
 }
 
 #[test]
-fn what_cannot_be_known_of_a_branch_leaves_protected_variables_out() {
+fn unknown_branch_protection_leaves_protected_variables_out() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     let branch = gitlab.project(PATH).api("/repository/branches/main");
@@ -318,7 +318,7 @@ fn what_cannot_be_known_of_a_branch_leaves_protected_variables_out() {
 }
 
 #[test]
-fn groups_that_tell_nothing_are_noted_and_users_are_none() {
+fn groups_that_refuse_access_are_reported_and_user_namespaces_are_skipped() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     gitlab.always(&gitlab.group("group").api("/variables"), Fault::Status(403));
@@ -345,7 +345,7 @@ fn groups_that_tell_nothing_are_noted_and_users_are_none() {
 }
 
 #[test]
-fn administrators_get_those_of_the_server_too() {
+fn administrators_get_instance_variables_too() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     gitlab.token("glpat-admin", &["api"]).admin();
@@ -356,7 +356,7 @@ fn administrators_get_those_of_the_server_too() {
 }
 
 #[test]
-fn refusals_say_what_is_missing() {
+fn refusals_name_the_missing_permission() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     gitlab.token("glpat-poor", &["read_user"]);
@@ -406,7 +406,7 @@ fn refusals_say_what_is_missing() {
 }
 
 #[test]
-fn without_a_server_there_are_none() {
+fn no_server_means_no_variables() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     let done = run(&project, &["list", "--offline"]).expect_code(2);
@@ -421,7 +421,7 @@ fn without_a_server_there_are_none() {
 }
 
 #[test]
-fn nobody_is_asked_unless_it_is_asked_for() {
+fn no_request_is_sent_unless_enabled() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     let mut command = project.command(&["variables"]);
@@ -432,7 +432,7 @@ fn nobody_is_asked_unless_it_is_asked_for() {
 }
 
 #[test]
-fn many_pages_are_read_and_each_value_is_where_it_belongs() {
+fn all_pages_are_read_with_the_right_values() {
     let gitlab = gitlab();
     let mut on_server = gitlab.project(PATH);
     for number in 0..250 {
@@ -445,7 +445,7 @@ fn many_pages_are_read_and_each_value_is_where_it_belongs() {
 }
 
 #[test]
-fn all_is_asked_for_at_once() {
+fn requests_are_sent_concurrently() {
     let gitlab = gitlab();
     let project = checkout(&gitlab);
     let held = gitlab.hold("/api/v4/*");
@@ -463,14 +463,15 @@ fn all_is_asked_for_at_once() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // None is answered before the last has come: of both branches of the merge request too.
+    // The server answers only after the last request has arrived, including those for both branches of the merge
+    // request.
     wait_until("all requests", || gitlab.total() >= 7);
     held.release();
     Done::from(child.wait_with_output().unwrap()).expect_code(0);
 }
 
 #[test]
-fn includes_see_them() {
+fn includes_use_variables_from_gitlab() {
     let gitlab = gitlab();
     let on_server = gitlab.project(PATH);
     on_server
@@ -488,7 +489,7 @@ fn includes_see_them() {
 }
 
 #[test]
-fn a_gitlab_below_a_path_is_asked_there() {
+fn gitlab_below_a_path_is_queried_there() {
     let gitlab = GitLab::setup().below("/git").start();
     gitlab.token("glpat-t0ken-of-user", &["read_api"]);
     let on_server = gitlab.project(PATH).private();

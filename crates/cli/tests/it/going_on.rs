@@ -1,10 +1,10 @@
-//! Runs that others go on with, or tell what to do: `resume`, `retry`, `play` and `cancel`.
+//! Resuming and controlling runs: `resume`, `retry`, `play` and `cancel`.
 
 use crate::project::{Project, wait_until};
 use std::fs;
 use std::process::Child;
 
-/// A job that is done at once, one that waits for the file `go`, and one behind it. Each says in a file
+/// A job that finishes at once, one that waits for the file `go`, and one that depends on it. Each records in a file
 /// that it ran.
 const PIPELINE: &str = "
 stages: [build, test, deploy]
@@ -38,7 +38,7 @@ fn go(project: &Project) {
     fs::write(project.scratch().join("go"), "").unwrap();
 }
 
-/// Returns which jobs ran, in order.
+/// Returns the jobs that ran, in order.
 fn ran(project: &Project) -> Vec<String> {
     let text = fs::read_to_string(project.scratch().join("ran")).unwrap_or_default();
     text.lines().map(ToOwned::to_owned).collect()
@@ -56,7 +56,7 @@ fn state(project: &Project) -> String {
 }
 
 #[test]
-fn who_resumes_a_killed_run_hears_of_it_and_not_that_he_could() {
+fn resume_reports_the_killed_run_without_suggesting_a_resume() {
     let project = Project::with_pipeline(PIPELINE);
     kill(start(&project));
     go(&project);
@@ -66,12 +66,12 @@ fn who_resumes_a_killed_run_hears_of_it_and_not_that_he_could() {
 }
 
 #[test]
-fn a_killed_run_is_gone_on_with_and_no_job_runs_twice() {
+fn killed_run_is_resumed_and_no_job_runs_twice() {
     let project = Project::with_pipeline(PIPELINE);
     kill(start(&project));
     assert_eq!(state(&project), "killed");
     go(&project);
-    // Another branch is checked out by now, and another directory is current.
+    // By now another branch is checked out, and the working directory is another one.
     project.git(&["checkout", "-q", "-b", "other"]);
     let at = project.dir().display().to_string();
     let events = project.scratch().join("events");
@@ -98,7 +98,7 @@ fn a_killed_run_is_gone_on_with_and_no_job_runs_twice() {
 }
 
 #[test]
-fn what_failed_is_tried_again_as_the_file_says_now() {
+fn retry_runs_failed_jobs_with_the_current_file() {
     let project = Project::with_pipeline(
         "good: {stage: build, script: [echo good >> $OUT/ran]}
 bad: {stage: build, script: [echo bad >> $OUT/ran, exit 1]}
@@ -124,7 +124,7 @@ after: {stage: test, script: [echo after >> $OUT/ran]}\n",
 }
 
 #[test]
-fn named_jobs_are_run_again_however_they_ended() {
+fn named_jobs_run_again_whatever_their_result() {
     let project = Project::with_pipeline(
         "good: {stage: build, script: [echo good >> $OUT/ran]}
 bad: {stage: build, script: [echo bad >> $OUT/ran, exit 1]}
@@ -163,7 +163,7 @@ hand: {stage: test, needs: [], when: manual, script: [echo hand >> $OUT/ran]}\n"
 }
 
 #[test]
-fn a_variable_for_a_played_job_reaches_no_other() {
+fn variable_of_a_played_job_reaches_no_other_job() {
     let project = Project::with_pipeline(
         "stages: [a, b]
 gate: {stage: a, when: manual, allow_failure: false, script: ['echo \"gate <$TO>\"']}
@@ -178,7 +178,7 @@ next: {stage: b, script: ['echo \"next <$TO>\"']}\n",
 }
 
 #[test]
-fn a_manual_job_is_played_while_its_run_goes_on_and_after_it_ended() {
+fn manual_job_is_played_during_its_run_and_after_it() {
     let project = Project::with_pipeline(PIPELINE);
     let mut running = start(&project);
     let words = ["play", "gate", "--variable", "TO=here"];
@@ -214,7 +214,7 @@ fn a_manual_job_is_played_while_its_run_goes_on_and_after_it_ended() {
 }
 
 #[test]
-fn jobs_run_again_while_their_run_goes_on() {
+fn jobs_run_again_during_their_run() {
     let text = format!(
         "{PIPELINE}
 bad:
@@ -245,13 +245,13 @@ behind: {{stage: build, needs: [rescue], script: [echo behind >> $OUT/ran]}}
     assert_eq!(running.wait().unwrap().code(), Some(0));
     let count = |name: &str| ran(&project).iter().filter(|it| *it == name).count();
     assert_eq!(["first", "bad", "slow", "last"].map(count), [2, 2, 1, 1]);
-    // Each attempt has a log of its own; shown is the last.
+    // Each attempt has its own log, and the last one is shown.
     let log = say(&["logs", "bad"]).expect_code(0);
     assert!(log.stdout.contains("\nit is mended\n"), "{}", log.stdout);
 }
 
 #[test]
-fn a_run_is_canceled_from_another_terminal() {
+fn run_is_canceled_from_another_terminal() {
     let project = Project::with_pipeline(PIPELINE);
     project
         .runwright(&["cancel"])
@@ -289,7 +289,7 @@ fn a_run_is_canceled_from_another_terminal() {
 }
 
 #[test]
-fn of_several_runs_one_has_to_be_named() {
+fn one_of_several_runs_must_be_named() {
     let project = Project::with_pipeline(PIPELINE);
     let mut first = start(&project);
     let mut second = start(&project);
@@ -311,7 +311,7 @@ fn of_several_runs_one_has_to_be_named() {
 }
 
 #[test]
-fn a_record_that_says_no_command_is_told() {
+fn record_without_a_command_is_reported() {
     let project = Project::with_pipeline("a: {script: ['exit 1']}");
     project.runwright(&["run"]).expect_code(1);
     let projects = fs::read_dir(project.home().join("projects")).unwrap();

@@ -1,10 +1,10 @@
-//! The guide shows what the commands print: each `console` block of its chapters on commands is run
-//! in the project they are about, `examples/pipelines/shop`.
+//! The guide shows the real output of commands: each `console` block of its chapters on commands is run in the project
+//! they describe, `examples/pipelines/shop`.
 //!
-//! Where a chapter shows a file by its path, the project gets it.
+//! A file that a chapter shows by its path is written to the project.
 //!
-//! A line `[..]` in a block stands for any lines. With `RUNWRIGHT_TEST_UPDATE=1` the blocks without
-//! such a line are written anew.
+//! A line `[..]` in a block stands for any lines. With `RUNWRIGHT_TEST_UPDATE=1`, blocks without such a line are
+//! rewritten.
 
 #![expect(
     clippy::disallowed_methods,
@@ -28,10 +28,10 @@ const CHAPTERS: [&str; 8] = [
     "variables.md",
 ];
 
-/// Chapters on one project, which is what they show: its files, and what is done with them then.
+/// Chapters that share one project, built up from the files and commands they show.
 const OF_FUNCTIONS: [&str; 2] = ["functions.md", "functions-language.md"];
 
-/// Chapters of which each has a project of its own: the pipeline that it begins with.
+/// Chapters that each have their own project, which starts from the first pipeline they show.
 const OF_RUNS: [&str; 4] = [
     "getting-started.md",
     "second-pipeline.md",
@@ -43,7 +43,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the project of the guide as a repository of its own, with one commit on `main`.
+/// Returns the guide's project as a separate repository with one commit on `main`.
 fn shop() -> Project {
     let project = Project::empty_directory();
     let shop = root().join("examples/pipelines/shop");
@@ -74,7 +74,7 @@ fn write_shown(project: &Project, part: &str) {
     }
 }
 
-/// Returns the text with the same time for all times, which are others in each run.
+/// Returns the text with all times replaced by the same one, since they differ between runs.
 fn timeless(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -94,7 +94,7 @@ fn timeless(text: &str) -> String {
     out + rest
 }
 
-/// Returns what a line of a chapter prints, on both streams.
+/// Returns the output of a command line of a chapter, both streams.
 fn printed(project: &Project, line: &str) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_runwright"));
     let path = std::env::var("PATH").unwrap();
@@ -109,12 +109,12 @@ fn printed(project: &Project, line: &str) -> String {
         .output()
         .unwrap();
     let text = timeless(&String::from_utf8(output.stdout).unwrap());
-    // Only a slow machine shows them.
+    // These lines appear only on a slow machine.
     let lines = text.split_inclusive('\n');
     lines.filter(|line| !is_of_slow_stage(line)).collect()
 }
 
-/// Returns lines whose columns have no width.
+/// Returns lines without the padding of columns.
 fn loose(text: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
         let indent = line.len() - line.trim_start_matches(' ').len();
@@ -125,7 +125,7 @@ fn loose(text: &str) -> String {
     lines.collect()
 }
 
-/// Returns whether `printed` is what `shown` says, in which `[..]` stands for any lines.
+/// Returns whether `printed` matches `shown`, in which `[..]` stands for any lines.
 fn fits(shown: &str, printed: &str) -> bool {
     let parts: Vec<&str> = shown.split("[..]\n").collect();
     let [first, between @ .., last] = parts.as_slice() else {
@@ -143,7 +143,7 @@ fn fits(shown: &str, printed: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Returns the chapter with what its commands print, and how often that is not what it shows.
+/// Returns the chapter with the real output of its commands, and the blocks that differ from it.
 fn checked(project: &Project, chapter: &str) -> (String, Vec<String>) {
     let mut text = String::new();
     let mut wrong = Vec::new();
@@ -174,7 +174,7 @@ fn checked(project: &Project, chapter: &str) -> (String, Vec<String>) {
 }
 
 #[test]
-fn the_guide_shows_what_the_commands_print() {
+fn guide_shows_the_output_of_the_commands() {
     let (project, of_functions) = (shop(), Project::with_pipeline(""));
     let mut wrong = Vec::new();
     for chapter in CHAPTERS.into_iter().chain(OF_RUNS).chain(OF_FUNCTIONS) {
@@ -221,7 +221,7 @@ fn every_command_is_in_the_reference() {
 }
 
 #[test]
-fn a_shown_output_may_leave_lines_out() {
+fn shown_output_may_omit_lines() {
     assert!(fits("a\nb\n", "a\nb\n"));
     assert!(fits("a\n[..]\nc\n[..]\n", "a\nb\nc\nd\n"));
     assert!(!fits("a\n[..]\nx\n", "a\nb\nc\n"));

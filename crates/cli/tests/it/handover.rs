@@ -1,4 +1,4 @@
-//! Which jobs get whose artifacts, in whole pipelines.
+//! Which jobs receive which artifacts, in whole pipelines.
 
 use crate::project::{Project, files_below};
 use std::fs;
@@ -48,7 +48,7 @@ one-of-matrix:
 ";
 
 #[test]
-fn each_job_gets_what_it_asks_for_and_nothing_else() {
+fn job_receives_the_artifacts_it_requests_and_no_others() {
     let project = Project::with_pipeline(PIPELINE);
     for isolation in ["snapshot", "worktree"] {
         let done = project.runwright(&["run", "--isolation", isolation]);
@@ -74,7 +74,7 @@ fn each_job_gets_what_it_asks_for_and_nothing_else() {
 }
 
 #[test]
-fn artifacts_go_when_their_time_is_up_and_the_same_is_kept_once() {
+fn artifacts_expire_and_equal_contents_are_stored_once() {
     let project = Project::with_pipeline(
         "brief:\n  script: [echo brief > brief]\n  artifacts: {paths: [brief], expire_in: 1 second}
 build:\n  script: [echo same > file]\n  artifacts: {paths: [file], expose_as: the file}
@@ -94,7 +94,7 @@ never:\n  script: [echo same > file]\n  artifacts: {paths: [file], expire_in: ne
     let texts = lists.filter_map(|path| fs::read_to_string(path).ok());
     let told = texts.filter(|text| text.contains("\"expose_as\": \"the file\""));
     assert_eq!(told.count(), 2);
-    // What was given a second is over when two have passed; who sweeps finds that out.
+    // An expiry of one second has passed for certain after two; the next sweep finds out.
     let due = std::time::Instant::now() + std::time::Duration::from_millis(1_200);
     while std::time::Instant::now() < due {
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -105,7 +105,7 @@ never:\n  script: [echo same > file]\n  artifacts: {paths: [file], expire_in: ne
 }
 
 #[test]
-fn a_run_that_goes_on_misses_artifacts_that_were_removed() {
+fn retried_run_misses_removed_artifacts() {
     let project = Project::with_pipeline(
         "stages: [build, test]
 build: {stage: build, script: [echo x > file], artifacts: {paths: [file]}}

@@ -1,4 +1,4 @@
-//! What was run: `runwright history` and `runwright logs`, of runs that live and of runs that are past.
+//! `runwright history` and `runwright logs`, for running and past runs.
 
 use crate::project::{Project, files_below, wait_until};
 use serde_json::Value;
@@ -13,7 +13,7 @@ bad: {script: ['exit 3'], allow_failure: true}
 later: {script: [echo never], when: manual}
 ";
 
-/// Returns the runs as `history --json` tells them.
+/// Returns the runs as `history --json` lists them.
 fn runs(project: &Project, options: &[&str]) -> Vec<Value> {
     let words = [&["history", "--json"], options].concat();
     let done = project.runwright(&words).expect_code(0);
@@ -77,7 +77,7 @@ fn runs_are_listed_newest_first() {
     assert_eq!(first["jobs"][0]["name"], "good");
     assert_eq!(first["exit_code"], 0);
     assert_eq!(runs(&project, &["-n", "1"]).len(), 1);
-    // Another project has its own, and `--all` has both.
+    // Another project has its own history; `--all` shows both.
     let other = Project::with_pipeline("a: {script: ['true']}");
     let at = other.dir().display().to_string();
     project.runwright(&["run", "-C", &at]).expect_code(0);
@@ -88,7 +88,7 @@ fn runs_are_listed_newest_first() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_and_hides_nothing_else() {
+fn unreadable_records_are_reported_and_hide_nothing_else() {
     let project = Project::with_pipeline("a: {script: [echo hello]}");
     for _ in 0..3 {
         project.runwright(&["run"]).expect_code(0);
@@ -113,7 +113,7 @@ fn what_cannot_be_read_is_told_and_hides_nothing_else() {
 }
 
 #[test]
-fn logs_are_shown_as_they_were_kept() {
+fn logs_are_shown_as_stored() {
     let project = Project::with_pipeline(PIPELINE);
     project
         .runwright(&["logs", "good"])
@@ -153,7 +153,7 @@ fn logs_are_shown_as_they_were_kept() {
 }
 
 #[test]
-fn names_may_hold_anything() {
+fn job_names_may_contain_any_character() {
     let names = ["a b/c", "d\u{e9}ploy \u{1f680}", "tab\\there", "1"];
     let jobs = names.map(|name| format!("\"{name}\": {{script: ['echo \"<$CI_JOB_NAME>\"']}}\n"));
     let project = Project::with_pipeline(&jobs.concat());
@@ -183,7 +183,7 @@ fn each_attempt_has_its_log() {
 }
 
 #[test]
-fn a_log_is_followed_until_its_job_ends() {
+fn log_is_followed_until_its_job_ends() {
     let project = Project::with_pipeline(WAITING);
     let mut run = start_waiting(&project);
     assert_eq!(states(&project), [(1, "running".to_owned())]);
@@ -197,7 +197,7 @@ fn a_log_is_followed_until_its_job_ends() {
     let read = || fs::read_to_string(&followed).unwrap();
     wait_until("what is there", || read().contains("it begins\n"));
     assert!(!read().contains("it ends\n"));
-    // A reader that goes away ends it, though the job says nothing.
+    // A closed reader ends `logs -f`, even while the job prints nothing.
     let mut gone = project
         .command(&["logs", "-f", "slow"])
         .stdout(Stdio::piped())
@@ -210,16 +210,16 @@ fn a_log_is_followed_until_its_job_ends() {
     assert_eq!(reader.wait().unwrap().code(), Some(0));
     assert!(read().contains("it ends\n"), "{}", read());
     assert_eq!(run.wait().unwrap().code(), Some(0));
-    // Of what is past, all is there at once.
+    // The log of a past run is complete, so following it ends at once.
     let done = project.runwright(&["logs", "-f", "slow"]).expect_code(0);
     assert_eq!(done.stdout, read());
 }
 
 #[test]
-fn a_killed_run_is_told_of_once_and_shows_what_there_is() {
+fn killed_run_is_reported_once_and_its_partial_log_is_shown() {
     let project = Project::with_pipeline(WAITING);
     let mut run = start_waiting(&project);
-    // What a job says is shown before it is kept.
+    // Output is displayed before it is stored.
     let is_kept = |path: &PathBuf| {
         let is_log = path.extension().is_some_and(|it| it == "log");
         is_log && fs::read_to_string(path).is_ok_and(|log| log.contains("it begins\n"))

@@ -1,4 +1,4 @@
-//! The hook of git before a push, with real pushes.
+//! The pre-push hook of git, with real pushes.
 
 #![expect(
     clippy::disallowed_methods,
@@ -16,7 +16,7 @@ const FILE: &str = "all: {script: [\"test ! -e broken && echo ran >> $LOG\"]}\n"
 /// A project with a bare repository to push to.
 struct Pushing {
     project: Project,
-    /// Each run of its job adds a line.
+    /// Each run of the project's job appends a line.
     log: PathBuf,
 }
 
@@ -82,7 +82,7 @@ impl Pushing {
 }
 
 #[test]
-fn a_push_runs_what_it_touches_and_stops_when_that_fails() {
+fn push_runs_the_touched_jobs_and_fails_with_them() {
     let it = Pushing::new();
     it.hook("status").expect_text("not installed: there is no");
     it.hook("install").expect_text("runs what a push touches");
@@ -90,7 +90,7 @@ fn a_push_runs_what_it_touches_and_stops_when_that_fails() {
     it.hook("status").expect_text("installed: ");
     it.push().expect_code(0);
     assert_eq!(it.runs(), 1);
-    // Nothing to push is nothing to run, and a branch that goes needs no test.
+    // A push without commits runs nothing, and deleting a branch needs no test.
     it.push().expect_code(0);
     it.git(&["push", "-q", "origin", "HEAD:other"])
         .expect_code(0);
@@ -117,7 +117,7 @@ fn a_push_runs_what_it_touches_and_stops_when_that_fails() {
 }
 
 #[test]
-fn the_commit_of_the_server_is_what_changes_are_counted_from() {
+fn changes_are_compared_with_the_commit_on_the_server() {
     let it = Pushing::new();
     it.push().expect_code(0);
     it.hook("install");
@@ -132,7 +132,7 @@ fn the_commit_of_the_server_is_what_changes_are_counted_from() {
 }
 
 #[test]
-fn who_pushes_something_else_than_what_runs_is_told() {
+fn push_of_another_commit_than_the_checked_out_one_is_reported() {
     const NOTE: &str = "what is pushed is not what is checked out";
     let it = Pushing::new();
     it.push().expect_code(0);
@@ -152,12 +152,12 @@ fn who_pushes_something_else_than_what_runs_is_told() {
 }
 
 #[test]
-fn a_hook_that_is_called_in_another_repository_s_name_sees_its_own() {
+fn hook_ignores_git_variables_of_another_repository() {
     let it = Pushing::new();
     it.push().expect_code(0);
     it.hook("install");
     it.commit("more");
-    // Git tells its hooks where the repository is, and so might whoever calls it.
+    // Git sets variables that locate the repository for its hooks, and so may the caller.
     let other = it.project.scratch().join("other");
     it.project.git(&["init", "-q", other.to_str().unwrap()]);
     let other = other.join(".git/index");
@@ -184,7 +184,7 @@ fn a_hook_that_is_called_in_another_repository_s_name_sees_its_own() {
 }
 
 #[test]
-fn without_the_program_the_hook_warns_and_lets_the_push_through() {
+fn hook_without_the_program_warns_and_lets_the_push_through() {
     let it = Pushing::new();
     it.hook("install");
     let git = it.git_with(&std::env::var("PATH").unwrap(), &["--exec-path"], &[]);
@@ -199,7 +199,7 @@ fn without_the_program_the_hook_warns_and_lets_the_push_through() {
 }
 
 #[test]
-fn a_hook_that_is_there_keeps_running_and_its_exit_code_counts() {
+fn existing_hook_keeps_running_and_its_exit_code_counts() {
     for (hook, kept) in [
         ("#!/bin/sh\ncat > told\nexit $(cat code)\n", false),
         (
@@ -237,7 +237,7 @@ fn a_hook_that_is_there_keeps_running_and_its_exit_code_counts() {
 }
 
 #[test]
-fn worktrees_and_directories_of_hooks_are_respected() {
+fn worktrees_and_custom_hook_directories_are_respected() {
     let it = Pushing::new();
     it.project.git(&["config", "core.hooksPath", "my hooks"]);
     it.hook("install");
@@ -260,7 +260,7 @@ fn worktrees_and_directories_of_hooks_are_respected() {
 }
 
 #[test]
-fn who_manages_hooks_himself_is_named() {
+fn detects_hook_manager() {
     let it = Pushing::new();
     it.project.git(&["config", "core.hooksPath", ".husky/_"]);
     it.project
@@ -279,7 +279,7 @@ fn who_manages_hooks_himself_is_named() {
 }
 
 #[test]
-fn what_a_killed_installation_left_is_put_right() {
+fn interrupted_installation_is_repaired() {
     let hook = "#!/usr/bin/python3\n";
     for next in ["install", "uninstall"] {
         let it = Pushing::new();

@@ -1,4 +1,4 @@
-//! A first pipeline file for what a project is made of.
+//! `runwright init`: a first pipeline file that suits the project.
 
 use crate::project::Project;
 use std::fs;
@@ -31,7 +31,7 @@ fn check(files: &[(&str, &str)], says: &str) {
 }
 
 #[test]
-fn what_is_written_passes_the_check_and_runs() {
+fn written_file_passes_lint_and_runs() {
     check(&[], "to begin with");
     check(
         &[("Makefile", "build:\n\ttrue\ntest: build\n\ttrue\n")],
@@ -46,7 +46,7 @@ fn what_is_written_passes_the_check_and_runs() {
 }
 
 #[test]
-fn the_file_for_a_crate_builds_and_tests_it() {
+fn file_for_a_crate_builds_and_tests_it() {
     check(
         &[
             (
@@ -61,7 +61,7 @@ fn the_file_for_a_crate_builds_and_tests_it() {
 }
 
 #[test]
-fn no_file_is_written_over() {
+fn no_file_is_overwritten() {
     for name in [".gitlab-ci.yml", ".bitrab-ci.yml"] {
         let project = repository();
         project.write(name, "mine");
@@ -74,7 +74,7 @@ fn no_file_is_written_over() {
             "mine"
         );
     }
-    // A link that leads nowhere is a file of somebody, too.
+    // A dangling link counts as a file of the user, too.
     let project = repository();
     std::os::unix::fs::symlink("nowhere", project.dir().join(".gitlab-ci.yml")).unwrap();
     project.runwright(&["init"]).expect_code(2);
@@ -82,7 +82,7 @@ fn no_file_is_written_over() {
 }
 
 #[test]
-fn an_empty_file_is_none_yet() {
+fn empty_file_counts_as_absent() {
     let project = repository();
     project.write(".gitlab-ci.yml", "");
     project.runwright(&["init"]).expect_code(0);
@@ -91,7 +91,7 @@ fn an_empty_file_is_none_yet() {
 }
 
 #[test]
-fn without_a_repository_the_user_is_told_to_make_one() {
+fn missing_repository_is_an_error_with_advice() {
     let project = Project::empty_directory();
     project
         .runwright(&["init"])

@@ -1,4 +1,4 @@
-//! Where jobs find their files: snapshots by all means, worktrees, the tree itself.
+//! The working copies of jobs: snapshots of every kind, worktrees, and the tree itself.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Two jobs beside each other that look at the same tree and change it.
+/// Two parallel jobs that inspect the same tree and change it.
 const LOOKERS: &str = r#"
 .look:
   script:
@@ -32,7 +32,7 @@ one: {extends: .look}
 two: {extends: .look}
 "#;
 
-/// Returns a project whose tree differs from its commit in all ways there are.
+/// Returns a project whose tree differs from its commit in every possible way.
 fn dirty_project(pipeline: &str) -> Project {
     let project = Project::with_pipeline(pipeline);
     project.write(".gitignore", "ignored\n");
@@ -41,7 +41,7 @@ fn dirty_project(pipeline: &str) -> Project {
     }
     project.write("before", "renamed");
     project.write("tool", "#!/bin/sh\nexit 0\n");
-    // Enough for `auto` to mount where it can.
+    // Enough files for `auto` to mount an overlay where it can.
     for number in 0..100 {
         project.write(&format!("many/{}/{number}", number % 7), "x");
     }
@@ -72,7 +72,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Says so where the tests are run by somebody who cannot do what they do.
+/// Reports a test as not run where the user lacks the permissions for it.
 pub(crate) fn needs_root(what: &str) -> bool {
     if !is_root() {
         executor_testkit::not_tested(what, "needs root");
@@ -86,7 +86,7 @@ fn expect_looked(project: &Project, arguments: &[&str]) -> Done {
     for job in ["one", "two"] {
         let looked = format!("{job} | looked");
         assert!(done.stdout.contains(&looked), "{}", done.stdout);
-        // A deleted file and an untracked one are what they are in the tree, too.
+        // Deleted and untracked files are as in the tree, too.
         assert!(
             done.stdout.contains(&format!("{job} |  D deleted")),
             "{}",
@@ -109,7 +109,7 @@ fn expect_looked(project: &Project, arguments: &[&str]) -> Done {
 }
 
 #[test]
-fn jobs_get_the_working_tree_as_it_is_by_all_means() {
+fn jobs_see_the_uncommitted_tree_with_every_kind_of_snapshot() {
     let project = dirty_project(LOOKERS);
     expect_looked(&project, &["run"]);
     let done = expect_looked(&project, &["run", "-v", "--snapshot", "copy"]);
@@ -121,7 +121,7 @@ fn jobs_get_the_working_tree_as_it_is_by_all_means() {
 }
 
 #[test]
-fn jobs_see_the_state_the_run_began_with_whatever_happens_to_the_tree() {
+fn jobs_see_the_tree_as_it_was_when_the_run_started() {
     let pipeline = "stages: [a, b]
 first:
   stage: a
@@ -158,7 +158,7 @@ stays:
 ";
 
 #[test]
-fn an_overlay_does_not_outlive_a_killed_runner() {
+fn overlay_does_not_outlive_a_killed_runner() {
     if !needs_root("overlays of a killed runner") {
         return;
     }
@@ -176,7 +176,7 @@ fn an_overlay_does_not_outlive_a_killed_runner() {
         let guardian = guardian(&project);
         let mut pids = vec![run.id()];
         if with_guardian {
-            // First, or it would hear of the run's death.
+            // The guardian is killed first, or it would react to the death of the run.
             pids.insert(0, guardian);
         }
         let pids = pids.iter().map(ToString::to_string);
@@ -188,7 +188,7 @@ fn an_overlay_does_not_outlive_a_killed_runner() {
         run.wait().unwrap();
         if with_guardian {
             assert_eq!(mounts_below(&project.home()).len(), 1);
-            // The next start does it, and goes on.
+            // The next start cleans up and continues.
             project.write(".gitlab-ci.yml", "job: {script: [\"true\"]}\n");
             project.runwright(&["run"]).expect_code(0);
         }
@@ -199,7 +199,7 @@ fn an_overlay_does_not_outlive_a_killed_runner() {
 }
 
 #[test]
-fn a_user_who_is_not_root_gets_overlays_in_a_namespace() {
+fn user_without_root_gets_overlays_in_a_namespace() {
     if !needs_root("becoming another user") {
         return;
     }
@@ -236,11 +236,11 @@ fn a_user_who_is_not_root_gets_overlays_in_a_namespace() {
     assert!(done.stdout.contains("two | looked"), "{}", done.stdout);
     assert!(done.stdout.contains("Showing"), "{}", done.stdout);
     assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
-    // Without being asked for, a namespace is not entered.
+    // Without `--snapshot overlay`, no namespace is entered.
     let done = Done::from(as_nobody(&["run", "-v"]).output().unwrap()).expect_code(0);
     assert!(done.stdout.contains("Copied"), "{}", done.stdout);
 
-    // What this user cannot read is named.
+    // A file that this user cannot read is named.
     project.write("closed", "x");
     fs::set_permissions(
         project.dir().join("closed"),
@@ -274,12 +274,12 @@ fn a_user_who_is_not_root_gets_overlays_in_a_namespace() {
 }
 
 #[test]
-fn where_nobody_may_have_namespaces_overlays_are_refused_with_advice() {
+fn overlays_without_namespaces_are_refused_with_advice() {
     if !needs_root("a system without namespaces for users") {
         return;
     }
     let project = Project::with_pipeline("job: {script: [\"true\"]}\n");
-    // A namespace in which there can be no further one, and root without rights.
+    // A namespace that allows no nested one, and root without capabilities.
     let script = "echo 0 >/proc/sys/user/max_user_namespaces && \
         exec setpriv --bounding-set=-all \"$@\"";
     let command = project.command(&["run", "--snapshot", "overlay"]);
@@ -304,7 +304,7 @@ fn where_nobody_may_have_namespaces_overlays_are_refused_with_advice() {
 }
 
 #[test]
-fn each_job_has_a_worktree_that_git_knows_during_the_run_only() {
+fn each_job_has_a_git_worktree_for_the_duration_of_the_run() {
     // R-PIPE-38
     let pipeline = "
 .look:
@@ -356,7 +356,7 @@ two: {extends: .look}
 }
 
 #[test]
-fn a_worktree_does_not_outlive_a_killed_runner() {
+fn worktree_does_not_outlive_a_killed_runner() {
     let project = Project::with_pipeline(STAYS);
     let mut run = project.start(&["run", "--isolation", "worktree"]);
     project.wait_for("stays | /");
@@ -402,7 +402,7 @@ two: {extends: .meet}
 }
 
 #[test]
-fn what_excludes_each_other_is_refused() {
+fn conflicting_options_are_refused() {
     let project = Project::with_pipeline("job: {script: [\"true\"]}\n");
     for arguments in [
         ["run", "--in-place", "--isolation=worktree"],
@@ -414,7 +414,7 @@ fn what_excludes_each_other_is_refused() {
 }
 
 #[test]
-fn state_inside_the_project_is_seen_by_nobody() {
+fn state_inside_the_project_is_invisible_to_git_and_jobs() {
     let project =
         Project::with_pipeline("job: {script: [git status --porcelain, 'test ! -e .state']}");
     let run = |name: &str| {
@@ -424,7 +424,7 @@ fn state_inside_the_project_is_seen_by_nobody() {
         assert!(!done.stdout.contains("?? "), "{}", done.stdout);
     };
     run(".state");
-    // The second run finds the logs of the first.
+    // The state contains the logs of the first run during the second.
     run(".state");
     let mut status = Command::new("git");
     let status = status.args(["status", "--porcelain"]);

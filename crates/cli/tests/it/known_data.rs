@@ -1,4 +1,4 @@
-//! Inputs that have done harm elsewhere on their way from job to job; see `known_inputs`.
+//! Inputs that have caused harm in other programs on the way from job to job; see `known_inputs`.
 
 use crate::project::{Project, files_below};
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 #[test]
-fn keys_of_caches_lead_nowhere() {
+fn cache_keys_cannot_escape_the_cache_directory() {
     // input 28
     let project = Project::empty_directory();
     let pwned = project.scratch().join("pwned");
@@ -25,7 +25,7 @@ fn keys_of_caches_lead_nowhere() {
         &command,
         &long,
     ];
-    // Written in the file itself, most of them are refused.
+    // Written in the pipeline file, most of the keys are refused.
     let mut pipeline = String::new();
     for (number, key) in keys.iter().enumerate() {
         let key = serde_json::to_string(key).unwrap();
@@ -85,7 +85,7 @@ read: {stage: b, script: ['echo \"A is <$A>\"']}
     };
     check("echo A=1", 0, "A is <1>");
     check("echo A=1; echo A=2", 0, "A is <2>");
-    // Nothing in a value is run, or takes the name of a file.
+    // A value is neither executed nor used as a file name.
     check("echo 'A=$(exit 1)`exit 1`'", 0, "A is <$(exit 1)`exit 1`>");
     check("echo A", 1, "Invalid Format (report, line 1)");
     check(

@@ -1,19 +1,19 @@
-//! Faults that are known from other runners, each against the binary.
+//! Faults known from other runners, each against the binary.
 //!
-//! | fault | what happens | where |
+//! | fault | event | tested in |
 //! |---|---|---|
 //! | 1 | the runner is killed in the middle of a job | `fault`, `fail_points` |
-//! | 6 | it is told to end a second time | here |
+//! | 6 | a second termination signal | here |
 //! | 20 | the clock is set | `clock` |
 //! | 21 | the disk is full while a log is written | `disk` |
-//! | 22 | the disk is full while artifacts or a cache are kept | `disk`; `round_trip` of `archive` |
+//! | 22 | the disk is full while artifacts or a cache are stored | `disk`; `round_trip` of `archive` |
 //! | 34 | a job leaves a daemon | `daemons` |
 //! | 35 | a background process holds the output | `daemons` |
 //! | 36 | ten thousand zombies, a fork bomb | `daemons` |
-//! | 37 | output without end | `flood` |
-//! | 38 | a line without end, bytes that are no text | `flood` |
+//! | 37 | endless output | `flood` |
+//! | 38 | an endless line, bytes that are not text | `flood` |
 //! | 39 | ten thousand jobs, and one that needs them all | `wide`; `large` of `pipeline` |
-//! | 40 | a second runner in the same place | here |
+//! | 40 | a second runner in the same directory | here |
 
 #![expect(
     clippy::disallowed_methods,
@@ -33,7 +33,7 @@ fn terminate(pid: u32) {
 }
 
 #[test]
-fn told_to_end_twice_it_ends_at_once_and_what_was_done_is_known() {
+fn second_signal_ends_it_at_once_and_finished_jobs_are_recorded() {
     // fault 6
     let marker = format!("runwright-test-sigterm-{}", std::process::id());
     let project = Project::with_pipeline(&format!(
@@ -56,7 +56,7 @@ fn told_to_end_twice_it_ends_at_once_and_what_was_done_is_known() {
     });
     assert!(project.leftovers().is_empty(), "{:?}", project.leftovers());
 
-    // Each line of the journal can be read, and says what was finished.
+    // Each line of the journal is readable, and the finished jobs are recorded.
     let files = files_below(&project.home());
     let journal = files.iter().find(|path| path.ends_with("journal.jsonl"));
     let journal = fs::read_to_string(journal.expect("there is a journal")).unwrap();
@@ -75,7 +75,7 @@ fn told_to_end_twice_it_ends_at_once_and_what_was_done_is_known() {
 }
 
 #[test]
-fn a_second_run_in_place_is_refused_with_who_is_there() {
+fn second_run_in_place_is_refused_and_names_the_first() {
     // fault 40
     let project = Project::with_pipeline(
         "job:\n  script: [echo ready, \"while test ! -e $GO; do sleep 0.05; done\"]\n",
@@ -90,7 +90,7 @@ fn a_second_run_in_place_is_refused_with_who_is_there() {
         .expect_text(&holder)
         .expect_text("without --in-place");
     assert!(!second.all().contains("job | "), "{second:?}");
-    // In a copy there is room for it.
+    // In a copy of the tree a second run is possible.
     fs::write(&go, "").unwrap();
     project
         .runwright(&["run", "--variable", &given])

@@ -1,22 +1,22 @@
-//! Inputs that have done harm elsewhere, each against the binary.
+//! Inputs that have caused harm in other programs, each against the binary.
 //!
-//! | input | what it is | where |
+//! | input | description | tested in |
 //! |---|---|---|
-//! | 15 | names of jobs | here; `bad_input` |
-//! | 16 | names of variables | here; `bad_input` |
-//! | 17 | values of variables that a shell would run | here |
-//! | 18 | names of branches that a program would take for more | here |
-//! | 19 | addresses of repositories that are commands | here; `git::ssh` of `includes` |
-//! | 20 | submodules that lead elsewhere | here |
-//! | 21 | hooks and settings of Git that are left to others | here |
-//! | 22, 23, 26 | zip archives that leave their directory, follow links, explode or lie | `hostile_zip`, `mutated` of `archive` |
-//! | 22 to 26 | the same of tar archives | `hostile_tar`, `mutated` of `archive` |
-//! | 27 | artifacts from elsewhere, and what is no file | here; `round_trip` of `archive` |
-//! | 28 | keys of caches | `known_data`; `cache::key` of `job-runner` |
+//! | 15 | job names | here; `bad_input` |
+//! | 16 | variable names | here; `bad_input` |
+//! | 17 | variable values that a shell would execute | here |
+//! | 18 | branch names that look like options, paths or commands | here |
+//! | 19 | repository addresses that contain commands | here; `git::ssh` of `includes` |
+//! | 20 | submodules that leave the project | here |
+//! | 21 | existing Git hooks and settings | here |
+//! | 22, 23, 26 | zip archives that escape, follow links, explode or lie | `hostile_zip`, `mutated` of `archive` |
+//! | 22 to 26 | tar archives of the same kinds | `hostile_tar`, `mutated` of `archive` |
+//! | 27 | artifacts outside the project, and special files | here; `round_trip` of `archive` |
+//! | 28 | cache keys | `known_data`; `cache::key` of `job-runner` |
 //! | 29 | dotenv reports | `known_data`; `reports` of `job-runner` |
-//! | 30 | secrets in pieces and in one another | here; `masking`, `pipeline` of `trace` |
-//! | 31 | secrets in other forms, of many lines, empty | here; `masking` of `trace` |
-//! | 32 | output that means something to terminals and other runners | here; `terminal` |
+//! | 30 | secrets in pieces and inside other secrets | here; `masking`, `pipeline` of `trace` |
+//! | 31 | encoded, multi-line and empty secrets | here; `masking` of `trace` |
+//! | 32 | output with commands for terminals and other runners | here; `terminal` |
 
 #![expect(
     clippy::disallowed_methods,
@@ -28,7 +28,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Returns a file that nobody may make, and a command that makes it.
+/// Returns a file that must not be created, and a command that creates it.
 fn trap(project: &Project) -> (PathBuf, String) {
     let path = project.scratch().join("pwned");
     let command = format!("touch {}", path.display());
@@ -40,7 +40,7 @@ fn assert_not_sprung(trap: &std::path::Path, after: &str) {
 }
 
 #[test]
-fn jobs_may_have_odd_names_and_lie_where_all_do() {
+fn odd_job_names_keep_their_files_in_the_usual_directories() {
     // input 15
     let names = [
         "x/../../../x",
@@ -97,7 +97,7 @@ fn variables_reach_the_script_byte_for_byte() {
         "-n".to_owned(),
     ];
     for value in values {
-        // GitLab expands variables in values; `$$` stands for one that is meant.
+        // GitLab expands variables in values; `$$` stands for a literal `$`.
         let given = format!("VALUE={}", value.replace('$', "$$"));
         let place = format!("OUT={}", out.display());
         project
@@ -110,12 +110,12 @@ fn variables_reach_the_script_byte_for_byte() {
 }
 
 #[test]
-fn names_of_branches_are_names() {
+fn branch_names_are_never_options_paths_or_commands() {
     // input 18
     let pipeline = "job:\n  script: ['printf \"%s\\n\" \"on <$CI_COMMIT_REF_NAME>\"']\n";
     let check = |isolation: &[&str], branch: &str| {
         let project = Project::with_pipeline(pipeline);
-        // Git itself would refuse to make some of them.
+        // Git itself refuses to create some of these branches.
         let head = format!("refs/heads/{branch}");
         let first = project.dir().join(".git/refs/heads").join(branch);
         fs::create_dir_all(first.parent().unwrap()).unwrap();
@@ -128,7 +128,7 @@ fn names_of_branches_are_names() {
             assert!(done.all().contains(&format!("on <{branch}>")), "{done:?}");
         }
         assert!(!done.all().contains("panicked"), "{done:?}");
-        // Wherever it would be run.
+        // In any directory in which the command could have run.
         let mut files = files_below(project.scratch());
         files.push(PathBuf::from("pwned"));
         for pwned in files.iter().filter(|path| path.ends_with("pwned")) {
@@ -151,7 +151,7 @@ fn names_of_branches_are_names() {
 }
 
 #[test]
-fn addresses_of_repositories_start_no_command() {
+fn repository_addresses_start_no_command() {
     // input 19
     let project = Project::with_pipeline("job:\n  script: [echo ran]\n");
     let (pwned, command) = trap(&project);
@@ -184,7 +184,7 @@ fn run_everywhere(project: &Project, more: &[&str]) -> Vec<Done> {
 }
 
 #[test]
-fn submodules_lead_nowhere() {
+fn submodules_cannot_escape_the_project() {
     // input 20
     let project = Project::with_pipeline(
         "variables: {GIT_SUBMODULE_STRATEGY: recursive}\njob:\n  script: [echo ran]\n",
@@ -231,7 +231,7 @@ fn submodules_lead_nowhere() {
 }
 
 #[test]
-fn git_obeys_nobody_who_was_there_before() {
+fn git_ignores_existing_hooks_and_settings() {
     // input 21
     let project = Project::with_pipeline("job:\n  script: [echo ran]\n");
     let (pwned, command) = trap(&project);
@@ -257,7 +257,7 @@ fn git_obeys_nobody_who_was_there_before() {
 }
 
 #[test]
-fn artifacts_are_files_of_the_project() {
+fn artifacts_are_regular_files_of_the_project() {
     // input 27
     let project = Project::with_pipeline(
         r#"stages: [a, b]
@@ -279,14 +279,14 @@ use:
     fs::write(project.scratch().join("x"), "precious").unwrap();
     let done = project.runwright(&["run"]).expect_code(0);
     let done = done.expect_text("| . ./dir ./dir/file ./dir/link");
-    // What is left out is told.
+    // Skipped files are reported.
     let done = done.expect_text("/etc/passwd").expect_text("../x");
     assert!(!done.all().contains("panicked"), "{done:?}");
     assert!(project.leftovers().is_empty(), "{:?}", project.leftovers());
 }
 
 #[test]
-fn secrets_are_hidden_in_pieces_and_in_other_forms() {
+fn secrets_are_masked_in_pieces_and_in_other_forms() {
     // input 30
     // input 31
     let project = Project::with_pipeline(
@@ -323,7 +323,7 @@ fn secrets_are_hidden_in_pieces_and_in_other_forms() {
             "12345",
             "first-line",
             "second-line",
-            // The beginning of base64 of the token, and of what has one byte before it.
+            // The beginning of the token in base64, and of the token shifted by one byte.
             "czNjcjN0L3Qwa2Vu",
             "M2NyM3QvdDBrZW4r",
         ] {
@@ -333,7 +333,7 @@ fn secrets_are_hidden_in_pieces_and_in_other_forms() {
 }
 
 #[test]
-fn output_is_shown_and_never_obeyed() {
+fn output_is_shown_and_never_executed() {
     // input 32
     let project = Project::with_pipeline(
         r#"stages: [a, b]
@@ -354,7 +354,7 @@ listen:
     let done = done.expect_text("::set-env name=PWNED::1");
     let done = done.expect_text("##vso[task.setvariable variable=PWNED]1");
     let done = done.expect_text("listen | heard <> plain");
-    // To what is no terminal, nothing is said that a terminal would do.
+    // Output that does not go to a terminal contains no terminal commands.
     for obeyed in ["\u{1b}[2J", "\u{1b}]0;"] {
         assert!(!done.all().contains(obeyed), "{done:?}");
     }

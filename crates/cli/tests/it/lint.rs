@@ -1,9 +1,9 @@
-//! `runwright lint`: what is found, in all formats, and what the exit codes say.
+//! `runwright lint`: findings, output formats and exit codes.
 
 use crate::project::Project;
 use serde_json::{Value, json};
 
-/// An error with another place, a warning, and an error on a line with tabs and wide letters.
+/// An error with a second location, a warning, and an error on a line with tabs and wide letters.
 const MISTAKES: &str = "\
 stages: [build, test]
 compile:
@@ -17,7 +17,7 @@ compile:
 ";
 
 #[test]
-fn lint_says_what_is_wrong_and_where() {
+fn lint_reports_mistakes_with_their_location() {
     let project = Project::with_pipeline("job:\n  stage: tset\n  script: [\"true\"]\n");
     let done = project.runwright(&["lint"]).expect_code(2);
     assert!(done.all().contains(".gitlab-ci.yml:2:"), "{}", done.all());
@@ -38,7 +38,7 @@ fn lint_says_what_is_wrong_and_where() {
 }
 
 #[test]
-fn expressions_in_steps_are_read_with_the_file() {
+fn expressions_in_steps_are_checked_with_the_file() {
     let pipeline = "job:\n  run:\n    - name: a\n      script: \"echo ${{ steps.a\"\n";
     let project = Project::with_pipeline(pipeline);
     let report = project.runwright(&["lint", "--json"]).expect_code(2).stdout;
@@ -54,7 +54,7 @@ fn expressions_in_steps_are_read_with_the_file() {
 }
 
 #[test]
-fn warnings_count_when_lint_is_strict() {
+fn strict_lint_fails_on_warnings() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n  script: [\"false\"]\n");
     let done = project.runwright(&["lint", "--json"]).expect_code(0);
     let report: Value = serde_json::from_str(&done.stdout).unwrap();
@@ -72,7 +72,7 @@ fn warnings_count_when_lint_is_strict() {
 }
 
 #[test]
-fn a_file_has_one_name_however_it_is_given() {
+fn file_has_one_name_in_reports_however_it_is_given() {
     let project = Project::with_pipeline("job: {script: [x]}\n");
     project.write("ci/other.yml", "job: {scrip: [x]}\n");
     let check = |directory: &str, file: &str, expect: &str| {
@@ -87,13 +87,13 @@ fn a_file_has_one_name_however_it_is_given() {
     check("ci", "other.yml", "ci/other.yml");
     check("ci", "../ci/other.yml", "ci/other.yml");
     check(".", "./ci//other.yml", "ci/other.yml");
-    // A link stays what it is.
+    // A symbolic link keeps its own name.
     std::os::unix::fs::symlink("ci/other.yml", project.dir().join("link.yml")).unwrap();
     check(".", "link.yml", "link.yml");
 }
 
 #[test]
-fn lint_answers_in_json_also_when_there_is_no_file() {
+fn missing_file_is_reported_as_json_too() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
     let report = project
         .runwright(&["lint", "--json", "-f", "no.yml"])
@@ -139,7 +139,7 @@ fn all_findings_are_shown_with_their_lines() {
 }
 
 #[test]
-fn findings_have_colours_where_they_are_wanted() {
+fn findings_are_coloured_on_request() {
     let project = Project::with_pipeline("job: {script: a, stage: tset}\n");
     let mut command = project.command(&["lint"]);
     let output = command.env("CLICOLOR_FORCE", "1").output().unwrap();
@@ -155,7 +155,7 @@ fn findings_have_colours_where_they_are_wanted() {
 }
 
 #[test]
-fn findings_as_json_say_where_they_begin_and_end() {
+fn json_findings_have_start_and_end() {
     let project = Project::with_pipeline(MISTAKES);
     let done = project.runwright(&["lint", "--json"]).expect_code(2);
     let report: Value = serde_json::from_str(&done.stdout).unwrap();
@@ -180,7 +180,7 @@ fn findings_as_json_say_where_they_begin_and_end() {
         .expect_text("cannot be used with");
 }
 
-/// Asserts that an object has the properties it must have, and none that the standard lacks.
+/// Asserts that an object has the properties the standard requires, and none that it does not define.
 fn check_object(value: &Value, required: &[&str], others: &[&str]) {
     let object = value
         .as_object()
@@ -212,7 +212,7 @@ fn check_place(place: &Value) {
 }
 
 #[test]
-fn a_sarif_report_has_the_shape_of_the_standard() {
+fn sarif_report_conforms_to_the_standard() {
     let project = Project::with_pipeline(MISTAKES);
     let done = project.runwright(&["lint", "--sarif"]).expect_code(2);
     let report: Value = serde_json::from_str(&done.stdout).unwrap();
@@ -263,7 +263,7 @@ fn a_sarif_report_has_the_shape_of_the_standard() {
 }
 
 #[test]
-fn a_sarif_report_on_a_file_that_is_not_there_names_it() {
+fn sarif_report_names_a_missing_file() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
     let done = project
         .runwright(&["lint", "--sarif", "-f", "no such.yml"])
@@ -276,7 +276,7 @@ fn a_sarif_report_on_a_file_that_is_not_there_names_it() {
 }
 
 #[test]
-fn a_valid_file_is_said_to_be_valid() {
+fn valid_file_is_reported_as_valid() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
     let done = project.runwright(&["lint", "--notes"]).expect_code(0);
     assert_eq!(done.all(), ".gitlab-ci.yml is valid.\n");

@@ -27,7 +27,7 @@ fn jobs_are_listed_in_the_order_of_their_stages() {
 }
 
 #[test]
-fn the_list_stands_in_columns_and_acts_on_no_terminal() {
+fn list_is_in_columns_and_free_of_control_characters() {
     let project = Project::with_pipeline(
         "日本語 🦀: {script: [a], stage: build}\n\"a\\e[2J\": {script: [a]}\nlast: {script: [a], needs: [\"a\\e[2J\"]}\n",
     );
@@ -40,7 +40,7 @@ fn the_list_stands_in_columns_and_acts_on_no_terminal() {
 }
 
 #[test]
-fn the_json_list_has_the_normalized_shape() {
+fn json_list_has_the_normalized_shape() {
     let project = Project::with_pipeline(PIPELINE);
     let listed = project.runwright(&["list", "--json"]).expect_code(0).stdout;
     let jobs: serde_json::Value = serde_json::from_str(&listed).unwrap();
@@ -61,7 +61,7 @@ fn the_json_list_has_the_normalized_shape() {
 }
 
 #[test]
-fn a_commit_that_wants_no_pipeline_is_told_of() {
+fn commit_that_skips_the_pipeline_is_noted() {
     let project = Project::with_pipeline("a: {script: 'true'}\n");
     let told = |arguments: &[&str]| {
         let done = project.runwright(arguments).expect_code(0);

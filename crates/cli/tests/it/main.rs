@@ -1,4 +1,4 @@
-//! The binary as a person uses it: real repositories, real shells, real signals.
+//! The binary as a user runs it: real repositories, real shells, real signals.
 
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 

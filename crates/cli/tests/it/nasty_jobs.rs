@@ -1,17 +1,17 @@
-//! Jobs that spoil the place they run in, and the jobs that run there after them.
+//! Jobs that damage their working directory, and the jobs that run there after them.
 
 use crate::isolation::needs_root;
 use crate::project::{Project, mounts_below};
 use std::fs;
 
-/// What the second job does: it gets the files of the project, in a place of its own.
+/// The second job: it must find the project's files, in its own directory.
 const AFTER: &str = "
 after:
   needs: [nasty]
   script: [test -f kept, pwd -P]
 ";
 
-/// Runs a job and another one after it in the same place, by each means.
+/// Runs a job and another one after it in the same directory, with each isolation.
 fn check(name: &str, script: &str) {
     let theirs = tempfile::tempdir().unwrap();
     fs::create_dir_all(theirs.path().join("local/project")).unwrap();
@@ -45,7 +45,7 @@ fn check(name: &str, script: &str) {
 }
 
 #[test]
-fn what_a_job_has_mounted_goes_with_it() {
+fn mounts_of_a_job_are_removed_with_it() {
     if !needs_root("mounts of jobs") {
         return;
     }
@@ -55,7 +55,7 @@ fn what_a_job_has_mounted_goes_with_it() {
 }
 
 #[test]
-fn directories_that_became_links_lead_nowhere() {
+fn directories_replaced_by_links_are_not_followed() {
     if !needs_root("links in the place of what is mounted") {
         return;
     }

@@ -1,9 +1,9 @@
-//! What a file asks for and a local run does not honour.
+//! Keywords that a local run does not treat as GitLab does.
 
 use crate::project::Project;
 
 #[test]
-fn what_the_executor_cannot_give_is_said_once() {
+fn unsupported_keywords_are_reported_once() {
     let project = Project::with_pipeline(
         "image: alpine\nservices: [postgres]\na:\n  script: [\"true\"]\nb:\n  script: [\"true\"]\n",
     );
@@ -25,7 +25,7 @@ fn what_the_executor_cannot_give_is_said_once() {
 }
 
 #[test]
-fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
+fn job_that_cannot_run_locally_is_refused_before_anything_starts() {
     let project = Project::with_pipeline(
         "build:\n  script: [touch ran]\nsecret:\n  script: [\"true\"]\n  secrets: {A: {vault: a/b/c@d}}\n\
          deploy:\n  script: [\"true\"]\n  secrets: {A: {vault: a/b/c@d}}\n  when: manual\n",
@@ -53,7 +53,7 @@ fn a_job_that_would_mean_something_else_is_refused_before_anything_starts() {
 }
 
 #[test]
-fn what_a_local_run_does_not_honour_makes_no_file_invalid() {
+fn deviations_do_not_make_a_file_invalid() {
     let project =
         Project::with_pipeline("build:\n  script: [\"true\"]\n  services: [a]\n  tags: [b]\n");
     let found = project.runwright(&["lint", "--strict"]).expect_code(0);

@@ -1,4 +1,4 @@
-//! The cheap jobs of this project's own pipeline, run by its own binary.
+//! The fast jobs of this project's own pipeline, run by its own binary.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 #[test]
-fn the_cheap_jobs_of_our_own_pipeline_pass() {
+fn fast_jobs_of_our_own_pipeline_pass() {
     let home = tempfile::tempdir().unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_runwright"))

@@ -1,4 +1,4 @@
-//! `runwright plan` and `list` in situations, in all formats, and that nothing runs.
+//! `runwright plan` and `list` in various situations and all formats; neither runs anything.
 
 #![expect(
     clippy::disallowed_methods,
@@ -48,7 +48,7 @@ fn names(plan: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_table_shows_the_jobs_of_a_situation() {
+fn table_shows_the_jobs_of_a_situation() {
     let project = Project::with_pipeline(PIPELINE);
     let done = project.runwright(&["plan", "--changes"]).expect_code(0);
     insta::assert_snapshot!(done.stdout, @r#"
@@ -100,7 +100,7 @@ fn each_situation_has_its_jobs() {
 }
 
 #[test]
-fn a_pipeline_in_json_has_its_name_its_variables_and_normalized_jobs() {
+fn json_plan_has_name_variables_and_normalized_jobs() {
     let project = Project::with_pipeline(PIPELINE);
     let plan = json(&project, &["plan", "--json", "--tag", "v1"], 0);
     for key in ["created", "reason", "name", "stages", "variables", "jobs"] {
@@ -151,7 +151,7 @@ fn every_job_in_json_has_the_same_fields() {
 }
 
 #[test]
-fn no_pipeline_is_an_answer_and_one_that_cannot_be_made_is_a_mistake() {
+fn empty_pipeline_is_a_success_and_an_invalid_one_an_error() {
     let project = Project::with_pipeline(PIPELINE);
     for command in ["plan", "list"] {
         let done = project
@@ -176,7 +176,7 @@ fn no_pipeline_is_an_answer_and_one_that_cannot_be_made_is_a_mistake() {
 }
 
 #[test]
-fn all_jobs_are_listed_with_what_leaves_them_out() {
+fn excluded_jobs_are_listed_with_the_reason() {
     let project = Project::with_pipeline(&format!(
         "{PIPELINE}# @Description Last\nlast: {{script: x, rules: [{{when: never}}]}}\n"
     ));
@@ -204,7 +204,7 @@ fn all_jobs_are_listed_with_what_leaves_them_out() {
 }
 
 #[test]
-fn graphs_are_read_by_those_who_draw_them() {
+fn dot_graph_is_valid_for_graphviz() {
     let project = Project::with_pipeline(PIPELINE);
     let dot = project
         .runwright(&["plan", "--format", "dot"])
@@ -238,7 +238,7 @@ fn graphs_are_read_by_those_who_draw_them() {
 }
 
 #[test]
-fn a_dry_run_executes_nothing() {
+fn dry_run_executes_nothing() {
     // R-PIPE-22
     let project = Project::with_pipeline("job:\n  script: [touch $MARKER]\n");
     let marker = project.scratch().join("marker");
@@ -255,7 +255,7 @@ fn a_dry_run_executes_nothing() {
 }
 
 #[test]
-fn reading_a_pipeline_asks_no_server() {
+fn reading_a_pipeline_sends_no_request() {
     // R-GLCI-166
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     server.set_nonblocking(true).unwrap();

@@ -1,4 +1,4 @@
-//! A repository of a test's own, and the binary run in it.
+//! A repository for one test, and the binary run in it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,16 +11,16 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Everything the tests wait for comes within this time, also on a busy machine.
+/// Every event a test waits for happens within this time, even on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
 
-/// A Git repository with a pipeline, and a home of its own for the state.
+/// A Git repository with a pipeline, and a separate home for the state.
 #[derive(Debug)]
 pub(crate) struct Project {
     scratch: TempDir,
 }
 
-/// What the binary did.
+/// The result of a finished binary.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,
@@ -34,7 +34,7 @@ impl Done {
         format!("{}{}", self.stdout, self.stderr)
     }
 
-    /// Asserts the exit code, showing all output when it is another.
+    /// Asserts the exit code and prints all output if it differs.
     pub(crate) fn expect_code(self, code: i32) -> Self {
         assert_eq!(
             self.code,
@@ -46,7 +46,7 @@ impl Done {
         self
     }
 
-    /// Returns how many seconds the pipeline took, as its last line says: `0.1 s`, `2 min 5 s`.
+    /// Returns the duration of the pipeline in seconds, parsed from its last line: `0.1 s`, `2 min 5 s`.
     pub(crate) fn seconds(&self) -> f64 {
         let mut lines = self.stdout.lines();
         let line = lines.rfind(|line| line.starts_with("pipeline "));
@@ -64,7 +64,7 @@ impl Done {
         parts.sum()
     }
 
-    /// Asserts that a text was printed, on either stream.
+    /// Asserts that either stream contains a text.
     pub(crate) fn expect_text(self, text: &str) -> Self {
         assert!(
             self.all().contains(text),
@@ -87,7 +87,7 @@ impl From<Output> for Done {
 }
 
 impl Project {
-    /// Returns a repository with one commit that holds this pipeline.
+    /// Returns a repository with one commit that contains this pipeline.
     pub(crate) fn with_pipeline(pipeline: &str) -> Self {
         let project = Self::empty_directory();
         project.write(".gitlab-ci.yml", pipeline);
@@ -158,7 +158,7 @@ impl Project {
         command
     }
 
-    /// Runs the binary to its end.
+    /// Runs the binary until it exits.
     pub(crate) fn runwright(&self, arguments: &[&str]) -> Done {
         self.command(arguments).output().unwrap().into()
     }
@@ -168,7 +168,7 @@ impl Project {
         self.start_as(self.command(arguments))
     }
 
-    /// Starts the binary as it is set up; its output goes to the same place.
+    /// Starts the binary as configured; its output goes to the same file.
     pub(crate) fn start_as(&self, mut command: Command) -> Child {
         let out = fs::File::create(self.scratch.path().join("out")).unwrap();
         command
@@ -178,14 +178,14 @@ impl Project {
             .unwrap()
     }
 
-    /// Returns what a started binary has printed so far.
+    /// Returns the output of a started binary so far.
     pub(crate) fn printed(&self) -> String {
         fs::read(self.scratch.path().join("out"))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .unwrap_or_default()
     }
 
-    /// Returns the end of what a started binary has printed.
+    /// Returns the end of the output of a started binary.
     pub(crate) fn printed_end(&self) -> String {
         let bytes = fs::read(self.scratch.path().join("out")).unwrap_or_default();
         let end = &bytes[bytes.len().saturating_sub(2000)..];
@@ -199,7 +199,7 @@ impl Project {
         });
     }
 
-    /// Returns the log of the only job that ever ran, as it is kept.
+    /// Returns the stored log of the only job that ever ran.
     pub(crate) fn only_log(&self) -> Vec<u8> {
         let mut logs: Vec<_> = files_below(&self.home())
             .into_iter()
@@ -209,7 +209,7 @@ impl Project {
         fs::read(logs.remove(0)).unwrap()
     }
 
-    /// Returns the files below the state directory that a run should not leave behind.
+    /// Returns the files below the state directory that a run must not leave behind.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         let is_left = |path: &PathBuf| {
             let mut parts = path
@@ -226,7 +226,7 @@ impl Project {
     }
 }
 
-/// What the runner does for a job beside its scripts.
+/// The stages that the runner adds to a job's scripts.
 const OWN_STAGES: [&str; 12] = [
     "resolve secrets",
     "prepare executor",
@@ -242,8 +242,8 @@ const OWN_STAGES: [&str; 12] = [
     "cleanup file variables",
 ];
 
-/// Returns whether a line tells of a stage of the runner's own, as it does of one that took a second: `get sources 1.2 s`,
-/// behind the name of a job or not.
+/// Returns whether a line reports a stage of the runner's own, which it does for stages of a second or more: `get
+/// sources 1.2 s`, with or without a job name before it.
 pub(crate) fn is_of_slow_stage(line: &str) -> bool {
     let (_, line) = line.rsplit_once("| ").unwrap_or(("", line));
     let line = line.trim_start_matches(['▸', '▾', ' ']).trim_end();
@@ -253,8 +253,8 @@ pub(crate) fn is_of_slow_stage(line: &str) -> bool {
     rests.any(|rest| rest.starts_with(' ') && rest.ends_with(" s"))
 }
 
-/// Copies the program, by another process: a child that another test makes has what this process
-/// is writing open too, and what is open for writing cannot be run.
+/// Copies the program with another process. A child that another test forks would inherit a file descriptor open for
+/// writing here, and a file open for writing cannot be executed.
 pub(crate) fn copy_program(to: &Path) {
     let copied = Command::new("cp")
         .arg(env!("CARGO_BIN_EXE_runwright"))
@@ -263,7 +263,7 @@ pub(crate) fn copy_program(to: &Path) {
     assert!(copied.unwrap().success(), "{}", to.display());
 }
 
-/// Returns all that is below a directory, links not followed.
+/// Returns everything below a directory, without following links.
 pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -275,7 +275,7 @@ pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the lines of the mount table that name something below a directory.
+/// Returns the lines of the mount table that name a path below a directory.
 pub(crate) fn mounts_below(directory: &Path) -> Vec<String> {
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let directory = format!("{}/", directory.display());
@@ -283,22 +283,22 @@ pub(crate) fn mounts_below(directory: &Path) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Waits for a condition and gives up loudly.
+/// Waits for a condition and panics on timeout.
 pub(crate) fn wait_until(what: &str, condition: impl FnMut() -> bool) {
     wait_until_told(|| what.to_owned(), condition);
 }
 
-/// Waits for a condition and gives up with what is told then.
+/// Waits for a condition and panics on timeout with this description.
 pub(crate) fn wait_until_told(what: impl Fn() -> String, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + DEADLINE;
     while !condition() {
         assert!(Instant::now() < end, "waited in vain for {}", what());
-        // A file or a process of another program gives no event to wait for.
+        // A file or process of another program sends no event, so this polls.
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Returns the processes whose environment or command line holds `marker`.
+/// Returns the processes whose environment or command line contains `marker`.
 pub(crate) fn processes_with(marker: &str) -> Vec<u32> {
     let own = std::process::id();
     let mut found = Vec::new();

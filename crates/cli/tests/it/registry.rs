@@ -1,4 +1,4 @@
-//! A real registry of the test's own.
+//! A real registry for one test.
 
 #![expect(clippy::disallowed_methods, reason = "a server of the test's own")]
 
@@ -7,10 +7,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// A `docker-registry` for everybody on this machine, which ends with this.
+/// A `docker-registry` open to every user of this machine, which is stopped on drop.
 pub(crate) struct Registry {
     child: Child,
-    /// Its address and port.
+    /// The address and port of the registry.
     pub(crate) host: String,
     _directory: TempDir,
 }
@@ -41,7 +41,7 @@ impl Registry {
             let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
             digits.parse::<u16>().ok()
         });
-        // What it says later is read too, so that it never waits for a reader.
+        // Later output is read too, so that the registry never blocks on a full pipe.
         std::thread::spawn(move || log.for_each(drop));
         let port = port.expect("the registry says where it listens");
         Self {
@@ -54,7 +54,7 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // A registry that has ended by itself shows in the test.
+        // A registry that exited by itself fails the test anyway.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! What jobs leave is told at the end of a run, and in files.
+//! Results at the end of a run, and in report files.
 
 #![expect(
     clippy::disallowed_methods,
@@ -51,7 +51,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn the_end_of_a_run_tells_of_tests_coverage_and_artifacts() {
+fn end_of_a_run_shows_tests_coverage_and_artifacts() {
     let project = project();
     let args = ["run", "--variable", "TOKEN=hunter22-secret"];
     let done = project.runwright(&args).expect_code(1);
@@ -107,7 +107,7 @@ fn secrets_are_in_no_report_and_no_summary() {
 }
 
 #[test]
-fn a_run_without_reports_says_nothing_of_them() {
+fn run_without_reports_does_not_mention_them() {
     let project = Project::with_pipeline("a: {script: [echo x]}\n");
     let done = project.runwright(&["run"]).expect_code(0);
     for word in ["tests:", "coverage:", "artifacts:"] {
@@ -116,7 +116,7 @@ fn a_run_without_reports_says_nothing_of_them() {
 }
 
 #[test]
-fn a_refused_report_is_told_as_the_reason() {
+fn refused_report_is_the_failure_reason() {
     let project = Project::with_pipeline(
         "a: {script: [echo nonsense > a.env], artifacts: {reports: {dotenv: a.env}}}\n",
     );
@@ -130,7 +130,7 @@ fn a_refused_report_is_told_as_the_reason() {
 }
 
 #[test]
-fn files_tell_how_a_run_ended_in_each_format() {
+fn report_files_describe_the_result_in_each_format() {
     let project = project();
     project.write("out/old.txt", "an older report");
     let args = [
@@ -158,7 +158,7 @@ fn files_tell_how_a_run_ended_in_each_format() {
     assert!(text.contains("unit failed: exit code 3"), "{text}");
     assert!(!text.contains("older"), "{text}");
 
-    // As another reader of XML sees it.
+    // As parsed by another XML reader.
     let script = "
 import sys, xml.etree.ElementTree as tree
 root = tree.parse(sys.argv[1]).getroot()
@@ -178,7 +178,7 @@ for case in root.iter('testcase'):
 }
 
 #[test]
-fn a_report_that_cannot_be_written_stops_the_run_before_it_begins() {
+fn unwritable_report_stops_the_run_before_it_starts() {
     let project = Project::with_pipeline("a: {script: [touch $HOME/ran, echo ran]}\n");
     let check = |report: &str, expect: &str| {
         let done = project
@@ -202,13 +202,13 @@ fn a_report_that_cannot_be_written_stops_the_run_before_it_begins() {
     let twice = ["run", "--report", "json=r", "--report", "junit=./r"];
     let done = project.runwright(&twice).expect_code(2);
     done.expect_text("write the report ./r: the report `json` is written to the same file");
-    // Nothing runs of which it could tell.
+    // A dry run has no result to report.
     let dry = ["run", "--dry-run", "--report", "r.json"];
     project.runwright(&dry).expect_code(2);
 }
 
 #[test]
-fn a_run_that_is_cancelled_writes_its_reports_too() {
+fn canceled_run_writes_its_reports_too() {
     let project = Project::with_pipeline(
         "a: {script: [echo ready, sleep 600]}\nb: {stage: deploy, script: [x]}\n",
     );

@@ -1,4 +1,4 @@
-//! Resource groups between runs of the binary.
+//! Resource groups across runs of the binary.
 
 use crate::fault::guardians;
 use crate::project::{Project, files_below, processes_with, wait_until};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
-/// A job that fails if another is in the group, and tells when it is in.
+/// A job that fails if another one is in the group, and records when it enters.
 const EXCLUSIVE: &str = "
 deploy:
   resource_group: prod
@@ -32,14 +32,14 @@ fn order(project: &Project) -> Vec<String> {
     text.lines().map(ToOwned::to_owned).collect()
 }
 
-/// Returns what is in the directories of this name below the state.
+/// Returns the files in the directories of this name below the state.
 fn files_in(project: &Project, name: &str) -> Vec<PathBuf> {
     let mut files = files_below(&project.home());
     files.retain(|path| path.parent().and_then(Path::file_name) == Some(name.as_ref()));
     files
 }
 
-/// Waits until so many runs wait for the group.
+/// Waits until this many runs wait for the group.
 fn wait_for_queue(project: &Project, count: usize) {
     wait_until("the queue of the group", || {
         files_in(project, "queue").len() == count
@@ -47,7 +47,7 @@ fn wait_for_queue(project: &Project, count: usize) {
 }
 
 #[test]
-fn one_job_of_a_group_runs_at_a_time_whatever_run_it_is_of() {
+fn one_job_of_a_group_runs_at_a_time_across_runs() {
     let project = Project::with_pipeline(EXCLUSIVE);
     let mut runs = vec![start(&project)];
     wait_until("the first job", || order(&project).len() == 1);
@@ -60,12 +60,12 @@ fn one_job_of_a_group_runs_at_a_time_whatever_run_it_is_of() {
         assert_eq!(run.wait().unwrap().code(), Some(0), "{}", project.printed());
     }
     assert_eq!(order(&project), ["1", "2", "3"]);
-    // Nothing of the group stays when nobody uses it.
+    // An unused group leaves no file.
     assert_eq!(files_in(&project, "resources"), [] as [PathBuf; 0]);
 }
 
 #[test]
-fn the_settings_say_which_run_is_next() {
+fn setting_selects_the_next_run() {
     for (mode, expect) in [
         ("unordered", ["1", "2", "3"]),
         ("oldest_first", ["1", "2", "3"]),
@@ -91,13 +91,13 @@ fn the_settings_say_which_run_is_next() {
 }
 
 #[test]
-fn a_run_that_was_killed_gives_its_group_back() {
+fn killed_run_releases_its_group() {
     let project = Project::with_pipeline(EXCLUSIVE);
     let mut holder = start(&project);
     wait_until("the first job", || order(&project).len() == 1);
     let mut next = start(&project);
     wait_for_queue(&project, 1);
-    // The one that dies leaves what its job made.
+    // The directory that the killed job created stays behind, so the test removes it.
     fs::remove_dir(project.scratch().join("in")).unwrap();
     wait_until("a guardian for each run", || guardians(&project).len() == 2);
     let mut first = processes_with(&spot(&project));
@@ -105,7 +105,7 @@ fn a_run_that_was_killed_gives_its_group_back() {
     holder.kill().unwrap();
     holder.wait().unwrap();
     wait_until("the second job", || order(&project).len() == 2);
-    // The first job would take away what the second one made.
+    // While the first job lives, it could remove the directory of the second.
     wait_until("the first job to be gone", || {
         let living = processes_with(&spot(&project));
         first.iter().all(|pid| !living.contains(pid))
@@ -123,7 +123,7 @@ fn a_run_that_was_killed_gives_its_group_back() {
 }
 
 #[test]
-fn whoever_waits_for_a_group_can_be_stopped() {
+fn run_that_waits_for_a_group_can_be_stopped() {
     let project = Project::with_pipeline(EXCLUSIVE);
     let mut holder = start(&project);
     wait_until("the first job", || order(&project).len() == 1);

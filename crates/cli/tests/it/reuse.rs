@@ -1,4 +1,4 @@
-//! `run --reuse`: jobs that begin with the same as in an earlier run do not run again.
+//! `run --reuse`: jobs whose inputs are those of an earlier run do not run again.
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,8 +11,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A job, one behind it, and one beside it. Each says which files it reads; what they count is outside of
-/// all that.
+/// A job, one that depends on it, and an independent one. Each declares the files it reads; the file `$COUNT` in which
+/// they count is outside the project.
 const PIPELINE: &str = "\
 stages: [build, test]
 variables: {MODE: fast}
@@ -36,7 +36,7 @@ lint:
   script: ['echo lint >>$COUNT', echo linted]
 ";
 
-/// What the project says of its jobs.
+/// The project's settings for its jobs.
 const SETTINGS: &str = "\
 [jobs.build]
 inputs = ['src/*']
@@ -61,7 +61,7 @@ impl Bench {
         Self { project, count }
     }
 
-    /// Returns one with the usual pipeline, which has run once.
+    /// Returns a bench with the usual pipeline, which has run once.
     fn begun() -> Self {
         let bench = Self::new(PIPELINE, SETTINGS);
         bench.check(&[], &["build", "lint", "test"]);
@@ -101,7 +101,7 @@ impl Bench {
 }
 
 #[test]
-fn what_begins_with_the_same_does_not_run_again() {
+fn jobs_with_unchanged_inputs_do_not_run_again() {
     let bench = Bench::begun();
     let done = bench.check(&[], &[]);
     let done = done
@@ -110,7 +110,7 @@ fn what_begins_with_the_same_does_not_run_again() {
         .expect_text("test  | version 14")
         .expect_text("(3 success, 3 of them reused)");
     drop(done);
-    // Off by default.
+    // Reuse is off by default.
     let mut command = bench.project.command(&["run"]);
     command.env("COUNT", &bench.count);
     Done::from(command.output().unwrap()).expect_code(0);
@@ -119,7 +119,7 @@ fn what_begins_with_the_same_does_not_run_again() {
 }
 
 #[test]
-fn what_a_reused_job_left_is_the_new_runs_own() {
+fn artifacts_of_a_reused_job_belong_to_the_new_run() {
     let bench = Bench::begun();
     let report = bench.project.scratch().join("report.json");
     let option = format!("--report={}", report.display());
@@ -152,7 +152,7 @@ fn what_a_reused_job_left_is_the_new_runs_own() {
     assert_eq!(fs::read(out.join("out.txt")).unwrap(), b"made fast one\n");
     let history = bench.project.runwright(&["history"]).expect_code(0);
     history.expect_text("3 success, 3 of them reused");
-    // Whoever asks for a job again wants it to run, with what the reused one left.
+    // `retry` runs the job in any case, with the artifacts of the reused job.
     let mut command = bench.project.command(&["retry", "test"]);
     command.env("COUNT", &bench.count);
     let retried = Done::from(command.output().unwrap());
@@ -161,7 +161,7 @@ fn what_a_reused_job_left_is_the_new_runs_own() {
     retried.expect_code(0).expect_text("version 14");
 }
 
-/// Changes something of the usual pipeline, and compares who runs then, and who the time after.
+/// Applies a change to the usual pipeline, and compares the jobs that run next and the time after.
 fn check_change(change: impl FnOnce(&Bench), options: &[&str], expect: &[&str]) {
     let bench = Bench::begun();
     change(&bench);
@@ -170,7 +170,7 @@ fn check_change(change: impl FnOnce(&Bench), options: &[&str], expect: &[&str]) 
 }
 
 #[test]
-fn a_changed_script_runs_its_job_alone_if_it_leaves_the_same() {
+fn changed_script_with_equal_artifacts_reruns_only_its_job() {
     let change = |bench: &Bench| bench.edit(".gitlab-ci.yml", "echo linted", "echo clean");
     check_change(change, &[], &["lint"]);
     let same = |bench: &Bench| {
@@ -180,13 +180,13 @@ fn a_changed_script_runs_its_job_alone_if_it_leaves_the_same() {
 }
 
 #[test]
-fn a_changed_script_that_leaves_another_thing_runs_the_dependants() {
+fn changed_script_with_other_artifacts_reruns_the_dependents() {
     let change = |bench: &Bench| bench.edit(".gitlab-ci.yml", "echo made", "echo built");
     check_change(change, &[], &["build", "test"]);
 }
 
 #[test]
-fn a_changed_variable_runs_all_that_have_it() {
+fn changed_variable_reruns_all_jobs_that_have_it() {
     check_change(
         |_| (),
         &["--variable", "MODE=slow"],
@@ -203,7 +203,7 @@ fn a_changed_variable_runs_all_that_have_it() {
 }
 
 #[test]
-fn a_changed_secret_runs_all_and_is_in_no_file() {
+fn changed_secret_reruns_all_jobs_and_is_in_no_file() {
     let bench = Bench::new(PIPELINE, SETTINGS);
     let run = |secret: &str, expect: &[&str]| {
         let file = bench.project.scratch().join("secret");
@@ -223,7 +223,7 @@ fn a_changed_secret_runs_all_and_is_in_no_file() {
 }
 
 #[test]
-fn a_changed_image_or_service_runs_its_job() {
+fn changed_image_or_service_reruns_its_job() {
     let image = |bench: &Bench| {
         bench.edit(
             ".gitlab-ci.yml",
@@ -243,7 +243,7 @@ fn a_changed_image_or_service_runs_its_job() {
 }
 
 #[test]
-fn changed_caches_and_artifacts_run_their_job() {
+fn changed_caches_and_artifacts_rerun_their_job() {
     let cache = |bench: &Bench| {
         let cache = "needs: []\n  cache: {key: a, paths: [dep/]}";
         bench.edit(".gitlab-ci.yml", "needs: []", cache);
@@ -257,7 +257,7 @@ fn changed_caches_and_artifacts_run_their_job() {
 }
 
 #[test]
-fn changed_files_run_who_reads_them() {
+fn changed_files_rerun_the_jobs_that_read_them() {
     let build = ["build", "test"];
     check_change(|bench| bench.project.write("src/a", "two"), &[], &build);
     check_change(|bench| bench.project.write("src/b", "new"), &[], &build);
@@ -269,9 +269,9 @@ fn changed_files_run_who_reads_them() {
         let path = bench.project.dir().join("src/a");
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     };
-    // It leaves the same, so who is behind it does not run.
+    // The artifacts are equal, so the dependent job does not run.
     check_change(executable, &[], &["build"]);
-    // What nobody reads, and what is ignored.
+    // A file that no job reads, and an ignored file.
     check_change(|bench| bench.project.write("other", "x"), &[], &[]);
     let ignored = |bench: &Bench| {
         bench.project.write(".git/info/exclude", "*.tmp\n");
@@ -296,7 +296,7 @@ fn without_inputs_all_files_and_the_commit_count() {
 }
 
 #[test]
-fn with_inputs_the_commit_counts_for_who_names_it() {
+fn with_inputs_the_commit_counts_only_for_jobs_that_use_it() {
     let pipeline = PIPELINE.replace("echo linted", "echo $CI_COMMIT_SHA");
     let bench = Bench::new(&pipeline, SETTINGS);
     bench.check(&[], &["build", "lint", "test"]);
@@ -306,7 +306,7 @@ fn with_inputs_the_commit_counts_for_who_names_it() {
 }
 
 #[test]
-fn who_uses_git_sees_the_refs() {
+fn job_that_uses_git_depends_on_the_refs() {
     let pipeline = PIPELINE.replace("echo linted", "git describe --always");
     let bench = Bench::new(&pipeline, SETTINGS);
     bench.check(&[], &["build", "lint", "test"]);
@@ -316,12 +316,12 @@ fn who_uses_git_sees_the_refs() {
 }
 
 #[test]
-fn who_uses_git_sees_the_index_and_where_history_begins() {
+fn job_that_uses_git_depends_on_the_index_and_the_shallow_boundary() {
     let pipeline = PIPELINE.replace("echo linted", "git ls-files");
     let bench = Bench::new(&pipeline, "[jobs.'*']\ninputs = []");
     bench.project.write("lint/new", "new");
     bench.check(&[], &["build", "lint", "test"]);
-    // Another time in the index is no other content.
+    // New time stamps in the index do not change its content.
     bench.project.git(&["update-index", "--refresh"]);
     bench.check(&[], &[]);
     bench.project.git(&["add", "lint/new"]);
@@ -331,7 +331,7 @@ fn who_uses_git_sees_the_index_and_where_history_begins() {
 }
 
 #[test]
-fn the_rights_that_files_get_count() {
+fn umask_counts_as_input() {
     let pipeline = "\
 job:
   script: ['echo job >>$COUNT', touch a, stat -c mode:%a a]
@@ -363,7 +363,7 @@ job:
 }
 
 #[test]
-fn the_environment_of_who_runs_it_counts() {
+fn process_environment_counts_as_input() {
     let bench = Bench::begun();
     let run = |name: &str, value: &str| {
         let _ = fs::remove_file(&bench.count);
@@ -376,12 +376,12 @@ fn the_environment_of_who_runs_it_counts() {
     assert_eq!(run("CC", "clang"), 3);
     assert_eq!(run("CC", "clang"), 0);
     assert_eq!(run("CC", "gcc"), 3);
-    // Another window of the same terminal is no other environment.
+    // Another window of the same terminal does not change the environment.
     assert_eq!(run("WINDOWID", "77"), 0);
 }
 
 #[test]
-fn the_shell_that_runs_it_counts() {
+fn login_shell_counts_as_input() {
     let bench = Bench::begun();
     bench.check(&["--login"], &["build", "lint", "test"]);
     bench.check(&["--login"], &[]);
@@ -389,7 +389,7 @@ fn the_shell_that_runs_it_counts() {
 }
 
 #[test]
-fn failures_are_not_kept_and_some_jobs_always_run() {
+fn failures_are_not_stored_and_some_jobs_always_run() {
     let pipeline = "\
 fails:
   script: ['echo fails >>$COUNT', exit 1]
@@ -436,7 +436,7 @@ plain:
 }
 
 #[test]
-fn refresh_runs_all_and_keeps_it_anew() {
+fn refresh_runs_all_jobs_and_stores_them_again() {
     let bench = Bench::begun();
     let _ = fs::remove_file(&bench.count);
     let mut command = bench.project.command(&["run", "--reuse=refresh"]);
@@ -448,12 +448,12 @@ fn refresh_runs_all_and_keeps_it_anew() {
 }
 
 #[test]
-fn what_is_damaged_or_gone_is_no_hit() {
+fn damaged_or_missing_entries_are_not_reused() {
     let bench = Bench::begun();
     let all = ["build", "lint", "test"];
     let kept = bench.kept();
     assert_eq!(kept.len(), 3);
-    // An entry.
+    // A damaged entry.
     for path in &kept {
         let mut bytes = fs::read(path).unwrap();
         let middle = bytes.len() / 2;
@@ -462,7 +462,7 @@ fn what_is_damaged_or_gone_is_no_hit() {
     }
     bench.check(&[], &all);
     bench.check(&[], &[]);
-    // What jobs left: the same length, another content.
+    // A damaged artifact: the same length, another content.
     let contents = bench.project.home().join("content/objects");
     let mut objects = files_below(&contents);
     objects.retain(|path| path.is_file());
@@ -476,18 +476,18 @@ fn what_is_damaged_or_gone_is_no_hit() {
     let done = bench.run(&[]);
     let ran = fs::read_to_string(&bench.count).unwrap();
     assert!(ran.contains("build"), "{}", done.all());
-    // All of it.
+    // All contents are gone.
     fs::remove_dir_all(bench.project.home().join("content")).unwrap();
     bench.check(&[], &all);
     bench.check(&[], &[]);
-    // What is noted of files.
+    // The recorded digests of files are damaged.
     let noted = bench.kept()[0].with_file_name("contents");
     fs::write(noted, "damaged").unwrap();
     bench.check(&[], &[]);
 }
 
 #[test]
-fn a_place_that_takes_nothing_fails_no_job() {
+fn unwritable_store_fails_no_job() {
     let bench = Bench::begun();
     let directory = bench.kept()[0].parent().unwrap().to_owned();
     fs::remove_dir_all(&directory).unwrap();
@@ -497,9 +497,9 @@ fn a_place_that_takes_nothing_fails_no_job() {
 }
 
 #[test]
-fn clean_shows_and_removes_what_is_kept() {
+fn clean_lists_and_removes_stored_jobs() {
     let bench = Bench::begun();
-    // What is kept does not go with the run that it is from.
+    // Stored jobs outlive the run they come from.
     bench.project.runwright(&["clean", "--runs"]).expect_code(0);
     bench.check(&[], &[]);
     let seen = bench.project.runwright(&["clean"]).expect_code(0);

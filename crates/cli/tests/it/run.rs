@@ -1,4 +1,4 @@
-//! `runwright run`: what it runs, what it prints, what it ends with.
+//! `runwright run`: the jobs it runs, its output and its exit codes.
 
 use crate::project::Project;
 use std::fs;
@@ -19,7 +19,7 @@ check:
 ";
 
 #[test]
-fn a_pipeline_runs_and_artifacts_reach_later_jobs() {
+fn pipeline_runs_and_artifacts_reach_later_jobs() {
     let project = Project::with_pipeline(TWO_STAGES);
     let done = project.runwright(&["run"]).expect_code(0);
     let line = "check   | checked on main by Test Author <author@example.com>";
@@ -32,7 +32,7 @@ fn a_pipeline_runs_and_artifacts_reach_later_jobs() {
 }
 
 #[test]
-fn a_failing_job_is_named_with_its_exit_code_and_how_to_run_it_alone() {
+fn failed_job_is_reported_with_exit_code_and_command_to_run_it_alone() {
     let project = Project::with_pipeline(
         "good:\n  script: [\"true\"]\nbad:\n  script:\n    - echo the last words\n    - exit 7\n",
     );
@@ -55,7 +55,7 @@ fn a_failing_job_is_named_with_its_exit_code_and_how_to_run_it_alone() {
 }
 
 #[test]
-fn an_allowed_failure_lets_the_pipeline_pass() {
+fn allowed_failure_lets_the_pipeline_pass() {
     let project = Project::with_pipeline(
         "shaky:\n  allow_failure: true\n  script: [exit 1]\nfirm:\n  script: [\"true\"]\n",
     );
@@ -64,7 +64,7 @@ fn an_allowed_failure_lets_the_pipeline_pass() {
 }
 
 #[test]
-fn named_jobs_bring_what_they_need_unless_told_not_to() {
+fn selected_jobs_run_with_their_needs_unless_disabled() {
     // R-PIPE-15 R-PIPE-16
     let project = Project::with_pipeline(
         "stages: [build, test]\n\
@@ -87,7 +87,7 @@ fn named_jobs_bring_what_they_need_unless_told_not_to() {
 }
 
 #[test]
-fn a_dry_run_shows_the_jobs_and_runs_none() {
+fn dry_run_lists_jobs_and_runs_none() {
     let project = Project::with_pipeline("job:\n  script: [touch \"$OLDPWD/ran\", echo RAN-IT]\n");
     let done = project.runwright(&["run", "--dry-run"]).expect_code(0);
     assert!(done.stdout.contains("job"));
@@ -99,7 +99,7 @@ fn a_dry_run_shows_the_jobs_and_runs_none() {
 }
 
 #[test]
-fn pipeline_variables_win_and_secrets_are_masked() {
+fn pipeline_variables_take_precedence_and_secrets_are_masked() {
     let project = Project::with_pipeline(
         "variables: {WHO: file}\njob:\n  variables: {WHO: job}\n  script:\n    - echo \"who=$WHO\"\n    - echo \"token=<$API_TOKEN>\"\n    - printf '%s' \"$API_TOKEN\" | cut -c1-6\n",
     );
@@ -119,7 +119,7 @@ fn pipeline_variables_win_and_secrets_are_masked() {
 }
 
 #[test]
-fn a_secret_comes_from_the_environment() {
+fn secret_is_read_from_the_environment() {
     let project = Project::with_pipeline("job:\n  script: [echo \"<$TOKEN>\"]\n");
     let output = project
         .command(&["run", "--secret", "TOKEN"])
@@ -134,7 +134,7 @@ fn a_secret_comes_from_the_environment() {
 }
 
 #[test]
-fn the_working_tree_is_taken_as_it_is() {
+fn uncommitted_changes_are_part_of_the_working_copy() {
     let project = Project::with_pipeline(
         "job:\n  script:\n    - cat untracked.txt changed.txt\n    - test ! -e ignored.txt\n    - test ! -e deleted.txt\n    - ./tool.sh\n    - git status --porcelain\n",
     );
@@ -157,7 +157,7 @@ fn the_working_tree_is_taken_as_it_is() {
 }
 
 #[test]
-fn in_place_works_in_the_tree_itself() {
+fn in_place_runs_in_the_working_tree() {
     let project = Project::with_pipeline("job:\n  script: [echo here > made-by-job.txt]\n");
     project.runwright(&["run", "--in-place"]).expect_code(0);
     assert_eq!(
@@ -167,7 +167,7 @@ fn in_place_works_in_the_tree_itself() {
 }
 
 #[test]
-fn a_second_run_in_place_names_the_holder() {
+fn second_run_in_place_names_the_lock_holder() {
     let project = Project::with_pipeline(
         "job:\n  script: [echo holding, \"while test ! -e release; do sleep 0.05; done\"]\n",
     );
@@ -193,7 +193,7 @@ fn two_runs_in_one_directory_both_pass() {
 }
 
 #[test]
-fn a_manual_job_waits_until_it_is_played() {
+fn manual_job_waits_until_it_is_played() {
     let project = Project::with_pipeline(
         "stages: [a, b]\ngate:\n  stage: a\n  when: manual\n  allow_failure: false\n  script: [echo played]\noption:\n  stage: a\n  when: manual\n  script: [echo option]\nafter:\n  stage: b\n  script: [echo after-gate]\n",
     );
@@ -208,7 +208,7 @@ fn a_manual_job_waits_until_it_is_played() {
 }
 
 #[test]
-fn a_retried_job_passes_at_its_second_attempt() {
+fn retried_job_passes_on_its_second_attempt() {
     let project = Project::with_pipeline(
         "job:\n  retry: 1\n  script:\n    - test -e \"$MARK\" || { touch \"$MARK\"; exit 1; }\n",
     );
@@ -222,7 +222,7 @@ fn a_retried_job_passes_at_its_second_attempt() {
 }
 
 #[test]
-fn the_time_of_a_pipeline_is_limited() {
+fn pipeline_timeout_ends_the_run() {
     let project = Project::with_pipeline("job:\n  script: [sleep 600]\n");
     project
         .runwright(&["run", "--timeout", "1 second"])
@@ -233,7 +233,7 @@ fn the_time_of_a_pipeline_is_limited() {
 }
 
 #[test]
-fn jobs_have_no_login_shell_unless_asked_for() {
+fn jobs_get_a_login_shell_only_on_request() {
     let project = Project::with_pipeline(
         "job:\n  script: [\"shopt -q login_shell && echo LOGIN-YES || echo LOGIN-NO\"]\n",
     );
@@ -254,7 +254,7 @@ fn jobs_have_no_login_shell_unless_asked_for() {
 }
 
 #[test]
-fn the_predefined_variables_are_those_of_the_commit() {
+fn predefined_variables_describe_the_commit() {
     let project = Project::with_pipeline(
         "job name:\n  script:\n    - echo \"$CI $GITLAB_CI $CI_JOB_NAME $CI_JOB_STAGE\"\n    - echo \"title=$CI_COMMIT_TITLE ref=$CI_COMMIT_REF_SLUG sha=$CI_COMMIT_SHA\"\n    - test \"$CI_PROJECT_DIR\" = \"$PWD\"\n    - test \"$(git rev-parse HEAD)\" = \"$CI_COMMIT_SHA\"\n",
     );
@@ -272,7 +272,7 @@ fn the_predefined_variables_are_those_of_the_commit() {
 }
 
 #[test]
-fn the_command_line_teaches() {
+fn help_completions_and_man_pages_are_printed() {
     let project = Project::empty_directory();
     let help = project.runwright(&["run", "--help"]).expect_code(0).stdout;
     for text in ["Examples:", "Exit codes:", "--in-place", "--secret"] {
@@ -316,7 +316,7 @@ fn walk_text(dir: &std::path::Path) -> String {
 }
 
 #[test]
-fn output_that_cannot_be_written_is_an_environment_failure() {
+fn unwritable_output_is_an_environment_failure() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n");
     for arguments in [
         &["run"][..],
@@ -340,14 +340,14 @@ fn output_that_cannot_be_written_is_an_environment_failure() {
 }
 
 #[test]
-fn control_characters_of_a_name_stay_out_of_the_terminal() {
+fn control_characters_in_names_do_not_reach_the_terminal() {
     let project = Project::with_pipeline("\"red\\e[31m\":\n  script: [exit 1]\n");
     let done = project.runwright(&["run"]).expect_code(1);
     assert!(!done.all().contains('\u{1b}'), "{:?}", done.all());
 }
 
 #[test]
-fn a_file_is_found_from_where_one_stands() {
+fn pipeline_file_is_found_from_a_subdirectory() {
     let project = Project::with_pipeline("top:\n  script: [echo from-top]\n");
     project.write("sub/own.yml", "own:\n  script: [echo from-own]\n");
     let done = project

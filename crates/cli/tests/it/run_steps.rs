@@ -1,10 +1,10 @@
-//! Jobs that have steps (`run`): the same on this machine and in a container.
+//! Jobs with steps (`run`): the same on this machine and in a container.
 
 use crate::docker;
 use crate::project::{Done, Project};
 use crate::registry::Registry;
 
-/// A job, the files beside it, and what it prints.
+/// A job, the files beside it, and its expected output.
 struct Case {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
@@ -130,7 +130,7 @@ fn project(job: &str, files: &[(&str, &str)]) -> Project {
     project
 }
 
-/// Runs the job by an executor and returns how it ended, and what its steps wrote.
+/// Runs the job with an executor, and returns its result and the output of its steps.
 fn run(project: &Project, executor: &str) -> (Done, String) {
     let done = docker::runwright(project, &["run", "--executor", executor]);
     let log = String::from_utf8(project.only_log()).unwrap();
@@ -138,13 +138,13 @@ fn run(project: &Project, executor: &str) -> (Done, String) {
     (done, steps_of(&log))
 }
 
-/// Returns what stands between the heading of the steps and what comes after them, without stamps.
+/// Returns the log between the heading of the steps and the next section, without stamps.
 fn steps_of(log: &str) -> String {
     let stamp = "2026-11-22T17:08:05.776712Z 01O ".len();
     let mut whole: Vec<String> = Vec::new();
     for line in log.lines() {
         let (stamp, text) = line.split_at_checked(stamp).unwrap_or_default();
-        // What a slow machine reads of a line in two parts is still one.
+        // A slow machine may read a line in two parts, which are joined here.
         match whole.last_mut().filter(|_| stamp.ends_with('+')) {
             Some(begun) => begun.push_str(text),
             None => whole.push(text.to_owned()),
@@ -163,7 +163,7 @@ fn steps_of(log: &str) -> String {
 }
 
 #[test]
-fn the_same_steps_do_the_same_on_this_machine_and_in_a_container() {
+fn steps_behave_the_same_on_this_machine_and_in_a_container() {
     for case in CASES {
         for executor in ["shell", "docker"] {
             let (done, log) = run(&project(case.job, case.files), executor);
@@ -179,7 +179,7 @@ fn the_same_steps_do_the_same_on_this_machine_and_in_a_container() {
     }
 }
 
-/// Publishes a function, calls it, and calls one that there is not.
+/// Publishes a function, calls it, and calls one that does not exist.
 const KEPT: &str = r#"
 publish:
   run:
@@ -202,7 +202,7 @@ other:
 "#;
 
 #[test]
-fn offline_the_functions_that_were_fetched_before_are_run_and_no_others() {
+fn offline_runs_use_only_functions_fetched_before() {
     let registry = Registry::start();
     let host = registry.host.clone();
     let project = Project::with_pipeline(&KEPT.replace("HOST", &host));
@@ -233,7 +233,7 @@ fn offline_the_functions_that_were_fetched_before_are_run_and_no_others() {
 }
 
 #[test]
-fn a_login_that_cannot_be_read_is_told_once_and_what_is_public_is_fetched() {
+fn unreadable_login_is_reported_once_and_public_functions_are_fetched() {
     let registry = Registry::start();
     let project = Project::with_pipeline(&KEPT.replace("HOST", &registry.host));
     let hello = "spec:\n---\nexec: {command: [echo, hello from the public]}\n";
@@ -252,14 +252,14 @@ fn a_login_that_cannot_be_read_is_told_once_and_what_is_public_is_fetched() {
     assert!(!printed.contains("hunter2"), "{printed}");
 }
 
-/// Lets functions come from registries of this machine.
+/// Allows functions from registries of this machine.
 fn open_to_this_machine(project: &Project) {
     std::fs::create_dir_all(project.home()).unwrap();
     let open = "[include]\nallow-http = [\"127.0.0.1\"]\nallow-private = [\"127.0.0.1\"]\n";
     std::fs::write(project.home().join("config.toml"), open).unwrap();
 }
 
-/// Builds an image of functions, publishes it and calls what is in it.
+/// Builds an image of functions, publishes it and calls its functions.
 const FROM_AN_IMAGE: &str = r#"
 run:
   - name: build
@@ -279,7 +279,7 @@ run:
 "#;
 
 #[test]
-fn functions_of_an_image_are_built_published_and_run_wherever_the_job_is() {
+fn functions_of_an_image_are_built_published_and_run_in_every_executor() {
     let function = "spec:\n  inputs: {who: {type: string}}\n  outputs: {text: {type: string}}\n---\n\
                     exec: {command: [sh, '${{ func_dir }}/hello', '${{ inputs.who }}', '${{ output_file }}']}\n";
     let hello = "echo \"hello $1\"; echo \"{\\\"name\\\":\\\"text\\\",\\\"value\\\":\\\"<$1>\\\"}\" >>\"$2\"\n";

@@ -1,9 +1,9 @@
-//! What runs beside what, and for how long.
+//! Concurrency and timeouts of jobs.
 
 use crate::project::{Project, processes_with};
 use std::fs;
 
-/// Runs a pipeline with at most so many jobs at once, and expects it to pass.
+/// Runs a pipeline with at most this many jobs at once, and expects it to pass.
 fn run_with(concurrency: &str, project: &Project) {
     let spot = spot(project);
     let deadline = ["run", "--timeout", "2 minutes"];
@@ -13,15 +13,15 @@ fn run_with(concurrency: &str, project: &Project) {
         .expect_code(0);
 }
 
-/// Returns the variable by which jobs learn where they may leave something.
+/// Returns the variable that gives jobs a shared directory.
 fn spot(project: &Project) -> String {
     format!("SPOT={}", project.scratch().display())
 }
 
 #[test]
-fn a_stage_runs_as_many_jobs_at_once_as_it_may() {
+fn stage_runs_as_many_jobs_at_once_as_allowed() {
     // R-PIPE-26
-    // Each of the two ends when both have begun.
+    // Each of the two jobs ends only after both have started.
     let meet = "
     - touch \"$SPOT/$CI_JOB_NAME\"
     - until [ -e \"$SPOT/a\" ] && [ -e \"$SPOT/b\" ]; do sleep 0.01; done
@@ -29,7 +29,7 @@ fn a_stage_runs_as_many_jobs_at_once_as_it_may() {
     let pair = Project::with_pipeline(&format!("a:\n  script:{meet}b:\n  script:{meet}"));
     run_with("2", &pair);
 
-    // Each leaves a folder while it runs and counts those it sees.
+    // Each job creates a directory while it runs, and counts the ones it sees.
     let row = Project::with_pipeline(
         "job:
   parallel: 4
@@ -47,7 +47,7 @@ fn a_stage_runs_as_many_jobs_at_once_as_it_may() {
 }
 
 #[test]
-fn the_timeout_of_a_job_holds_for_each_attempt_and_ends_all_it_started() {
+fn job_timeout_applies_to_each_attempt_and_ends_all_its_processes() {
     // R-PIPE-45
     let project = Project::with_pipeline(
         "job:

@@ -1,8 +1,8 @@
-//! No command shows the value of a secret, wherever the file puts it.
+//! No command shows the value of a secret, wherever the file uses it.
 
 use crate::project::{Done, Project};
 
-/// What the values of all secrets hold here.
+/// The text contained in every secret of these tests.
 const SECRET: &str = "s3cret-w0rd";
 
 const PIPELINE: &str = "\
@@ -36,7 +36,7 @@ fn project(pipeline: &str) -> Project {
     project
 }
 
-/// Runs a command with a secret; returns all it printed, which has the secret nowhere.
+/// Runs a command with a secret, and returns its output, which must not contain the secret.
 fn check(project: &Project, arguments: &[&str], code: i32) -> String {
     let mut command = project.command(arguments);
     command.args(["--secret", "TOKEN"]);
@@ -79,7 +79,7 @@ fn no_command_shows_a_secret() {
 }
 
 #[test]
-fn what_is_not_fetched_is_named_without_secrets() {
+fn unfetched_includes_are_named_without_secrets() {
     let project = project(
         "include:\n  - {project: g/$TOKEN, file: a.yml}\n  - {project: g/$TOKEN, file: \"*.yml\"}\n  - remote: https://$TOKEN/a.yml\n",
     );

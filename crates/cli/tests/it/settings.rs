@@ -1,4 +1,4 @@
-//! Settings: who says what, who wins, and what is refused.
+//! Settings: their sources, their precedence, and refused values.
 
 use crate::project::{Done, Project};
 use std::fs;
@@ -23,7 +23,7 @@ fn with(project: &Project, variables: &[(&str, &str)], arguments: &[&str]) -> Do
     command.output().unwrap().into()
 }
 
-/// Returns the line of `config show --origin` about a setting, with single blanks.
+/// Returns the line of `config show --origin` about a setting, with runs of blanks collapsed.
 fn line(done: &Done, name: &str) -> String {
     let mut lines = done.stdout.lines();
     let line = lines.find(|line| line.starts_with(&format!("{name} =")));
@@ -35,7 +35,7 @@ fn line(done: &Done, name: &str) -> String {
 }
 
 #[test]
-fn all_sources_at_once_and_each_wins_over_those_before_it() {
+fn every_source_takes_precedence_over_those_before_it() {
     // R-PIPE-39
     let user = "[run]\nconcurrency = 2\noutput = 'live'\nprogress = 'json'\nverbose = true\n\
                 timeout = '2 hours'\n[runs]\nkeep = 3\n[[gitlab.instance]]\nurl = 'https://h'\n\
@@ -81,7 +81,7 @@ fn all_sources_at_once_and_each_wins_over_those_before_it() {
 }
 
 #[test]
-fn a_run_is_as_the_settings_say_and_options_win() {
+fn run_follows_the_settings_and_options_take_precedence() {
     let project = project(
         "",
         "[run]\nfile = 'ci/own.yml'\noutput = 'group'\nconcurrency = 1\n",
@@ -89,7 +89,7 @@ fn a_run_is_as_the_settings_say_and_options_win() {
     project.write("ci/own.yml", "own: {script: [echo from own]}\n");
     let done = project.runwright(&["run"]).expect_code(0);
     assert!(done.stdout.contains("\n  from own"), "{done:?}");
-    // An option wins over the project, and so does a variable.
+    // An option takes precedence over the project's settings, and so does a variable.
     let done = project.runwright(&["run", "--output", "prefix", "-f", ".gitlab-ci.yml", "one"]);
     assert!(done.expect_code(0).stdout.contains("one | from one"));
     let variables = [
@@ -98,12 +98,12 @@ fn a_run_is_as_the_settings_say_and_options_win() {
     ];
     let done = with(&project, &variables, &["run", "two"]).expect_code(0);
     assert!(done.stdout.contains("two | from two"), "{done:?}");
-    // The same file is meant by commands that run nothing.
+    // Commands that run nothing use the same file.
     for command in ["list", "plan", "show", "lint"] {
         let done = project.runwright(&[command]).expect_code(0);
         assert!(done.stdout.contains("own"), "{command}: {done:?}");
     }
-    // From a directory below, and of a project elsewhere.
+    // From a subdirectory, and for a project in another directory.
     let mut below = project.command(&["list"]);
     let done = Done::from(
         below
@@ -118,7 +118,7 @@ fn a_run_is_as_the_settings_say_and_options_win() {
 }
 
 #[test]
-fn what_contradicts_an_option_yields() {
+fn setting_that_conflicts_with_an_option_is_ignored() {
     let tell = "where: {script: ['echo in $PWD', 'git worktree list']}\n";
     let project = project("", "[run]\nisolation = 'worktree'\nserial = true\n");
     project.write(".gitlab-ci.yml", tell);
@@ -135,7 +135,7 @@ fn what_contradicts_an_option_yields() {
         .runwright(&["run", "--serial", "--concurrency", "2"])
         .expect_code(2)
         .expect_text("--serial cannot be used with --concurrency");
-    // Said in one file, how many says more; and a no on the command line leaves it alone.
+    // In one file, `concurrency` takes precedence over `serial`; a negative option does not change it.
     project.write(".runwright.toml", "[run]\nserial = true\nconcurrency = 2\n");
     project.runwright(&["run"]).expect_code(0);
     project.runwright(&["run", "--serial=false"]).expect_code(0);
@@ -148,7 +148,7 @@ fn what_contradicts_an_option_yields() {
 }
 
 #[test]
-fn the_projects_settings_win_over_those_of_bitrab() {
+fn project_settings_take_precedence_over_those_of_bitrab() {
     // R-PIPE-39
     let tell = "where: {script: ['echo in $PWD']}\n";
     let project = project("", "[run]\ndialect = 'bitrab'\n");
@@ -170,7 +170,7 @@ fn the_projects_settings_win_over_those_of_bitrab() {
 }
 
 #[test]
-fn a_run_is_gone_on_with_as_it_began() {
+fn run_continues_with_its_original_settings() {
     let project = project("", "[run]\nfile = 'ci/own.yml'\noutput = 'group'\n");
     project.write(
         "ci/own.yml",
@@ -181,7 +181,7 @@ fn a_run_is_gone_on_with_as_it_began() {
     project
         .runwright(&["run", "--variable", &variable])
         .expect_code(1);
-    // What the file says now is for the next run; what is shown is for him who looks.
+    // Changed settings apply to the next run, except for the display, which follows the current user.
     project.write(
         ".runwright.toml",
         "[run]\nfile = 'other.yml'\noutput = 'prefix'\n",
@@ -198,7 +198,7 @@ fn a_run_is_gone_on_with_as_it_began() {
 }
 
 #[test]
-fn mistakes_end_each_command_that_reads_settings() {
+fn mistakes_fail_each_command_that_reads_settings() {
     let project = project("", "\n[run]\nouptut = 'group'\n");
     let commands: [&[&str]; 10] = [
         &["run"],
@@ -218,7 +218,7 @@ fn mistakes_end_each_command_that_reads_settings() {
         let done = done.expect_text(".runwright.toml:3:1: there is no setting `ouptut` in [run]");
         done.expect_text("did you mean `output`?");
     }
-    // Who needs none of them goes on.
+    // Commands that need no settings succeed.
     project.runwright(&["history"]).expect_code(0);
     project.runwright(&["config", "schema"]).expect_code(0);
     project.runwright(&["executors"]).expect_code(0);
@@ -226,7 +226,7 @@ fn mistakes_end_each_command_that_reads_settings() {
 }
 
 #[test]
-fn bad_files_are_told_of_and_nothing_runs() {
+fn invalid_files_are_reported_and_nothing_runs() {
     let project = project("", "");
     let file = project.dir().join(".runwright.toml");
     let check = |text: &[u8], expect: &str| {
@@ -278,12 +278,12 @@ fn bad_files_are_told_of_and_nothing_runs() {
 }
 
 #[test]
-fn a_file_that_may_not_be_read_is_no_empty_file() {
+fn unreadable_file_is_not_treated_as_empty() {
     let project = project("[run]\noutput = 'group'\n", "");
     let file = project.home().join("config.toml");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o0)).unwrap();
     if fs::read(&file).is_ok() {
-        // Root may read all: a file that cannot be entered is as good.
+        // Root can read every file; a symbolic link to itself has the same effect.
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink("config.toml", &file).unwrap();
     }
@@ -293,7 +293,7 @@ fn a_file_that_may_not_be_read_is_no_empty_file() {
 }
 
 #[test]
-fn a_hostile_project_is_refused_what_is_not_its_own() {
+fn hostile_project_cannot_set_user_settings() {
     let check = |text: &str, what: &str| {
         let project = project("", text);
         let done = project.runwright(&["list"]).expect_code(2);
@@ -325,7 +325,7 @@ fn a_hostile_project_is_refused_what_is_not_its_own() {
 }
 
 #[test]
-fn variables_are_checked_and_unknown_ones_told_of_once() {
+fn variables_are_checked_and_unknown_ones_reported_once() {
     let project = project("", "");
     let done = with(&project, &[("RUNWRIGHT_OUTPUT", "grup")], &["run"]).expect_code(2);
     let done = done.expect_text("RUNWRIGHT_OUTPUT: `output` is one of live, group, prefix");
@@ -383,7 +383,7 @@ said:
 }
 
 #[test]
-fn first_files_are_written_and_never_over_one() {
+fn initial_files_are_written_and_never_overwritten() {
     let project = Project::with_pipeline(PIPELINE);
     let user = project.home().join("config.toml");
     let own = project.dir().join(".runwright.toml");
@@ -412,7 +412,7 @@ fn first_files_are_written_and_never_over_one() {
         line(&done, "run.output"),
         "run.output = (not set) # built-in"
     );
-    // A directory in the file's place, and a home that is a file.
+    // A directory in place of the file, and a home that is a file.
     fs::remove_file(&own).unwrap();
     fs::create_dir(&own).unwrap();
     project
@@ -429,7 +429,7 @@ fn first_files_are_written_and_never_over_one() {
 }
 
 #[test]
-fn what_is_no_option_is_not_shown() {
+fn config_show_refuses_unknown_options_and_the_schema_is_current() {
     let project = Project::with_pipeline(PIPELINE);
     let done = project
         .runwright(&["config", "show", "--", "--concurency", "2"])
@@ -441,7 +441,7 @@ fn what_is_no_option_is_not_shown() {
 }
 
 #[test]
-fn jobs_are_left_out_of_whole_pipelines_alone() {
+fn skip_setting_applies_only_to_whole_pipelines() {
     let project = project("", "[run]\nskip = ['t*']\n");
     let ran = |done: Done| {
         let done = done.expect_code(0);
@@ -460,7 +460,7 @@ fn jobs_are_left_out_of_whole_pipelines_alone() {
 }
 
 #[test]
-fn a_pipe_in_the_files_place_is_not_waited_for() {
+fn named_pipe_in_place_of_the_file_does_not_block() {
     let project = project("", "");
     let file = project.dir().join(".runwright.toml");
     fs::remove_file(&file).unwrap();

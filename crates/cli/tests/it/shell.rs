@@ -1,4 +1,4 @@
-//! Entering jobs, at a terminal and without one.
+//! Opening a shell in a job, with and without a terminal.
 
 use crate::project::{Project, processes_with, wait_until};
 use crate::tmux::Terminal;
@@ -29,7 +29,7 @@ fn project() -> Project {
     Project::with_pipeline(PIPELINE)
 }
 
-/// Returns the entries of the directory of runs, and of what is to be removed after a death.
+/// Returns the entries of the runs directory, and of the directory of things to remove after a crash.
 fn left(project: &Project) -> Vec<String> {
     let mut left = Vec::new();
     for state in fs::read_dir(project.home().join("projects")).unwrap() {
@@ -41,7 +41,7 @@ fn left(project: &Project) -> Vec<String> {
 }
 
 #[test]
-fn a_command_runs_where_the_script_would() {
+fn command_runs_in_the_environment_of_the_script() {
     let project = project();
     let script = "cat out/file; echo \"$GREETING $CI_JOB_NAME\"; echo trouble >&2; exit 5";
     let done = project.runwright(&["shell", "test", "--", "sh", "-c", script]);
@@ -82,7 +82,7 @@ fn any_job_can_be_entered() {
 }
 
 #[test]
-fn without_a_terminal_there_is_no_shell() {
+fn no_shell_opens_without_a_terminal() {
     let project = project();
     let done = project.runwright(&["shell", "hand"]);
     done.expect_code(2).expect_text("a shell needs a terminal");
@@ -92,7 +92,7 @@ fn without_a_terminal_there_is_no_shell() {
 }
 
 #[test]
-fn a_job_is_entered_at_a_terminal() {
+fn shell_opens_at_a_terminal() {
     let project = project();
     project.runwright(&["run", "build"]).expect_code(0);
     let before = left(&project);
@@ -102,15 +102,15 @@ fn a_job_is_entered_at_a_terminal() {
     terminal.wait_for(&["built", "42-test"]);
     terminal.type_line("rerun 2");
     terminal.wait_for(&["hello-1", "hello-2"]);
-    // The script is the history: behind what was typed, its last line.
+    // The script is in the history: the entry before the typed lines is its last line.
     for _ in 0..3 {
         terminal.press("Up");
     }
     terminal.wait_for(&["$ touch left-by-script; exit 4"]);
     terminal.press("C-c");
-    // What is typed before it is heard would stand behind the line.
+    // Text typed before the shell reads would appear after the line.
     terminal.wait_for(&["exit 4^C"]);
-    // Who says it is who is to hear the key.
+    // The process that prints this is the one that receives the key.
     terminal.type_line("sh -c 'echo begun-$((1+1)); exec sleep 1000'");
     terminal.wait_for(&["begun-2"]);
     terminal.press("C-c");
@@ -131,7 +131,7 @@ fn a_job_is_entered_at_a_terminal() {
 }
 
 #[test]
-fn a_job_that_fails_is_entered_before_it_goes_on() {
+fn shell_opens_in_a_failed_job_before_the_run_continues() {
     let project = project();
     let arguments = "run test --shell-on-failure --output prefix";
     let terminal = Terminal::start(&project, (100, 50), arguments);
@@ -146,7 +146,7 @@ fn a_job_that_fails_is_entered_before_it_goes_on() {
         "{}",
         terminal.text()
     );
-    // Before its next prompt a shell does not know the key.
+    // The shell handles the key only after it has printed its next prompt.
     let prompts = || terminal.text().matches("[job test] $").count();
     wait_until("the next prompt", || prompts() == 2);
     terminal.press("C-d");
@@ -155,7 +155,7 @@ fn a_job_that_fails_is_entered_before_it_goes_on() {
 }
 
 #[test]
-fn nothing_is_noted_of_who_enters_and_a_mistake_leaves_nothing() {
+fn shell_leaves_no_run_record_and_a_mistake_leaves_nothing() {
     let project = project();
     project
         .runwright(&["shell", "hand", "--", "true"])
@@ -173,7 +173,7 @@ fn nothing_is_noted_of_who_enters_and_a_mistake_leaves_nothing() {
 }
 
 #[test]
-fn a_command_in_a_job_prints_no_secret() {
+fn command_in_a_job_prints_no_secret() {
     let project = project();
     let mut command = project.command(&["shell", "hand", "--secret", "TOKEN", "--"]);
     command.args(["sh", "-c", "echo =$TOKEN=; echo =$TOKEN= >&2"]);
@@ -184,7 +184,7 @@ fn a_command_in_a_job_prints_no_secret() {
 }
 
 #[test]
-fn the_job_is_asked_for_when_none_is_named() {
+fn missing_job_name_is_prompted_for() {
     let project = project();
     let done = project.runwright(&["shell"]);
     done.expect_code(2).expect_text("name a job");
@@ -204,7 +204,7 @@ fn the_job_is_asked_for_when_none_is_named() {
 }
 
 #[test]
-fn a_setting_opens_shells_only_where_somebody_sits() {
+fn setting_opens_shells_only_in_an_interactive_run() {
     let project = project();
     project.write(".runwright.toml", "[run]\nshell-on-failure = true\n");
     project.runwright(&["run", "test"]).expect_code(1);
@@ -230,7 +230,7 @@ fn jobs_that_fail_together_are_entered_one_after_the_other() {
     let arguments = "run --shell-on-failure --concurrency 4";
     let terminal = Terminal::start(&project, (120, 60), arguments);
     for number in 1..=3 {
-        // Each shell has one prompt, since it is left at once.
+        // Each shell prints one prompt, since the test leaves it at once.
         let prompts = || terminal.text().matches("] $").count();
         wait_until("the next shell", || prompts() == number);
         terminal.type_line("exit");
@@ -243,7 +243,7 @@ fn jobs_that_fail_together_are_entered_one_after_the_other() {
     assert!(!text.contains("job \"fine\" failed"), "{text}");
 }
 
-/// Enters a job in which something sleeps, ends the program by a signal, and checks what is left.
+/// Enters a job in which a process sleeps, ends the program by a signal, and checks for leftovers.
 fn check_end(signal: Signal, width: u16, shown: &str) {
     let project = project();
     let seconds = (700_000 + std::process::id() % 1000 * 100 + u32::from(width)).to_string();
@@ -269,14 +269,14 @@ fn check_end(signal: Signal, width: u16, shown: &str) {
 }
 
 #[test]
-fn a_shell_ends_with_the_program() {
+fn shell_ends_with_the_program() {
     check_end(Signal::HUP, 100, "[exit code 130]");
     check_end(Signal::TERM, 101, "[exit code 130]");
     check_end(Signal::KILL, 102, "[exit code 137]");
 }
 
 #[test]
-fn a_shell_ends_when_its_terminal_is_closed() {
+fn shell_ends_when_its_terminal_closes() {
     let project = project();
     let terminal = Terminal::start_in_shell(&project, (100, 30), "shell hand");
     terminal.wait_for(&["[job hand] $"]);

@@ -13,7 +13,7 @@ test:
 ";
 
 #[test]
-fn the_merged_file_says_where_each_value_comes_from() {
+fn merged_file_shows_the_origin_of_each_value() {
     let project = Project::with_pipeline(PIPELINE);
     let done = project.runwright(&["show"]).expect_code(0);
     insta::assert_snapshot!(done.stdout, @r#"
@@ -34,7 +34,7 @@ fn the_merged_file_says_where_each_value_comes_from() {
 }
 
 #[test]
-fn the_values_alone_can_be_read_by_the_next_one() {
+fn values_without_origins_are_a_valid_pipeline_file() {
     let project = Project::with_pipeline(PIPELINE);
     let shown = project.runwright(&["show", "--no-origins"]).expect_code(0);
     assert!(!shown.stdout.contains('#'), "{}", shown.stdout);
@@ -48,7 +48,7 @@ fn the_values_alone_can_be_read_by_the_next_one() {
 }
 
 #[test]
-fn origins_in_json_stand_beside_the_values() {
+fn json_origins_are_beside_the_values() {
     let project = Project::with_pipeline(PIPELINE);
     let done = project.runwright(&["show", "--json", "--origins"]);
     let shown: Value = serde_json::from_str(&done.expect_code(0).stdout).unwrap();
@@ -66,7 +66,7 @@ fn origins_in_json_stand_beside_the_values() {
 }
 
 #[test]
-fn a_file_with_mistakes_is_shown_as_far_as_it_goes() {
+fn file_with_mistakes_is_shown_as_far_as_possible() {
     let project = Project::with_pipeline("job:\n  stage: tset\n  script: [a]\n");
     let done = project.runwright(&["show", "--no-origins"]).expect_code(2);
     assert_eq!(done.stdout, "job:\n  stage: tset\n  script:\n    - a\n");

@@ -37,7 +37,7 @@ fn ctrl_c_cancels_runs_after_script_and_cleans_up() {
 }
 
 #[test]
-fn ctrl_c_twice_ends_everything_at_once() {
+fn second_ctrl_c_ends_everything_at_once() {
     let marker = format!("runwright-test-twice-{}", std::process::id());
     let project = Project::with_pipeline(&format!(
         "job:\n  variables: {{MARK: {marker}}}\n  script:\n    - trap '' TERM\n    - setsid sleep 600 &\n    - echo ready\n    - while true; do sleep 1; done\n  after_script: [echo not-after-abort]\n",
@@ -45,7 +45,7 @@ fn ctrl_c_twice_ends_everything_at_once() {
     let mut run = project.start(&["run"]);
     project.wait_for("job | ready");
     interrupt(run.id(), "-INT");
-    // Two signals at once may count as one.
+    // Two signals sent at once may be delivered as one.
     project.wait_for("cancelling");
     interrupt(run.id(), "-INT");
     assert_eq!(
@@ -66,7 +66,7 @@ fn ctrl_c_twice_ends_everything_at_once() {
 }
 
 #[test]
-fn any_other_ending_signal_has_the_same_exit_code() {
+fn other_terminating_signals_have_the_same_exit_code() {
     let project = Project::with_pipeline("job:\n  script: [echo ready, sleep 600]\n");
     let mut run = project.start(&["run"]);
     project.wait_for("job | ready");
@@ -80,7 +80,7 @@ fn any_other_ending_signal_has_the_same_exit_code() {
 }
 
 #[test]
-fn a_job_cannot_reach_the_terminal_of_whoever_runs_it() {
+fn job_cannot_reach_the_terminal_of_the_user() {
     let project = Project::with_pipeline(
         "job:\n  script: [\"(echo \\\"$TOKEN\\\" >/dev/tty) 2>/dev/null || echo NO-TERMINAL\"]\n",
     );
@@ -102,7 +102,7 @@ fn a_job_cannot_reach_the_terminal_of_whoever_runs_it() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_does_not_make_the_run_deaf() {
+fn signals_work_while_the_output_is_not_read() {
     let project = Project::with_pipeline(
         "job:\n  script: [\"head -c 300000 /dev/zero | tr '\\\\0' '\\\\n'\", sleep 600]\n",
     );
@@ -117,7 +117,7 @@ fn a_reader_that_does_not_read_does_not_make_the_run_deaf() {
         size_of(&home) > 1_000_000
     });
     interrupt(run.id(), "-TERM");
-    // Nobody has read a byte of its standard output.
+    // The test has read no byte of its standard output.
     assert_eq!(run.wait().unwrap().code(), Some(130));
     assert!(project.leftovers().is_empty(), "{:?}", project.leftovers());
 }
@@ -136,7 +136,7 @@ fn size_of(dir: &std::path::Path) -> u64 {
 fn jobs_do_not_inherit_ignored_signals() {
     let project = Project::with_pipeline("job: {script: [grep SigIgn /proc/self/status]}\n");
     let run = project.command(&["run"]);
-    // As below `nohup`, or in the background of a script.
+    // As under `nohup`, or in the background of a script.
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' HUP INT QUIT USR1; exec \"$0\" run"]);
     shell.arg(run.get_program()).current_dir(project.dir());

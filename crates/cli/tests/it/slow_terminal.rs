@@ -1,4 +1,4 @@
-//! The full screen on a terminal that takes nothing for a while.
+//! The full screen on a terminal that accepts no output for a while.
 
 #![expect(
     clippy::disallowed_methods,
@@ -17,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A log that fills any screen, so that a frame is more than a terminal takes unread.
+/// A log that fills any screen, so that one frame exceeds the terminal's buffer.
 const PIPELINE: &str = "\
 job:
   script:
@@ -74,7 +74,7 @@ impl Slow {
         write(&self.end, key.as_bytes()).unwrap();
     }
 
-    /// Waits until a frame is longer than what the terminal holds.
+    /// Waits until a frame is longer than the terminal's buffer.
     fn wait_until_full(&self) {
         let mut held = 0;
         wait_until_told(
@@ -88,7 +88,7 @@ impl Slow {
         );
     }
 
-    /// Takes what is there, or soon will be.
+    /// Reads the output that is available now or shortly.
     fn take(&self) -> Vec<u8> {
         let mut taken = Vec::new();
         let soon = Timespec {
@@ -97,7 +97,7 @@ impl Slow {
         };
         while poll(&mut [PollFd::new(&self.end, PollFlags::IN)], Some(&soon)) == Ok(1) {
             let mut buffer = [0; 8192];
-            // Nothing can be read once the last program has left the terminal.
+            // Reading fails once the last program has closed the terminal.
             let Ok(count) = read(&self.end, &mut buffer) else {
                 break;
             };
@@ -106,7 +106,7 @@ impl Slow {
         taken
     }
 
-    /// Takes all that comes until it holds this.
+    /// Reads output until it contains this text.
     fn take_until(&self, part: &str) {
         let mut taken = Vec::new();
         wait_until_told(
@@ -126,7 +126,7 @@ impl Drop for Slow {
         send(Signal::INT);
         let begun = Instant::now();
         while matches!(self.run.try_wait(), Ok(None)) {
-            // What it still wants to show is taken, or it could not end.
+            // The remaining output must be read, or the program could not exit.
             self.take();
             if begun.elapsed() > DEADLINE {
                 send(Signal::KILL);
@@ -136,16 +136,16 @@ impl Drop for Slow {
 }
 
 #[test]
-fn a_key_that_comes_with_a_change_of_size_is_heard() {
+fn key_pressed_during_a_resize_is_handled() {
     let project = Project::with_pipeline(PIPELINE);
     let terminal = Slow::start(&project);
     terminal.take_until("$ sleep 600");
     for step in 0..20 {
-        // Both come while it writes.
+        // Both arrive while the program writes.
         terminal.press("z");
         terminal.wait_until_full();
         terminal.resize(399 - step);
-        // The signal that tells of it is first.
+        // The resize signal comes first.
         thread::sleep(Duration::from_millis(20));
         terminal.press("m");
         let told = [HEARS_THE_MOUSE, HEARS_NO_MOUSE][usize::from(step % 2)];

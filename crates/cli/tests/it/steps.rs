@@ -1,4 +1,4 @@
-//! `runwright steps run`: functions by hand.
+//! `runwright steps run`: functions run by hand.
 
 use crate::fault::{assert_nothing_stays, cgroups, guardian, kill_9};
 use crate::project::{Project, wait_until};
@@ -26,7 +26,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn a_function_is_run_with_inputs_and_tells_what_it_gave() {
+fn function_runs_with_inputs_and_shows_its_results() {
     let project = project();
     let done = project
         .runwright(&[
@@ -79,7 +79,7 @@ fn inputs_come_from_a_file_and_results_go_to_standard_output() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn mistakes_are_reported() {
     let project = project();
     project.write("list.yml", "[1]");
     project.write(
@@ -112,7 +112,7 @@ fn what_is_wrong_is_told() {
 }
 
 #[test]
-fn a_function_that_is_stopped_leaves_nothing() {
+fn stopped_function_leaves_nothing() {
     let project = project();
     let function = "spec:\n---\nexec: {command: [sh, -c, 'trap \"echo asked; exit 0\" TERM; setsid sleep 600 & echo pid $!.; wait']}\n";
     project.write("slow/func.yml", function);
@@ -136,7 +136,7 @@ fn a_function_that_is_stopped_leaves_nothing() {
 }
 
 #[test]
-fn a_function_whose_program_is_killed_leaves_nothing() {
+fn function_whose_program_is_killed_leaves_nothing() {
     const SLOW: &str = "spec:\n---\nexec: {command: [sh, -c, 'trap \"\" TERM HUP; setsid sleep 600 >&- 2>&1 & sleep 600 & echo it has begun; wait']}\n";
     for with_guardian in [false, true] {
         let marker = format!(
@@ -175,7 +175,7 @@ fn a_function_whose_program_is_killed_leaves_nothing() {
 }
 
 #[test]
-fn inputs_that_are_secrets_are_nowhere_seen() {
+fn secret_inputs_are_never_shown() {
     let project = Project::empty_directory();
     let function = "spec:\n  inputs:\n    token: {type: string, sensitive: true}\n    other: {type: string, sensitive: true, default: tiger-tiger}\n  outputs: {said: {type: string}}\n---\nexec: {command: [sh, -c, 'echo \"$1 $2\"; echo \"{\\\"name\\\":\\\"said\\\",\\\"value\\\":\\\"it is $1\\\"}\" >>$3', sh, '${{ inputs.token }}', '${{ inputs.other }}', '${{ output_file }}']}\n";
     project.write("f/func.yml", function);
@@ -206,7 +206,7 @@ fn inputs_that_are_secrets_are_nowhere_seen() {
 }
 
 #[test]
-fn what_is_given_is_taken_as_it_is() {
+fn inputs_are_taken_literally() {
     let project = project();
     let arguments = [
         "steps",
@@ -226,7 +226,7 @@ fn what_is_given_is_taken_as_it_is() {
 }
 
 #[test]
-fn results_go_to_where_a_link_leads_and_the_link_stays() {
+fn results_are_written_through_a_link_and_the_link_stays() {
     let project = project();
     let link = project.dir().join("out.json");
     std::os::unix::fs::symlink("elsewhere.json", &link).unwrap();
@@ -249,7 +249,7 @@ fn results_go_to_where_a_link_leads_and_the_link_stays() {
 }
 
 #[test]
-fn results_of_an_earlier_run_are_not_left() {
+fn results_of_an_earlier_run_are_removed() {
     let project = project();
     project.write("out.json", "{}");
     let wrong = ["steps", "run", "greet", "--results", "out.json"];

@@ -1,4 +1,4 @@
-//! What a person sees at a terminal: the binary in a real one.
+//! The output at a terminal: the binary in a real one.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,7 +9,7 @@ use crate::project::{Project, wait_until_told};
 use crate::tmux::Terminal;
 use std::process::Command;
 
-/// Three jobs run until a file appears beside the repository; others wait for them.
+/// Three jobs that run until a file appears beside the repository; other jobs wait for them.
 const PIPELINE: &str = "\
 stages: [build, test, deploy]
 compile:
@@ -37,15 +37,15 @@ fn start(project: &Project, size: (u16, u16), arguments: &str) -> Terminal {
     Terminal::start(project, size, &command)
 }
 
-/// Lets a job go on.
+/// Lets a job finish.
 fn open(project: &Project, job: &str) {
     std::fs::write(project.scratch().join(format!("gate.{job}")), "").unwrap();
 }
 
-/// What shows when all three jobs wait for their files.
+/// The text displayed when all three jobs wait for their files.
 const HELD: &[&str] = &["3 running, 3 waiting"];
 
-/// Waits until all three jobs have come to the command that waits.
+/// Waits until all three jobs have reached the command that waits.
 fn wait_until_held(terminal: &Terminal) {
     wait_until_told(
         || format!("three jobs that wait in\n{}", terminal.text()),
@@ -58,7 +58,7 @@ fn wait_until_held(terminal: &Terminal) {
 }
 
 #[test]
-fn what_runs_and_what_waits_shows_at_80_columns_and_at_200() {
+fn running_and_waiting_jobs_fit_80_and_200_columns() {
     // R-PIPE-21
     let project = project();
     let terminal = start(&project, (80, 24), "");
@@ -90,7 +90,7 @@ fn what_runs_and_what_waits_shows_at_80_columns_and_at_200() {
 }
 
 #[test]
-fn finished_jobs_stand_above_and_failed_ones_with_their_log() {
+fn finished_jobs_are_above_the_live_view_and_failed_ones_have_their_log() {
     let project = project();
     let terminal = start(&project, (80, 24), "");
     wait_until_held(&terminal);
@@ -115,7 +115,7 @@ fn finished_jobs_stand_above_and_failed_ones_with_their_log() {
 }
 
 #[test]
-fn at_the_end_nothing_is_left_of_the_live_view() {
+fn live_view_disappears_at_the_end() {
     let project = project();
     let terminal = start(&project, (80, 24), "--output live");
     wait_until_held(&terminal);
@@ -154,7 +154,7 @@ fn at_the_end_nothing_is_left_of_the_live_view() {
 }
 
 #[test]
-fn logs_in_blocks_come_when_their_jobs_end() {
+fn grouped_logs_appear_when_their_jobs_end() {
     let project = project();
     let terminal = start(&project, (200, 60), "--output group");
     open(&project, "compile");
@@ -202,7 +202,7 @@ fn logs_in_blocks_come_when_their_jobs_end() {
 }
 
 #[test]
-fn lines_behind_names_come_at_once() {
+fn prefixed_lines_appear_at_once() {
     let project = Project::with_pipeline("a job: {script: [echo one, echo two]}\n");
     let terminal = start(&project, (80, 24), "--output prefix");
     terminal.wait_for(&["[exit code 0]"]);
@@ -219,7 +219,7 @@ fn lines_behind_names_come_at_once() {
 }
 
 #[test]
-fn the_only_job_shows_its_log_as_it_comes() {
+fn log_of_a_single_job_is_streamed() {
     let project = project();
     let terminal = start(&project, (80, 24), "lint --no-needs");
     terminal.wait_for(&["$ until", "1 running"]);
@@ -234,7 +234,7 @@ fn the_only_job_shows_its_log_as_it_comes() {
 }
 
 #[test]
-fn another_size_damages_nothing() {
+fn resize_damages_nothing() {
     let project = project();
     let terminal = start(&project, (80, 24), "");
     wait_until_held(&terminal);
@@ -273,8 +273,8 @@ fn another_size_damages_nothing() {
 
 /// Returns the live view alone.
 ///
-/// What stands above it right after a change of size is the terminal's: tmux breaks lines a moment
-/// before it tells programs why, and what is drawn in between ends in the wrong place.
+/// Right after a resize, the lines above it are the terminal's: tmux rewraps lines before it notifies programs, and
+/// output drawn in between ends in the wrong place.
 fn view(terminal: &Terminal) -> String {
     let text = terminal.normal_text();
     let begin = text.rfind("• compile").unwrap_or(0);
@@ -282,7 +282,7 @@ fn view(terminal: &Terminal) -> String {
 }
 
 #[test]
-fn ctrl_c_leaves_a_terminal_that_can_be_used() {
+fn ctrl_c_restores_the_terminal() {
     let project = project();
     let terminal = start(&project, (80, 24), "");
     wait_until_held(&terminal);
@@ -300,7 +300,7 @@ fn ctrl_c_leaves_a_terminal_that_can_be_used() {
 }
 
 #[test]
-fn ctrl_c_twice_leaves_one_too() {
+fn second_ctrl_c_restores_the_terminal_too() {
     let project = Project::with_pipeline(
         "a:\n  script: [trap '' TERM INT, echo ready, 'while true; do sleep 1; done']\nb: {needs: [a], script: [echo]}\n",
     );
@@ -317,7 +317,7 @@ fn ctrl_c_twice_leaves_one_too() {
 }
 
 #[test]
-fn what_a_job_writes_cannot_damage_the_screen() {
+fn job_output_cannot_damage_the_screen() {
     let project = Project::with_pipeline(
         "before: {script: [exit 1]}\nhostile:\n  needs: []\n  script:\n    - |\n      printf 'a\\033[2J\\033[1;1Hb\\033[?1049hc\\033]0;title\\007d\\033[?25le\\033[?7l\\n'\n      printf '10%%\\r20%%\\r30%%\\n\\033[31mred\\n'\n      exit 1\n",
     );
@@ -332,7 +332,7 @@ fn what_a_job_writes_cannot_damage_the_screen() {
 }
 
 #[test]
-fn a_pipe_gets_no_escape_whatever_the_layout() {
+fn pipe_gets_no_escapes_in_any_layout() {
     let project = Project::with_pipeline(
         "a:\n  script:\n    - printf '\\033[31mred\\033[0m\\r50%%\\n'\n    - printf 'section_start:1:s\\r\\033[0KHeader\\n'\n    - exit 1\n",
     );
@@ -374,7 +374,7 @@ fn ci_and_dumb_terminals_get_plain_lines() {
 }
 
 #[test]
-fn wishes_that_exclude_each_other_are_refused_with_advice() {
+fn conflicting_options_are_refused_with_advice() {
     let project = Project::with_pipeline("a: {script: [echo hello]}\n");
     for (arguments, message, help) in [
         (

@@ -1,4 +1,4 @@
-//! What is expected of a run by earlier ones: `runwright times`, `run --times`, the live view, reports.
+//! Expected durations from earlier runs: `runwright times`, `run --times`, the live view, reports.
 
 use crate::project::Project;
 use crate::tmux::Terminal;
@@ -22,14 +22,14 @@ build: {stage: build, needs: [lint], script: ['true']}
 test: {stage: test, script: ['sleep 1.2']}
 ";
 
-/// Returns the file with the times of the project; it is there once something was run.
+/// Returns the file with the durations of the project, which exists after the first run.
 fn durations(project: &Project) -> PathBuf {
     let projects = fs::read_dir(project.home().join("projects")).unwrap();
     let mut projects = projects.map(|entry| entry.unwrap().path());
     projects.next().unwrap().join("durations")
 }
 
-/// Replaces what is known by runs whose jobs took so many milliseconds; the first one is number 1.
+/// Replaces the recorded durations by runs whose jobs took these milliseconds; the first run is number 1.
 fn know(project: &Project, runs: &[&[(&str, u64)]]) {
     project.runwright(&["history"]);
     if !project.home().join("projects").exists() {
@@ -47,7 +47,7 @@ fn know(project: &Project, runs: &[&[(&str, u64)]]) {
     fs::write(durations(project), lines.collect::<String>()).unwrap();
 }
 
-/// Returns lines with their times replaced: of `12.3 s` stays `T`.
+/// Returns lines with their durations replaced: `12.3 s` becomes `T`.
 fn normal(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let words: Vec<&str> = line.split(' ').collect();
@@ -72,12 +72,12 @@ fn normal(text: &str) -> String {
 }
 
 #[test]
-fn a_run_notes_how_long_its_jobs_took() {
+fn run_records_the_durations_of_its_jobs() {
     let project = Project::with_pipeline(PIPELINE);
     let done = project.runwright(&["times"]).expect_code(0);
     assert_eq!((&*done.stdout, done.stderr.lines().count()), ("", 1));
     project.runwright(&["run"]).expect_code(0);
-    // What fails says nothing about how long it takes.
+    // A failed job is no measure of its duration.
     project.write(".gitlab-ci.yml", "build: {script: ['exit 1']}");
     project.runwright(&["run"]).expect_code(1);
     let done = project.runwright(&["times", "--json"]).expect_code(0);
@@ -93,7 +93,7 @@ fn a_run_notes_how_long_its_jobs_took() {
     assert!(jobs[2]["last_ms"].as_u64().unwrap() >= 1200, "{told}");
     assert_eq!(jobs[2]["usual_ms"], Value::Null, "one run says nothing yet");
     assert_eq!(told["last_run"]["run"], 2);
-    // Nothing is said unasked where nobody watches.
+    // Without a terminal, expectations are shown only on request.
     assert_eq!(
         fs::read_to_string(durations(&project))
             .unwrap()
@@ -104,7 +104,7 @@ fn a_run_notes_how_long_its_jobs_took() {
 }
 
 #[test]
-fn the_table_tells_what_got_slower_and_since_when() {
+fn table_shows_slower_jobs_and_since_when() {
     let project = Project::with_pipeline(PIPELINE);
     let one = |build, test| [("build", build), ("test", test)];
     let runs = [
@@ -147,7 +147,7 @@ fn the_table_tells_what_got_slower_and_since_when() {
 }
 
 #[test]
-fn who_asks_is_told_what_to_expect_and_where_the_time_went() {
+fn times_option_shows_the_expected_duration_and_the_critical_path() {
     let project = Project::with_pipeline(CHAIN);
     let run = [("build", 20), ("lint", 10), ("test", 1_500)];
     know(&project, &[&run, &run, &run]);
@@ -156,12 +156,12 @@ fn who_asks_is_told_what_to_expect_and_where_the_time_went() {
     assert_eq!(normal(first), "about T, if as usual");
     let path = |text: &str| {
         let line = text.lines().find(|line| line.starts_with("critical path"));
-        // What slow machines wait before a job is told too.
+        // A slow machine also reports the time before a job starts.
         line.map(|line| normal(line).replace("waiting T, ", ""))
     };
     let expect = "critical path: lint T, build T, test T";
     assert_eq!(path(&done.stdout).as_deref(), Some(expect));
-    // A job that nobody knows.
+    // A job without recorded durations.
     project.write(
         ".gitlab-ci.yml",
         &format!("{CHAIN}new: {{stage: test, script: ['true']}}\n"),
@@ -172,26 +172,26 @@ fn who_asks_is_told_what_to_expect_and_where_the_time_went() {
         normal(first),
         "at least T, if as usual; of 1 job it is not known"
     );
-    // Unasked nothing is said where nobody watches.
+    // Without a terminal, expectations are shown only on request.
     let done = project.runwright(&["run"]).expect_code(0);
     for word in ["as usual", "critical path", "slower"] {
         assert!(!done.stdout.contains(word), "{}", done.stdout);
     }
-    // A setting asks as well, for this project or with a variable.
+    // A setting enables it too, for the project or by a variable.
     let mut command = project.command(&["run"]);
     let done = command.env("RUNWRIGHT_TIMES", "true").output().unwrap();
     assert!(String::from_utf8_lossy(&done.stdout).contains("critical path"));
 }
 
 #[test]
-fn a_job_that_took_longer_than_usual_is_named() {
+fn job_slower_than_usual_is_named() {
     let project = Project::with_pipeline(CHAIN);
     let run = [("build", 20), ("lint", 10), ("test", 100)];
     know(&project, &[&run, &run, &run]);
     let report = project.scratch().join("report.json");
     let words = ["run", "--times", "--report", report.to_str().unwrap()];
     let done = project.runwright(&words).expect_code(0);
-    // On a busy machine the others may be slower too.
+    // On a busy machine the other jobs may be slower too.
     let slower = "slower: test took T, usually T";
     let is_named = done.stdout.lines().any(|line| normal(line) == slower);
     assert!(is_named, "{}", done.stdout);
@@ -210,7 +210,7 @@ fn a_job_that_took_longer_than_usual_is_named() {
 }
 
 #[test]
-fn a_plan_tells_how_long_it_takes() {
+fn plan_shows_the_expected_duration() {
     let project = Project::with_pipeline(PIPELINE);
     let run = [("build", 12_000), ("lint", 3_000), ("test", 40_000)];
     know(&project, &[&run, &run, &run]);
@@ -236,9 +236,9 @@ fn a_plan_tells_how_long_it_takes() {
 }
 
 #[test]
-fn the_live_view_counts_down() {
+fn live_view_counts_down() {
     let project = Project::with_pipeline(PIPELINE);
-    // So much that none is slower on any machine.
+    // Long enough that no job is slower on any machine.
     let run = [("build", 600_000), ("lint", 600_000), ("test", 1_200_000)];
     know(&project, &[&run, &run, &run]);
     project.write(
@@ -251,7 +251,7 @@ fn the_live_view_counts_down() {
     terminal.wait_for(&[
         "about 30 min 0 s, if as usual",
         "1 running",
-        // It was 20 min when the last one began.
+        // It was 20 min when the last job began.
         "about 19:",
         " left",
     ]);
@@ -262,7 +262,7 @@ fn the_live_view_counts_down() {
 }
 
 #[test]
-fn what_is_damaged_is_forgotten_and_said_once() {
+fn damaged_records_are_dropped_and_reported_once() {
     let project = Project::with_pipeline(PIPELINE);
     let run = [("build", 20), ("lint", 10), ("test", 100)];
     know(&project, &[&run, &run, &run]);
@@ -281,7 +281,7 @@ fn what_is_damaged_is_forgotten_and_said_once() {
     assert!(done.stdout.contains("test"), "{}", done.stdout);
     let done = project.runwright(&["times"]).expect_code(0);
     assert_eq!(done.stderr, "");
-    // What is there instead of the file harms no run.
+    // A directory in place of the file fails no run.
     fs::remove_file(durations(&project)).unwrap();
     fs::create_dir(durations(&project)).unwrap();
     let done = project.runwright(&["run", "--times"]).expect_code(0);

@@ -1,4 +1,4 @@
-//! A real terminal, in which the binary runs and whose screen can be read.
+//! A real terminal in which the binary runs and whose screen can be read.
 
 #![expect(
     clippy::disallowed_methods,
@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-/// A terminal of a test's own; it ends with the test.
+/// A terminal for one test, which ends with it.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     socket: PathBuf,
 }
 
 impl Terminal {
-    /// Starts the binary in a terminal of this size. The shell that starts it tells its exit code.
+    /// Starts the binary in a terminal of this size. The shell that starts it prints its exit code.
     pub(crate) fn start(project: &Project, size: (u16, u16), arguments: &str) -> Self {
         let program = env!("CARGO_BIN_EXE_runwright");
         let script = format!(
@@ -27,7 +27,7 @@ impl Terminal {
         Self::running(project, size, &script)
     }
 
-    /// Starts the binary as a person does, from a shell that can suspend it.
+    /// Starts the binary as a user does, from a shell that can suspend it.
     pub(crate) fn start_in_shell(project: &Project, size: (u16, u16), arguments: &str) -> Self {
         let script = format!(
             "{}; export PS1='> '; exec bash --norc --noprofile -i",
@@ -43,7 +43,7 @@ impl Terminal {
     /// Starts a shell with this script.
     fn running(project: &Project, size: (u16, u16), script: &str) -> Self {
         let terminal = Self {
-            // Two terminals of one test do not meet, even while the first still ends.
+            // Two terminals of one test have different sockets, since the first may still be exiting.
             socket: project
                 .scratch()
                 .join(format!("tmux-{}x{}", size.0, size.1)),
@@ -80,7 +80,7 @@ impl Terminal {
             .expect("tmux is there: cargo xtask test brings it")
     }
 
-    /// Returns all lines, also those that have left the screen; broken ones are joined.
+    /// Returns all lines, including those scrolled off the screen; wrapped lines are joined.
     pub(crate) fn text(&self) -> String {
         let captured = self.tmux(&["capture-pane", "-p", "-J", "-S", "-"]);
         let text = String::from_utf8_lossy(&captured.stdout);
@@ -88,7 +88,7 @@ impl Terminal {
         lines.join("\n").trim_end().to_owned()
     }
 
-    /// Returns the same with times and paths replaced, and without what only a slow machine shows.
+    /// Returns [`Self::text`] with times and paths replaced, and without lines that only a slow machine shows.
     pub(crate) fn normal_text(&self) -> String {
         let scratch = self.socket.parent().unwrap().to_str().unwrap();
         let text = self.text().replace(scratch, "SCRATCH");
@@ -108,12 +108,12 @@ impl Terminal {
         );
     }
 
-    /// Types text as it is.
+    /// Types text literally.
     pub(crate) fn type_text(&self, text: &str) {
         assert!(self.tmux(&["send-keys", "-l", text]).status.success());
     }
 
-    /// Returns what the screen shows, all of its rows.
+    /// Returns all rows of the screen.
     pub(crate) fn screen(&self) -> String {
         let captured = self.tmux(&["capture-pane", "-p"]);
         let text = String::from_utf8_lossy(&captured.stdout);
@@ -121,7 +121,7 @@ impl Terminal {
         lines.join("\n")
     }
 
-    /// Returns the same with times replaced, once it stays as it is.
+    /// Returns the screen with times replaced, once it is stable.
     pub(crate) fn normal_screen(&self) -> String {
         let normal = || {
             let screen = self.screen();
@@ -138,25 +138,25 @@ impl Terminal {
         shown
     }
 
-    /// Returns whether the program wants to hear of the mouse.
+    /// Returns whether the program has enabled mouse events.
     pub(crate) fn has_mouse(&self) -> bool {
         let told = self.tmux(&["display-message", "-p", "#{mouse_any_flag}"]);
         told.stdout.starts_with(b"1")
     }
 
-    /// Presses keys, in tmux's words; others are typed.
+    /// Presses keys by tmux's names; other text is typed.
     pub(crate) fn type_keys(&self, keys: &[&str]) {
         for key in keys {
             self.press(key);
         }
     }
 
-    /// Presses a key, in tmux's words: `C-c`.
+    /// Presses a key by tmux's name: `C-c`.
     pub(crate) fn press(&self, key: &str) {
         assert!(self.tmux(&["send-keys", key]).status.success());
     }
 
-    /// Types a line and the key that ends it.
+    /// Types a line and presses Enter.
     pub(crate) fn type_line(&self, line: &str) {
         assert!(self.tmux(&["send-keys", "-l", line]).status.success());
         self.press("Enter");
@@ -168,7 +168,7 @@ impl Terminal {
         assert!(resized.status.success(), "{resized:?}");
     }
 
-    /// Returns whether the cursor shows, lines wrap, and no second screen is open.
+    /// Returns whether the cursor is visible, lines wrap, and no alternate screen is open.
     pub(crate) fn is_as_before(&self) -> bool {
         let flags = "#{cursor_flag} #{wrap_flag} #{alternate_on} #{insert_flag}";
         let told = self.tmux(&["display-message", "-p", flags]);
@@ -176,7 +176,7 @@ impl Terminal {
     }
 }
 
-/// Returns what sets up a shell for a test.
+/// Returns the shell commands that set up the process environment of a test.
 fn surroundings(project: &Project) -> String {
     format!(
         "unset CI NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR LC_ALL LC_CTYPE; \
@@ -191,7 +191,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Replaces what differs between two runs, and keeps columns where they are.
+/// Replaces the parts that differ between runs, and keeps columns aligned.
 fn normalised(line: &str) -> String {
     if let Some((before, log)) = line.split_once("whole log: ") {
         let file = log.rsplit('/').next().unwrap_or_default();
@@ -208,7 +208,7 @@ fn normalised(line: &str) -> String {
             words.push(word.to_owned());
             continue;
         }
-        // A longer time takes away from the space before it.
+        // A longer time takes its extra width from the space before it.
         let mut width = word.len();
         while words.len() > 1 && words.last().is_some_and(String::is_empty) {
             words.pop();

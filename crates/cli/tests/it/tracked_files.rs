@@ -1,10 +1,10 @@
-//! `run --warn-changes`: which tracked files jobs change that they did not declare.
+//! `run --warn-changes`: tracked files that jobs change without declaring them.
 
 use crate::project::{Done, Project};
 use serde_json::Value;
 use std::fs;
 
-/// Returns a project with tracked files, the pipeline among them.
+/// Returns a project with tracked files, including the pipeline.
 fn project(pipeline: &str) -> Project {
     let project = Project::with_pipeline(pipeline);
     for name in [
@@ -21,7 +21,7 @@ fn project(pipeline: &str) -> Project {
     project
 }
 
-/// Returns the warning in a job's log, without what stands before it.
+/// Returns the warning in a job's log, without its prefix.
 fn warning(done: &Done) -> Option<&str> {
     let lines = done.stdout.lines();
     let words = lines.filter_map(|line| Some(line.split_once("WARNING: ")?.1));
@@ -36,7 +36,7 @@ const WAYS: [&[&str]; 4] = [
     &["--in-place"],
 ];
 
-/// Runs a job of this script everywhere, and compares what is warned of.
+/// Runs a job with this script in every kind of isolation, and compares the warning.
 fn check(script: &str, expect: Option<&str>) {
     for way in WAYS {
         let project = project(&format!("job:\n  script:\n    - |\n      {script}\n"));
@@ -47,7 +47,7 @@ fn check(script: &str, expect: Option<&str>) {
 }
 
 #[test]
-fn a_job_that_changes_a_tracked_file_is_told_of_wherever_it_runs() {
+fn job_that_changes_a_tracked_file_is_reported_in_every_isolation() {
     check(
         "echo more >> a.txt; echo new > untracked; rm c.txt",
         Some("the job changed 2 tracked files that it did not declare: a.txt, c.txt"),
@@ -56,12 +56,12 @@ fn a_job_that_changes_a_tracked_file_is_told_of_wherever_it_runs() {
         "chmod +x a.txt; rm b.txt; mkdir b.txt; ln -sf a.txt c.txt",
         Some("the job changed 3 tracked files that it did not declare: a.txt, b.txt, c.txt"),
     );
-    // Of the same size, and committed.
+    // A change of equal size, which is then committed.
     check(
         "echo As it was > a.txt; git -c user.name=x -c user.email=x@y commit -qam x",
         Some("the job changed 1 tracked file that it did not declare: a.txt"),
     );
-    // Touched, written again as it was, and replaced by its like.
+    // Touched, rewritten with the same content, and replaced by an equal file.
     check(
         "touch a.txt; echo 'as it was' > b.txt; cp c.txt d; mv d c.txt; chmod g+w src/one",
         None,
@@ -69,7 +69,7 @@ fn a_job_that_changes_a_tracked_file_is_told_of_wherever_it_runs() {
 }
 
 #[test]
-fn nobody_is_warned_who_did_not_ask() {
+fn no_warning_unless_enabled() {
     let project = project("job: {script: [echo more >> a.txt]}");
     let done = project.runwright(&["run"]).expect_code(0);
     assert_eq!(warning(&done), None);
@@ -78,7 +78,7 @@ fn nobody_is_warned_who_did_not_ask() {
         "{}",
         done.stdout
     );
-    // A setting of the project asks for it, and an option takes it back.
+    // A project setting enables the warning, and an option disables it.
     project.write(".runwright.toml", "[run]\nwarn-changes = true\n");
     let done = project.runwright(&["run"]).expect_code(0);
     assert!(warning(&done).is_some(), "{}", done.all());
@@ -94,7 +94,7 @@ fn nobody_is_warned_who_did_not_ask() {
 }
 
 #[test]
-fn what_is_declared_is_no_news() {
+fn declared_changes_are_not_reported() {
     let pipeline = "
 build:
   variables: {OUT: docs}
@@ -114,7 +114,7 @@ build:
 }
 
 #[test]
-fn the_summary_events_and_the_report_tell_of_it_and_the_exit_code_does_not() {
+fn summary_events_and_report_list_the_changes_and_the_exit_code_is_unaffected() {
     let project = project("");
     project.write(
         ".gitlab-ci.yml",
@@ -159,7 +159,7 @@ fn the_summary_events_and_the_report_tell_of_it_and_the_exit_code_does_not() {
 }
 
 #[test]
-fn in_place_what_was_changed_before_does_not_count() {
+fn in_place_earlier_changes_do_not_count() {
     let project = project("job: {script: [touch a.txt, echo mine > b.txt]}");
     project.write("a.txt", "dirty as can be");
     project.write("b.txt", "dirty");
@@ -171,7 +171,7 @@ fn in_place_what_was_changed_before_does_not_count() {
         assert_eq!(warning(&done), Some(expect), "{way:?} {}", done.all());
         project.write("b.txt", "dirty");
     }
-    // Back to what was committed is a change too.
+    // Restoring the committed content is a change too.
     project.write(".gitlab-ci.yml", "job: {script: [git checkout -q a.txt]}");
     project.write("a.txt", "as it Was\n");
     let words = ["run", "--warn-changes", "--snapshot", "copy"];
@@ -181,7 +181,7 @@ fn in_place_what_was_changed_before_does_not_count() {
 }
 
 #[test]
-fn of_jobs_beside_each_other_in_one_tree_it_is_not_known_who_it_was() {
+fn changes_of_parallel_jobs_in_one_tree_are_not_attributed() {
     let wait = "for i in $(seq 600); do test -e $OTHER && break; sleep 0.05; done";
     let project = project(&format!(
         "one: {{variables: {{OTHER: two.on}}, script: [touch one.on, '{wait}', echo x > a.txt, sleep 0.3]}}\n\
@@ -194,7 +194,7 @@ fn of_jobs_beside_each_other_in_one_tree_it_is_not_known_who_it_was() {
 }
 
 #[test]
-fn names_that_would_do_harm_are_shown_without_it() {
+fn harmful_names_are_escaped() {
     let project = project("job: {script: ['for f in bad*; do echo x > \"$f\"; done']}");
     project.write("bad\nname", "x\n\n");
     project.write("bad\x1b[2J", "x\n\n");
@@ -244,7 +244,7 @@ fn secrets_in_names_are_in_no_output() {
 }
 
 #[test]
-fn what_git_was_told_not_to_look_at_is_compared_with_what_it_was() {
+fn files_that_git_ignores_by_flag_are_compared_with_their_earlier_content() {
     let project = project("job: {script: [touch a.txt, touch b.txt, echo x > c.txt]}");
     project.git(&["update-index", "--assume-unchanged", "a.txt"]);
     project.git(&["update-index", "--skip-worktree", "b.txt"]);
@@ -259,7 +259,7 @@ fn what_git_was_told_not_to_look_at_is_compared_with_what_it_was() {
 }
 
 #[test]
-fn bitrabs_settings_ask_for_it_in_its_dialect() {
+fn bitrab_settings_enable_it_in_bitrab_dialect() {
     let project = project("job: {script: [echo x > a.txt; echo x > src/one]}");
     project.write(
         "pyproject.toml",

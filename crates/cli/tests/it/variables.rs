@@ -1,4 +1,4 @@
-//! `runwright variables`: what a job gets, where it is from, and what is not shown.
+//! `runwright variables`: a job's variables, their origins, and withheld values.
 
 use crate::project::Project;
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn project() -> Project {
     project
 }
 
-/// Runs the command with a secret in the environment; no output shows what is secret.
+/// Runs the command with a secret in the environment, which no output may contain.
 fn shown(project: &Project, arguments: &[&str]) -> String {
     let arguments = [arguments, &["--secret", "TOKEN"]].concat();
     let output = project
@@ -44,7 +44,7 @@ fn shown(project: &Project, arguments: &[&str]) -> String {
     text
 }
 
-/// Returns the text without GitLab's own variables.
+/// Returns the text without GitLab's predefined variables.
 fn without_predefined(text: &str) -> String {
     let is_first = |line: &&str| line.trim_start().starts_with("CI = ");
     let lines: Vec<&str> = text.lines().collect();
@@ -55,7 +55,7 @@ fn without_predefined(text: &str) -> String {
 }
 
 #[test]
-fn variables_of_a_job_are_shown_by_their_strength() {
+fn variables_of_a_job_are_shown_by_precedence() {
     let text = shown(&project(), &["variables", "deploy: [b]"]);
     insta::assert_snapshot!(without_predefined(&text), @r#"
     URL = [MASKED]
@@ -77,7 +77,7 @@ fn variables_of_a_job_are_shown_by_their_strength() {
 }
 
 #[test]
-fn each_has_an_origin_and_what_is_left_out_has_a_reason() {
+fn each_variable_has_an_origin_and_each_excluded_one_a_reason() {
     let text = shown(&project(), &["variables", "deploy: [b]", "--explain"]);
     assert!(
         text.lines().all(|line| line.chars().count() <= 80),
@@ -106,7 +106,7 @@ fn each_has_an_origin_and_what_is_left_out_has_a_reason() {
 }
 
 #[test]
-fn a_name_that_stands_for_several_jobs_means_all_of_them() {
+fn name_of_several_jobs_selects_all_of_them() {
     let json: Value =
         serde_json::from_str(&shown(&project(), &["variables", "deploy", "--json"])).unwrap();
     let names: Vec<_> = json
@@ -125,7 +125,7 @@ fn a_name_that_stands_for_several_jobs_means_all_of_them() {
 }
 
 #[test]
-fn what_is_shown_is_what_the_job_gets() {
+fn shown_variables_are_those_the_job_receives() {
     let project = project();
     shown(&project, &["run", "deploy: [b]"]);
     let json = shown(&project, &["variables", "deploy: [b]", "--json"]);
@@ -137,7 +137,7 @@ fn what_is_shown_is_what_the_job_gets() {
         .split('\0')
         .filter_map(|variable| variable.split_once('='))
         .collect();
-    // What a run counts, and the time it is.
+    // Ids and times differ between runs.
     let of_run = ["_ID", "_IID", "_URL", "_CREATED_AT"];
     let mut compared = 0;
     for variable in json[0]["variables"].as_array().unwrap() {
@@ -156,7 +156,7 @@ fn what_is_shown_is_what_the_job_gets() {
 }
 
 #[test]
-fn variables_are_shown_also_where_there_is_no_pipeline() {
+fn variables_are_shown_without_a_pipeline_too() {
     let project = project();
     let check = |more: &str, code: i32, reason: &str| {
         project.write(".gitlab-ci.yml", &format!("{PIPELINE}{more}"));

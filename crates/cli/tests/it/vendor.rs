@@ -1,4 +1,4 @@
-//! `runwright vendor`: the lock file of what is included from elsewhere.
+//! `runwright vendor`: the lock file of remote includes.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,7 +9,7 @@ use crate::project::{Done, Project};
 use gitlab_testkit::GitLab;
 use std::fs;
 
-/// Returns a project that includes a file of another one, and one more for tags alone.
+/// Returns a project that includes a file of another project, and one more in tag pipelines only.
 fn including(gitlab: &GitLab) -> Project {
     let templates = gitlab.project("group/templates");
     templates.commit(&[
@@ -34,7 +34,7 @@ fn run(project: &Project, arguments: &[&str]) -> Done {
 }
 
 #[test]
-fn what_is_locked_is_all_that_any_situation_includes() {
+fn lock_file_covers_the_includes_of_every_situation() {
     let gitlab = GitLab::start();
     let project = including(&gitlab);
     run(&project, &["vendor"])
@@ -57,7 +57,7 @@ fn what_is_locked_is_all_that_any_situation_includes() {
 }
 
 #[test]
-fn the_check_says_what_differs() {
+fn check_reports_differences() {
     let gitlab = GitLab::start();
     let project = including(&gitlab);
     run(&project, &["vendor", "--check"])
@@ -93,7 +93,7 @@ fn the_check_says_what_differs() {
     run(&project, &["vendor"])
         .expect_code(0)
         .expect_text("as before; 1 text written anew");
-    // What an invalid pipeline would ask is not known.
+    // The includes of an invalid pipeline are unknown.
     project.write(".gitlab-ci.yml", "a: {scrip: make}\n");
     let done = run(&project, &["vendor", "--check"]).expect_code(2);
     assert!(done.stderr.contains("missing-script"), "{}", done.stderr);
@@ -101,7 +101,7 @@ fn the_check_says_what_differs() {
 }
 
 #[test]
-fn an_old_answer_is_not_locked_in_silence() {
+fn locking_a_stale_response_is_reported() {
     let gitlab = GitLab::start();
     let project = including(&gitlab);
     run(&project, &["vendor"]).expect_code(0);
@@ -111,7 +111,7 @@ fn an_old_answer_is_not_locked_in_silence() {
 }
 
 #[test]
-fn a_state_directory_beside_the_texts_is_unseen() {
+fn state_directory_beside_the_vendored_files_is_ignored() {
     let gitlab = GitLab::start();
     let project = including(&gitlab);
     let seen = |first: &[&str], second: &[&str]| {
@@ -141,7 +141,7 @@ fn a_state_directory_beside_the_texts_is_unseen() {
 }
 
 #[test]
-fn a_file_that_only_another_situation_includes_may_be_missing() {
+fn file_included_only_in_another_situation_may_be_missing() {
     let gitlab = GitLab::start();
     let project = including(&gitlab);
     let text = "include:\n  - {project: group/templates, file: a.yml}\n  \
@@ -154,7 +154,7 @@ fn a_file_that_only_another_situation_includes_may_be_missing() {
 }
 
 #[test]
-fn nothing_is_locked_of_an_invalid_pipeline() {
+fn invalid_pipeline_is_not_locked() {
     let gitlab = GitLab::start();
     let project = including(&gitlab);
     project.write(
@@ -168,7 +168,7 @@ fn nothing_is_locked_of_an_invalid_pipeline() {
 }
 
 #[test]
-fn without_a_remote_the_lock_file_or_the_option_says_which_gitlab_it_is() {
+fn without_a_remote_the_lock_file_or_the_option_names_the_gitlab() {
     let gitlab = GitLab::start();
     let project = including(&gitlab);
     let component = gitlab.project("group/component");
@@ -178,7 +178,7 @@ fn without_a_remote_the_lock_file_or_the_option_says_which_gitlab_it_is() {
                 - component: $CI_SERVER_FQDN/group/component/build@1\n";
     project.write(".gitlab-ci.yml", text);
     run(&project, &["vendor"]).expect_code(0);
-    // As in a clone of a folder, or an archive that was unpacked.
+    // As in a copied directory or an unpacked archive.
     project.git(&["remote", "remove", "origin"]);
     run(&project, &["list", "--offline"])
         .expect_code(0)
@@ -189,7 +189,7 @@ fn without_a_remote_the_lock_file_or_the_option_says_which_gitlab_it_is() {
 }
 
 #[test]
-fn what_rules_of_jobs_look_for_is_locked_for_all_situations() {
+fn remote_exists_rules_are_locked_for_all_situations() {
     let gitlab = GitLab::start();
     let project = including(&gitlab);
     gitlab.project("group/other").commit(&[("Dockerfile", "")]);

@@ -33,7 +33,7 @@ inputs = ['src']
 inputs = ['docs/**']
 ";
 
-/// Says that it waits once more.
+/// The message that the watch waits for another change.
 const WAITS: &str = "waiting for changes";
 
 fn project() -> Project {
@@ -46,7 +46,7 @@ fn project() -> Project {
     project
 }
 
-/// A watch that goes on, and is told to end when it is dropped.
+/// A running watch, which is stopped on drop.
 struct Watch<'p> {
     project: &'p Project,
     child: Child,
@@ -59,7 +59,7 @@ impl<'p> Watch<'p> {
         Self { project, child }
     }
 
-    /// Waits until it has come to wait so many times.
+    /// Waits until the watch has started to wait `times` times.
     fn waits(&self, times: usize) {
         let end = Instant::now() + DEADLINE;
         loop {
@@ -72,14 +72,14 @@ impl<'p> Watch<'p> {
         }
     }
 
-    /// Returns what it printed in a round, counted from 1.
+    /// Returns the output of a round, counted from 1.
     fn round(&self, number: usize) -> String {
         self.waits(number);
         let printed = self.project.printed();
         printed.split(WAITS).nth(number - 1).unwrap().to_owned()
     }
 
-    /// Ends it while it waits.
+    /// Stops the watch while it waits.
     fn end(mut self) -> String {
         interrupt(self.child.id(), "-INT");
         let code = self.child.wait().unwrap().code();
@@ -101,7 +101,7 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// Saves a file as editors do, at once: who looks meanwhile would see an empty one.
+/// Saves a file by rename as editors do, so that no reader sees an empty file.
 fn save(project: &Project, path: &str, text: &str) {
     let whole = project.scratch().join("saved");
     fs::write(&whole, text).unwrap();
@@ -111,7 +111,7 @@ fn save(project: &Project, path: &str, text: &str) {
 }
 
 #[test]
-fn a_change_runs_what_it_touches_with_what_that_needs_from_before() {
+fn change_reruns_the_touched_jobs_and_reuses_their_needs() {
     let project = project();
     let watch = Watch::start(&project, &[]);
     let first = watch.round(1);
@@ -136,7 +136,7 @@ fn a_change_runs_what_it_touches_with_what_that_needs_from_before() {
         figure(&first).is_some() && figure(&first) == figure(&second),
         "{first}{second}"
     );
-    // What the needed job left is gone, so that it runs too.
+    // The artifacts of the needed job are gone, so it runs too.
     let runs = crate::project::files_below(&project.home());
     let kept = runs.iter().filter(|path| path.ends_with("artifacts"));
     for path in
@@ -152,11 +152,11 @@ fn a_change_runs_what_it_touches_with_what_that_needs_from_before() {
 }
 
 #[test]
-fn what_is_no_change_of_content_or_does_not_count_runs_nothing() {
+fn touched_and_ignored_files_start_no_round() {
     let project = project();
     let watch = Watch::start(&project, &[]);
     watch.waits(1);
-    // Who has seen a change knows what was there.
+    // A watch that has seen a change knows the contents before it.
     save(&project, "docs/d", "y");
     watch.waits(2);
     save(&project, "src/a", "first\n");
@@ -164,14 +164,14 @@ fn what_is_no_change_of_content_or_does_not_count_runs_nothing() {
     save(&project, "ignored.ignored/deep/x", "x");
     save(&project, "src/.a.swp", "x");
     save(&project, "docs/d~", "x");
-    // Saved as editors do, with the same contents: who looks meanwhile sees a file of theirs.
+    // Saved by rename with the same contents; a watcher may see the temporary file for a moment.
     project.write("docs/.d.swp", "y");
     fs::rename(
         project.dir().join("docs/.d.swp"),
         project.dir().join("docs/d"),
     )
     .unwrap();
-    // Whatever comes now is the first change.
+    // Any event after this belongs to the first change.
     save(&project, "docs/new/deep/e", "x");
     let third = watch.round(3);
     assert!(
@@ -197,7 +197,7 @@ fn what_is_no_change_of_content_or_does_not_count_runs_nothing() {
 }
 
 #[test]
-fn thousands_of_files_at_once_are_one_round() {
+fn thousands_of_files_at_once_make_one_round() {
     let project = project();
     for at in 0..3000 {
         project.write(&format!("docs/{}/{at}", at % 100), "a");
@@ -220,12 +220,12 @@ fn thousands_of_files_at_once_are_one_round() {
 }
 
 #[test]
-fn a_broken_pipeline_is_shown_and_waits_for_the_next_save() {
+fn broken_pipeline_is_reported_and_waits_for_the_next_save() {
     let project = project();
     project.write(".gitlab-ci.yml", "job: [");
     let watch = Watch::start(&project, &[]);
     assert!(watch.round(1).contains("error[yaml-syntax]"));
-    // What changes meanwhile is not forgotten.
+    // Changes made while the file is broken are not lost.
     save(&project, "docs/d", "x");
     watch.waits(2);
     save(&project, ".gitlab-ci.yml", PIPELINE);
@@ -240,7 +240,7 @@ fn a_broken_pipeline_is_shown_and_waits_for_the_next_save() {
 }
 
 #[test]
-fn what_was_skipped_behind_a_failure_runs_once_that_is_mended() {
+fn jobs_skipped_after_a_failure_run_once_it_is_fixed() {
     let pipeline = "\
 stages: [one, two]
 first: {stage: one, script: test ! -e src/bad}
@@ -261,7 +261,7 @@ second: {stage: two, script: echo came}
     watch.end();
 }
 
-/// A job that runs until a file is there.
+/// A job that runs until a file exists.
 const LONG: &str = "\
 long:
   script:
@@ -270,7 +270,7 @@ long:
 ";
 
 #[test]
-fn a_change_during_a_run_waits_for_its_end() {
+fn change_during_a_run_waits_for_its_end() {
     let project = Project::with_pipeline(LONG);
     save(&project, "src/a", "first\n");
     project.commit();
@@ -287,7 +287,7 @@ fn a_change_during_a_run_waits_for_its_end() {
 }
 
 #[test]
-fn changes_during_a_run_are_one_round() {
+fn changes_during_a_run_make_one_round() {
     let project = Project::with_pipeline(LONG);
     save(&project, "src/a", "first\n");
     project.commit();
@@ -295,7 +295,7 @@ fn changes_during_a_run_are_one_round() {
     let stop = format!("STOP={}", stop.display());
     let watch = Watch::start(&project, &["--variable", &stop]);
     project.wait_for("long | first");
-    // So long that the two are no change at once, and that both are seen before the run ends.
+    // Long enough that the changes are not merged, and that both are seen before the run ends.
     let pause = || std::thread::sleep(std::time::Duration::from_millis(700));
     save(&project, "src/a", "second\n");
     pause();
@@ -312,7 +312,7 @@ fn changes_during_a_run_are_one_round() {
 }
 
 #[test]
-fn with_restart_broken_settings_end_the_round_and_are_shown() {
+fn with_restart_broken_settings_end_the_round_and_are_reported() {
     let project = Project::with_pipeline(LONG);
     save(&project, "src/a", "first\n");
     project.commit();
@@ -332,7 +332,7 @@ fn with_restart_broken_settings_end_the_round_and_are_shown() {
 }
 
 #[test]
-fn with_restart_it_cancels_the_run() {
+fn with_restart_a_change_cancels_the_run() {
     let project = Project::with_pipeline(LONG);
     save(&project, "src/a", "first\n");
     project.commit();
@@ -350,7 +350,7 @@ fn with_restart_it_cancels_the_run() {
 }
 
 #[test]
-fn ctrl_c_in_a_run_cancels_it_and_ends() {
+fn ctrl_c_during_a_run_cancels_it_and_ends_the_watch() {
     let project = Project::with_pipeline(LONG);
     save(&project, "src/a", "first\n");
     let stop = format!("STOP={}/never", project.scratch().display());
@@ -363,7 +363,7 @@ fn ctrl_c_in_a_run_cancels_it_and_ends() {
 }
 
 #[test]
-fn jobs_in_the_working_tree_do_not_set_themselves_off() {
+fn jobs_in_the_working_tree_do_not_trigger_themselves() {
     let pipeline = "\
 job:
   script:
@@ -376,7 +376,7 @@ job:
     save(&project, "src/a", "first\n");
     project.commit();
     let watch = Watch::start(&project, &["--in-place"]);
-    // What is no artifact may be the user's, once.
+    // A file that is not an artifact may be the user's, so it triggers one round.
     let second = watch.round(2);
     assert!(
         second.contains("round 2: by-the-way.txt changed"),
@@ -395,7 +395,7 @@ job:
 }
 
 #[test]
-fn without_events_it_looks_for_changes() {
+fn without_file_events_it_polls_for_changes() {
     let project = project();
     let watch = Watch::start(&project, &["--poll", "lint"]);
     let first = watch.round(1);
@@ -409,7 +409,7 @@ fn without_events_it_looks_for_changes() {
 }
 
 #[test]
-fn events_and_reports_tell_of_each_round() {
+fn events_and_reports_cover_each_round() {
     let project = project();
     let options = [
         "--progress",
@@ -430,14 +430,14 @@ fn events_and_reports_tell_of_each_round() {
         2,
         "{printed}"
     );
-    // Its own files are no changes.
+    // The watch's own files are not changes.
     let events = fs::read_to_string(project.dir().join("events.jsonl")).unwrap();
     assert_eq!(
         events.matches("\"type\":\"pipeline_done\"").count(),
         2,
         "{events}"
     );
-    // A round is a run as any other.
+    // A round is recorded like any other run.
     let history = project.runwright(&["history"]).expect_code(0);
     assert_eq!(
         history
@@ -453,7 +453,7 @@ fn events_and_reports_tell_of_each_round() {
 }
 
 #[test]
-fn its_own_output_in_the_tree_is_no_change() {
+fn own_output_in_the_tree_is_not_a_change() {
     let project = project();
     let log = project.dir().join("log");
     std::os::unix::fs::symlink(log, project.scratch().join("out")).unwrap();
@@ -468,7 +468,7 @@ fn its_own_output_in_the_tree_is_no_change() {
 }
 
 #[test]
-fn after_a_kill_the_next_command_cleans_up() {
+fn next_command_cleans_up_after_a_kill() {
     let marker = format!("runwright-test-watch-{}", std::process::id());
     let project = Project::with_pipeline(&format!(
         "job:\n  variables: {{MARK: {marker}}}\n  script: [echo ready, sleep 600]\n"
@@ -486,7 +486,7 @@ fn after_a_kill_the_next_command_cleans_up() {
 }
 
 #[test]
-fn on_a_terminal_rounds_stand_apart_and_nothing_is_left_of_them() {
+fn terminal_separates_rounds_and_keeps_none_of_the_live_view() {
     let project = project();
     let terminal = Terminal::start(&project, (80, 24), "watch lint");
     terminal.wait_for(&["✓ lint", "waiting for changes"]);
@@ -500,7 +500,7 @@ fn on_a_terminal_rounds_stand_apart_and_nothing_is_left_of_them() {
 }
 
 #[test]
-fn clear_begins_each_round_on_an_empty_screen() {
+fn clear_starts_each_round_on_an_empty_screen() {
     let project = project();
     let terminal = Terminal::start(&project, (80, 24), "watch --clear lint");
     terminal.wait_for(&["pipeline 1: success", "waiting for changes"]);
@@ -521,9 +521,9 @@ fn clear_begins_each_round_on_an_empty_screen() {
     clippy::disallowed_methods,
     reason = "the tests drive the binary from outside"
 )]
-fn where_the_system_tells_of_too_little_it_looks_for_changes() {
+fn watch_polls_when_the_system_limits_file_watches() {
     let project = project();
-    // Limits of a user namespace are its own.
+    // A user namespace has its own limits.
     let script = "echo 1 > /proc/sys/user/max_inotify_watches && exec \"$0\" watch lint";
     let out = fs::File::create(project.scratch().join("out")).unwrap();
     let child = Command::new("unshare")

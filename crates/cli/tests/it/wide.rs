@@ -1,9 +1,9 @@
-//! Pipelines with more jobs than anybody writes by hand.
+//! Pipelines with more jobs than anyone writes by hand.
 
 use crate::project::Project;
 use std::fmt::Write;
 
-/// Returns a pipeline of many jobs, and one that waits for all of them.
+/// Returns a pipeline of many jobs, and one that needs them all.
 fn fan_in(jobs: usize) -> String {
     let mut text = "stages: [out, in]\n".to_owned();
     for job in 0..jobs {
@@ -14,7 +14,7 @@ fn fan_in(jobs: usize) -> String {
 }
 
 #[test]
-fn three_hundred_jobs_come_together_in_one() {
+fn job_with_three_hundred_needs_runs() {
     // fault 39
     let project = Project::with_pipeline(&fan_in(300));
     let done = project.runwright(&["run"]).expect_code(0);

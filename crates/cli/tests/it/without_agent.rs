@@ -1,10 +1,10 @@
-//! A program for whose jobs no agent is found.
+//! A program without an agent for its jobs.
 
 use crate::docker::{nothing_left, run_alone};
 use crate::project::Project;
 
 #[test]
-fn jobs_run_by_exec_and_a_run_says_why_once() {
+fn jobs_run_by_exec_and_the_reason_is_reported_once() {
     let project = Project::with_pipeline(
         "default:\n  image: runwright-test/busybox:1\n\
          first:\n  script: [test -f .gitlab-ci.yml, echo out > file]\n\

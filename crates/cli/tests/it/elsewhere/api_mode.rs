@@ -1,4 +1,4 @@
-//! GitLab reads the file: the same commands, with the same output.
+//! GitLab evaluates the file: the same commands, with the same output.
 
 use super::scene::{Scene, TOKEN};
 use gitlab_testkit::GitLab;
@@ -72,14 +72,14 @@ fn scene() -> Scene {
     scene
 }
 
-/// Returns an output without what says where each value was written.
+/// Returns an output without the locations of values.
 fn without_origins(output: &str) -> Vec<&str> {
     let parts = |line| str::split(line, "  # ").next().unwrap_or_default();
     output.lines().map(parts).collect()
 }
 
 #[test]
-fn all_commands_say_what_they_say_without_it() {
+fn commands_print_the_same_as_without_the_api() {
     // R-GLCI-165 R-GLCI-166
     let scene = scene();
     for command in [
@@ -114,7 +114,7 @@ fn all_commands_say_what_they_say_without_it() {
 }
 
 #[test]
-fn the_variable_of_glci_switches_it_on_and_jobs_run() {
+fn glci_variable_enables_the_api_and_jobs_run() {
     // R-GLCI-165
     let scene = scene();
     let run = |value: &str| {
@@ -129,7 +129,7 @@ fn the_variable_of_glci_switches_it_on_and_jobs_run() {
 }
 
 #[test]
-fn what_the_command_line_says_is_stronger_than_the_variable() {
+fn command_line_takes_precedence_over_the_variable() {
     // R-GLCI-165 R-GLCI-166
     let scene = scene();
     let run = |value: &str, arguments: &[&str]| {
@@ -144,7 +144,7 @@ fn what_the_command_line_says_is_stronger_than_the_variable() {
     run("0", &["list", "--offline", "--prefer-api"])
         .expect_code(2)
         .expect_text("cannot be used with");
-    // Nothing of what a GitLab put together could be locked.
+    // A file merged by a GitLab has no includes to lock.
     run("1", &["vendor"]).expect_code(0);
     run("1", &["vendor", "--check"]).expect_code(0);
     run("", &["vendor", "--prefer-api"])
@@ -154,7 +154,7 @@ fn what_the_command_line_says_is_stronger_than_the_variable() {
 }
 
 #[test]
-fn without_a_token_it_is_said_where_one_was_looked_for() {
+fn missing_token_names_the_places_searched() {
     // R-GLCI-165
     let scene = scene();
     std::fs::write(scene.project.home().join("config.toml"), "").unwrap();
@@ -176,7 +176,7 @@ fn without_a_token_it_is_said_where_one_was_looked_for() {
 }
 
 #[test]
-fn a_token_that_may_not_lint_is_told_what_it_lacks() {
+fn token_without_the_lint_scope_names_the_missing_scope() {
     let scene = Scene::new(GitLab::start(), OWN);
     scene.gitlab.project("group/app").private();
     let done = scene.runwright(&["lint", "--prefer-api"]);
@@ -189,7 +189,7 @@ fn a_token_that_may_not_lint_is_told_what_it_lacks() {
 }
 
 #[test]
-fn what_it_finds_is_shown_by_lint_and_is_json_too() {
+fn errors_found_by_gitlab_are_shown_by_lint_and_in_json() {
     let scene = scene();
     scene.gitlab.project("group/app").lint(json!({
         "valid": false, "warnings": [], "merged_yaml": null, "jobs": [],

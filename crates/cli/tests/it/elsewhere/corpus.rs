@@ -1,7 +1,7 @@
-//! A real project's pipeline: GNOME's mutter, which takes files of two projects and two components.
+//! A real project's pipeline: GNOME's mutter, which includes files of two projects and two components.
 //!
-//! Its file is not ours to keep: `RUNWRIGHT_CORPUS` names a directory with it. What it includes is stood in for by
-//! files of the same names with jobs of the same names.
+//! We may not keep its file here: `RUNWRIGHT_CORPUS` names a directory with it. Stand-ins with the same file and job
+//! names replace its includes.
 
 use super::scene::Scene;
 use gitlab_testkit::GitLab;
@@ -55,7 +55,7 @@ build-sysext:
     - echo \"sysext with $[[ inputs.meson-options ]]\"
 ";
 
-/// Returns a scene with that project, if there is its file, on a GitLab with all that it includes.
+/// Returns a scene with that project on a GitLab with all its includes, if its file is present.
 fn mutter() -> Option<Scene> {
     let corpus = PathBuf::from(std::env::var_os("RUNWRIGHT_CORPUS")?);
     let file = corpus.join("real/GNOME+mutter/.gitlab-ci.yml");
@@ -71,7 +71,7 @@ fn mutter() -> Option<Scene> {
     components.commit(&[("templates/release-service.yml", RELEASE)]);
     components.branch("master");
 
-    // The stand-ins have commits of their own, and the GitLab has another name.
+    // The stand-ins have other commits, and the GitLab has another name.
     let text = text
         .replace("145b1bc7ef1702d2bd71584010d7113c6786a506", &fedora)
         .replace("aec7a6ce7bb38902c70641526f6611e27141784a", &ci_fairy)
@@ -93,7 +93,7 @@ fn mutter() -> Option<Scene> {
 }
 
 #[test]
-fn a_real_project_runs_offline_from_its_lock_file() {
+fn real_project_runs_offline_from_its_lock_file() {
     let Some(scene) = mutter() else {
         executor_testkit::not_tested(
             "a real project from its lock file",

@@ -1,11 +1,11 @@
-//! What is asked again, and what is not.
+//! Which requests are repeated, and which are not.
 
 use super::scene::{Scene, TOKEN};
 use crate::project::files_below;
 use gitlab_testkit::{GitLab, Project};
 use std::os::unix::fs::PermissionsExt as _;
 
-/// Returns a scene with an include of each kind, and the two projects that they are of.
+/// Returns a scene with an include of each kind, and the two projects they come from.
 pub(super) fn everything() -> (Scene, Project, Project) {
     let gitlab = GitLab::start();
     let files = gitlab.project("group/files").private();
@@ -41,7 +41,7 @@ pub(super) const ALL: [&str; 5] = [
 ];
 
 #[test]
-fn what_was_just_fetched_is_not_asked_for_again() {
+fn recently_fetched_files_are_not_requested_again() {
     // R-GLCI-150
     // R-GLCI-151
     let (scene, files, components) = everything();
@@ -57,7 +57,7 @@ fn what_was_just_fetched_is_not_asked_for_again() {
 }
 
 #[test]
-fn only_what_may_have_changed_is_asked_for_again() {
+fn refresh_requests_only_what_may_have_changed() {
     // R-GLCI-148
     // R-GLCI-149
     // R-GLCI-152
@@ -65,7 +65,7 @@ fn only_what_may_have_changed_is_asked_for_again() {
     assert_eq!(scene.jobs(&[]), ALL);
     scene.gitlab.reset_count();
     assert_eq!(scene.jobs(&["--refresh"]), ALL);
-    // The branch and the tags, and no file at a commit.
+    // The branch and the tags are requested again; files at a fixed commit are not.
     assert_eq!(scene.asked(&files), [1, 0, 0, 0]);
     assert_eq!(scene.asked(&components), [0, 1, 0, 0]);
     assert_eq!(scene.gitlab.count("GET", "/remote.yml"), 1);
@@ -97,7 +97,7 @@ fn only_what_may_have_changed_is_asked_for_again() {
 }
 
 #[test]
-fn another_project_of_the_user_uses_what_one_fetched() {
+fn other_project_of_the_user_reuses_fetched_files() {
     let (scene, files, _) = everything();
     assert_eq!(scene.jobs(&[]), ALL);
     scene.gitlab.reset_count();
@@ -115,7 +115,7 @@ fn another_project_of_the_user_uses_what_one_fetched() {
 }
 
 #[test]
-fn offline_nothing_is_asked() {
+fn offline_sends_no_request() {
     let (scene, ..) = everything();
     let done = scene.runwright(&["list", "--offline"]).expect_code(2);
     for text in ["not fetched before", "offline"] {
@@ -129,12 +129,12 @@ fn offline_nothing_is_asked() {
     assert_eq!(scene.gitlab.total(), 0);
     scene.gitlab.stop();
     assert_eq!(scene.jobs(&["--offline"]), ALL);
-    // What was fetched is good also when nobody said that the server is gone.
+    // Fetched files remain usable when the server is unreachable, also without `--offline`.
     assert_eq!(scene.jobs(&["--refresh"]), ALL);
 }
 
 #[test]
-fn what_is_kept_is_for_its_user_alone_and_holds_no_token() {
+fn cache_is_private_to_its_user_and_holds_no_token() {
     let (scene, ..) = everything();
     assert_eq!(scene.jobs(&[]), ALL);
     let home = scene.project.home();

@@ -1,4 +1,4 @@
-//! Functions of the step language that lie in repositories.
+//! Functions of the step language in repositories.
 
 use super::scene::Scene;
 use crate::docker;
@@ -28,7 +28,7 @@ fn scene() -> Scene {
 }
 
 #[test]
-fn a_job_calls_functions_of_a_repository_wherever_it_runs() {
+fn job_calls_functions_of_a_repository_in_every_executor() {
     let scene = scene();
     for executor in ["shell", "docker"] {
         let mut run = scene.command(&["run", "--executor", executor]);
@@ -38,7 +38,7 @@ fn a_job_calls_functions_of_a_repository_wherever_it_runs() {
             .expect_code(0)
             .expect_text("job | Running step \"inner\"\njob | hello Sally\n")
             .expect_text("job | said hello Sally\n");
-        // The job's PATH does not lead to the program that runs it; one installed on this host may be found.
+        // The job's PATH does not contain the running program, but may contain one installed on this host.
         let done = done.expect_text("job | runwright is <");
         assert!(
             !done.stdout.contains(env!("CARGO_BIN_EXE_runwright")),
@@ -50,7 +50,7 @@ fn a_job_calls_functions_of_a_repository_wherever_it_runs() {
 }
 
 #[test]
-fn a_function_of_a_repository_is_run_by_hand_and_kept() {
+fn repository_function_is_run_by_hand_and_cached() {
     let scene = scene();
     let reference = format!("{}/group/functions.git/-/greet@v1", scene.gitlab.url());
     let run = || {
@@ -75,7 +75,7 @@ fn a_function_of_a_repository_is_run_by_hand_and_kept() {
 }
 
 #[test]
-fn functions_that_were_brought_are_cleaned_like_caches() {
+fn fetched_functions_are_cleaned_like_caches() {
     let scene = scene();
     let reference = format!("{}/group/functions.git/-/greet@v1", scene.gitlab.url());
     let arguments = ["steps", "run", &reference, "-i", "who=Bob"];

@@ -1,9 +1,9 @@
-//! Each kind of include, and what it costs.
+//! Each kind of include, and the requests it causes.
 
 use super::scene::Scene;
 use gitlab_testkit::{Fault, GitLab, Page, Project, Request};
 
-/// Returns a private project with templates: a file that includes others of its own, and one alone.
+/// Returns a private project with templates: one that includes other files of the project, and one on its own.
 fn templates(gitlab: &GitLab) -> Project {
     let project = gitlab.project("group/templates").private();
     project.commit(&[
@@ -55,7 +55,7 @@ fn components(gitlab: &GitLab) -> Project {
 }
 
 #[test]
-fn files_of_a_project_are_fetched_and_their_local_files_from_there() {
+fn project_files_are_fetched_with_their_local_includes() {
     // R-GLCI-150
     let gitlab = GitLab::start();
     let templates = templates(&gitlab);
@@ -73,7 +73,7 @@ fn files_of_a_project_are_fetched_and_their_local_files_from_there() {
             "from-nested: echo nested",
         ]
     );
-    // One question for the tag, one for the paths that the star means, one for each file.
+    // One request for the tag, one for the paths that the wildcard matches, one for each file.
     assert_eq!(scene.asked(&templates), [1, 0, 1, 5]);
     let requests = scene.gitlab.requests();
     let tokens = requests.iter().filter(|it| it.token().is_some());
@@ -86,7 +86,7 @@ fn files_of_a_project_are_fetched_and_their_local_files_from_there() {
 }
 
 #[test]
-fn a_project_is_asked_at_its_default_branch_if_nothing_else_is_said() {
+fn project_include_without_ref_uses_the_default_branch() {
     let gitlab = GitLab::start();
     let _ = templates(&gitlab);
     let scene = Scene::new(
@@ -100,7 +100,7 @@ fn a_project_is_asked_at_its_default_branch_if_nothing_else_is_said() {
 }
 
 #[test]
-fn a_component_is_the_highest_version_that_fits() {
+fn component_is_the_highest_matching_version() {
     // R-GLCI-151
     // R-GLCI-152
     let gitlab = GitLab::start();
@@ -129,7 +129,7 @@ fn a_component_is_the_highest_version_that_fits() {
 }
 
 #[test]
-fn a_version_is_found_on_whichever_page_of_the_tags_it_is() {
+fn version_is_found_on_any_page_of_the_tags() {
     // R-GLCI-152
     let gitlab = GitLab::start();
     let components = gitlab.project("group/components");
@@ -150,7 +150,7 @@ fn a_version_is_found_on_whichever_page_of_the_tags_it_is() {
 }
 
 #[test]
-fn a_template_is_fetched_from_where_the_settings_say() {
+fn template_is_fetched_from_the_configured_server() {
     // R-GLCI-149
     let gitlab = GitLab::start();
     gitlab.page(
@@ -169,7 +169,7 @@ const REMOTE: &str = "from-remote:\n  script: echo told by a remote file\n";
 const DIGEST: &str = "sha256-MEXFUq8DAsnaxNP1hsH2tRHavmEIbDeEV3fCNx2E/j0=";
 
 #[test]
-fn a_remote_file_is_the_one_that_was_meant() {
+fn remote_file_is_verified_against_its_digest() {
     // R-GLCI-148
     // R-PIPE-06
     let gitlab = GitLab::start();
@@ -198,7 +198,7 @@ fn a_remote_file_is_the_one_that_was_meant() {
 }
 
 #[test]
-fn a_server_that_fails_is_asked_again() {
+fn failed_request_is_retried() {
     // R-GLCI-148
     let gitlab = GitLab::start();
     gitlab.page("/ci.yml", REMOTE);
@@ -209,7 +209,7 @@ fn a_server_that_fails_is_asked_again() {
 }
 
 #[test]
-fn what_is_not_there_is_said_at_its_line() {
+fn missing_include_is_reported_at_its_line() {
     let gitlab = GitLab::start();
     let _ = templates(&gitlab);
     let _ = components(&gitlab);
@@ -239,7 +239,7 @@ fn what_is_not_there_is_said_at_its_line() {
 }
 
 #[test]
-fn a_token_that_is_refused_is_named_and_not_shown() {
+fn rejected_token_is_named_and_not_shown() {
     let gitlab = GitLab::start();
     let _ = templates(&gitlab);
     let scene = Scene::new(
@@ -253,7 +253,7 @@ fn a_token_that_is_refused_is_named_and_not_shown() {
 }
 
 #[test]
-fn a_file_that_two_files_include_is_fetched_once() {
+fn file_included_twice_is_fetched_once() {
     // R-GLCI-150
     let gitlab = GitLab::start();
     let project = gitlab.project("group/diamond");
@@ -288,7 +288,7 @@ fn a_file_that_two_files_include_is_fetched_once() {
 }
 
 #[test]
-fn a_url_is_what_bitrab_calls_a_remote_file() {
+fn url_in_bitrab_is_a_remote_include() {
     // R-PIPE-06
     let gitlab = GitLab::start();
     gitlab.page("/ci.yml", REMOTE);
@@ -296,6 +296,6 @@ fn a_url_is_what_bitrab_calls_a_remote_file() {
     let jobs = scene.jobs(&["--dialect", "bitrab"]);
     assert_eq!(jobs, ["from-remote: echo told by a remote file"]);
     assert_eq!(scene.gitlab.count("GET", "/ci.yml"), 1);
-    // GitLab has no such word.
+    // GitLab does not have this keyword.
     scene.runwright(&["list"]).expect_code(2);
 }

@@ -1,11 +1,11 @@
-//! A pipeline that stands in the lock file needs nobody.
+//! A pipeline with a complete lock file needs no server.
 
 use super::counted::{ALL, everything};
 use super::scene::{Scene, TOKEN};
 use crate::project::files_below;
 use std::fs;
 
-/// Makes the machine one of somebody else, who never saw the GitLab, and the GitLab one that is gone.
+/// Simulates a machine of another user, without cache or settings, after the GitLab has gone.
 fn alone(scene: &Scene) {
     scene.gitlab.stop();
     fs::remove_dir_all(scene.project.home()).unwrap();
@@ -13,7 +13,7 @@ fn alone(scene: &Scene) {
 }
 
 #[test]
-fn what_is_locked_is_read_without_server_cache_and_token() {
+fn locked_pipeline_is_read_without_server_cache_and_token() {
     let (scene, ..) = everything();
     scene.runwright(&["vendor"]).expect_code(0);
     alone(&scene);
@@ -27,7 +27,7 @@ fn what_is_locked_is_read_without_server_cache_and_token() {
 }
 
 #[test]
-fn what_is_locked_is_asked_of_nobody() {
+fn locked_includes_cause_no_request() {
     let (scene, files, components) = everything();
     scene.runwright(&["vendor"]).expect_code(0);
     files.commit(&[("b.yml", "nested: {script: changed}\n")]);
@@ -47,7 +47,7 @@ fn what_is_locked_is_asked_of_nobody() {
 }
 
 #[test]
-fn a_clone_reads_the_same_pipeline() {
+fn clone_reads_the_same_pipeline() {
     let (scene, ..) = everything();
     scene.runwright(&["vendor"]).expect_code(0);
     scene.project.commit();
@@ -56,7 +56,7 @@ fn a_clone_reads_the_same_pipeline() {
     scene
         .project
         .git(&["clone", "-q", ".", clone.to_str().unwrap()]);
-    // Its remote is the path of a directory, that of a mirror, that of another GitLab, and none.
+    // The remote is the path of a directory, a mirror, another GitLab, or absent.
     for remote in [
         "",
         "git@github.com:o/mirror.git",

@@ -1,4 +1,4 @@
-//! Files that a pipeline takes from elsewhere: the binary, and a GitLab for tests.
+//! Remote includes: the binary, and a GitLab for tests.
 
 mod api_mode;
 mod corpus;

@@ -1,4 +1,4 @@
-//! A project whose GitLab is one for tests, and the binary run in it by a user who knows nobody else.
+//! A project on a test GitLab, and the binary run in it by a user who knows no other server.
 
 use crate::project::{Done, Project};
 use gitlab_testkit::GitLab;
@@ -6,10 +6,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-/// The token of the user, which no output may show.
+/// The token of the user, which no output may contain.
 pub(crate) const TOKEN: &str = "glpat-e2eSecretOfTheTest";
 
-/// What the environment of a person or a CI job may say about GitLabs.
+/// Variables by which the environment of a user or a CI job may name GitLabs.
 const FOREIGN: [&str; 16] = [
     "CI_JOB_ID",
     "CI_JOB_TOKEN",
@@ -37,8 +37,8 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Returns a project on this GitLab whose pipeline file is this: see [`Scene::pipeline`]. The user's
-    /// settings name the GitLab, his token and where its templates are.
+    /// Returns a project on this GitLab with this pipeline file: see [`Scene::pipeline`]. The user's settings name the
+    /// GitLab, the token and the location of the templates.
     pub(crate) fn new(gitlab: GitLab, pipeline: &str) -> Self {
         let project = Project::with_pipeline("");
         let remote = format!("{}/group/app.git", gitlab.url());
@@ -51,14 +51,14 @@ impl Scene {
         scene
     }
 
-    /// Gives the project another pipeline file, where `HOST` is the GitLab's name and `URL` its address.
+    /// Replaces the pipeline file of the project. `HOST` is replaced by the GitLab's name and `URL` by its address.
     pub(crate) fn pipeline(&self, text: &str) {
         let text = text.replace("HOST", &self.gitlab.name());
         let text = text.replace("URL", &self.gitlab.url());
         self.project.write(".gitlab-ci.yml", &text);
     }
 
-    /// Gives the user's settings these lines, below what they say about the GitLab.
+    /// Adds these lines to the user's settings, after those about the GitLab.
     pub(crate) fn settings(&self, more: &str) {
         let url = self.gitlab.url();
         self.only_settings(&format!(
@@ -66,7 +66,7 @@ impl Scene {
         ));
     }
 
-    /// Gives the user these settings, and no others.
+    /// Replaces the user's settings with these.
     pub(crate) fn only_settings(&self, text: &str) {
         let file = self.project.home().join("config.toml");
         fs::create_dir_all(self.project.home()).unwrap();
@@ -74,7 +74,7 @@ impl Scene {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     }
 
-    /// Returns the binary, set up to run in the project for a user without a past.
+    /// Returns the binary, set up to run in the project for a user with an empty home.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.project.command(arguments);
         let home = self.project.scratch().join("person");
@@ -85,7 +85,7 @@ impl Scene {
         command
     }
 
-    /// Runs the binary to its end, and sees that it does not tell the token.
+    /// Runs the binary until it exits, and asserts that it does not print the token.
     pub(crate) fn runwright(&self, arguments: &[&str]) -> Done {
         let done = Done::from(self.command(arguments).output().unwrap());
         assert!(!done.all().contains(TOKEN), "{}", done.all());
@@ -106,8 +106,7 @@ impl Scene {
         jobs
     }
 
-    /// Returns how many requests there were to a project for each of these: the project's commits, its
-    /// tags, its trees, and its files.
+    /// Returns the number of requests to a project for each of these: its commits, its tags, its trees, and its files.
     pub(crate) fn asked(&self, project: &gitlab_testkit::Project) -> [usize; 4] {
         ["commits/*", "tags", "tree", "files/*"].map(|what| {
             let path = project.api(&format!("/repository/{what}"));

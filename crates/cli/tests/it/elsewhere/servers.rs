@@ -1,4 +1,4 @@
-//! Which servers are asked, how, and as whom.
+//! Which servers are contacted, how, and as which user.
 
 use super::scene::{Scene, TOKEN};
 use crate::project::Done;
@@ -7,7 +7,7 @@ use gitlab_testkit::{Fault, GitLab, Request, Sshd};
 const INCLUDE: &str =
     "include:\n  - {project: group/files, file: a.yml}\n  - {component: HOST/group/files/c@1}\n";
 
-/// Puts what [`INCLUDE`] includes into a GitLab.
+/// Adds the files that [`INCLUDE`] includes to a GitLab.
 fn fill(gitlab: &GitLab) {
     let files = gitlab.project("group/files").private();
     files.commit(&[
@@ -21,7 +21,7 @@ fn fill(gitlab: &GitLab) {
 const JOBS: [&str; 3] = ["a: a", "b: b", "c: c"];
 
 #[test]
-fn a_self_managed_gitlab_may_have_an_authority_of_its_own_and_be_below_a_path() {
+fn self_managed_gitlab_may_have_its_own_authority_and_a_path() {
     // R-GLCI-150
     let gitlab = GitLab::setup().tls().below("/gitlab").start();
     fill(&gitlab);
@@ -36,7 +36,7 @@ fn a_self_managed_gitlab_may_have_an_authority_of_its_own_and_be_below_a_path() 
 }
 
 #[test]
-fn jobs_know_the_gitlab_of_the_settings_and_not_the_host_of_its_ssh() {
+fn jobs_see_the_configured_gitlab_and_not_its_ssh_host() {
     let gitlab = GitLab::setup().below("/gitlab").start();
     fill(&gitlab);
     let pipeline = "include: {component: $CI_SERVER_FQDN/group/files/c@1}\n";
@@ -71,7 +71,7 @@ fn jobs_know_the_gitlab_of_the_settings_and_not_the_host_of_its_ssh() {
 }
 
 #[test]
-fn the_token_may_be_in_the_environment() {
+fn token_may_come_from_the_environment() {
     let gitlab = GitLab::start();
     fill(&gitlab);
     let scene = Scene::new(gitlab, INCLUDE);
@@ -84,7 +84,7 @@ fn the_token_may_be_in_the_environment() {
     let nobody = list(&[]).expect_code(2);
     assert!(nobody.stderr.contains("group/files"), "{}", nobody.stderr);
     assert!(nobody.stderr.contains("GITLAB_TOKEN"), "{}", nobody.stderr);
-    // The token is for the GitLab of the project, which its remote names.
+    // The token belongs to the GitLab of the project, which the project's remote names.
     list(&[("GITLAB_TOKEN", TOKEN)])
         .expect_code(0)
         .expect_text("c ");
@@ -146,7 +146,7 @@ fn no_redirect_carries_a_token_to_another_server() {
 }
 
 #[test]
-fn a_file_names_no_server_of_a_private_network_unless_the_user_lets_it() {
+fn private_network_includes_require_the_consent_of_the_user() {
     // R-GLCI-148
     let inside = GitLab::start();
     inside.page("/inside.yml", "inside: {script: inside}\n");
@@ -169,7 +169,7 @@ fn a_file_names_no_server_of_a_private_network_unless_the_user_lets_it() {
 }
 
 #[test]
-fn an_answer_that_is_too_long_is_given_up() {
+fn oversized_response_is_refused() {
     // R-GLCI-148
     let gitlab = GitLab::start();
     let scene = Scene::new(gitlab, "include: [URL/long.yml]\n");

@@ -1,4 +1,4 @@
-//! A cgroup around one case, in which all that the case started is found.
+//! A cgroup around one case, which contains every process that the case starts.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A cgroup of a test's own; nothing that is started in it can leave it.
+/// A cgroup for one test; a process started in it cannot leave it.
 #[derive(Debug)]
 pub(super) struct Cell {
     path: PathBuf,
 }
 
 impl Cell {
-    /// Makes one; `None` where that is not allowed.
+    /// Creates one; returns `None` where that is not allowed.
     pub(super) fn new() -> Option<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -58,7 +58,7 @@ impl Cell {
         found
     }
 
-    /// Returns the processes in the groups below: neither the program nor its guardian.
+    /// Returns the processes in the groups below, which exclude the program and its guardian.
     pub(super) fn processes_of_jobs(&self) -> Vec<String> {
         self.groups().iter().flat_map(|it| members(it)).collect()
     }
@@ -78,14 +78,14 @@ impl Cell {
         found
     }
 
-    /// Kills all that lives in the cell, the guardian too.
+    /// Kills every process in the cell, including the guardian.
     ///
-    /// One by one: some kernels let nothing start any more in a group that was killed whole.
+    /// Kills them one by one: some kernels start no process in a group that was killed as a whole.
     pub(super) fn kill(&self) {
         let is_empty = || {
             let processes = self.processes();
             let pids = processes.iter().filter_map(|line| line.split(' ').next());
-            // Some may be dead already, and some may have started another since.
+            // Some may be dead already, and some may have started another process since.
             let mut kill = Command::new("kill");
             kill.arg("-KILL").args(pids).output().unwrap();
             processes.is_empty()
@@ -93,7 +93,7 @@ impl Cell {
         wait_until_told(|| format!("{:?} to be killed", self.processes()), is_empty);
     }
 
-    /// Waits until nothing in the cell lives.
+    /// Waits until no process is left in the cell.
     pub(super) fn wait_until_empty(&self, when: &str) {
         wait_until_told(
             || format!("{:?} to be gone, {when}", self.processes()),
@@ -104,7 +104,7 @@ impl Cell {
 
 impl Drop for Cell {
     fn drop(&mut self) {
-        // After a failed case there may be much in it.
+        // After a failed case many processes may remain.
         let _ = fs::write(self.path.join("cgroup.kill"), "1");
         for group in self.groups().iter().rev() {
             let _ = fs::remove_dir(group);
@@ -124,7 +124,7 @@ fn described(pid: &str) -> String {
     format!("{pid} {}", line.chars().take(80).collect::<String>())
 }
 
-/// Returns where the unified hierarchy is mounted.
+/// Returns the mount point of the unified hierarchy.
 fn hierarchy() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let line = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;

@@ -1,4 +1,4 @@
-//! What is looked at after something happened.
+//! Checks after a fault was injected.
 
 use super::scenario::{COUNTING, RUN, Scenario};
 use super::stage::Stage;
@@ -10,24 +10,24 @@ use std::path::{Path, PathBuf};
 use workstation::{LocalCacheEntry, StateDir};
 
 impl Stage {
-    /// Returns how often a job has come to the end of its script.
+    /// Returns how often a job has reached the end of its script.
     fn times(&self, job: &str) -> usize {
         let lines = fs::read_to_string(self.count()).unwrap_or_default();
         lines.lines().filter(|line| *line == job).count()
     }
 
-    /// Returns whether the journal of a run that was played says that a job has finished.
+    /// Returns whether the journal of the played run records that a job has finished.
     ///
     /// # Panics
     ///
-    /// When a line of a journal that has an end cannot be read.
+    /// When a complete line of the journal cannot be read.
     pub(super) fn has_finished(&self, job: &str) -> bool {
         let journals = self.journals().into_iter();
         let mut lines = journals.flat_map(|path| lines_of(&path));
         lines.any(|line| line["type"] == "job_finished" && line["job"] == job)
     }
 
-    /// Returns whether the journal of the run that was played says that it has ended.
+    /// Returns whether the journal of the played run records that the run has ended.
     fn has_ended(&self) -> bool {
         let journal = self.state().join(RUN).join("journal.jsonl");
         let lines = if journal.exists() {
@@ -46,7 +46,7 @@ impl Stage {
         files
     }
 
-    /// Goes on with the run that was played and killed, which ends well and runs no finished job again.
+    /// Resumes the killed run, and asserts that it succeeds and runs no finished job again.
     pub(super) fn resume(&self, when: &str) -> Done {
         let look = || COUNTING.map(|job| (job, self.has_finished(job), self.times(job)));
         let before = look();
@@ -63,13 +63,13 @@ impl Stage {
                 assert_eq!(now, times + 1, "{job} {when}: {done:?}");
             }
         }
-        // Before there is a run, and after it has ended, there is nothing to go on with.
+        // Before the run is recorded, and after it has ended, there is nothing to resume.
         let expected = if is_known && !has_ended { 0 } else { 2 };
         assert_eq!(done.code, Some(expected), "{when}: {before:?} {done:?}");
         done
     }
 
-    /// Returns the logs of the run that was played, without what differs from run to run.
+    /// Returns the logs of the played run, without the parts that differ between runs.
     pub(super) fn logs(&self) -> BTreeMap<String, String> {
         let logs = self.state().join(RUN).join("logs");
         let entries = fs::read_dir(logs).into_iter().flatten();
@@ -78,7 +78,7 @@ impl Stage {
             let text = String::from_utf8(fs::read(&path).unwrap()).expect("a log is text");
             let text = text.replace(&self.project.scratch().display().to_string(), "SCRATCH");
             let lines = text.split_inclusive('\n').map(|line| {
-                // Time stamps all have the same length.
+                // All time stamps have the same length.
                 line.get("2026-11-20T20:26:19.247473Z".len()..)
                     .unwrap_or_default()
             });
@@ -90,7 +90,7 @@ impl Stage {
         entries.map(read).collect()
     }
 
-    /// Asserts that nothing of any run is left: no process, group, directory, mount or journal.
+    /// Asserts that no process, group, directory, mount or journal of any run remains.
     pub(super) fn assert_nothing_left(&self, when: &str) {
         self.cell.wait_until_empty(when);
         assert_eq!(self.cell.groups(), Vec::<PathBuf>::new(), "{when}");
@@ -99,7 +99,7 @@ impl Stage {
         assert_eq!(processes_with(&scratch), Vec::<u32>::new(), "{when}");
         let home = self.project.home();
         let files = files_below(&home);
-        // Half of an object, a cache, an archive or a record.
+        // A partial object, cache, archive or record.
         let partial = files.iter().find(|path| {
             let parent = path.parent().unwrap_or(path);
             let is_tmp = parent.ends_with("tmp") || parent.ends_with("exports");
@@ -122,13 +122,13 @@ impl Stage {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         assert!(!mounts.contains(&scratch), "{when}: {mounts}");
     }
-    /// Returns the caches there are.
+    /// Returns the stored caches.
     pub(super) fn caches(&self) -> Vec<LocalCacheEntry> {
         let state = StateDir::at(self.project.home());
         state.caches().entries().unwrap()
     }
 
-    /// Asserts that all that is kept for other jobs, and for whoever wants it, is what it says.
+    /// Asserts that everything stored for other jobs or for the user is intact.
     fn assert_whole(&self, when: &str) {
         let state = StateDir::at(self.project.home());
         let store = state.kept_files().store();
@@ -144,7 +144,7 @@ impl Stage {
         }
         if let Ok(packed) = fs::read(self.packed()) {
             let is_old = packed == b"old";
-            // The end of a zip archive without a comment.
+            // The end record of a zip archive without a comment.
             let end = packed.len().checked_sub(22).map(|at| &packed[at..at + 4]);
             assert!(
                 is_old || end == Some(b"PK\x05\x06"),
@@ -154,7 +154,7 @@ impl Stage {
     }
 }
 
-/// Returns the lines of a journal. What has no end was being written, and is no line.
+/// Returns the complete lines of a journal. A line without a newline was being written and does not count.
 fn lines_of(journal: &Path) -> Vec<Value> {
     let journal = fs::read_to_string(journal).unwrap();
     let lines = journal

@@ -1,7 +1,7 @@
-//! Every step that reaches outside the program fails once, and the program is killed before and
-//! after it once: nothing stays, and the next run succeeds.
+//! Every step that reaches outside the program fails once, and the program is killed once before and once after it.
+//! Nothing remains, and the next run succeeds.
 //!
-//! `RUNWRIGHT_TEST_SAMPLE` chooses a third of the cases, as continuous integration does.
+//! `RUNWRIGHT_TEST_SAMPLE` selects a third of the cases, as continuous integration does.
 
 mod cell;
 mod checks;

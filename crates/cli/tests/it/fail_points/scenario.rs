@@ -1,8 +1,7 @@
-//! The ways in which points are reached.
+//! The scenarios that reach the fail points.
 
-/// Jobs with all that reaches outside: artifacts, reports, caches, an environment, background
-/// processes, a read-only directory, a child pipeline. Those that count write a line to `COUNT` at the
-/// end of their script.
+/// Jobs that use everything outside the program: artifacts, reports, caches, an environment, background processes, a
+/// read-only directory, a child pipeline. The counted jobs write a line to `COUNT` at the end of their script.
 pub(super) const PIPELINE: &str = "
 stages: [first, second]
 make:
@@ -61,15 +60,15 @@ pub(super) const CHILD: &str = "
 inner: {script: [echo inner >>COUNT]}
 ";
 
-/// The jobs that count.
+/// The jobs that write to `COUNT`.
 pub(super) const COUNTING: [&str; 3] = ["make", "use", "inner"];
 
-/// So many ended pipelines make the next run remove some.
+/// The number of ended pipelines at which the next run removes some.
 pub(super) const OLD_PIPELINES: u64 = 11;
-/// The directory of the run that is played then.
+/// The directory of the run played after them.
 pub(super) const RUN: &str = "pipelines/12";
 
-/// What was done before, and what is done.
+/// A setup and the command played after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scenario {
     /// A whole run in copies of the tree.
@@ -80,19 +79,19 @@ pub(super) enum Scenario {
     Overlays,
     /// A run in a Git worktree.
     Worktree,
-    /// A run after another that was killed together with its guardian, in the middle of a job.
+    /// A run after another that was killed together with its guardian in the middle of a job.
     AfterDeath,
-    /// A killed run is gone on with, the last line of whose journal is torn.
+    /// A killed run whose journal ends in a torn line is resumed.
     Resumed,
-    /// A job replaces a cache, and another on an overlay gets many files and a cache that has no room.
+    /// A job replaces a cache; another on an overlay receives many files and a cache that exceeds the space.
     Inputs,
-    /// What a job left is packed, over a file that is elsewhere.
+    /// The artifacts of a job are packed, replacing a file on another file system.
     Packed,
-    /// What a job left is put into a directory.
+    /// The artifacts of a job are extracted into a directory.
     GotOut,
-    /// All that runs left is removed.
+    /// Everything that runs left behind is removed.
     Cleaned,
-    /// A run takes jobs from an earlier one.
+    /// A run reuses jobs of an earlier one.
     Reused,
 }
 
@@ -111,7 +110,7 @@ pub(super) const SCENARIOS: [Scenario; 11] = [
 ];
 
 impl Scenario {
-    /// Returns whether all of the pipeline is run, which can be gone on with.
+    /// Returns whether the whole pipeline runs, so that the run can be resumed.
     pub(super) fn is_whole(self) -> bool {
         matches!(self, Self::Copies | Self::Resumed)
     }

@@ -21,19 +21,19 @@ use tempfile::TempDir;
 pub(super) struct Stage {
     pub(super) project: Project,
     pub(super) cell: Cell,
-    /// On another file system than the project.
+    /// A directory on another file system than the project.
     elsewhere: TempDir,
 }
 
 impl Stage {
-    /// Makes a project; `None` where no cgroup can be made.
+    /// Creates a project; returns `None` where no cgroup can be created.
     pub(super) fn new() -> Option<Self> {
         let cell = Cell::new()?;
         let project = Project::empty_directory();
         let count = project.scratch().join("count").display().to_string();
         project.write(".gitlab-ci.yml", &PIPELINE.replace("COUNT", &count));
         project.write("child.yml", &CHILD.replace("COUNT", &count));
-        // Where a cache has a link.
+        // A file where the cache has a link.
         project.write("blocked/link/file", "");
         project.git(&["init", "-q", "-b", "main"]);
         project.commit();
@@ -47,7 +47,7 @@ impl Stage {
         Some(stage)
     }
 
-    /// Makes a home as it is after some use, and lets happen what comes before the scenario.
+    /// Creates a home with some history, and plays the events before the scenario.
     pub(super) fn set(&self, scenario: Scenario) {
         let state = self.state();
         let _ = fs::remove_dir_all(&state);
@@ -57,7 +57,7 @@ impl Stage {
         for id in 1..=OLD_PIPELINES {
             let old = state.join("pipelines").join(id.to_string());
             fs::create_dir_all(&old).unwrap();
-            // Somebody has had it: what was killed before it was written down is removed.
+            // Without a lock, a directory counts as left by a killed process and would be removed.
             fs::write(old.join("lock"), "4194303\n").unwrap();
         }
         fs::write(state.join("last-pipeline"), OLD_PIPELINES.to_string()).unwrap();
@@ -74,11 +74,11 @@ impl Stage {
         }
     }
 
-    /// Leaves artifacts, a layer of them and a cache, and what killed processes leave.
+    /// Creates artifacts, an artifact layer, a cache, and leftovers of killed processes.
     fn fill(&self) {
         let content = self.project.home().join("content");
         fs::create_dir_all(&content).unwrap();
-        // So the run leaves its layer for later.
+        // A recent sweep makes the run leave its layer for later.
         fs::write(content.join("swept"), "").unwrap();
         let done = Done::from(self.play(Scenario::Inputs, ""));
         assert_eq!(done.code, Some(0), "{done:?}");
@@ -91,15 +91,15 @@ impl Stage {
         fs::write(self.packed(), "old").unwrap();
     }
 
-    /// Lets a run keep its jobs for later ones.
+    /// Plays a run that stores its jobs for reuse.
     fn keep_jobs(&self) {
         let done = Done::from(self.play(Scenario::Reused, ""));
         assert_eq!(done.code, Some(0), "{done:?}");
         let _ = fs::remove_file(self.count());
     }
 
-    /// Kills a run when one of its jobs has finished, in the middle of a line of its journal, and lets
-    /// people be told.
+    /// Kills a run after one of its jobs has finished, tears the last line of its journal, and lets `history` report
+    /// the death.
     fn tear(&self) {
         let killed = self.play(Scenario::Copies, "kill before archive::unpack::create_file");
         assert_eq!(killed.status.signal(), Some(9), "{:?}", Done::from(killed));
@@ -109,7 +109,7 @@ impl Stage {
         let journal = self.state().join(RUN).join("journal.jsonl");
         let mut journal = fs::File::options().append(true).open(journal).unwrap();
         write!(journal, "{{\"type\":\"job_fin").unwrap();
-        // Another that was killed had a job in the queue.
+        // Simulates another killed run with a job in the queue.
         for group in fs::read_dir(self.state().join("resources")).unwrap() {
             fs::write(group.unwrap().path().join("queue/0-7"), "").unwrap();
         }
@@ -117,7 +117,7 @@ impl Stage {
         assert_eq!(told.code, Some(0), "{told:?}");
     }
 
-    /// Counts no ends of jobs that the killed run did not write down any more: these jobs run once more.
+    /// Drops the counts of jobs whose end the killed run did not record: these jobs run once more.
     fn forget_unknown_ends(&self) {
         let ends = fs::read_to_string(self.count()).unwrap();
         let known = ends.split_inclusive('\n');
@@ -143,7 +143,7 @@ impl Stage {
         self.project.scratch().join("count")
     }
 
-    /// Kills a run in the middle of a job, while its guardian is not there yet.
+    /// Kills a run in the middle of a job, before its guardian has started.
     fn die(&self) {
         let pipe = self.project.scratch().join("never");
         if !pipe.exists() {
@@ -173,7 +173,7 @@ impl Stage {
         command
     }
 
-    /// Plays the scenario while something happens at a point.
+    /// Plays the scenario with a fault at a point.
     pub(super) fn play(&self, scenario: Scenario, what: &str) -> std::process::Output {
         let scratch = self.project.scratch();
         let report = scratch.join("report.json").display().to_string();
@@ -196,7 +196,7 @@ impl Stage {
         self.command(arguments, what).output().unwrap()
     }
 
-    /// Runs something small, as somebody would who knows nothing of what happened.
+    /// Runs a small command, as a user unaware of the fault would.
     pub(super) fn next_start(&self, when: &str) {
         for arguments in [&["run", "probe"][..], &["run", "--in-place", "probe"]] {
             let done: Done = self.command(arguments, "").output().unwrap().into();

@@ -1,4 +1,4 @@
-//! Where the points are, and what an undisturbed run keeps.
+//! Where the fail points are, and what an undisturbed run stores.
 
 use super::scenario::{SCENARIOS, Scenario};
 use super::stage::Stage;
@@ -6,7 +6,7 @@ use crate::project::Done;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// What is learnt from playing every scenario once.
+/// The result of playing every scenario once.
 #[derive(Debug)]
 pub(super) struct Survey {
     /// The scenario that reaches a point, and how often.
@@ -20,7 +20,7 @@ impl Survey {
     ///
     /// # Panics
     ///
-    /// When there is a point that no scenario reaches: nobody has seen it fail.
+    /// When no scenario reaches a point, since its failure would be untested.
     pub(super) fn of(stage: &Stage) -> Self {
         let mut all = BTreeSet::new();
         let mut points = BTreeMap::new();
@@ -36,39 +36,36 @@ impl Survey {
             let mut visits: BTreeMap<String, usize> = BTreeMap::new();
             for line in fs::read_to_string(record).unwrap().lines() {
                 match line.split_once(' ').unwrap() {
-                    // The crate's own tests walk them, without a server. What `config init` writes is all
-                    // comments, so a part of it says the same.
+                    // The crate's own tests walk these points without a server. The file that `config init` writes is
+                    // all comments, so a part of it has the same meaning.
                     (_, name)
                         if [
                             "includes::store::",
                             "includes::vendored::",
                             "runwright::settings::",
-                            // A hook that was moved aside is given back by the next command, which
-                            // its tests show; a first pipeline file that stayed empty is none.
+                            // The next command restores a hook that was moved aside, which the tests of `hook` show. An
+                            // empty first pipeline file counts as absent.
                             "runwright::hook::",
                             "cli::init::",
-                            // Shells need a terminal: the tests of `shell` kill the program while one
-                            // is open.
+                            // Shells need a terminal: the tests of `shell` kill the program while a shell is open.
                             "executor_shell::session_files::",
                             "executor_shell::stage_files::write_missing",
                             "runwright::session::",
-                            // A list of times is written anew only when it has grown long, or was
-                            // torn; its crate's tests tear it.
+                            // A list of times is rewritten only when it is long or torn; the tests of its crate tear
+                            // it.
                             "runwright::durations::mend",
                             "runwright::durations::publish",
                             "runwright::durations::write",
-                            // Containers need an engine, which this walk has not: their crate's tests
-                            // kill the runner, the way, the daemon and the container, and look for what
-                            // is left.
+                            // Containers need an engine, which this walk does not have. The tests of their crate kill
+                            // the runner, the transport, the daemon and the container, and look for leftovers.
                             "executor_docker::",
                             "job_runner::staging::send",
-                            // Only jobs in containers are noted, to be gone on with, and have their
-                            // sources early.
+                            // Only jobs in containers are recorded for a resume, and receive their sources early.
                             "job_runner::notes::",
                             "job_runner::early::",
                             "runwright::supervision::remove_left",
-                            // The client of an agent, which is in containers; and the agent itself, a
-                            // program of its own that is no part of a run.
+                            // The client of an agent in a container, and the agent itself, a separate program that is
+                            // not part of a run.
                             "steps::",
                         ]
                         .iter()

@@ -1,4 +1,4 @@
-//! From point to point.
+//! Walks all fail points.
 
 #![expect(
     clippy::print_stderr,
@@ -16,12 +16,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// More cases at once only wait for the same processors.
+/// More concurrent cases would only wait for the same processors.
 const THREADS: usize = 4;
 
-/// What fails here does not fail the run, which warns of it.
+/// Points whose failure causes a warning and does not fail the run.
 const WARNED_OF: &[&str] = &[
-    // A job is worth more than its cache.
+    // The result of a job matters more than its cache.
     "archive::pack::create",
     "archive::pack::write",
     "archive::unpack::create_file",
@@ -36,12 +36,12 @@ const WARNED_OF: &[&str] = &[
     "job_runner::cache::remove_half",
     "job_runner::cache::unpack",
     "job_runner::cache::write_entry",
-    // What nobody needs is swept another time.
+    // Unused objects are swept another time.
     "content_store::sweep::layer",
     "content_store::sweep::object",
     "content_store::sweep::partial",
     "content_store::sweep::tree",
-    // A job is worth more than the list of environments.
+    // The result of a job matters more than the list of environments.
     "runwright::environments::make",
     "runwright::environments::open_lock",
     "runwright::environments::publish",
@@ -53,7 +53,7 @@ const WARNED_OF: &[&str] = &[
     "job_runner::remove::temp",
     "job_runner::worktree::forget",
     "process::cgroup::remove",
-    // Where a job has ended: its group is left to the end of the run.
+    // At the end of a job: its group stays until the end of the run.
     "process::cgroup::kill 2",
     "process::guardian::dismiss",
     "process::guardian::start",
@@ -64,66 +64,66 @@ const WARNED_OF: &[&str] = &[
     "process::recover::remove_journal",
     "process::recover::unmount",
     "process::temp_dir::remove",
-    // Nobody can tell the run what to do; its jobs run all the same.
+    // The run cannot be controlled, but its jobs run.
     "runwright::control::bind",
     "runwright::control::remove_stale",
-    // Should the run be killed, some jobs run again.
+    // If the run is killed, some jobs run again.
     "runwright::journal::append",
-    // A job that is not taken runs, and one that is not kept has run.
+    // A job that is not reused runs, and a job that is not stored has already run.
     "runwright::reuse::make_dir",
     "runwright::reuse::make_logs",
     "runwright::reuse::write_log",
-    // A job is worth more than its log.
+    // The result of a job matters more than its log.
     "trace::spool::append",
 ];
 
-/// What fails here is done in another way, or at another time, and nobody need know.
+/// Points whose failure is compensated in another way or at another time, without a message.
 const MADE_UP_FOR: &[&str] = &[
-    // Whether an old run lives is asked again by the next.
+    // The next run checks again whether an old run lives.
     "runwright::state::open_lock 7",
-    // Artifacts that cannot be shown are copied.
+    // Artifacts that cannot be mounted are copied.
     "content_store::layer::link",
     "content_store::layer::publish",
-    // A cache that was replaced is removed by the next that writes.
+    // The next writer removes a replaced cache.
     "job_runner::cache::remove_temp",
     "job_runner::cache::take_away",
-    // It only counts as not used for longer.
+    // The cache only seems unused for longer.
     "job_runner::cache::touch",
-    // What cannot be linked is copied.
+    // A file that cannot be linked is copied.
     "runwright::export::publish",
     // The next run removes it.
     "runwright::export::remove_scratch",
     "runwright::export::sweep",
-    // What is usual is told from the times of other runs.
+    // Expected durations come from other runs.
     "runwright::durations::append",
     "runwright::durations::open",
-    // There is one sweep more.
+    // There is one more sweep.
     "runwright::kept_files::mark",
-    // It is seen to be dead, and the next that looks removes it.
+    // The next run sees that the entry's owner is dead and removes it.
     "runwright::resources::remove",
-    // Whoever kills the run again knows it.
+    // The user who kills the run again knows about it.
     "runwright::runs::forget_told",
-    // The job's end removes it with all else.
+    // The end of the job removes it with everything else.
     "executor_shell::stage_files::remove_script",
-    // So does the run's.
+    // So does the end of the run.
     "job_runner::remove::parent",
-    // Processes are found by their markers; told where it happens in the middle of a run.
+    // Processes are found by their markers; in the middle of a run the failure is reported there.
     "process::cgroup::create",
-    // Without it, nobody is told that the kernel killed for want of memory.
+    // Without it, a kill for lack of memory is not reported as such.
     "process::cgroup::delegate",
-    // There are two ways of making a journal.
+    // There are two ways to create a journal.
     "process::journal::publish",
-    // Nobody answers at a socket that stays, and it goes with the directory of its run.
+    // A stale socket has no listener and is removed with the directory of its run.
     "runwright::control::remove",
-    // Of a run that was killed is told the next time.
+    // The next command reports the killed run.
     "runwright::runs::tell",
-    // A kept job seems older than it is.
+    // The stored job seems older than it is.
     "runwright::reuse::touch",
-    // An old pipeline is removed by a later run.
+    // A later run removes the old pipeline.
     "runwright::state::prune",
 ];
 
-/// One thing that happens in one scenario.
+/// One fault in one scenario.
 #[derive(Debug)]
 struct Case {
     scenario: Scenario,
@@ -131,19 +131,19 @@ struct Case {
     what: String,
 }
 
-/// The environment variable with a text that chooses a third of the cases. Without it all are walked.
+/// The environment variable that selects a third of the cases. Without it all cases are walked.
 const SAMPLE: &str = "RUNWRIGHT_TEST_SAMPLE";
 
-/// Returns whether a case is walked: with a sample, a third of them are, another third for another text.
+/// Returns whether a case is walked: a sample selects a third of the cases, and each text another third.
 fn is_in_sample(what: &str, sample: Option<&str>) -> bool {
     sample.is_none_or(|sample| {
         crc32fast::hash(format!("{sample} {what}").as_bytes()).is_multiple_of(3)
     })
 }
 
-/// Does all cases, some at a time, each thread in a project of its own.
+/// Walks all cases concurrently, each thread in a project of its own.
 ///
-/// `ways` says what happens at a point of so many visits.
+/// `ways` returns the faults for a point and its number of visits.
 fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stage, &Case) + Sync) {
     let Some(stage) = Stage::new() else {
         executor_testkit::not_tested("fail points", "making a cgroup for them needs root");
@@ -174,7 +174,7 @@ fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stag
         check(&survey, stage, case);
         stage.next_start(&case.what);
         stage.assert_nothing_left(&case.what);
-        // The old one, or the new one.
+        // Either the old or the new cache.
         let cached = case.scenario != Scenario::Inputs || stage.caches().len() == 1;
         assert!(cached, "{}", case.what);
     };
@@ -186,7 +186,7 @@ fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stag
                     let case = left.lock().next();
                     let Some(case) = case else { break };
                     let begun = Instant::now();
-                    // All that fail are told, each with its own message.
+                    // Every failure is reported, each with its own message.
                     if catch_unwind(AssertUnwindSafe(|| one(&stage, &case))).is_err() {
                         failed.lock().push(case.what);
                         stage = Stage::new().expect("made before");
@@ -204,13 +204,13 @@ fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stag
     assert_eq!(failed, Vec::<String>::new(), "of {number} cases");
 }
 
-/// Returns a visit in the middle: that is in a job, where the first is often before all jobs.
+/// Returns a visit in the middle, which is inside a job; the first is often before all jobs.
 fn middle(point: &str, visits: usize) -> usize {
     let middle = visits.div_ceil(2);
     match point {
-        // A slow machine stores in fewer pieces.
+        // A slow machine stores the log in fewer pieces.
         "trace::spool::append" => middle.min(3),
-        // Who waits for a group asks again and again.
+        // A waiting job polls its group repeatedly.
         "runwright::resources::open" => middle.min(5),
         _ => middle,
     }
@@ -232,7 +232,7 @@ fn killed_at_any_point_nothing_is_left() {
         let signal = output.status.signal();
         assert_eq!(signal, Some(9), "{what}: {:?}", Done::from(output));
         if what.starts_with("kill after") {
-            // So the guardian dies too, and all is left to the next run.
+            // The guardian dies too, so the next run must clean up.
             stage.cell.kill();
             stage.cell.wait_until_empty(what);
         } else if case.scenario != Scenario::AfterDeath {
@@ -250,7 +250,7 @@ fn killed_at_any_point_nothing_is_left() {
         }
         if case.scenario.is_whole() {
             let done = stage.resume(what);
-            // Who goes on with it hears of it, unless he did before.
+            // Resuming reports the death, unless it was reported before.
             let is_told = done.stderr.contains("run 12 was killed ");
             let hears = done.code == Some(0) && case.scenario == Scenario::Copies;
             assert!(is_told || !hears, "{what}: {done:?}");
@@ -281,7 +281,7 @@ fn failed_at_any_point_the_run_says_so_and_nothing_is_left() {
         let expected = if goes_on { 0 } else { 3 };
         assert_eq!(done.code, Some(expected), "{what}: {done:?}");
         assert!(!done.all().contains("panicked"), "{what}: {done:?}");
-        // The cause is told, and before it what was attempted.
+        // The message contains the attempted operation, then the cause.
         let cause = format!("fail point {point}");
         let told = done.all().lines().any(|line| {
             let attempt = line.split_once(&cause);
