@@ -1,17 +1,17 @@
-//! Opens what is below a directory, and nothing that a link leads to.
+//! Opens directories below a root without following links.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 use std::path::{Component, Path, PathBuf};
 
-/// Opens a directory wherever it is; the links to it are the caller's.
+/// Opens the directory that the caller named. Links in its path are trusted and followed.
 pub(crate) fn open_root(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::open(path, flags, Mode::empty())
 }
 
-/// The directory that was opened last; who comes in order asks for the same one again and again.
+/// Caches the directory opened last, because sorted paths need the same one repeatedly.
 #[derive(Debug, Default)]
 pub(crate) struct LastFolder(Option<(PathBuf, OwnedFd)>);
 
@@ -43,7 +43,7 @@ pub(crate) fn open_folder(root: BorrowedFd<'_>, path: &Path) -> rustix::io::Resu
         use rustix::fs::{ResolveFlags, openat2};
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         match openat2(root, path, FOLDER, Mode::empty(), resolve) {
-            // An old kernel, or one that is told to act like one.
+            // An old kernel, a filter that acts like one, or a concurrent rename.
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
             done => return done,
         }
@@ -56,7 +56,7 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOFOLLOW);
 
-/// Opens one directory after the other.
+/// Opens the directories of a path one after the other.
 fn open_step_by_step(root: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<OwnedFd> {
     let mut folder = openat(root, ".", FOLDER, Mode::empty())?;
     for component in path.components() {
@@ -76,7 +76,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a_directory_is_opened_unless_a_link_is_on_the_way() {
+    fn directories_behind_links_are_not_opened() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("a/b")).unwrap();
         symlink("a", root.path().join("link")).unwrap();

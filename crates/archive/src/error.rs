@@ -3,60 +3,60 @@ use executor_core::cancellation::StopLevel;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why files cannot be packed, or an archive not be unpacked.
+/// The error of packing or unpacking an archive.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
     /// A file cannot be opened, read or written.
     #[error("{action} {}", path.display())]
     Io {
-        /// What was attempted.
+        /// The attempted action, such as `read`.
         action: &'static str,
-        /// With what.
+        /// The file or directory.
         path: PathBuf,
-        /// Why it failed.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
-    /// A step fails that has no file of its own.
+    /// A step fails that concerns no particular file.
     #[error("work on the archive")]
     Work(#[from] io::Error),
-    /// The file is no archive of a known kind.
+    /// The file is not an archive of a known kind.
     #[error("it is neither a zip archive nor a tar archive compressed with zstd")]
     Unknown,
     /// The archive contradicts itself, or ends too early.
     #[error("the archive is damaged: {0}")]
     Damaged(String),
-    /// The archive uses what we do not read.
+    /// The archive uses an unsupported feature.
     #[error("the archive has {0}, which is not supported")]
     Unsupported(String),
-    /// An entry that would do harm, or whose name is none.
+    /// An entry is unsafe, or its name is invalid.
     #[error("the archive is refused: its entry {entry} {why}")]
     Refused {
-        /// The name of the entry, made safe to print.
+        /// The name of the entry, escaped for printing.
         entry: String,
-        /// What is wrong with it.
+        /// The reason, as a fragment.
         why: &'static str,
     },
-    /// There are too many entries.
+    /// The archive has too many entries.
     #[error("the archive has more than {0} entries")]
     Entries(u64),
-    /// There is too much in it.
+    /// The unpacked size exceeds the limit.
     #[error("the archive unpacks to more than {0} bytes")]
     Bytes(u64),
-    /// There is far more in it than an honest archive of its size has.
+    /// The unpacked size is far larger than that of an honest archive of the same size.
     #[error("the archive unpacks to more than {0} times its size")]
     Ratio(u64),
     /// A file became shorter while it was read.
     #[error("{} changed while it was packed", .0.display())]
     Changed(PathBuf),
-    /// Somebody asked to stop.
+    /// The caller cancelled the operation.
     #[error("it was cancelled")]
     Cancelled,
 }
 
 impl ArchiveError {
-    /// Returns what turns an error of the system into one that says what was attempted.
+    /// Returns a conversion that adds the attempted action and the path to an error of the system.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             action,
@@ -65,7 +65,7 @@ impl ArchiveError {
         }
     }
 
-    /// Returns a refusal of an entry of this name, of which only so much is shown as helps.
+    /// Returns the refusal of an entry, with its name shortened for the message.
     pub(crate) fn refused(name: &[u8], why: &'static str) -> Self {
         let start = &name[..name.len().min(80)];
         let dots = if name.len() > 80 { ".." } else { "" };
@@ -80,7 +80,7 @@ impl ArchiveError {
     }
 }
 
-/// Fails when somebody asked to stop.
+/// Fails after a cancellation.
 pub(crate) fn go_on(cancellation: &Cancellation) -> Result<(), ArchiveError> {
     if cancellation.level() == StopLevel::None {
         Ok(())

@@ -1,6 +1,6 @@
 use std::io::Read;
 
-/// The kind of an archive, in the words of `CACHE_COMPRESSION_FORMAT` and `artifact_format`.
+/// The format of an archive, named as in `CACHE_COMPRESSION_FORMAT` and `artifact_format`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Format {
     /// A zip archive with deflated members.
@@ -23,7 +23,7 @@ impl Format {
         }
     }
 
-    /// Returns its name.
+    /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Zip => "zip",
@@ -33,19 +33,19 @@ impl Format {
     }
 }
 
-/// How much time is spent on making an archive small, in the words of `CACHE_COMPRESSION_LEVEL`.
+/// The compression level, named as in `CACHE_COMPRESSION_LEVEL`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// As little as possible.
+    /// The least time; zip members are stored uncompressed.
     Fastest,
-    /// Little.
+    /// Less time than the default.
     Fast,
-    /// What is usual for the format: 6 for deflate.
+    /// The usual level of the format: 6 for deflate.
     #[default]
     Default,
-    /// Much.
+    /// More time than the default.
     Slow,
-    /// All that helps at all.
+    /// The most time that still helps.
     Slowest,
 }
 
@@ -63,19 +63,19 @@ impl Level {
     }
 }
 
-/// How a member of a zip archive, or all of a tar archive, is compressed.
+/// The compression of a zip member, or of a whole tar archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// Not at all.
+    /// No compression.
     Store,
-    /// With deflate at a level of zlib.
+    /// Deflate, at a level of zlib.
     Deflate(u32),
-    /// With zstd at one of its levels.
+    /// Zstd, at one of its levels.
     Zstd(i32),
 }
 
 impl Method {
-    /// Returns what the runner does at a level: the fastest zip is one of stored members.
+    /// Returns the method that GitLab Runner uses at a level; the fastest zip stores its members uncompressed.
     pub(crate) fn of(format: Format, level: Level) -> Self {
         match (format, level) {
             (Format::Zip | Format::ZipZstd, Level::Fastest) => Self::Store,
@@ -91,14 +91,14 @@ impl Method {
     }
 }
 
-/// What kind of archive a file is, as its first bytes say.
+/// The kind of an archive, detected from its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     Zip,
     TarZstd,
 }
 
-/// Tells from its first bytes what kind of archive it is.
+/// Detects the kind of an archive from its first bytes.
 pub(crate) fn content(archive: impl Read) -> std::io::Result<Option<Content>> {
     let mut start = Vec::with_capacity(4);
     archive.take(4).read_to_end(&mut start)?;

@@ -1,4 +1,4 @@
-//! Packs files into archives on all processors, and unpacks archives of strangers without harm.
+//! Packs files into archives on all processors, and unpacks untrusted archives safely.
 //!
 //! ```
 //! use archive::{Limits, Packing, pack, unpack};
@@ -19,13 +19,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Both block the thread, and both trust nobody: a job may change its files while they are packed,
-//! and anybody may have written an archive. So nothing below the root is reached through a link,
-//! nothing is waited for that is no file, and all that an archive says of itself is checked.
+//! Both block the thread, and both treat their input as hostile: a job may change its files while they are
+//! packed, and an archive may come from anywhere. So no link below the root is followed, no pipe or device
+//! can block a read, and every claim of an archive about itself is checked.
 //!
-//! The records of zip are written and read here, not by a library: members are compressed in pieces
-//! on all processors, so that neither many small files nor one large one wait for one processor or
-//! fill the memory; and two entries of one name, or over the same bytes, are seen.
+//! This crate writes and reads the records of zip itself instead of using a library. Members are compressed
+//! in pieces on all processors, so that neither many small files nor one large file is limited by one
+//! processor or fills the memory. And two entries with the same name or the same bytes are detected.
 
 mod below;
 mod error;

@@ -1,39 +1,39 @@
 use crate::error::ArchiveError;
 
-/// How much an archive may hold.
+/// Limits on the content of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many entries.
+    /// Maximum number of entries.
     pub entries: u64,
-    /// How many bytes, unpacked and all together.
+    /// Maximum total size in bytes, unpacked.
     pub bytes: u64,
-    /// How many times the size of the archive, once it is more than [`Limits::FREE`].
+    /// Maximum ratio of unpacked to packed size, applied above [`Limits::FREE`].
     pub ratio: u64,
-    /// Where its symbolic links may point.
+    /// Where symbolic links may point.
     pub links: LinkTargets,
 }
 
 /// Where the symbolic links of an archive may point.
 ///
-/// Whatever it is, links are made when all else is written, and nothing is written through one.
+/// In both cases links are created after all files, and nothing is written through one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LinkTargets {
-    /// Only to what is unpacked, or beside it in the same directory.
+    /// Only below the directory that the archive is unpacked into.
     #[default]
     Inside,
-    /// Anywhere, as the virtual environments of Python want it.
+    /// Anywhere, as the virtual environments of Python need.
     ///
-    /// For archives that only a job will use which could make such links itself.
+    /// Only for archives used by a job that could create such links itself.
     Anywhere,
 }
 
 impl Limits {
-    /// How much any archive may unpack to, however small it is.
+    /// The unpacked size in bytes up to which the ratio is not checked.
     pub const FREE: u64 = 256 << 20;
 }
 
 impl Default for Limits {
-    /// Half a million entries, 64 GiB, and 2,000 times its size: more than deflate can make of it.
+    /// Half a million entries, 64 GiB, and a ratio of 2,000, which deflate cannot reach.
     fn default() -> Self {
         Self {
             entries: 500_000,
@@ -44,18 +44,18 @@ impl Default for Limits {
     }
 }
 
-/// What is left of the limits.
+/// The use of the limits so far.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: Limits,
-    /// What the ratio allows.
+    /// Maximum bytes by the ratio.
     most: u64,
     entries: u64,
     bytes: u64,
 }
 
 impl Budget {
-    /// Returns the budget of an archive of so many bytes.
+    /// Returns the budget for an archive of `archive` bytes.
     pub(crate) fn new(limits: &Limits, archive: u64) -> Self {
         Self {
             limits: *limits,
@@ -65,7 +65,7 @@ impl Budget {
         }
     }
 
-    /// Takes so many entries.
+    /// Charges `count` entries.
     pub(crate) fn entries(&mut self, count: u64) -> Result<(), ArchiveError> {
         self.entries = self.entries.saturating_add(count);
         if self.entries > self.limits.entries {
@@ -74,7 +74,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes so many bytes.
+    /// Charges `count` bytes.
     pub(crate) fn bytes(&mut self, count: u64) -> Result<(), ArchiveError> {
         self.bytes = self.bytes.saturating_add(count);
         if self.bytes > self.limits.bytes {
@@ -86,7 +86,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Fails when so many more bytes would be too many.
+    /// Fails if `count` more bytes would exceed a limit.
     pub(crate) fn has_room_for(&self, count: u64) -> Result<(), ArchiveError> {
         let mut then = Self { ..*self };
         then.bytes(count)

@@ -10,49 +10,49 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::vec;
 
-/// A path that is not in the archive.
+/// A path that was left out of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// The path, as it was given.
+    /// The path as the caller passed it.
     pub path: PathBuf,
-    /// Why, as a fragment: `is neither a file nor a link nor a directory`.
+    /// The reason as a fragment: `is neither a file nor a link nor a directory`.
     pub why: &'static str,
 }
 
-/// Something to pack.
+/// A member to pack.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) path: PathBuf,
-    /// The bits of permissions, without those that change who runs it.
+    /// The permissions, without setuid, setgid and sticky bits.
     pub(crate) permissions: u32,
     /// Seconds since 1970.
     pub(crate) modified: i64,
     pub(crate) source: Source,
 }
 
-/// What is to pack.
+/// The kind and content of a member.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// An open file, and how long it was when it was opened.
+    /// An open file, and its size when it was opened.
     File(File, u64),
-    /// A link that points there.
+    /// The target of a link.
     Link(Vec<u8>),
     Directory,
 }
 
-/// What is below a root at some paths, opened one after the other.
+/// The members at some paths below a root, opened one after the other.
 #[derive(Debug)]
 pub(crate) struct Members {
     root: OwnedFd,
     folder: LastFolder,
     paths: vec::IntoIter<PathBuf>,
     dialect: Dialect,
-    /// What was left out so far.
+    /// The paths left out so far.
     pub(crate) skipped: Vec<Skipped>,
 }
 
 impl Members {
-    /// Returns what is at these paths, each once and in order.
+    /// Returns the members at these paths, each once and sorted by path.
     pub(crate) fn new(
         root: &Path,
         paths: &[PathBuf],
@@ -71,7 +71,7 @@ impl Members {
         })
     }
 
-    /// Returns the next one, if there is one more.
+    /// Returns the next member, or `None` after the last.
     pub(crate) fn next(&mut self) -> Result<Option<Member>, ArchiveError> {
         while let Some(path) = self.paths.next() {
             let name = path.as_os_str().as_bytes();
@@ -114,7 +114,7 @@ impl Members {
                 Ok(Found::Member(stat, Source::Link(target.into_bytes())))
             }
             FileType::RegularFile => {
-                // It may be a pipe by now, on which nobody waits, or a link, which nobody follows.
+                // A pipe may have replaced it, which must not block, or a link, which must not be followed.
                 let flags = OFlags::RDONLY
                     | OFlags::NOFOLLOW
                     | OFlags::NONBLOCK

@@ -1,4 +1,4 @@
-//! Which names an archive may use, and which of them can be side by side.
+//! Checks the names in an archive, each alone and against the others.
 
 use crate::error::ArchiveError;
 use std::collections::HashMap;
@@ -6,19 +6,19 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The longest name that a path may have.
+/// The maximum length of a path.
 pub(crate) const LONGEST: usize = 4096 - 1;
 
-/// Whose names they are.
+/// The format whose rules a name follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// Names of zip: others read a backslash as a slash, so none has one.
+    /// Names of zip; a backslash is refused, because other tools read it as a slash.
     Zip,
-    /// Names of tar, where a backslash is a character like others.
+    /// Names of tar, where a backslash is an ordinary character.
     Tar,
 }
 
-/// Returns the path that a name means, below where it is unpacked. It is empty for `./`.
+/// Returns the path that a name means, relative to the target directory. It is empty for `./`.
 pub(crate) fn path_of(name: &[u8], dialect: Dialect) -> Result<PathBuf, ArchiveError> {
     match problem(name, dialect) {
         Some(why) => Err(ArchiveError::refused(name, why)),
@@ -31,7 +31,7 @@ fn components(name: &[u8]) -> impl Iterator<Item = &[u8]> {
     parts.filter(|part| !part.is_empty() && *part != b".")
 }
 
-/// Returns what is wrong with a name, if something is.
+/// Returns the problem of a name, if it has one.
 pub(crate) fn problem(name: &[u8], dialect: Dialect) -> Option<&'static str> {
     if name.is_empty() {
         return Some("has no name");
@@ -60,10 +60,10 @@ pub(crate) fn problem(name: &[u8], dialect: Dialect) -> Option<&'static str> {
     None
 }
 
-/// Returns what is wrong with where a link points, if something is.
+/// Returns the problem of a link's target, if it has one.
 ///
-/// Only the beginning may go up: the directories above a link are no links, so it is known where
-/// that leads, while `a/..` is anywhere if `a` is a link.
+/// `..` is allowed only at the beginning: the directories above a link are not links, so the result is
+/// known. `a/..` can be anywhere if `a` is a link.
 pub(crate) fn link_problem(link: &Path, target: &[u8]) -> Option<&'static str> {
     if target.is_empty() || target.len() > LONGEST || target.contains(&0) {
         return Some("is a link to nowhere");
@@ -83,7 +83,7 @@ pub(crate) fn link_problem(link: &Path, target: &[u8]) -> Option<&'static str> {
     None
 }
 
-/// What is at a path.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Directory,
@@ -91,12 +91,12 @@ pub(crate) enum Kind {
     Link,
 }
 
-/// All paths of an archive, of which no two may be in each other's way.
+/// All paths of an archive, which must not conflict with each other.
 #[derive(Debug, Default)]
 pub(crate) struct Names(HashMap<PathBuf, Kind>);
 
 impl Names {
-    /// Adds a path and the directories above it.
+    /// Adds a path and its parent directories.
     pub(crate) fn add(&mut self, path: &Path, kind: Kind) -> Result<(), ArchiveError> {
         let refused = |why| Err(ArchiveError::refused(path.as_os_str().as_bytes(), why));
         match self.0.get(path) {
@@ -119,7 +119,7 @@ impl Names {
         Ok(())
     }
 
-    /// Returns what is at a path.
+    /// Returns the kind of the entry at a path.
     pub(crate) fn kind(&self, path: &Path) -> Option<Kind> {
         self.0.get(path).copied()
     }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_lead_elsewhere_are_refused() {
+    fn names_that_lead_out_are_refused() {
         // input 22
         let check = |name: &str, dialect, expect: Option<&str>| {
             let path = path_of(name.as_bytes(), dialect).ok();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn links_may_point_to_what_is_inside() {
+    fn links_must_point_inside() {
         let check = |link: &str, target: &str, is_inside: bool| {
             let problem = link_problem(Path::new(link), target.as_bytes());
             assert_eq!(problem.is_none(), is_inside, "{link} -> {target}");
@@ -183,13 +183,13 @@ mod tests {
         check("a/link", "../../file", false);
         check("link", "/etc/passwd", false);
         check("link", "", false);
-        // `a` may be a link to somewhere far up in the tree.
+        // `a` may be a link to a directory far up in the tree.
         check("link", "a/../b", false);
         check("x/y/link", "a/b/../../c", false);
     }
 
     #[test]
-    fn entries_are_not_in_each_others_way() {
+    fn conflicting_entries_are_refused() {
         use Kind::{Directory, File, Link};
         let check = |entries: &[(&str, Kind)], fits: bool| {
             let mut names = Names::default();

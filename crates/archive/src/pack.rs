@@ -12,19 +12,19 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// How files are packed.
+/// Options for packing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packing {
     /// The kind of archive.
     pub format: Format,
-    /// How much time it may take to make it small.
+    /// The compression level.
     pub level: Level,
-    /// How many threads compress.
+    /// Number of threads that compress.
     pub threads: NonZeroUsize,
 }
 
 impl Default for Packing {
-    /// A zip archive of the usual level, by all processors.
+    /// A zip archive at the default level, compressed on all processors.
     fn default() -> Self {
         Self {
             format: Format::default(),
@@ -34,32 +34,32 @@ impl Default for Packing {
     }
 }
 
-/// What is in an archive that was made.
+/// The result of packing.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Packed {
-    /// How many files, links and directories.
+    /// Number of files, links and directories.
     pub entries: u64,
-    /// How many bytes its files have.
+    /// Total size of the files in bytes.
     pub bytes: u64,
-    /// How many bytes the archive has.
+    /// Size of the archive in bytes.
     pub size: u64,
-    /// The paths that are not in it.
+    /// The paths that were left out.
     pub skipped: Vec<Skipped>,
 }
 
-/// Packs what is at `paths` below `root` into an archive that is made at `file`.
+/// Packs the entries at `paths` below `root` into a new archive at `file`.
 ///
-/// A path is a file, a symbolic link, which is packed as one, or a directory, which is packed
-/// without what is in it. Entries are in the order of their paths, each once, whatever the number
-/// of threads. What is something else, is gone, or lies behind a link is left out and told.
+/// A path names a file, a symbolic link, which is packed as a link, or a directory, which is packed without
+/// its members. Entries are sorted by path, each once, for any number of threads. Paths of another kind,
+/// missing paths, and paths behind a link are left out and listed in the result.
 ///
-/// Nobody but its owner may read the archive. It is whole when this returns, and gone when this
-/// fails; who wants it to appear whole under its name gives another name and renames it.
+/// Only its owner can read the archive. It is complete when this returns, and removed when this fails. To
+/// publish it atomically, pack under a temporary name and rename it.
 ///
 /// # Errors
 ///
-/// When there is a file at `file`, when one of the files cannot be read, when the archive cannot be
-/// written, and when it is cancelled, which is looked at at least at each MiB.
+/// When `file` exists, when one of the files cannot be read, when the archive cannot be written, and on
+/// cancellation, which is checked at least once per MiB.
 pub fn pack(
     root: &Path,
     paths: &[PathBuf],
@@ -83,7 +83,7 @@ pub fn pack(
     let archive = archive.map_err(ArchiveError::io("create", file))?;
     let packed = write(members, archive, file, packing, cancellation);
     if packed.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to return.
         let _ = fs::remove_file(file);
     }
     packed
@@ -109,7 +109,7 @@ fn write(
     fail_point!("archive::pack::write", written)
 }
 
-/// Where the archive is written.
+/// The archive file that is being written.
 #[derive(Debug)]
 pub(crate) struct Output<'a> {
     pub(crate) archive: File,
@@ -117,7 +117,7 @@ pub(crate) struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Returns what says that the archive could not be written.
+    /// Returns a conversion to the error that the archive could not be written.
     pub(crate) fn failed(&self) -> impl Fn(io::Error) -> ArchiveError + use<> {
         let path = self.path.to_owned();
         move |source| ArchiveError::io("write", &path)(source)

@@ -13,16 +13,16 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The directory that an archive is unpacked into. Nothing is written elsewhere.
+/// The directory that an archive is unpacked into. Nothing is written outside it.
 #[derive(Debug)]
 pub(crate) struct Target {
     root: OwnedFd,
-    /// The directory of the last file.
+    /// Caches the directory of the last file.
     folder: RefCell<LastFolder>,
 }
 
 impl Target {
-    /// Opens the directory, which is made if it is not there.
+    /// Opens the directory, and creates it if it is missing.
     pub(crate) fn open(path: &Path) -> Result<Self, ArchiveError> {
         let make = || {
             fs::create_dir_all(path)?;
@@ -35,7 +35,7 @@ impl Target {
         })
     }
 
-    /// Returns another hand that writes into the same directory.
+    /// Returns another handle to the same directory, for another thread.
     pub(crate) fn share(&self) -> Result<Self, ArchiveError> {
         let root = self.root.try_clone();
         Ok(Self {
@@ -44,7 +44,7 @@ impl Target {
         })
     }
 
-    /// Makes a directory and those above it, where they are not there.
+    /// Creates a directory and its missing parents.
     pub(crate) fn make_folder(&self, path: &Path) -> Result<(), ArchiveError> {
         let failed = || ArchiveError::io("create the directory", path);
         if open_folder(self.root.as_fd(), path).is_ok() {
@@ -58,7 +58,7 @@ impl Target {
         Ok(())
     }
 
-    /// Creates a file that only its owner can open so far; what was there under its name is gone.
+    /// Creates a file in place of an existing entry. Only its owner can open it until its permissions are set.
     pub(crate) fn create_file(&self, path: &Path) -> Result<File, ArchiveError> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -73,7 +73,7 @@ impl Target {
             .map_err(ArchiveError::io("create", path))
     }
 
-    /// Gives a file that was written a second name.
+    /// Adds a hard link to a file that was written.
     pub(crate) fn make_name(&self, first: &Path, path: &Path) -> Result<(), ArchiveError> {
         let link = || -> io::Result<()> {
             let (parent, name) = parts(first)?;
@@ -115,7 +115,7 @@ impl Target {
         }
     }
 
-    /// Makes something under a name that nothing may have; what has it is removed.
+    /// Creates an entry under a name, after removing an existing entry of that name.
     fn place<T>(
         &self,
         path: &Path,
@@ -142,7 +142,7 @@ impl Target {
     }
 }
 
-/// Gives a file that is written its permissions and its time.
+/// Sets the permissions and the time of a file after it was written.
 pub(crate) fn finish_file(
     file: &File,
     path: &Path,
@@ -163,7 +163,7 @@ fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
     }
 }
 
-/// Makes a directory in one, if it is not there, and opens it.
+/// Opens a directory in another one, and creates it if it is missing.
 fn make_below(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     let make = || match rustix::fs::mkdirat(folder, name, Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
@@ -185,7 +185,7 @@ fn times(modified: i64) -> Timestamps {
     }
 }
 
-/// Fails for a link that may not be made.
+/// Fails for a link whose target is not allowed.
 pub(crate) fn checked_link(
     path: &Path,
     target: &[u8],
@@ -204,8 +204,8 @@ pub(crate) fn checked_link(
     }
 }
 
-/// What is done when all files are written: then no link is on the way of a file, and no directory
-/// changes its time any more.
+/// Work for after all files are written: then no file is written through a link, and no directory changes
+/// its time any more.
 #[derive(Debug, Default)]
 pub(crate) struct Later {
     pub(crate) links: Vec<(PathBuf, Vec<u8>, i64)>,
@@ -213,7 +213,7 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    /// Makes the links, and gives directories their permissions and times, the deepest first.
+    /// Creates the links, then sets permissions and times of the directories, deepest first.
     pub(crate) fn finish(mut self, target: &Target) -> Result<(), ArchiveError> {
         for (path, to, modified) in &self.links {
             target.make_link(path, to, *modified)?;

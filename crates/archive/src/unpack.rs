@@ -8,39 +8,39 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// What was unpacked.
+/// The result of unpacking.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Unpacked {
-    /// How many files, links and directories.
+    /// Number of files, links and directories.
     pub entries: u64,
-    /// How many bytes its files have.
+    /// Total size of the files in bytes.
     pub bytes: u64,
 }
 
-/// How an archive is unpacked.
+/// The options of unpacking one archive.
 #[derive(Debug)]
 pub(crate) struct Job<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) cancellation: &'a Cancellation,
-    /// Whether devices and pipes are passed over, and not refused.
+    /// Whether devices and pipes are skipped instead of refused.
     pub(crate) leaves_out_strange: bool,
 }
 
-/// Unpacks the archive `file` into the directory `into`, which is made if it is not there.
+/// Unpacks the archive `file` into the directory `into`, which is created if it is missing.
 ///
-/// What kind of archive it is, its content says. Files that are there already are replaced, and so
-/// are links; what is written lies below the directory, whatever the archive says and whatever
-/// links are there. A zip archive is checked as a whole before anything is written, a tar archive
-/// entry by entry; so after an error a part may be there, of which nothing is outside.
+/// The kind of archive is detected from its content. Existing files and links are replaced. Nothing is
+/// written outside the directory, whatever the archive names and whatever links exist. All entries of a
+/// zip archive are checked before anything is written, those of a tar archive one by one. So an error can
+/// leave a part of the archive, but only below the directory.
 ///
-/// Permissions and times are as in the archive, but nothing runs as somebody else (setuid), and its
-/// owner can open and change each directory.
+/// Permissions and times are those of the archive, but setuid and setgid bits are dropped, and the owner
+/// of a directory can always open and change it.
 ///
 /// # Errors
 ///
-/// When it is no archive, is damaged, breaks one of the limits or has an entry that is refused: a
-/// name that leads out of the directory, two entries in each other's way, a device, a pipe, a link
-/// that leads out. When something cannot be written, and when it is cancelled.
+/// When the file is not an archive, is damaged, exceeds a limit or has an entry that is refused: a name
+/// that leads out of the directory, two conflicting entries, a device, a pipe, a link that leads out. Also
+/// when something cannot be written, and on cancellation.
 pub fn unpack(
     file: &Path,
     into: &Path,
@@ -71,15 +71,14 @@ pub fn unpack(
     }
 }
 
-/// Unpacks a tar archive that is not compressed, as it comes, into the directory `into`, which is made if
-/// it is not there.
+/// Unpacks a stream of uncompressed tar into the directory `into`, which is created if it is missing.
 ///
-/// It is what an environment sends of a job's directory: devices and pipes in it are passed over. All else
-/// is as [`unpack`] does it.
+/// A prepared environment sends a job's directory this way, so devices and pipes are skipped. Otherwise
+/// this works like [`unpack`].
 ///
 /// # Errors
 ///
-/// As those of [`unpack`].
+/// As for [`unpack`].
 pub fn unpack_tar(
     archive: impl Read,
     into: &Path,
@@ -91,7 +90,7 @@ pub fn unpack_tar(
         cancellation,
         leaves_out_strange: true,
     };
-    // How much comes is not known, so there is no ratio to it.
+    // The size of a stream is unknown, so the ratio is not limited.
     let budget = Budget::new(limits, u64::MAX);
     tar::unpack_plain(archive, &Target::open(into)?, budget, &job)
 }

@@ -2,14 +2,14 @@ use std::fmt;
 use std::io::{self, Read};
 use std::str::FromStr;
 
-/// So much is read at a time.
+/// Bytes read at a time.
 const PIECE: usize = 64 << 10;
 
-/// The name of a content: its BLAKE3 hash.
+/// A BLAKE3 hash, which names a content or a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest(blake3::Hash);
 
-/// Says that a text is no digest.
+/// The error for a text that is not a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("is no digest of 64 hexadecimal digits")]
 pub struct NoDigest;
@@ -20,11 +20,11 @@ impl Digest {
         Self(blake3::hash(bytes))
     }
 
-    /// Returns the digest of all that is read.
+    /// Returns the digest of all bytes of `reader`.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// When reading fails.
     pub fn of_reader(mut reader: impl Read) -> io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
         let mut buffer = vec![0; PIECE];
@@ -38,7 +38,7 @@ impl Digest {
         }
     }
 
-    /// Returns its bytes.
+    /// Returns the bytes of the hash.
     pub fn as_bytes(&self) -> &[u8; 32] {
         self.0.as_bytes()
     }
@@ -53,7 +53,7 @@ impl FromStr for Digest {
 
     fn from_str(text: &str) -> Result<Self, NoDigest> {
         let digest = blake3::Hash::from_hex(text).map_err(|_| NoDigest)?;
-        // One digest has one name.
+        // A digest has exactly one spelling, in lowercase.
         if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return Err(NoDigest);
         }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_is_read_as_it_is_written_and_in_no_other_way() {
+    fn only_the_canonical_spelling_is_parsed() {
         let digest = Digest::of(b"x");
         let text = digest.to_string();
         assert_eq!(text.parse(), Ok(digest));

@@ -1,4 +1,4 @@
-//! Directories by descriptors, so that no link leads elsewhere, whoever puts it there and when.
+//! Opens directories by descriptor, so that no link redirects an access, not even one created meanwhile.
 
 use crate::error::StoreError;
 use rustix::fs::{
@@ -12,19 +12,19 @@ use std::path::{Component, Path};
 
 use crate::tree::ModifiedAt;
 
-/// A directory that is opened to find its way, and for nothing else.
+/// Flags for a directory that is only the starting point of other calls.
 const WAY: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Opens the directory that somebody named; links on the way to it are his own.
+/// Opens the directory that the caller named. Links in its path are trusted and followed.
 pub(crate) fn open_root(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     openat(CWD, path, flags, Mode::empty())
 }
 
-/// Opens a directory below another one, through no link.
+/// Opens a directory below another one without following links.
 pub(crate) fn open_below(root: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, StoreError> {
     let explain = |error| match error {
         Errno::LOOP => StoreError::ThroughLink {
@@ -38,7 +38,7 @@ pub(crate) fn open_below(root: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, S
     }
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match openat2(root, path, WAY, Mode::empty(), resolve) {
-        // A kernel before 5.6, or a filter that does not know the call.
+        // A kernel before 5.6, or a seccomp filter that does not know the call.
         Err(Errno::NOSYS | Errno::PERM) => step_by_step(root, path).map_err(explain),
         opened => opened.map_err(explain),
     }
@@ -55,7 +55,7 @@ fn step_by_step(root: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<OwnedFd
     Ok(at)
 }
 
-/// Says what is in the place of a directory.
+/// Returns the error for a path that is not a directory: it goes through a link, or another entry is in its place.
 fn unless_link(root: BorrowedFd<'_>, path: &Path) -> StoreError {
     let is_link = |path: &Path| {
         let found = statat(root, path, AtFlags::SYMLINK_NOFOLLOW);
@@ -68,7 +68,7 @@ fn unless_link(root: BorrowedFd<'_>, path: &Path) -> StoreError {
     StoreError::InTheWay { path }
 }
 
-/// Makes a directory, if it is not there, which its owner may write to.
+/// Creates a directory if it is missing, and makes it accessible to its owner.
 pub(crate) fn make(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<()> {
     match mkdirat(parent, name, Mode::RWXU) {
         Ok(()) => Ok(()),
@@ -85,18 +85,18 @@ pub(crate) fn make(parent: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(
     }
 }
 
-/// Gives a directory these rights, and never what a link in its place leads to.
+/// Sets the permissions of a directory, and never those of a link's target.
 pub(crate) fn set_mode(parent: BorrowedFd<'_>, name: &OsStr, mode: Mode) -> rustix::io::Result<()> {
     let directory = openat(parent, name, WAY, Mode::empty())?;
-    // A descriptor opened for its path alone takes no chmod, but its name in /proc does, and needs
-    // no permission on the directory itself.
+    // `fchmod` fails on an `O_PATH` descriptor. `chmod` of its name in /proc works, and needs no permission
+    // on the directory itself.
     chmod(
         format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd()),
         mode,
     )
 }
 
-/// Says when something was changed last, be it a link.
+/// Sets the modification time of an entry; for a link, that of the link itself.
 pub(crate) fn set_modified(
     parent: BorrowedFd<'_>,
     name: &OsStr,
@@ -105,7 +105,7 @@ pub(crate) fn set_modified(
     utimensat(parent, name, &times(modified), AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Returns the times of a file that was changed then; when it was read is nobody's business.
+/// Returns timestamps that set the modification time and leave the access time unchanged.
 pub(crate) fn times(modified: ModifiedAt) -> Timestamps {
     Timestamps {
         last_access: Timespec {

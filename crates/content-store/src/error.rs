@@ -3,63 +3,63 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Why something could not be kept, restored or removed.
+/// The error of an operation on a content store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A file of whoever keeps or restores could not be read or written.
+    /// A file outside the store could not be read or written.
     #[error("{action} {}", path.display())]
     File {
-        /// What was attempted.
+        /// The attempted action, such as `read`.
         action: &'static str,
-        /// The file, below the directory that was given.
+        /// The file, relative to the caller's directory if there is one.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The store itself could not be read or written.
     #[error("{action} {} of the store", path.display())]
     Store {
-        /// What was attempted.
+        /// The attempted action, such as `read`.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A symbolic link would lead somewhere else.
+    /// A path goes through a symbolic link, which is not followed.
     #[error("{} would go through a symbolic link", path.display())]
     ThroughLink {
         /// The file or directory.
         path: PathBuf,
     },
-    /// A directory is where a file is to be, or the other way round.
+    /// A directory exists where a file is needed, or the other way round.
     #[error("something else is in the place of {}", path.display())]
     InTheWay {
         /// The file or directory.
         path: PathBuf,
     },
-    /// A path leads out of the directory, or cannot be one.
+    /// A path leads out of the directory, or is invalid.
     #[error("{path:?} is no path below a directory")]
     Path {
         /// The path.
         path: PathBuf,
     },
-    /// A tree is not in the store, or its time is over.
+    /// A tree is not in the store, or has expired.
     #[error("tree {0} is not in the store")]
     NoTree(Digest),
-    /// A file of the store is not what its name says.
+    /// A file of the store does not match its name.
     #[error("{} of the store is damaged: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The kind of damage, as a clause.
         reason: String,
     },
-    /// Another process sweeps the store and does not come to an end.
+    /// Another process has locked the store for too long.
     #[error("the store is locked by another process for more than {} seconds", .0.as_secs())]
     Locked(Duration),
-    /// Whoever asked is not interested any more.
+    /// The caller cancelled the operation.
     #[error("stopped")]
     Stopped,
 }

@@ -21,10 +21,10 @@ use std::path::{Path, PathBuf};
 
 /// Files of one directory that a thread takes at a time.
 const BATCH: usize = 64;
-/// A file of this size is read whole before anything of it is written.
+/// A smaller file is hashed before it is written, so that known content is not written again.
 const AT_ONCE: usize = 256 * 1024;
 
-/// A tree that was kept. Until this is dropped no sweep takes it: name it somewhere before.
+/// A tree that was stored. No sweep removes it until this is dropped: record its digest before that.
 #[derive(Debug)]
 pub struct Kept {
     tree: Tree,
@@ -38,22 +38,22 @@ impl Kept {
         &self.tree
     }
 
-    /// Returns what was not there any more, sorted: it is not in the tree.
+    /// Returns the paths that were missing, sorted. They are not in the tree.
     pub fn vanished(&self) -> &[PathBuf] {
         &self.vanished
     }
 }
 
 impl ContentStore {
-    /// Keeps files, links and directories below `from`, by their paths relative to it.
+    /// Stores files, links and directories below `from`, given by their paths relative to it.
     ///
-    /// The directories they are in belong to the tree, with their rights and times. What a directory
-    /// holds is kept if it is named too. No link is followed, not even one that comes in meanwhile.
+    /// Their parent directories become part of the tree, with permissions and times. The members of a
+    /// directory are stored only if they are listed too. No link is followed, not even one created meanwhile.
     ///
     /// # Errors
     ///
-    /// When something cannot be read or written, or is no file, link or directory. Nothing is published
-    /// then; objects that were written already are left for a sweep, if nobody else needs them.
+    /// When something cannot be read or written, or is not a file, link or directory. No tree is published
+    /// then; the next sweep removes objects that were written already, unless another tree refers to them.
     ///
     /// # Cancellation
     ///
@@ -67,16 +67,16 @@ impl ContentStore {
         self.keep_of(from, paths, Missing::IsAnError, cancellation)
     }
 
-    /// As [`keep`](Self::keep), but leaves out what is not there any more: somebody may still be at work
+    /// Like [`keep`](Self::keep), but leaves out paths that no longer exist: a process may still be working
     /// in the directory.
     ///
     /// # Errors
     ///
-    /// As those of `keep`.
+    /// As for `keep`.
     ///
     /// # Cancellation
     ///
-    /// As that of `keep`.
+    /// As for `keep`.
     pub fn keep_what_is_there(
         &self,
         from: &Path,
@@ -122,14 +122,14 @@ impl ContentStore {
     }
 }
 
-/// What becomes of a path where nothing is.
+/// How a missing path is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
     IsAnError,
     IsLeftOut,
 }
 
-/// A tree on its way into the store.
+/// The state of one `keep` call, shared by its threads.
 struct Keeping<'k> {
     store: &'k ContentStore,
     root: BorrowedFd<'k>,
@@ -139,20 +139,20 @@ struct Keeping<'k> {
     cancellation: &'k Cancellation,
 }
 
-/// Some names in one directory.
+/// Some names in one directory, processed together.
 struct Batch<'b> {
     parent: &'b Path,
     names: Vec<&'b OsStr>,
 }
 
-/// What became of a path.
+/// The result for one path.
 enum Found {
     Entry(Entry),
     Nothing(PathBuf),
 }
 
 impl Keeping<'_> {
-    /// Returns what is to be in the tree, and what was not there.
+    /// Returns the entries of the tree, and the paths that were missing.
     fn entries(&self, paths: &[PathBuf]) -> Result<(Vec<Entry>, Vec<PathBuf>), StoreError> {
         let mut wanted: BTreeSet<&Path> = BTreeSet::new();
         for path in paths {
@@ -187,7 +187,7 @@ impl Keeping<'_> {
             }
         }
         if !vanished.is_empty() {
-            // A directory may have gone when what was in it had been read.
+            // A directory may vanish after its members were read.
             entries.retain(|entry| {
                 let is_left = !entry.path.ancestors().any(|it| vanished.contains(it));
                 if !is_left {
@@ -226,7 +226,7 @@ impl Keeping<'_> {
         Ok(entries)
     }
 
-    /// Returns whether the error says that something is not there which may be missing.
+    /// Returns whether the error is about a path that may be missing.
     fn leaves_out(&self, error: &StoreError) -> bool {
         let StoreError::File { source, .. } = error else {
             return false;
@@ -254,7 +254,7 @@ impl Keeping<'_> {
                 }
             }
             FileType::RegularFile => {
-                // Should a pipe have taken the file's place meanwhile, nobody waits for its writer.
+                // A pipe may have replaced the file meanwhile; opening it must not wait for a writer.
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 let file = openat(parent, name, flags, Mode::empty()).map_err(cannot)?;
                 status = fstat(&file).map_err(cannot)?;
@@ -273,7 +273,7 @@ impl Keeping<'_> {
         Ok((kind, modified_at(&status)))
     }
 
-    /// Keeps what is in a file, and returns its name and size.
+    /// Stores the content of a file, and returns its digest and size.
     fn content(
         &self,
         file: &OwnedFd,
@@ -298,7 +298,7 @@ impl Keeping<'_> {
                 count => filled += count,
             }
         }
-        // Too large to be read first: its name is known when it is written.
+        // Too large for the buffer, so the digest is known only after writing.
         let partial = Partial::new(self)?;
         let mut hasher = blake3::Hasher::new();
         let mut size = 0;
@@ -324,14 +324,14 @@ impl Keeping<'_> {
         Ok((digest, size))
     }
 
-    /// Returns whether the store has this content. What a power failure tore has another size.
+    /// Returns whether the store has this content. The size tells it from an object torn by a power failure.
     fn is_kept(&self, digest: Digest, size: u64) -> bool {
         let found = statat(self.objects, object_path(digest), AtFlags::SYMLINK_NOFOLLOW);
         found.is_ok_and(|it| u64::try_from(it.st_size) == Ok(size))
     }
 }
 
-/// A content that is not whole yet; removed when it is dropped unpublished.
+/// An object that is still being written. Dropping it unpublished removes its file.
 struct Partial<'p> {
     keeping: &'p Keeping<'p>,
     path: PathBuf,
@@ -370,7 +370,7 @@ impl<'p> Partial<'p> {
         Ok(())
     }
 
-    /// Goes on behind zeros, which take no room: a disk image has more of them than there are disks.
+    /// Leaves a hole for zeros: a sparse disk image can be larger than the disk.
     fn skip(&self, count: usize) -> Result<(), StoreError> {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         let skipped = seek(&self.file, SeekFrom::Current(count));
@@ -379,7 +379,7 @@ impl<'p> Partial<'p> {
             .map_err(|error| StoreError::store("write", &self.path)(error.into()))
     }
 
-    /// Gives the file its size, where it ends with what was skipped.
+    /// Sets the size of the file, which may end with a hole.
     fn end_at(&self, size: u64) -> Result<(), StoreError> {
         ftruncate(&self.file, size)
             .map_err(|error| StoreError::store("write", &self.path)(error.into()))
@@ -412,7 +412,7 @@ impl<'p> Partial<'p> {
 impl Drop for Partial<'_> {
     fn drop(&mut self) {
         if !self.is_published.get() {
-            // What stays is removed by the next sweep.
+            // If this fails, the next sweep removes the file.
             let _ = unlinkat(self.keeping.tmp, name_of(&self.path), AtFlags::empty());
         }
     }

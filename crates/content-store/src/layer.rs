@@ -17,9 +17,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A tree as a directory, whose files are the store's own: nobody may write to it.
+/// A tree as a directory whose files are objects of the store: never write to it.
 ///
-/// It is meant for the lower side of an overlay, and is there until this is dropped.
+/// Serves as the lower directory of an overlay. No sweep removes it until this is dropped.
 #[derive(Debug)]
 pub struct LowerLayer {
     path: PathBuf,
@@ -33,14 +33,14 @@ impl LowerLayer {
     }
 }
 
-/// So much of a digest tells layers apart, and leaves room for others among the options of a mount.
+/// Long enough to tell layers apart, short enough for several layers in the options of a mount.
 const NAME_LENGTH: usize = 32;
 
 impl ContentStore {
-    /// Shows a tree as a directory of hard links to its objects, made once for all who ask.
+    /// Provides a tree as a directory of hard links to its objects, built once and shared by all callers.
     ///
-    /// A content that the tree has twice, or with rights and times that another layer has otherwise, is
-    /// copied: so all in a layer looks as in the tree, and no two files of it are the same file.
+    /// A content is copied if the tree has it twice, or if another layer shows it with other permissions or
+    /// times. So every file looks as in the tree, and no two files of a layer share an inode.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl ContentStore {
     ) -> Result<LowerLayer, StoreError> {
         self.make()?;
         let _sweeps_not = self.share(cancellation)?;
-        // One builder at a time: they change the rights and times of objects that no layer shows.
+        // One builder at a time: it changes permissions and times of objects that no layer links to yet.
         let _builder = Lock::alone(&self.directory(LAYERS), cancellation)?;
         let path = self.layer_path(tree.digest());
         if !path.is_dir() {
@@ -79,7 +79,7 @@ impl ContentStore {
             published.map_err(StoreError::store("publish", path))
         });
         if built.is_err() {
-            // The first error is the one to tell; a sweep finds what stays.
+            // The first error is the one to return; a sweep removes any leftovers.
             let _ = crate::sweep::remove_all(&partial);
         }
         built
@@ -122,7 +122,7 @@ impl ContentStore {
         restoring.finish_directories(tree)
     }
 
-    /// Returns where the layer of a tree is.
+    /// Returns the path of the layer of a tree.
     pub(crate) fn layer_path(&self, digest: Digest) -> PathBuf {
         let mut name = digest.to_string();
         name.truncate(NAME_LENGTH);
@@ -130,7 +130,7 @@ impl ContentStore {
     }
 }
 
-/// Links an object into a layer, and returns whether that could be done.
+/// Links an object into a layer, or returns false if it must be copied instead.
 fn link(
     objects: BorrowedFd<'_>,
     directory: BorrowedFd<'_>,
@@ -170,7 +170,7 @@ fn link(
         let name = entry.path.file_name().unwrap_or_default();
         match linkat(objects, &object, directory, name, AtFlags::empty()) {
             Ok(()) => Ok(true),
-            // A file system has its limits, or knows no links at all.
+            // The file system may limit the number of links, or not support them.
             Err(Errno::MLINK | Errno::PERM | Errno::OPNOTSUPP) => Ok(false),
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! Keeps trees of files by their content: the same bytes once, published whole or not at all.
+//! Stores trees of files by content: equal bytes are stored once, and a tree is published whole or not at all.
 //!
 //! ```
 //! use content_store::ContentStore;
@@ -19,22 +19,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The types a newcomer needs: [`ContentStore`], a directory of this host; [`Tree`], a list of paths
-//! with what is there; [`Digest`], the name of a content and of a tree.
+//! Start with [`ContentStore`], a directory of this host; [`Tree`], a list of paths with their entries;
+//! and [`Digest`], which names a content or a tree.
 //!
-//! # What is where
+//! # Layout
 //!
 //! ```text
 //! <root>/objects/ab/cd...   contents by their digests, each once
 //! <root>/trees/<digest>     trees, as text
 //! <root>/layers/<digest>/   trees as directories, for the lower side of an overlay
-//! <root>/tmp/               what is not whole yet
-//! <root>/lock               shared by who keeps and restores, taken alone by who sweeps
+//! <root>/tmp/               unfinished files and directories
+//! <root>/lock               held shared to keep and restore, exclusively to sweep
 //! ```
 //!
-//! Several processes may use a store at once. `docs/design/data-between-jobs.md` tells more.
+//! Several processes may use a store at once. The design is in `docs/design/data-between-jobs.md`.
 //!
-//! **Invariant:** no object has a second name in a directory that a job may write to.
+//! **Invariant:** no object is hard-linked into a directory that a job may write to.
 
 mod store;
 mod tree;

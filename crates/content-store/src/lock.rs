@@ -7,11 +7,11 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A sweep takes seconds at most; longer than this, something is wrong.
+/// A sweep takes seconds at most, so a longer wait is an error.
 const LONGEST: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// A lock that ends with its process, however that ends.
+/// A file lock, which the kernel releases when the process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
@@ -19,27 +19,27 @@ pub(crate) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A child that is being made has the file too, and would keep the lock for a moment.
+        // Closing the file is not enough: a child between fork and exec shares it and would hold the lock.
         let _ = self.file.unlock();
     }
 }
 
 impl Lock {
-    /// Takes a lock that others may have too, and waits for who has it alone.
+    /// Takes a shared lock, and waits while it is held exclusively.
     pub(crate) fn shared(path: &Path, cancellation: &Cancellation) -> Result<Self, StoreError> {
         let file = open(path)?;
         wait(path, cancellation, || file.try_lock_shared())?;
         Ok(Self { file })
     }
 
-    /// Takes a lock that nobody else has, and waits for it.
+    /// Takes an exclusive lock, and waits for all other holders.
     pub(crate) fn alone(path: &Path, cancellation: &Cancellation) -> Result<Self, StoreError> {
         let file = open(path)?;
         wait(path, cancellation, || file.try_lock())?;
         Ok(Self { file })
     }
 
-    /// Takes a lock if nobody has it.
+    /// Takes an exclusive lock, or returns `None` if it is held already.
     pub(crate) fn if_free(path: &Path) -> Result<Option<Self>, StoreError> {
         let file = open(path)?;
         match file.try_lock() {
@@ -52,7 +52,7 @@ impl Lock {
 
 fn open(path: &Path) -> Result<File, StoreError> {
     let mut options = OpenOptions::new();
-    // A directory can be locked too, but not opened for writing.
+    // A directory can be locked, but not opened for writing.
     if path.is_dir() {
         options.read(true);
     } else {
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_given_back_whoever_has_a_copy_of_the_file() {
+    fn drop_releases_a_lock_on_a_duplicated_file() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("lock");
         let lock = Lock::if_free(&path).unwrap().unwrap();

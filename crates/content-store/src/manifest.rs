@@ -1,13 +1,13 @@
-//! Trees as text: a line for each entry.
+//! The text format of trees: one line for each entry.
 
 use crate::text::{escape_into, unescape};
 use crate::tree::{Entry, EntryKind, ModifiedAt, RIGHTS};
 use std::fmt::Write;
 
-/// The first line, which says how to read the others.
+/// The first line, which names the version of the format.
 const HEAD: &str = "runwright tree 1";
 
-/// Writes the entries, which are sorted.
+/// Formats the entries, which must be sorted.
 pub(crate) fn write(entries: &[Entry]) -> String {
     let mut text = String::with_capacity(HEAD.len() + entries.len() * 144);
     text.push_str(HEAD);
@@ -40,11 +40,11 @@ pub(crate) fn write(entries: &[Entry]) -> String {
     text
 }
 
-/// Reads the entries.
+/// Parses the entries.
 ///
 /// # Errors
 ///
-/// The number of the line that cannot be read.
+/// The number of the first invalid line.
 pub(crate) fn read(text: &str) -> Result<Vec<Entry>, usize> {
     let mut lines = text.lines().enumerate();
     if lines.next().is_none_or(|(_, head)| head != HEAD) {
@@ -94,7 +94,7 @@ mod tests {
     use crate::digest::Digest;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn entries_round_trip_through_text() {
         let modified = ModifiedAt {
             seconds: -2,
             nanoseconds: 5,
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_names_its_line() {
+    fn invalid_line_is_reported_by_number() {
         let digest = Digest::of(b"x");
         let check = |line: &str| {
             let text = format!("{HEAD}\nd 700 0.000000000 a\n{line}\n");

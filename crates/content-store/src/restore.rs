@@ -19,20 +19,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Files of one directory that a thread takes at a time.
 const BATCH: usize = 64;
-/// Up to this size, reading and writing takes less time than asking the kernel to copy.
+/// Up to this size, reading and writing is faster than letting the kernel copy.
 const SMALL: u64 = 128 * 1024;
 
 impl ContentStore {
-    /// Puts a tree below `into`, which is there.
+    /// Writes a tree into the existing directory `into`.
     ///
-    /// Files share their blocks with the store where the file system can do that, and are copied
-    /// elsewhere. A file or a link that is there already is replaced. Nothing is written outside of
-    /// `into`, whatever links lie in it.
+    /// Files share their blocks with the store if the file system supports that, and are copied otherwise.
+    /// Existing files and links are replaced. Nothing is written outside `into`, whatever links it contains.
     ///
     /// # Errors
     ///
-    /// [`StoreError::ThroughLink`] and [`StoreError::InTheWay`] where the tree has no room, others when
-    /// something cannot be read or written. A part of the tree may be there then.
+    /// [`StoreError::ThroughLink`] and [`StoreError::InTheWay`] when an existing entry blocks the tree, others
+    /// when something cannot be read or written. A part of the tree may be written then.
     ///
     /// # Cancellation
     ///
@@ -57,11 +56,11 @@ impl ContentStore {
     }
 }
 
-/// A tree on its way out of the store.
+/// The state of writing one tree to a directory, shared by its threads.
 pub(crate) struct Restoring<'r> {
     pub(crate) objects: BorrowedFd<'r>,
     pub(crate) root: BorrowedFd<'r>,
-    /// False once the file system has said that it cannot share blocks.
+    /// False after sharing blocks has failed once, so that it is not tried for every file.
     pub(crate) clones: AtomicBool,
     pub(crate) cancellation: &'r Cancellation,
 }
@@ -82,7 +81,7 @@ impl Restoring<'_> {
         self.finish_directories(tree)
     }
 
-    /// Makes the directories, open to their owner for now.
+    /// Creates the directories, accessible to their owner until all files are written.
     pub(crate) fn make_directories(&self, tree: &Tree) -> Result<(), StoreError> {
         for (path, _, _) in directories(tree) {
             let (above, name) = split(path);
@@ -92,13 +91,13 @@ impl Restoring<'_> {
                 make(parent.as_fd(), name).map_err(io::Error::from)
             );
             made.map_err(StoreError::file("make", path))?;
-            // What was there is entered only if it is a directory.
+            // An existing entry must be a directory; a link to one is refused.
             open_below(self.root, path)?;
         }
         Ok(())
     }
 
-    /// Gives the directories their rights and times, when all is in them.
+    /// Sets permissions and times of the directories, after all files are written.
     pub(crate) fn finish_directories(&self, tree: &Tree) -> Result<(), StoreError> {
         let all: Vec<_> = directories(tree).collect();
         for (path, mode, entry) in all.into_iter().rev() {
@@ -111,7 +110,7 @@ impl Restoring<'_> {
         Ok(())
     }
 
-    /// Puts one file or link into its directory.
+    /// Writes one file or link into its directory.
     pub(crate) fn one(
         &self,
         directory: BorrowedFd<'_>,
@@ -195,7 +194,7 @@ impl Restoring<'_> {
                 return self.copy_around_holes(source, target, size, buffer);
             }
             let step = usize::try_from(size).unwrap_or(usize::MAX).min(1 << 26);
-            // Where the kernel cannot, or says so only halfway, the loop below goes on.
+            // If the kernel cannot copy, or fails halfway, the loop below copies the rest.
             while let Ok(1..) = copy_file_range(source, None, target, None, step) {
                 self.go_on()?;
             }
@@ -206,7 +205,7 @@ impl Restoring<'_> {
                 return Ok(());
             }
             write_all(target, &buffer[..count])?;
-            // A file that fitted into the buffer was read in one piece.
+            // A file that fits into the buffer is read by one call.
             if size <= SMALL && count as u64 == size {
                 return Ok(());
             }
@@ -214,7 +213,7 @@ impl Restoring<'_> {
         }
     }
 
-    /// Copies what lies between the holes of a file, and leaves as many holes.
+    /// Copies the data of a sparse file, and leaves its holes as holes.
     fn copy_around_holes(
         &self,
         source: &OwnedFd,
@@ -266,7 +265,7 @@ fn write_all(target: &OwnedFd, content: &[u8]) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Makes something new, in the place of what has the name and is no directory.
+/// Creates an entry, replacing an existing one unless that is a directory.
 fn in_place_of<T>(
     directory: BorrowedFd<'_>,
     name: &OsStr,
@@ -285,7 +284,7 @@ fn in_place_of<T>(
     }
 }
 
-/// Puts together what is in the same directory, in portions for a thread.
+/// Groups entries by directory, and splits the groups into batches for the threads.
 pub(crate) fn batches<'t>(
     entries: impl Iterator<Item = &'t Entry>,
 ) -> Vec<(&'t Path, Vec<&'t Entry>)> {
@@ -313,7 +312,7 @@ fn directories(tree: &Tree) -> impl Iterator<Item = (&Path, u32, &Entry)> {
     })
 }
 
-/// Returns the directory and the name; the paths of a tree have both.
+/// Splits a path into parent and name; every path of a tree has both.
 fn split(path: &Path) -> (&Path, &OsStr) {
     let parent = path.parent().unwrap_or(Path::new(""));
     (parent, path.file_name().unwrap_or_default())

@@ -14,33 +14,33 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A directory of this host that keeps trees of files by their content.
+/// A directory of this host that stores trees of files by content.
 ///
-/// All methods block. Clones, and other processes, may use the same directory at once.
+/// All methods block. Clones and other processes may use the same directory at once.
 #[derive(Debug, Clone)]
 pub struct ContentStore {
     root: PathBuf,
 }
 
-/// Keeps every sweep away while it is there.
+/// Blocks all sweeps until it is dropped.
 #[derive(Debug)]
 pub struct Held {
     _lock: Lock,
 }
 
-/// Tells apart what one process writes at a time.
+/// Makes temporary names unique within a process.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Tells apart what two processes write.
+/// Makes temporary names unique across processes.
 static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
 
 impl ContentStore {
-    /// Returns the store in this directory, which is made when something is kept.
+    /// Returns the store in this directory, which is created on first use.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// Returns its directory.
+    /// Returns the root directory.
     pub fn path(&self) -> &Path {
         &self.root
     }
@@ -49,8 +49,8 @@ impl ContentStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NoTree`] when there is none of this name, [`StoreError::Damaged`] when its file
-    /// is not what was written.
+    /// [`StoreError::NoTree`] when the store has no such tree, [`StoreError::Damaged`] when its file was
+    /// altered.
     pub fn tree(&self, digest: Digest) -> Result<Tree, StoreError> {
         let path = self.tree_path(digest);
         let bytes = match fs::read(&path) {
@@ -76,25 +76,25 @@ impl ContentStore {
     ///
     /// # Errors
     ///
-    /// When it is not there or cannot be read.
+    /// When the content is missing or cannot be read.
     pub fn open_content(&self, content: Digest) -> Result<File, StoreError> {
         let path = self.directory(OBJECTS).join(object_path(content));
         File::open(&path).map_err(StoreError::store("open", &path))
     }
 
-    /// Writes a file elsewhere on the same file system, in the place of another one and whole or not at
-    /// all: for notes on which trees are needed.
+    /// Atomically creates or replaces a file outside the store, on the same file system. Callers use it to
+    /// record the trees that they need.
     ///
     /// # Errors
     ///
-    /// When it cannot be written; the old one is there then.
+    /// When the file cannot be written; an old one is unchanged then.
     pub fn write_note(&self, path: &Path, content: &[u8]) -> Result<(), StoreError> {
         make_dir(&self.root.join(TMP))?;
         let partial = self.partial();
         let written = write_private(&partial, content)
             .and_then(|()| fail_point!("content_store::note::publish", fs::rename(&partial, path)));
         written.map_err(|source| {
-            // The first error is the one to tell; a sweep finds what stays.
+            // The first error is the one to return; a sweep removes any leftovers.
             let _ = fs::remove_file(&partial);
             StoreError::File {
                 action: "write",
@@ -104,7 +104,7 @@ impl ContentStore {
         })
     }
 
-    /// Makes the directories that are not there.
+    /// Creates the missing directories.
     pub(crate) fn make(&self) -> Result<(), StoreError> {
         for name in [OBJECTS, TREES, LAYERS, TMP] {
             make_dir(&self.root.join(name))?;
@@ -112,8 +112,8 @@ impl ContentStore {
         Ok(())
     }
 
-    /// Keeps every sweep away until what is returned is dropped: for who gives a further name to a tree
-    /// that is there.
+    /// Blocks all sweeps until the returned guard is dropped, so that the caller can record another reference
+    /// to a stored tree.
     ///
     /// # Errors
     ///
@@ -121,19 +121,19 @@ impl ContentStore {
     ///
     /// # Cancellation
     ///
-    /// Stops soon with [`StoreError::Stopped`].
+    /// Returns [`StoreError::Stopped`] soon after.
     pub fn hold(&self, cancellation: &Cancellation) -> Result<Held, StoreError> {
         self.make()?;
         let lock = self.share(cancellation)?;
         Ok(Held { _lock: lock })
     }
 
-    /// Keeps every sweep away.
+    /// Takes the shared lock, which blocks all sweeps.
     pub(crate) fn share(&self, cancellation: &Cancellation) -> Result<Lock, StoreError> {
         Lock::shared(&self.root.join(LOCK), cancellation)
     }
 
-    /// Publishes a tree whose objects are there.
+    /// Publishes a tree whose objects are all stored.
     pub(crate) fn publish(&self, tree: &Tree, text: &str) -> Result<(), StoreError> {
         let path = self.tree_path(tree.digest());
         let complete = fs::metadata(&path).is_ok_and(|it| it.len() == text.len() as u64);
@@ -145,16 +145,16 @@ impl ContentStore {
             fail_point!("content_store::tree::publish", fs::rename(&partial, &path))
         });
         written.map_err(|error| {
-            // The first error is the one to tell; a sweep finds what stays.
+            // The first error is the one to return; a sweep removes any leftovers.
             let _ = fs::remove_file(&partial);
             StoreError::store("write", &path)(error)
         })
     }
 
-    /// Returns a name for something that is not whole yet, which nobody else uses.
+    /// Returns a unique path for an unfinished file or directory.
     pub(crate) fn partial(&self) -> PathBuf {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        // Processes of two containers may have the same id.
+        // Processes in two containers may have the same id.
         let name = format!("{}-{:x}-{number}", std::process::id(), *PROCESS);
         self.root.join(TMP).join(name)
     }
@@ -174,7 +174,7 @@ pub(crate) const LAYERS: &str = "layers";
 pub(crate) const TMP: &str = "tmp";
 pub(crate) const LOCK: &str = "lock";
 
-/// Returns where an object is, below the directory of objects.
+/// Returns the path of an object below the directory of objects.
 pub(crate) fn object_path(digest: Digest) -> String {
     let mut path = digest.to_string();
     path.insert(2, '/');

@@ -10,29 +10,29 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// What a sweep has removed.
+/// The result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Trees that nobody names.
+    /// Removed trees that were not live.
     pub trees: u64,
-    /// Contents that no tree names.
+    /// Removed objects that no live tree refers to.
     pub objects: u64,
-    /// How many bytes these had.
+    /// Total size of the removed objects.
     pub bytes: u64,
-    /// Layers that nobody uses.
+    /// Removed layers that were not in use.
     pub layers: u64,
 }
 
 impl ContentStore {
-    /// Removes what no tree of `live` needs, the layers that nobody uses, and what killed writers left.
+    /// Removes trees outside `live`, objects that no live tree refers to, unused layers, and the leftovers
+    /// of killed writers.
     ///
-    /// `live` is asked while nobody keeps anything, so that it knows of all that was kept. Returns
-    /// `None`, and has done nothing, where somebody keeps or restores just now: there will be
-    /// another time.
+    /// `live` is called with the store locked exclusively, so that its answer covers every stored tree.
+    /// Returns `None` without removing anything while the store is in use; a later sweep catches up.
     ///
     /// # Errors
     ///
-    /// When `live` fails, or something cannot be read; nothing that is live is removed then.
+    /// When `live` fails, or the store cannot be read or changed. Live trees are never removed.
     pub fn sweep(
         &self,
         live: impl FnOnce() -> io::Result<HashSet<Digest>>,
@@ -53,11 +53,11 @@ impl ContentStore {
         Ok(Some(swept))
     }
 
-    /// Removes what killed writers left, unless somebody keeps something just now.
+    /// Removes the leftovers of killed writers, unless the store is in use.
     ///
     /// # Errors
     ///
-    /// When something of it stays.
+    /// When a leftover cannot be removed.
     pub fn recover(&self) -> Result<(), StoreError> {
         let tmp = self.directory(TMP);
         let is_clean = fs::read_dir(tmp).map_or(true, |mut found| found.next().is_none());
@@ -89,7 +89,7 @@ impl ContentStore {
         })
     }
 
-    /// Removes the trees nobody names, and returns the contents of the others.
+    /// Removes the trees that are not live, and returns the contents of the remaining ones.
     fn remove_trees(
         &self,
         live: &HashSet<Digest>,
@@ -100,7 +100,7 @@ impl ContentStore {
             let digest = name.parse::<Digest>().ok();
             let tree = match digest.filter(|digest| live.contains(digest)) {
                 Some(digest) => match self.tree(digest) {
-                    // Nobody can restore it, so nothing is kept for it.
+                    // A damaged tree cannot be restored, so its objects are not needed.
                     Err(StoreError::Damaged { .. }) => None,
                     tree => Some(tree?),
                 },
@@ -143,7 +143,7 @@ impl ContentStore {
     }
 }
 
-/// Does `work` with the path and the name of each entry.
+/// Calls `work` with the path and the name of each entry.
 fn each_in(
     directory: &Path,
     mut work: impl FnMut(&Path, &str) -> Result<(), StoreError>,
@@ -156,7 +156,9 @@ fn each_in(
     Ok(())
 }
 
-/// Removes a file or a directory of the store, closed ones too. Nobody but the store writes there.
+/// Removes a file or a directory of the store, even if the mode of a directory denies access.
+///
+/// Plain paths are safe here, because only the store writes below its root.
 pub(crate) fn remove_all(path: &Path) -> io::Result<()> {
     let metadata = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,11 +1,11 @@
-//! Bytes of paths as text without spaces.
+//! Escapes paths as text without spaces.
 
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// Writes the path with `%` and two digits for each byte that is not plain.
+/// Appends the path, with `%` and two hexadecimal digits for `%` and for each byte that is not printable.
 pub(crate) fn escape_into(text: &mut String, path: &Path) {
     for &byte in path.as_os_str().as_bytes() {
         if byte.is_ascii_graphic() && byte != b'%' {
@@ -17,7 +17,7 @@ pub(crate) fn escape_into(text: &mut String, path: &Path) {
     }
 }
 
-/// Reads what [`escape_into`] has written.
+/// Reverses [`escape_into`], or returns `None` for an invalid escape.
 pub(crate) fn unescape(text: &str) -> Option<PathBuf> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_come_back_byte_for_byte() {
+    fn escaped_paths_round_trip() {
         let check = |bytes: &[u8], expect: &str| {
             let path = PathBuf::from(OsString::from_vec(bytes.to_vec()));
             let mut text = String::new();

@@ -4,10 +4,10 @@ use crate::manifest;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-/// Files, links and directories by their paths below some directory, which the tree does not name.
+/// Files, links and directories by their paths relative to a directory that is not part of the tree.
 ///
-/// Every directory on the way to an entry is one too. No path leads out, and none through a file or
-/// a link of the same tree.
+/// Each parent directory of an entry is an entry too. No path leads out of the directory, or through a
+/// file or a link of the same tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
     digest: Digest,
@@ -16,59 +16,59 @@ pub struct Tree {
     bytes: u64,
 }
 
-/// What is at one path of a tree.
+/// One member of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The path, relative.
+    /// The relative path.
     pub path: PathBuf,
-    /// What is there.
+    /// The kind, with its attributes.
     pub kind: EntryKind,
-    /// When it was changed last.
+    /// The modification time.
     pub modified: ModifiedAt,
 }
 
-/// A kind of thing, and what is particular to it.
+/// The kind of an entry, with the attributes of that kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryKind {
     /// A directory.
     Directory {
-        /// Its rights; no bits that lend out those of somebody.
+        /// Its permissions, without setuid, setgid and sticky bits.
         mode: u32,
     },
     /// A file.
     File {
-        /// Its rights; no bits that lend out those of somebody.
+        /// Its permissions, without setuid, setgid and sticky bits.
         mode: u32,
-        /// How many bytes it has.
+        /// Its size in bytes.
         size: u64,
-        /// The name of its content.
+        /// The digest of its content.
         content: Digest,
     },
-    /// A symbolic link, wherever it leads.
+    /// A symbolic link, whose target may be anywhere.
     Link {
-        /// What it says.
+        /// Its target, as written in the link.
         target: PathBuf,
     },
 }
 
-/// A time, as file systems count it: since 1970, in UTC.
+/// A time as file systems count it, from 1970-01-01 in UTC.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ModifiedAt {
     /// Whole seconds.
     pub seconds: i64,
-    /// And nanoseconds.
+    /// Nanoseconds within the second.
     pub nanoseconds: u32,
 }
 
-/// The rights that a tree may give.
+/// The permission bits that a tree can hold.
 pub(crate) const RIGHTS: u32 = 0o777;
 
 impl Tree {
-    /// Returns the tree of these entries, sorted, and its text.
+    /// Sorts the entries into a tree, and returns it with its text.
     ///
     /// # Errors
     ///
-    /// When a path leads out, is there twice, or lies below what is no directory of the tree.
+    /// When a path leads out, occurs twice, or lies below an entry that is not a directory of the tree.
     pub(crate) fn new(mut entries: Vec<Entry>) -> Result<(Self, String), StoreError> {
         entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let text = manifest::write(&entries);
@@ -76,11 +76,11 @@ impl Tree {
         Ok((tree, text))
     }
 
-    /// Returns the tree of these entries, whose name is known.
+    /// Returns the tree of these entries, whose digest is known.
     ///
     /// # Errors
     ///
-    /// As [`Tree::new`], and when they are not sorted.
+    /// As for [`Tree::new`], and when the entries are not sorted.
     pub(crate) fn named(digest: Digest, entries: Vec<Entry>) -> Result<Self, StoreError> {
         let mut directories: HashSet<&Path> = HashSet::new();
         let mut last: Option<&Path> = None;
@@ -115,13 +115,13 @@ impl Tree {
         })
     }
 
-    /// Returns the name of the tree, which changes with everything in it.
+    /// Returns the digest of the tree, which depends on every attribute of every entry.
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// Returns a digest of what is in it without the times: two jobs that leave the same at different
-    /// times leave trees whose digests differ, and this one does not.
+    /// Returns a digest that ignores modification times. Two jobs that write equal files at different times
+    /// produce trees with different digests, but with the same timeless digest.
     pub fn timeless(&self) -> Digest {
         let entries = self.entries.iter().map(|entry| Entry {
             modified: ModifiedAt::default(),
@@ -131,22 +131,22 @@ impl Tree {
         Digest::of(manifest::write(&entries).as_bytes())
     }
 
-    /// Returns what is in it, sorted: a directory before what it holds.
+    /// Returns the entries, sorted so that a directory precedes its members.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Returns how many files and links it has.
+    /// Returns the number of files and links.
     pub fn files(&self) -> u64 {
         self.files
     }
 
-    /// Returns how many bytes its files have together.
+    /// Returns the total size of the files in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns what is at a path.
+    /// Returns the entry at a path.
     pub fn entry(&self, path: &Path) -> Option<&Entry> {
         let found = self
             .entries
@@ -155,13 +155,13 @@ impl Tree {
     }
 }
 
-/// Refuses what does not lead from one directory to something below it.
+/// Refuses a path that does not lead from a directory to an entry below it.
 pub(crate) fn check_path(path: &Path) -> Result<(), StoreError> {
     let mut parts = path.components().peekable();
     let plain = parts.peek().is_some()
         && parts.all(|part| matches!(part, Component::Normal(_)))
         && !path.as_os_str().as_encoded_bytes().contains(&0)
-        // `a//b` and `a/.` are other names of the same place.
+        // `a//b` and `a/.` are other spellings of a path.
         && path.components().collect::<PathBuf>().as_os_str() == path.as_os_str();
     if plain {
         return Ok(());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_no_matter_of_content() {
+    fn timeless_digest_ignores_times() {
         let tree = |seconds, mode| {
             let kind = EntryKind::Directory { mode };
             let modified = ModifiedAt {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn only_paths_that_lead_down_make_a_tree() {
+    fn only_paths_below_listed_directories_are_accepted() {
         check(&[], None);
         check(&[("a/b", 'f'), ("a", 'd'), ("a-b", 'f')], None);
         check(&[("a/b", 'f')], Some("a/b"));

@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io;
 
 impl ContentStore {
-    /// Sees that each content of a tree is what its name says.
+    /// Checks that each content of a tree matches its digest.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Damaged`] for the first that is not.
+    /// [`StoreError::Damaged`] for the first content that does not match.
     pub fn verify(&self, tree: &Tree) -> Result<(), StoreError> {
         for entry in tree.entries() {
             let EntryKind::File { content, .. } = entry.kind else {

@@ -1,18 +1,18 @@
-//! Work on many small things, on as many threads as help.
+//! Processes many small items on as many threads as are useful.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// More threads than this only wait for the same disk.
+/// More threads than this would only wait for the same disk.
 const MOST_THREADS: usize = 8;
-/// Fewer things than this are done sooner than a thread starts.
+/// With fewer items, starting a thread takes longer than the work.
 const PER_THREAD: usize = 64;
 
-/// Does `work` on each of `batches`, which are `things` in all, with a helper of each thread's own.
+/// Calls `work` on each of `batches`, which hold `things` items in total. `helper` makes one value per thread.
 ///
 /// # Errors
 ///
-/// The first that any thread met; the others end soon.
+/// An error of any thread; the others stop after their current batch.
 pub(crate) fn each<T: Sync, H, R: Send, E: Send>(
     batches: &[T],
     things: usize,
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_done_once_and_the_first_error_ends_it() {
+    fn batches_run_once_and_an_error_is_returned() {
         let batches: Vec<usize> = (0..1_000).collect();
         let done = each(&batches, 1_000, || (), |it, ()| Ok::<_, ()>(*it));
         let mut done = done.expect("done");

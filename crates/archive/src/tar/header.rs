@@ -2,22 +2,22 @@ use crate::error::ArchiveError;
 use std::io::Read;
 use tar::{EntryType, Header, PaxExtensions};
 
-/// How long the records before an entry may be that tell more of it.
+/// Size limit of an extension record before an entry.
 const MOST: u64 = 1 << 20;
 
-/// An entry of a tar archive; the bytes of its file come next.
+/// An entry of a tar archive; the bytes of its file follow in the stream.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) name: Vec<u8>,
     pub(super) kind: EntryType,
-    /// Where it points, if it is a link.
+    /// The target, if it is a link.
     pub(super) target: Vec<u8>,
     pub(super) size: u64,
     pub(super) mode: u32,
     pub(super) modified: i64,
 }
 
-/// What records before an entry say of it.
+/// Attributes from the extension records before an entry.
 #[derive(Debug, Default)]
 struct More {
     name: Option<Vec<u8>>,
@@ -26,7 +26,7 @@ struct More {
     modified: Option<i64>,
 }
 
-/// Reads the next entry; none after the last.
+/// Reads the next entry, or returns `None` after the last.
 pub(super) fn next(archive: &mut impl Read) -> Result<Option<Entry>, ArchiveError> {
     let mut more = More::default();
     let mut block = [0; 512];
@@ -47,7 +47,7 @@ pub(super) fn next(archive: &mut impl Read) -> Result<Option<Entry>, ArchiveErro
             EntryType::XGlobalHeader => {
                 let mut all = More::default();
                 all.read(&body(archive, size)?)?;
-                // Else it would be for every entry, which nobody writes.
+                // These would apply to every entry, which no honest tool writes.
                 if all.name.is_some() || all.target.is_some() || all.size.is_some() {
                     return Err(damaged("it names all its entries alike"));
                 }
@@ -61,7 +61,7 @@ fn entry(header: &Header, kind: EntryType, size: u64, more: More) -> Result<Entr
     let name = more
         .name
         .unwrap_or_else(|| header.path_bytes().into_owned());
-    // Others believe the other size, and would see other entries.
+    // Tools that use the other size would see other entries.
     let size = match more.size {
         Some(told) if size != 0 && told != size => {
             return Err(ArchiveError::refused(&name, "has two sizes"));
@@ -70,7 +70,7 @@ fn entry(header: &Header, kind: EntryType, size: u64, more: More) -> Result<Entr
         None => size,
     };
     let target = || header.link_name_bytes().map(std::borrow::Cow::into_owned);
-    // Archives of long ago know no kind, and say it with a slash.
+    // Old archives have no kind for directories, and mark them by a trailing slash.
     let is_old_folder = kind == EntryType::Regular && name.ends_with(b"/");
     let modified = || {
         header
@@ -119,7 +119,7 @@ impl More {
     }
 }
 
-/// Reads a long name, which a NUL ends.
+/// Reads a long name, without its final NUL.
 fn long(archive: &mut impl Read, size: u64) -> Result<Vec<u8>, ArchiveError> {
     let mut name = body(archive, size)?;
     if name.last() == Some(&0) {
@@ -139,12 +139,12 @@ fn body(archive: &mut impl Read, size: u64) -> Result<Vec<u8>, ArchiveError> {
     Ok(bytes)
 }
 
-/// Reads what must be there.
+/// Reads exactly as many bytes as `bytes` holds.
 pub(super) fn read(archive: &mut impl Read, bytes: &mut [u8]) -> Result<(), ArchiveError> {
     archive.read_exact(bytes).map_err(unreadable)
 }
 
-/// Says why what must be there cannot be read.
+/// Converts the error of reading bytes that the archive must contain.
 pub(super) fn unreadable(error: std::io::Error) -> ArchiveError {
     match error.kind() {
         std::io::ErrorKind::UnexpectedEof => damaged("it ends too early"),

@@ -1,4 +1,4 @@
-//! Archives of the kind tar, compressed with zstd.
+//! Tar archives, compressed with zstd.
 
 mod header;
 mod unpack;

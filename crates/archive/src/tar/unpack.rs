@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use tar::EntryType;
 
-/// How many bytes may follow the end of the archive.
+/// Bytes of padding allowed after the end of the archive.
 const PADDING: u64 = 1 << 20;
 
-/// Unpacks a tar archive that is compressed with zstd; each entry is checked before it is written.
+/// Unpacks a tar archive compressed with zstd, checking each entry before it is written.
 pub(crate) fn unpack(
     archive: &File,
     target: &Target,
@@ -22,7 +22,7 @@ pub(crate) fn unpack(
     unpack_plain(decoder, target, budget, job)
 }
 
-/// Unpacks a tar archive as it comes.
+/// Unpacks a stream of uncompressed tar.
 pub(crate) fn unpack_plain(
     archive: impl Read,
     target: &Target,
@@ -99,7 +99,7 @@ pub(crate) fn unpack_plain(
 
 const COPY: usize = 128 << 10;
 
-/// Why the bytes of an entry are not in its file.
+/// Why the bytes of an entry could not be copied to its file.
 enum Stopped {
     Archive(ArchiveError),
     File(io::Error),
@@ -138,7 +138,7 @@ fn copy(
     Ok(())
 }
 
-/// Reads what follows the last entry, so that the check sum of all is looked at.
+/// Reads past the last entry, so that the decoder verifies the checksum of the whole archive.
 fn drain(archive: &mut impl Read) -> Result<(), ArchiveError> {
     let mut rest = archive.take(PADDING + 1);
     let read = io::copy(&mut rest, &mut io::sink()).map_err(header::unreadable)?;
@@ -148,7 +148,7 @@ fn drain(archive: &mut impl Read) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Takes all that is unpacked from the budget, be it of a file or not.
+/// Charges all unpacked bytes to the budget, those of headers and padding too.
 struct Counted<R> {
     inner: R,
     budget: Budget,

@@ -11,7 +11,7 @@ use std::path::Path;
 use tar::{Builder, EntryType, Header};
 use zstd::Encoder;
 
-/// Writes a tar archive that so many threads compress.
+/// Writes a tar archive, compressed by `threads` threads.
 pub(crate) fn write(
     mut members: Members,
     output: &Output<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn write(
     };
     let archive = output.archive.try_clone().map_err(&failed)?;
     let encoder = encoder(BufWriter::new(archive), level, threads).map_err(&failed)?;
-    // Many small writes would be as many calls of the compressor.
+    // Without a buffer, every small write would call the compressor.
     let mut builder = Builder::new(BufWriter::with_capacity(256 << 10, encoder));
     let mut packed = Packed::default();
     while let Some(member) = members.next()? {
@@ -61,7 +61,7 @@ fn encoder<W: Write>(
     Ok(encoder)
 }
 
-/// Adds a member, and returns how many bytes of a file it has.
+/// Adds a member, and returns its size if it is a file, or 0.
 fn add<W: Write>(
     builder: &mut Builder<W>,
     member: Member,
@@ -111,7 +111,7 @@ fn add<W: Write>(
     }
 }
 
-/// Reads so many bytes of a file, no more and no less: its size is written before them.
+/// Reads exactly `left` bytes of a file, because its size is already in the archive.
 struct Exactly<'a> {
     file: std::fs::File,
     left: u64,

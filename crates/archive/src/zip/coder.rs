@@ -2,12 +2,12 @@ use crate::format::Method;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use std::io;
 
-/// How the bytes of a member are stored, by its number in the format.
+/// Method numbers of the zip format.
 pub(super) const STORED: u16 = 0;
 pub(super) const DEFLATED: u16 = 8;
 pub(super) const ZSTD: u16 = 93;
 
-/// Compresses pieces of members, so that the pieces of one member are one stream when joined.
+/// Compresses members in pieces, which form one stream when joined.
 pub(super) enum Coder {
     Store,
     Deflate(Box<Compress>),
@@ -25,7 +25,7 @@ impl Coder {
         })
     }
 
-    /// Returns the number of its method.
+    /// Returns the zip number of a method.
     pub(super) fn number(method: Method) -> u16 {
         match method {
             Method::Store => STORED,
@@ -34,18 +34,18 @@ impl Coder {
         }
     }
 
-    /// Compresses one piece; nothing when it is to be stored as it is.
+    /// Compresses one piece, or returns `None` if it is to be stored uncompressed.
     pub(super) fn encode(&mut self, piece: &[u8], is_last: bool) -> io::Result<Option<Vec<u8>>> {
         match self {
             Self::Store => Ok(None),
             Self::Deflate(compress) => deflate(compress, piece, is_last).map(Some),
-            // Frames that follow each other are one stream.
+            // Consecutive frames are one stream.
             Self::Zstd(compressor) => compressor.compress(piece).map(Some),
         }
     }
 }
 
-/// Compresses a piece of which nothing before it is known; it ends at a whole byte.
+/// Compresses a piece independently of earlier ones, ending at a byte boundary.
 fn deflate(compress: &mut Compress, piece: &[u8], is_last: bool) -> io::Result<Vec<u8>> {
     compress.reset();
     let mut output = Vec::with_capacity(piece.len() / 2 + 128);

@@ -1,4 +1,4 @@
-//! Reads the directory at the end of a zip archive, and believes nothing of it.
+//! Reads the central directory of a zip archive, and checks every claim in it.
 
 use super::record::{CENTRAL, END, END64, LOCAL, LOCATOR64, SIZES64, UNIX_TIME};
 use super::section::{Fields, Section};
@@ -9,35 +9,35 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::os::unix::fs::FileExt;
 
-/// How many bytes all names of an archive may have, so that they fit into memory.
+/// Maximum total length of all names in bytes, so that they fit into memory.
 const MOST_NAMES: usize = 64 << 20;
 
-/// A member, as the directory tells of it.
+/// A member as listed in the central directory.
 #[derive(Debug, Clone)]
 pub(super) struct Listed {
     pub(super) name: Vec<u8>,
-    /// The kind and permissions of Unix, or 0.
+    /// The Unix mode, or 0 if it is unknown.
     pub(super) mode: u32,
     pub(super) modified: Option<i64>,
     pub(super) method: u16,
     pub(super) crc: u32,
     pub(super) compressed: u64,
     pub(super) size: u64,
-    /// Where its record begins, and afterwards where its bytes do.
+    /// Offset of its local record; after `locate`, of its bytes.
     pub(super) start: u64,
 }
 
-/// Where the directory is.
+/// The location of the central directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     entries: u64,
     start: u64,
     size: u64,
-    /// Where what ends the archive begins.
+    /// Offset of the end record.
     end: u64,
 }
 
-/// Returns all members. Their bytes lie within the archive, and those of no two overlap.
+/// Returns all members. Their bytes lie within the archive and do not overlap.
 pub(super) fn read(
     archive: &File,
     size: u64,
@@ -75,14 +75,14 @@ pub(super) fn read(
     Ok(listed)
 }
 
-/// Finds what ends the archive.
+/// Finds the end record, and reads the location of the central directory.
 fn find(archive: &File, size: u64) -> Result<Place, ArchiveError> {
     let length = size.min(22 + 65_535);
     let start = size - length;
     let mut tail = Vec::new();
     let mut section = Section::new(archive, start, size);
     section.read_to_end(&mut tail).map_err(unreadable)?;
-    // It ends with a comment, whose length must be right, or anything in it could be the end.
+    // The record ends with a comment. Without a check of its length, bytes in the comment could pass as a record.
     let is_end = |at: &usize| {
         let rest = &tail[*at..];
         let comment = rest
@@ -114,12 +114,12 @@ fn find(archive: &File, size: u64) -> Result<Place, ArchiveError> {
     }
     match find64(archive, end)? {
         Some(place) => Ok(place),
-        // All ones can be what is meant.
+        // All ones can be the actual value.
         None => Ok(place),
     }
 }
 
-/// Finds what ends a large archive, before what ends every archive.
+/// Reads the 64-bit end record of a large archive, which precedes the ordinary one.
 fn find64(archive: &File, end: u64) -> Result<Option<Place>, ArchiveError> {
     let mut locator = [0; 20];
     let Some(at) = end.checked_sub(20) else {
@@ -162,7 +162,7 @@ fn find64(archive: &File, end: u64) -> Result<Option<Place>, ArchiveError> {
     }))
 }
 
-/// Reads one entry, and returns how long it is.
+/// Reads one entry, and returns it with its length.
 fn entry(directory: &mut impl Read) -> Result<(Listed, u64), ArchiveError> {
     let mut head = [0; 46];
     directory.read_exact(&mut head).map_err(unreadable)?;
@@ -213,7 +213,7 @@ impl Listed {
             .filter(|number| **number == u64::from(u32::MAX))
             .collect::<Vec<_>>();
         let mut fields = Fields(extra);
-        // What is shorter than a field is padding.
+        // A rest that is shorter than a field is padding.
         while fields.0.len() >= 4 {
             let (kind, length) = (fields.u16()?, fields.u16()?);
             let mut body = Fields(fields.bytes(usize::from(length))?);
@@ -234,7 +234,7 @@ impl Listed {
     }
 }
 
-/// Finds where the bytes of a member begin, from the record before them.
+/// Finds the offset of a member's bytes from its local record.
 fn locate(archive: &File, member: &mut Listed) -> Result<(), ArchiveError> {
     let mut head = [0; 30];
     let missing = |_| damaged("an entry is not where it says");
@@ -255,7 +255,7 @@ fn locate(archive: &File, member: &mut Listed) -> Result<(), ArchiveError> {
         .checked_add(30)
         .ok_or_else(|| damaged("an entry is nowhere"))?;
     archive.read_exact_at(&mut own, at).map_err(missing)?;
-    // Others believe the record, and would see another entry.
+    // Tools that use the local record would see another entry.
     if own != member.name || method != member.method {
         return Err(ArchiveError::refused(
             &member.name,
@@ -266,7 +266,7 @@ fn locate(archive: &File, member: &mut Listed) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Fails when two members share bytes, as in a bomb, or one lies where none can.
+/// Fails if two members overlap, as in a zip bomb, or if one overlaps the central directory.
 fn check_overlap(listed: &[Listed], directory: u64) -> Result<(), ArchiveError> {
     let range = |member: &Listed| {
         let begin = member.start - 30 - member.name.len() as u64;

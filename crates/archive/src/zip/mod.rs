@@ -1,4 +1,4 @@
-//! Archives of the kind zip.
+//! Zip archives.
 
 mod coder;
 mod directory;

@@ -12,32 +12,32 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-/// How much of a file is compressed at once.
+/// Size in bytes of the pieces that files are compressed in.
 pub(super) const PIECE: u64 = 1 << 20;
 
 /// A piece of a member, ready to be written.
 pub(super) struct Piece {
-    /// What it is a piece of, when it is the first.
+    /// The member, if this is its first piece.
     pub(super) begins: Option<Begin>,
     pub(super) bytes: Vec<u8>,
-    /// How many bytes it was.
+    /// Size before compression.
     pub(super) size: u64,
     pub(super) crc: Hasher,
     pub(super) method: u16,
     pub(super) is_last: bool,
 }
 
-/// What is known of a member before it is read.
+/// The attributes of a member that are known before it is read.
 pub(super) struct Begin {
     pub(super) path: PathBuf,
     pub(super) permissions: u32,
     pub(super) modified: i64,
     pub(super) kind: Kind,
-    /// How long it was when it was opened.
+    /// Size of the file when it was opened.
     pub(super) expected: u64,
 }
 
-/// What a member is.
+/// The kind of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
@@ -45,13 +45,13 @@ pub(super) enum Kind {
     Directory,
 }
 
-/// Something to compress.
+/// A piece to compress.
 struct Task {
     number: u64,
     begins: Option<Begin>,
     source: Text,
     is_last: bool,
-    /// Whether it is all of the member.
+    /// Whether this is the only piece of its member.
     is_whole: bool,
 }
 
@@ -63,7 +63,7 @@ enum Text {
 /// Hands out pieces in order.
 pub(super) struct Feed {
     members: Members,
-    /// The file that is handed out in pieces, up to where, and its size.
+    /// The file that is handed out in pieces, its path, the offset of the next piece, and its size.
     current: Option<(Arc<File>, PathBuf, u64, u64)>,
     next: u64,
 }
@@ -146,7 +146,7 @@ fn begin(member: Member) -> (Begin, Source) {
     (begin, member.source)
 }
 
-/// Keeps those who compress from running ahead of who writes: so many pieces are in memory.
+/// Limits the pieces in memory: no thread compresses a piece `width` or more ahead of the writer.
 pub(super) struct Window {
     state: Mutex<(u64, bool)>,
     moved: Condvar,
@@ -162,7 +162,7 @@ impl Window {
         }
     }
 
-    /// Waits until the piece of this number may be made; false when nobody wants it any more.
+    /// Waits until the piece of this number may be compressed, or returns false once the window is closed.
     fn wait(&self, number: u64) -> bool {
         let mut state = self.state.lock();
         while !state.1 && number >= state.0 + self.width {
@@ -171,20 +171,20 @@ impl Window {
         !state.1
     }
 
-    /// Says that so many pieces are written.
+    /// Reports the number of pieces written so far.
     pub(super) fn advance(&self, written: u64) {
         self.state.lock().0 = written;
         self.moved.notify_all();
     }
 
-    /// Says that no more pieces are wanted.
+    /// Reports that no more pieces are needed.
     pub(super) fn close(&self) {
         self.state.lock().1 = true;
         self.moved.notify_all();
     }
 }
 
-/// Closes the window when a thread ends by a panic, so that no other waits for its piece.
+/// Closes the window when a thread panics, so that no other thread waits for its piece.
 struct CloseOnPanic<'a>(&'a Window);
 
 impl Drop for CloseOnPanic<'_> {
@@ -195,7 +195,7 @@ impl Drop for CloseOnPanic<'_> {
     }
 }
 
-/// Compresses pieces until there are no more, or nobody wants them.
+/// Compresses pieces until there are no more or the window is closed.
 pub(super) fn work(
     feed: &Mutex<Feed>,
     window: &Window,
@@ -217,7 +217,7 @@ pub(super) fn work(
                 Ok(Some(task)) => (task.number, Ok(task)),
                 Ok(None) => return,
                 Err(error) => {
-                    // Nobody else may use the number, or the error would be lost.
+                    // If another piece had this number too, the error would be lost.
                     feed.next += 1;
                     (number, Err(error))
                 }
@@ -253,7 +253,7 @@ fn encode(
     let mut crc = Hasher::new();
     crc.update(text);
     let size = text.len() as u64;
-    // What is a link says so by its bytes alone, and to compress nothing makes something of it.
+    // The target of a link must be readable without decompression, and compressing an empty file enlarges it.
     let is_plain = matches!(task.source, Text::Bytes(_)) || (task.is_whole && text.is_empty());
     let encoded = if is_plain {
         None
@@ -275,7 +275,7 @@ fn encode(
     })
 }
 
-/// Reads so much of a file, or less where it has become shorter.
+/// Reads `length` bytes of a file, or fewer if it has become shorter.
 fn read(file: &File, start: u64, length: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.resize(usize::try_from(length).map_err(io::Error::other)?, 0);
     let mut filled = 0;

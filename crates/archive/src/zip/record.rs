@@ -1,19 +1,19 @@
-//! The records of a zip archive, as they are written.
+//! Writes the records of a zip archive.
 
-/// A member as the archive tells of it.
+/// The metadata of a member.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     pub(super) name: Vec<u8>,
-    /// The kind and the permissions, as Unix has them.
+    /// The Unix mode: kind and permissions.
     pub(super) mode: u32,
     /// Seconds since 1970.
     pub(super) modified: i64,
-    /// The number of its method.
+    /// The zip number of its compression method.
     pub(super) method: u16,
     pub(super) crc: u32,
     pub(super) compressed: u64,
     pub(super) size: u64,
-    /// Where it begins.
+    /// Offset of its local record.
     pub(super) offset: u64,
     /// Whether its sizes may not fit into 32 bits.
     pub(super) is_large: bool,
@@ -24,17 +24,17 @@ pub(super) const CENTRAL: u32 = 0x0201_4b50;
 pub(super) const END: u32 = 0x0605_4b50;
 pub(super) const END64: u32 = 0x0606_4b50;
 pub(super) const LOCATOR64: u32 = 0x0706_4b50;
-/// The extra field of sizes of 64 bits.
+/// The extra field for 64-bit sizes.
 pub(super) const SIZES64: u16 = 0x0001;
-/// The extra field of the time since 1970.
+/// The extra field for seconds since 1970.
 pub(super) const UNIX_TIME: u16 = 0x5455;
-/// Names are UTF-8.
+/// Flag of a name in UTF-8.
 const UTF8: u16 = 1 << 11;
-/// Written by Unix, after version 4.5 of the format.
+/// Written on Unix, to version 4.5 of the format.
 const MADE_BY: u16 = (3 << 8) + 45;
 
 impl Record {
-    /// Returns what stands before the member.
+    /// Returns the local record, which precedes the bytes of the member.
     pub(super) fn local(&self) -> Vec<u8> {
         let mut extra = self.time();
         if self.is_large {
@@ -51,7 +51,7 @@ impl Record {
         bytes
     }
 
-    /// Returns what the directory at the end says of the member.
+    /// Returns the record for the central directory.
     pub(super) fn central(&self) -> Vec<u8> {
         let mut extra = self.time();
         let is_far = self.offset >= u64::from(u32::MAX);
@@ -73,7 +73,7 @@ impl Record {
         put32(&mut bytes, CENTRAL);
         put16(&mut bytes, MADE_BY);
         self.put_common(&mut bytes, self.is_large, &extra);
-        // No comment, the first disk, no attributes of its content.
+        // No comment, the first disk, no internal attributes.
         bytes.extend_from_slice(&[0; 6]);
         let is_directory = self.name.ends_with(b"/");
         put32(
@@ -117,7 +117,7 @@ impl Record {
     }
 }
 
-/// Returns what ends an archive of so many entries, whose directory is there and so long.
+/// Returns the end of an archive: `entries` entries, with a central directory of `size` bytes at `offset`.
 pub(super) fn end(entries: u64, offset: u64, size: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let is_large = entries >= u64::from(u16::MAX) || offset.max(size) >= u64::from(u32::MAX);
@@ -147,13 +147,13 @@ pub(super) fn end(entries: u64, offset: u64, size: u64) -> Vec<u8> {
     bytes
 }
 
-/// Returns a time as DOS has it: the date above, the time of the day below, in steps of two seconds.
+/// Returns a DOS timestamp: the date in the high 16 bits, the time in steps of two seconds in the low ones.
 fn dos_time(seconds: i64) -> u32 {
     const FIRST: i64 = 315_532_800; // 1980-01-01
     const LAST: i64 = 4_354_819_198; // 2107-12-31 23:59:58
     let seconds = seconds.clamp(FIRST, LAST);
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // The days of a year that begins in March, so that the day of a leap year is the last.
+    // Years begin in March here, so that a leap day is the last day of its year.
     let shifted = days + 719_468;
     let era = shifted / 146_097;
     let day_of_era = shifted % 146_097;
@@ -173,7 +173,7 @@ fn dos_time(seconds: i64) -> u32 {
     u32::try_from((date << 16) | time).unwrap_or(0)
 }
 
-/// Returns a number, or all ones where it does not fit and is told elsewhere.
+/// Returns a number, or all ones if it does not fit and another field holds it.
 fn low32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_told_as_dos_has_it() {
+    fn times_are_converted_to_dos_format() {
         let check = |seconds: i64, [year, month, day, hour, minute, second]: [u32; 6]| {
             let date = ((year - 1980) << 9) | (month << 5) | day;
             let time = (hour << 11) | (minute << 5) | (second / 2);

@@ -3,7 +3,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
-/// A part of a file, read without the place that the file keeps, so that many read one file.
+/// A range of a file, read without the file's own position, so that several threads can share it.
 #[derive(Debug)]
 pub(super) struct Section<'a> {
     file: &'a File,
@@ -27,7 +27,7 @@ impl Read for Section<'_> {
     }
 }
 
-/// Numbers as zip has them, one after the other.
+/// Reads consecutive fields of a zip record.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {

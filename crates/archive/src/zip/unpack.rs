@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Unpacks a zip archive. All of it is checked before anything is written.
+/// Unpacks a zip archive. All entries are checked before anything is written.
 pub(crate) fn unpack(
     archive: &File,
     size: u64,
@@ -35,7 +35,7 @@ pub(crate) fn unpack(
     Ok(plan.unpacked)
 }
 
-/// What is to be written, all of it checked.
+/// The checked entries to write.
 #[derive(Debug, Default)]
 struct Plan {
     folders: BTreeSet<PathBuf>,
@@ -92,7 +92,7 @@ impl Plan {
     }
 }
 
-/// Returns what a member is, and refuses what is neither of those.
+/// Returns the kind of a member, and refuses other kinds.
 fn kind(member: &Listed) -> Result<Kind, ArchiveError> {
     let refused = |why| Err(ArchiveError::refused(&member.name, why));
     let is_folder = member.name.ends_with(b"/");
@@ -108,7 +108,7 @@ fn kind(member: &Listed) -> Result<Kind, ArchiveError> {
     }
 }
 
-/// Reads where a link points.
+/// Reads the target of a link.
 fn text(archive: &File, member: &Listed) -> Result<Vec<u8>, ArchiveError> {
     if member.size > LONGEST as u64 {
         return Err(ArchiveError::refused(&member.name, "is a link to nowhere"));
@@ -181,7 +181,7 @@ fn write(
     finish_file(&file, path, mode, member.modified.unwrap_or(0))
 }
 
-/// Unpacks the bytes of a member, which must be as many as it says and have the check sum it says.
+/// Decompresses a member, and fails unless its size and checksum are as listed.
 fn decode(
     archive: &File,
     member: &Listed,

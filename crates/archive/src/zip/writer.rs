@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::mpsc;
 use std::thread;
 
-/// Writes a zip archive whose members are compressed by so many threads.
+/// Writes a zip archive, compressed by `threads` threads.
 pub(crate) fn write(
     members: Members,
     output: Output<'_>,
@@ -45,7 +45,7 @@ pub(crate) fn write(
     Ok(packed)
 }
 
-/// Writes pieces in the order of their numbers, in whatever order they come.
+/// Writes pieces in the order of their numbers, whatever order they arrive in.
 fn write_in_order(
     pieces: &mpsc::Receiver<(u64, Result<Piece, ArchiveError>)>,
     window: &Window,
@@ -72,7 +72,7 @@ struct Writer {
     file: BufWriter<File>,
     offset: u64,
     records: Vec<Record>,
-    /// The member that is being written, and its check sum so far.
+    /// The member that is being written, and its checksum so far.
     open: Option<(Record, Hasher)>,
     bytes: u64,
 }
@@ -93,7 +93,7 @@ impl Writer {
         if let Some(begin) = piece.begins {
             let mut record = self.begin(begin, piece.method);
             if is_whole {
-                // All is known, so that it is written once.
+                // Sizes and checksum are known already, so the local record is written once.
                 record.crc = piece.crc.clone().finalize();
                 record.size = piece.size;
                 record.compressed = piece.bytes.len() as u64;
@@ -145,7 +145,7 @@ impl Writer {
             compressed: 0,
             size: 0,
             offset: self.offset,
-            // What cannot be compressed grows a little.
+            // A margin below 4 GiB, because incompressible data grows a little.
             is_large: begin.expected >= 0xff00_0000,
         }
     }

@@ -1,20 +1,20 @@
-//! Archives written byte by byte, to say what no tool would say.
+//! Archives written byte by byte, with contents that no tool would write.
 
-/// A member of a zip archive, and the lies that are told about it.
+/// A member of a zip archive, whose records may be wrong.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub(crate) name: Vec<u8>,
-    /// The name in the record before it.
+    /// The name in the local record, if it is another one.
     pub(crate) local_name: Option<Vec<u8>>,
     pub(crate) mode: u32,
     pub(crate) method: u16,
     pub(crate) flags: u16,
-    /// What is stored.
+    /// The stored bytes.
     pub(crate) stored: Vec<u8>,
     pub(crate) crc: u32,
     pub(crate) size: u32,
     pub(crate) extra: Vec<u8>,
-    /// Where the directory says that it is, if not where it is.
+    /// The offset in the central directory, if it is a wrong one.
     pub(crate) at: Option<u32>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn zip(members: &[Member]) -> Vec<u8> {
     zip_that_says(members, count, &[])
 }
 
-/// Returns one that says it has so many, and that has something between the directory and its end.
+/// Returns a zip archive that claims `count` members, and has `between` before its end record.
 pub(crate) fn zip_that_says(members: &[Member], count: u16, between: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut directory = Vec::new();
@@ -128,7 +128,7 @@ pub(crate) fn tar_file(name: &str, text: &str) -> Vec<u8> {
     )
 }
 
-/// Returns what says more of the entry after it.
+/// Returns an extension record for the entry after it.
 pub(crate) fn more(kind: u8, key: &str, value: &str) -> Vec<u8> {
     let rest = format!(" {key}={value}\n");
     let length = (1..5).map(|digits| rest.len() + digits);

@@ -14,7 +14,7 @@ fn link(name: &str, target: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_plain_one_is_unpacked() {
+fn valid_archive_is_unpacked() {
     let scratch = Scratch::new();
     let archive = [
         folder("./"),
@@ -32,7 +32,7 @@ fn a_plain_one_is_unpacked() {
         fs::read(scratch.target().join("another/name")).unwrap(),
         b"more"
     );
-    // It does not run as its owner.
+    // The setuid bit is dropped.
     let mode = fs::metadata(scratch.target().join("d/f"))
         .unwrap()
         .permissions()
@@ -60,7 +60,7 @@ fn names_that_lead_out_are_refused() {
 }
 
 #[test]
-fn nothing_is_done_through_a_link_of_the_archive() {
+fn links_of_the_archive_are_not_followed() {
     // input 23
     check_untouched(
         &tar(&[link("d", "/tmp"), tar_file("d/f", "x")]),
@@ -78,7 +78,7 @@ fn nothing_is_done_through_a_link_of_the_archive() {
     assert_ne!(before.mode() & 0o7777, 0o4755);
     check_untouched(&tar(&[link("d", "e"), folder("d")]), "is there twice");
     check(&tar(&[folder("d"), link("d", "e")]), "is there twice");
-    // One that lies there from before is not followed either.
+    // A link that existed before is not followed either.
     let scratch = Scratch::new();
     let outside = scratch.path().join("precious");
     fs::create_dir(&outside).unwrap();
@@ -94,7 +94,7 @@ fn nothing_is_done_through_a_link_of_the_archive() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn special_files_are_refused() {
     for (kind, expect) in [
         (b'3', "device"),
         (b'4', "device"),
@@ -123,11 +123,11 @@ fn what_is_no_file_is_refused() {
 }
 
 #[test]
-fn two_sizes_are_not_taken_for_one() {
+fn contradictory_sizes_are_refused() {
     // input 25
     let hidden = tar_file("hidden", "x");
     let size = hidden.len().to_string();
-    // As long as the longer says: what is in it is text, and no entry.
+    // The longer size counts: the bytes in it are content, not an entry.
     let scratch = Scratch::new();
     let file = [entry(b'0', b"a", "", 0, b""), hidden.clone()].concat();
     scratch
@@ -150,7 +150,7 @@ fn two_sizes_are_not_taken_for_one() {
 }
 
 #[test]
-fn what_is_damaged_is_told_as_that() {
+fn damaged_archives_are_refused() {
     let mut wrong = tar_file("a", "text");
     wrong[0] = b'b';
     check_untouched(&tar(&[wrong]), "check sum");
@@ -165,13 +165,13 @@ fn what_is_damaged_is_told_as_that() {
 }
 
 #[test]
-fn bombs_go_off_nowhere() {
+fn bombs_are_refused() {
     // input 26
     let mut bytes = entry(b'0', b"a", "", 300 << 20, b"");
     bytes.resize(bytes.len() + (300 << 20) + 1024, 0);
     let bomb = zstd::encode_all(bytes.as_slice(), 1).unwrap();
     check_untouched(&bomb, "unpacks to more than 2000 times its size");
-    // The same where no entry says it.
+    // A bomb after the end of the archive.
     let zeros = vec![0; 300 << 20];
     let bomb = zstd::encode_all(zeros.as_slice(), 1).unwrap();
     check_untouched(&bomb, "goes on after its end");

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
-fn a_plain_one_is_unpacked() {
+fn valid_archive_is_unpacked() {
     let scratch = Scratch::new();
     let mut tool = Member::file("tool");
     tool.mode = 0o106_755;
@@ -14,7 +14,7 @@ fn a_plain_one_is_unpacked() {
     let unpacked = scratch.unpack_bytes(&archive).unwrap();
     assert_eq!(unpacked.entries, 3);
     assert_eq!(fs::read(scratch.target().join("d/f")).unwrap(), b"text");
-    // It does not run as its owner.
+    // The setuid bit is dropped.
     let mode = fs::metadata(scratch.target().join("tool"))
         .unwrap()
         .permissions()
@@ -40,7 +40,7 @@ fn names_that_lead_out_are_refused_before_anything_is_written() {
 }
 
 #[test]
-fn nothing_is_written_through_a_link_of_the_archive() {
+fn nothing_is_written_through_links_of_the_archive() {
     // input 23
     let outside = Member::link("d", "/tmp");
     let outside = zip(&[outside, Member::file("d/f")]);
@@ -64,7 +64,7 @@ fn nothing_is_written_through_a_link_of_the_archive() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn special_files_are_refused() {
     check_untouched(&zip(&[Member::new("p", 0o010_644, b"")]), "is a pipe");
     check_untouched(&zip(&[Member::new("d", 0o020_644, b"")]), "is a device");
     check_untouched(
@@ -86,7 +86,7 @@ fn what_is_no_file_is_refused() {
 }
 
 #[test]
-fn lies_are_found() {
+fn contradictory_records_are_refused() {
     // input 26
     let mut wrong = Member::file("a");
     wrong.crc ^= 1;
@@ -116,13 +116,13 @@ fn lies_are_found() {
 }
 
 #[test]
-fn entries_share_no_bytes() {
+fn overlapping_entries_are_refused() {
     // input 26
     let (one, mut two) = (Member::file("a"), Member::file("a2"));
     two.name = b"a".to_vec();
     two.at = Some(0);
     check_untouched(&zip(&[one, two]), "overlap");
-    // Its bytes are the directory.
+    // Its bytes overlap the central directory.
     let mut greedy = Member::file("a");
     greedy.size = 200;
     let mut archive = zip(&[greedy]);
@@ -135,7 +135,7 @@ fn entries_share_no_bytes() {
 }
 
 #[test]
-fn a_directory_that_lies_is_refused() {
+fn wrong_central_directory_is_refused() {
     // input 26
     let members = [Member::file("a")];
     check_untouched(
@@ -150,7 +150,7 @@ fn a_directory_that_lies_is_refused() {
         &zip_that_says(&members, 1, b"gap"),
         "its directory is not where it says",
     );
-    // Of a large archive, where it is not what it says.
+    // A large archive whose end record is wrong.
     let record = |entries: u64, size: u64, start: u64| {
         let mut bytes = b"PK\x06\x06".to_vec();
         bytes.extend(44_u64.to_le_bytes());
@@ -183,7 +183,7 @@ fn a_directory_that_lies_is_refused() {
     check_untouched(&with(b"nothing at all".to_vec()), "not where it says");
     let scratch = Scratch::new();
     scratch.unpack_bytes(&with(record(1, 47, 35))).unwrap();
-    // Sizes of 64 bits that are not there, and some that nobody has.
+    // Missing 64-bit sizes, and impossible ones.
     let mut huge = Member::file("a");
     huge.size = u32::MAX;
     check_untouched(&zip(&[huge.clone()]), "unpacks to more than");
@@ -192,7 +192,7 @@ fn a_directory_that_lies_is_refused() {
 }
 
 #[test]
-fn bombs_go_off_nowhere() {
+fn bombs_are_refused() {
     // input 26
     let scratch = Scratch::new();
     let zeros = vec![0; 300 << 20];
@@ -206,7 +206,7 @@ fn bombs_go_off_nowhere() {
         &zip(&[bomb.clone()]),
         "unpacks to more than 2000 times its size",
     );
-    // One that says it is small.
+    // A bomb that claims to be small.
     bomb.size = 10;
     check(&zip(&[bomb]), "is longer than it says");
 
@@ -233,7 +233,7 @@ fn bombs_go_off_nowhere() {
 }
 
 #[test]
-fn what_is_no_archive_is_told_as_that() {
+fn other_files_and_truncated_archives_are_refused() {
     for bytes in [&b""[..], b"P", b"hello world", b"\x1f\x8b\x08"] {
         check_untouched(bytes, "neither a zip archive nor a tar archive");
     }

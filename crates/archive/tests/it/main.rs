@@ -1,4 +1,4 @@
-//! What is packed is unpacked as it was, by us and by others; and what strangers packed does no harm.
+//! Round trips, exchange with other tools, and hostile archives.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 

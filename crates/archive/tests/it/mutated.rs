@@ -6,7 +6,7 @@ use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};
 use std::fs;
 use std::path::PathBuf;
 
-/// Returns honest archives of all kinds.
+/// Returns valid archives of all kinds.
 fn honest() -> Vec<Vec<u8>> {
     let mut all = vec![zip(&[
         Member::file("a/b"),
@@ -26,7 +26,6 @@ fn honest() -> Vec<Vec<u8>> {
     all
 }
 
-/// Changes some bytes.
 fn mutate(bytes: &mut [u8], changes: &[(usize, u8)]) {
     for (at, byte) in changes {
         let length = bytes.len();
@@ -42,7 +41,7 @@ fn stays_inside(bytes: &[u8]) -> bool {
         entries: 100,
         ..Limits::default()
     };
-    // Whatever comes of it, it comes to an end, and nothing is outside.
+    // Success and failure are both fine, but unpacking must return and write nothing outside.
     let _ = scratch.unpack_within(&limits);
     scratch.outside() == Vec::<PathBuf>::new()
 }
@@ -51,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn whatever_is_changed_nothing_is_outside(
+    fn mutated_archives_write_nothing_outside(
         which in 0_usize..4,
         changes in vec((any::<usize>(), any::<u8>()), 1..12),
         cut in any::<Option<u16>>(),
@@ -64,9 +63,9 @@ proptest! {
         prop_assert!(stays_inside(&bytes));
     }
 
-    /// A check sum over all would else keep the changes from ever reaching what reads entries.
+    /// Entries are changed before compression: otherwise the checksum would fail before any entry is read.
     #[test]
-    fn whatever_a_tar_says_nothing_is_outside(
+    fn generated_tar_archives_write_nothing_outside(
         changes in vec((any::<usize>(), any::<u8>()), 0..4),
         name in "[./a-c]{1,9}",
         target in "[./a-c]{1,9}",
@@ -79,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_zip_says_nothing_is_outside(
+    fn generated_zip_archives_write_nothing_outside(
         name in "[./\\\\a-c]{1,9}",
         target in "[./a-c]{1,9}",
         mode in any::<u16>(),

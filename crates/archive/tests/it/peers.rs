@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use zip::write::SimpleFileOptions;
 
-/// Runs a script of the shell; false when a program that it needs is missing.
+/// Runs a shell script, or returns false if a program that it needs is missing.
 #[expect(
     clippy::disallowed_methods,
     reason = "tests of this crate may not import the crate process"
@@ -51,7 +51,7 @@ fn files(scratch: &Scratch) -> Vec<PathBuf> {
 }
 
 #[test]
-fn others_unpack_what_we_pack() {
+fn other_tools_unpack_our_archives() {
     let check = |format, tools: &[&str], script: &str| {
         let scratch = Scratch::new();
         scratch.pack(&files(&scratch), format).unwrap();
@@ -75,14 +75,14 @@ fn others_unpack_what_we_pack() {
         &["zstd"],
         &format!("zstd -tq {archive}; cp -a ../../../project/. ."),
     );
-    // It makes no links.
+    // Python's zipfile creates no links, so it only tests the archive.
     let test =
         format!("python3 -m zipfile -t {archive} | grep -q Done; cp -a ../../../project/. .");
     check(Format::Zip, &["python3"], &test);
 }
 
 #[test]
-fn we_unpack_what_others_pack() {
+fn archives_of_other_tools_are_unpacked() {
     let check = |tools: &[&str], script: &str| {
         let scratch = Scratch::new();
         files(&scratch);
@@ -99,7 +99,7 @@ fn we_unpack_what_others_pack() {
         &["zip"],
         "zip -qry ../archive.zip . && mv ../archive.zip ../archive",
     );
-    // To a pipe, so that the sizes come after the bytes; it cannot do so with what is not compressed.
+    // To a pipe, so that the sizes follow the bytes; zip cannot do that for uncompressed members.
     check(
         &["zip"],
         "rm -r hollow empty link; zip -qrD - . | cat > ../archive",
@@ -111,7 +111,7 @@ fn we_unpack_what_others_pack() {
 }
 
 #[test]
-fn another_library_reads_what_we_write() {
+fn another_library_reads_our_archives() {
     for format in [Format::Zip, Format::ZipZstd] {
         let scratch = Scratch::new();
         scratch.pack(&files(&scratch), format).unwrap();
@@ -131,7 +131,7 @@ fn another_library_reads_what_we_write() {
 }
 
 #[test]
-fn we_read_what_another_library_writes() {
+fn archives_of_another_library_are_read() {
     let scratch = Scratch::new();
     let mut archive = zip::ZipWriter::new(File::create(scratch.archive()).unwrap());
     let methods = [

@@ -1,7 +1,7 @@
 use crate::scratch::{Scratch, tree};
 use std::fs;
 
-/// Unpacks these bytes, which must fail with this message and write nothing outside.
+/// Checks that unpacking these bytes fails with this message and writes nothing outside.
 #[track_caller]
 pub(crate) fn check(bytes: &[u8], expect: &str) -> Scratch {
     let scratch = Scratch::new();
@@ -15,7 +15,7 @@ pub(crate) fn check(bytes: &[u8], expect: &str) -> Scratch {
     scratch
 }
 
-/// The same, of an archive of which nothing at all is written.
+/// Checks in addition that nothing at all is written.
 #[track_caller]
 pub(crate) fn check_untouched(bytes: &[u8], expect: &str) {
     let scratch = check(bytes, expect);

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Writes one of each kind.
+/// Creates one entry of each kind.
 fn one_of_each(scratch: &Scratch) -> Vec<PathBuf> {
     let paths = vec![
         scratch.write("empty", ""),
@@ -31,7 +31,7 @@ fn one_of_each(scratch: &Scratch) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_packed_is_unpacked_as_it_was() {
+fn packed_entries_round_trip() {
     for format in FORMATS {
         let scratch = Scratch::new();
         let paths = one_of_each(&scratch);
@@ -58,7 +58,7 @@ fn what_is_packed_is_unpacked_as_it_was() {
             "{format:?}"
         );
         let mut expect = tree(&scratch.project());
-        // Its owner can always open it.
+        // The owner of a directory can always open it.
         expect.insert(PathBuf::from("locked"), "700".to_owned());
         assert_eq!(tree(&scratch.target()), expect, "{format:?}");
         let modified = fs::metadata(scratch.target().join("empty"))
@@ -69,7 +69,7 @@ fn what_is_packed_is_unpacked_as_it_was() {
 }
 
 #[test]
-fn entries_are_in_the_order_of_their_paths() {
+fn entries_are_sorted_by_path() {
     for format in [Format::Zip, Format::ZipZstd] {
         let scratch = Scratch::new();
         let mut paths = one_of_each(&scratch);
@@ -98,7 +98,7 @@ fn each_level_of_each_format_can_be_unpacked() {
         for level in levels {
             let scratch = Scratch::new();
             let paths = [scratch.write("text", text(1_500_000))];
-            // A time in whole seconds: fractions take room in the archive, more or less of it.
+            // Whole seconds, because fractions would change the size of the archive.
             let file = File::open(scratch.project().join("text")).unwrap();
             file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000))
                 .unwrap();
@@ -134,7 +134,7 @@ fn each_level_of_each_format_can_be_unpacked() {
 }
 
 #[test]
-fn what_is_in_the_way_is_replaced_and_a_link_is_not_followed() {
+fn existing_entries_are_replaced_and_links_are_not_followed() {
     for format in FORMATS {
         let scratch = Scratch::new();
         let paths = [scratch.write("file", "new"), scratch.link("link", "file")];
@@ -151,7 +151,7 @@ fn what_is_in_the_way_is_replaced_and_a_link_is_not_followed() {
         );
         assert_eq!(fs::read(&outside).unwrap(), b"old", "{format:?}");
 
-        // A directory that somebody replaced by a link is not entered.
+        // A directory that was replaced by a link is not entered.
         let paths = [scratch.write("sub/file", "new")];
         scratch.pack(&paths, format).unwrap();
         let elsewhere = scratch.path().join("elsewhere");
@@ -167,7 +167,7 @@ fn what_is_in_the_way_is_replaced_and_a_link_is_not_followed() {
 }
 
 #[test]
-fn what_is_no_file_is_left_out_and_told() {
+fn special_files_are_left_out_and_listed() {
     // input 27
     for format in FORMATS {
         let scratch = Scratch::new();
@@ -205,7 +205,7 @@ fn what_is_no_file_is_left_out_and_told() {
 }
 
 #[test]
-fn a_cancelled_archive_is_not_there() {
+fn cancelled_archive_is_removed() {
     for format in FORMATS {
         let scratch = Scratch::new();
         let paths = [scratch.write("large", text(3_000_000))];
@@ -228,7 +228,7 @@ fn a_cancelled_archive_is_not_there() {
 }
 
 #[test]
-fn an_archive_that_cannot_be_written_is_not_there() {
+fn failed_archive_is_removed() {
     // fault 22
     for format in FORMATS {
         let scratch = Scratch::new();
@@ -241,7 +241,7 @@ fn an_archive_that_cannot_be_written_is_not_there() {
         let full = scratch.path().join("missing/archive");
         let packed = pack(&scratch.project(), &paths, &full, &packing, &never);
         assert!(matches!(packed, Err(ArchiveError::Io { .. })), "{packed:?}");
-        // Somebody else's file is neither overwritten nor removed.
+        // An existing file is neither overwritten nor removed.
         fs::write(scratch.archive(), "other").unwrap();
         let packed = pack(
             &scratch.project(),
@@ -256,7 +256,7 @@ fn an_archive_that_cannot_be_written_is_not_there() {
 }
 
 #[test]
-fn links_lead_out_only_where_they_may() {
+fn links_lead_out_only_if_allowed() {
     for format in FORMATS {
         let scratch = Scratch::new();
         let paths = [scratch.link("bin/python", "/usr/bin/python3")];

@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 pub(crate) const FORMATS: [Format; 3] = [Format::Zip, Format::ZipZstd, Format::TarZstd];
 
-/// A directory with something to pack, a place for the archive, and one to unpack it into, which
-/// lies two directories deep, so that it is seen when something leaves it.
+/// A directory with a project to pack, a path for the archive, and a directory to unpack it into. That one
+/// lies two directories deep, so that entries outside it are seen.
 #[derive(Debug)]
 pub(crate) struct Scratch(TempDir);
 
@@ -83,13 +83,12 @@ impl Scratch {
         )
     }
 
-    /// Unpacks these bytes.
     pub(crate) fn unpack_bytes(&self, bytes: &[u8]) -> Result<Unpacked, ArchiveError> {
         fs::write(self.archive(), bytes).unwrap();
         self.unpack()
     }
 
-    /// Returns what is outside of where archives are unpacked: nothing but the way there.
+    /// Returns all entries outside the directory to unpack into, except its parents.
     pub(crate) fn outside(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for way in ["outside", "outside/a"] {
@@ -102,7 +101,7 @@ impl Scratch {
     }
 }
 
-/// Returns all below a directory: of a file the text, of a link where it points, with permissions.
+/// Returns all entries below a directory, with permissions, the text of files and the targets of links.
 pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut all = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
@@ -128,7 +127,7 @@ pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, String> {
     all
 }
 
-/// Bytes that compress about as well as text does.
+/// Returns bytes that compress about as well as text.
 pub(crate) fn text(size: usize) -> Vec<u8> {
     let mut state: u64 = 42;
     let mut text = Vec::with_capacity(size + 16);

@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 #[test]
-fn nothing_is_written_outside_of_the_directory() {
+fn restore_writes_nothing_outside_the_directory() {
     let bench = Bench::new();
     bench.write("dir/file", "new");
     bench.write("file", "new");
@@ -17,7 +17,7 @@ fn nothing_is_written_outside_of_the_directory() {
     let outside = bench.root.path().join("outside");
     fs::create_dir(&outside).expect("made");
     let precious = write(&outside.join("precious"), "old");
-    // A link in the place of a file is replaced, a hard link too.
+    // A symbolic or hard link in the place of a file is replaced.
     symlink(&precious, bench.target().join("file")).expect("linked");
     fs::hard_link(&precious, bench.target().join("link")).expect("linked");
     bench.restore(kept.tree()).expect("restored");
@@ -26,7 +26,7 @@ fn nothing_is_written_outside_of_the_directory() {
         fs::read_to_string(bench.target().join("file")).expect("read"),
         "new"
     );
-    // A link in the place of a directory is not followed, whether it leads out or not.
+    // A link in the place of a directory is not followed, wherever it points.
     for to in [outside.as_path(), Path::new("elsewhere")] {
         fs::create_dir_all(bench.target().join("elsewhere")).expect("made");
         let _ = fs::remove_dir_all(bench.target().join("dir"));
@@ -54,7 +54,7 @@ fn nothing_is_written_outside_of_the_directory() {
 }
 
 #[test]
-fn no_link_is_followed_where_things_are_kept() {
+fn keep_follows_no_link() {
     let bench = Bench::new();
     let outside = bench.root.path().join("outside");
     write(&outside.join("secret"), "x");
@@ -77,7 +77,7 @@ fn no_link_is_followed_where_things_are_kept() {
 }
 
 #[test]
-fn what_goes_meanwhile_is_left_out_where_that_is_asked_for() {
+fn missing_paths_are_left_out_on_request() {
     let bench = Bench::new();
     for path in ["dir/file", "a"] {
         bench.write(path, "x");
@@ -92,7 +92,7 @@ fn what_goes_meanwhile_is_left_out_where_that_is_asked_for() {
     assert_eq!(names, ["a", "dir", "dir/file"].map(Path::new));
     let vanished = ["b", "dir/gone", "lost", "lost/x", "lost/y"].map(Path::new);
     assert_eq!(kept.vanished(), vanished);
-    // Other trouble is trouble still.
+    // Other errors are still returned.
     symlink("dir", bench.source().join("way")).expect("linked");
     let refused =
         bench
@@ -105,7 +105,7 @@ fn what_goes_meanwhile_is_left_out_where_that_is_asked_for() {
 }
 
 #[test]
-fn pipes_are_refused_and_wait_for_nobody() {
+fn pipes_are_refused_without_waiting_for_a_writer() {
     let bench = Bench::new();
     let pipe = bench.source().join("pipe");
     let mode = rustix::fs::Mode::RWXU;
@@ -116,7 +116,7 @@ fn pipes_are_refused_and_wait_for_nobody() {
 }
 
 #[test]
-fn what_is_damaged_is_not_restored() {
+fn damaged_objects_and_trees_are_refused() {
     let bench = Bench::new();
     bench.write("a", "content");
     let kept = bench.keep(&["a"]);
@@ -132,7 +132,7 @@ fn what_is_damaged_is_not_restored() {
     fs::write(&object, "CONTENT").expect("written");
     let refused = bench.store.verify(kept.tree()).expect_err("it is changed");
     assert!(refused.to_string().contains("another digest"), "{refused}");
-    // What is torn is mended by the next who keeps the same.
+    // Storing the same content again replaces a torn object.
     fs::write(&object, "").expect("written");
     bench.keep(&["a"]);
     bench.store.verify(kept.tree()).expect("whole again");
@@ -154,7 +154,7 @@ fn what_is_damaged_is_not_restored() {
             "{refused:?}"
         );
     }
-    // A tree that says its own name, but lies about the paths.
+    // A tree with a matching digest, but with invalid paths.
     let forged = text.replace(" a\n", " ../a\n");
     let digest = content_store::Digest::of(forged.as_bytes());
     fs::write(tree.with_file_name(digest.to_string()), forged).expect("written");
@@ -166,7 +166,7 @@ fn what_is_damaged_is_not_restored() {
 }
 
 #[test]
-fn who_is_stopped_publishes_nothing() {
+fn cancelled_calls_publish_nothing() {
     let bench = Bench::new();
     bench.write("a", "a");
     let kept = bench.keep(&["a"]);
@@ -187,7 +187,7 @@ fn who_is_stopped_publishes_nothing() {
 }
 
 #[test]
-fn many_may_keep_and_sweep_at_once() {
+fn concurrent_keeps_and_sweeps_succeed() {
     let bench = Bench::new();
     for number in 0..40 {
         bench.write(&format!("f{number}"), format!("{}", number % 10));

@@ -1,4 +1,4 @@
-//! From one directory to the next.
+//! Storing, restoring, layers and sweeps.
 
 use crate::support::{Bench, files_below, write};
 use content_store::StoreError;
@@ -25,7 +25,7 @@ fn look(path: &Path) -> (u32, i64, i64) {
     )
 }
 
-/// Makes one of everything, and returns its names.
+/// Creates one entry of each kind, and returns their names.
 fn one_of_everything(bench: &Bench) -> [&'static str; 6] {
     let plain = bench.write("dir/plain", "plain");
     bench.write("dir/same", "plain");
@@ -69,14 +69,14 @@ fn check_everything(at: &Path) {
 }
 
 #[test]
-fn what_is_restored_is_what_was_kept() {
+fn restored_tree_equals_the_stored_one() {
     let bench = Bench::new();
     let names = one_of_everything(&bench);
     let kept = bench.keep(&names);
     assert_eq!((kept.tree().files(), kept.tree().bytes()), (4, 600_010));
     let read = bench.store.tree(kept.tree().digest()).expect("read");
     assert_eq!(&read, kept.tree());
-    // Twice: what closed itself the first time takes the same files in once more.
+    // Twice: a directory that the first restore made read-only must accept the same files again.
     for _ in 0..2 {
         bench.restore(&read).expect("restored");
         check_everything(&bench.target());
@@ -87,7 +87,7 @@ fn what_is_restored_is_what_was_kept() {
 }
 
 #[test]
-fn holes_take_no_room_in_the_store_and_where_it_is_put() {
+fn holes_stay_holes_in_the_store_and_when_restored() {
     let bench = Bench::new();
     let size = 60_000_000;
     for (name, text) in [("end", "x"), ("image", "data")] {
@@ -122,7 +122,7 @@ fn holes_take_no_room_in_the_store_and_where_it_is_put() {
     bench.store.verify(kept.tree()).expect("whole");
 }
 
-/// Returns how many bytes of the disk all below a directory takes.
+/// Returns the disk usage of a directory in bytes.
 fn room_below(path: &Path) -> u64 {
     let found = fs::symlink_metadata(path).expect("there");
     let own = found.blocks() * 512;
@@ -136,7 +136,7 @@ fn room_below(path: &Path) -> u64 {
 }
 
 #[test]
-fn the_same_content_is_there_once() {
+fn equal_content_is_stored_once() {
     let bench = Bench::new();
     for number in 0..200 {
         bench.write(
@@ -166,7 +166,7 @@ fn the_same_content_is_there_once() {
 }
 
 #[test]
-fn a_layer_shows_the_tree_and_changes_nothing() {
+fn layers_match_their_trees_and_stay_while_in_use() {
     let bench = Bench::new();
     let names = one_of_everything(&bench);
     let kept = bench.keep(&names);
@@ -175,7 +175,7 @@ fn a_layer_shows_the_tree_and_changes_nothing() {
         .layer(kept.tree(), &Cancellation::new())
         .expect("a layer");
     check_everything(layer.path());
-    // Two files of the same content are two files.
+    // Files with equal content have separate inodes.
     let inode = |name: &str| fs::metadata(layer.path().join(name)).expect("there").ino();
     assert_ne!(inode("dir/plain"), inode("dir/same"));
     let again = bench
@@ -183,7 +183,7 @@ fn a_layer_shows_the_tree_and_changes_nothing() {
         .layer(kept.tree(), &Cancellation::new())
         .expect("a layer");
     assert_eq!(again.path(), layer.path());
-    // The same contents with other times: each layer has its own.
+    // Equal content with other permissions: each layer has its own copy.
     let plain = bench.source().join("dir/plain");
     fs::set_permissions(&plain, Permissions::from_mode(0o600)).expect("set");
     let changed = bench.keep(&["dir/plain"]);
@@ -194,7 +194,7 @@ fn a_layer_shows_the_tree_and_changes_nothing() {
     assert_eq!(look(&other.path().join("dir/plain")).0, 0o600);
     check_everything(layer.path());
     bench.store.verify(kept.tree()).expect("whole");
-    // Used layers stay, whoever sweeps.
+    // A sweep leaves layers that are in use.
     let digest = kept.tree().digest();
     drop((kept, changed, other));
     let swept = bench.sweep(&[]).expect("nobody keeps");
@@ -207,7 +207,7 @@ fn a_layer_shows_the_tree_and_changes_nothing() {
 }
 
 #[test]
-fn a_sweep_takes_what_no_live_tree_names() {
+fn sweep_removes_trees_and_objects_that_are_not_live() {
     let bench = Bench::new();
     bench.write("a", "a");
     bench.write("b", "b");
@@ -226,7 +226,7 @@ fn a_sweep_takes_what_no_live_tree_names() {
 }
 
 #[test]
-fn nothing_is_swept_while_somebody_keeps() {
+fn sweep_does_nothing_while_a_tree_is_held() {
     let bench = Bench::new();
     bench.write("a", "a");
     let kept = bench.keep(&["a"]);
@@ -240,7 +240,7 @@ fn nothing_is_swept_while_somebody_keeps() {
 }
 
 #[test]
-fn what_killed_writers_left_goes() {
+fn leftovers_of_killed_writers_are_removed() {
     let bench = Bench::new();
     bench.write("a", "a");
     let kept = bench.keep(&["a"]);

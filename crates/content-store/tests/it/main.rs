@@ -1,4 +1,4 @@
-//! What is kept, restored, shown and swept, on real directories.
+//! Tests of the store on real directories.
 
 mod adversity;
 mod life;

@@ -1,4 +1,4 @@
-//! What the tests share: a store, and directories to keep from and to restore to.
+//! A store for the tests, with directories to store from and to restore to.
 
 use content_store::{ContentStore, Digest, Kept, StoreError, Swept, Tree};
 use executor_core::Cancellation;
@@ -30,7 +30,7 @@ impl Bench {
         self.root.path().join("into")
     }
 
-    /// Writes a file to be kept, and the directories it is in.
+    /// Writes a file to store, and creates its parent directories.
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
         write(&self.source().join(path), content)
     }
@@ -55,7 +55,7 @@ impl Bench {
         self.store.sweep(|| Ok(live)).expect("swept")
     }
 
-    /// Returns the paths of all files in the store, but for its lock.
+    /// Returns the paths of all files in the store except its lock.
     pub(crate) fn stored(&self) -> Vec<PathBuf> {
         let mut files = files_below(self.store.path());
         files.retain(|path| path != Path::new("lock"));
