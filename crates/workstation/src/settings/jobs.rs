@@ -12,8 +12,8 @@ pub struct JobSettings {
 impl Settings {
     /// Returns the settings of the job with this name.
     ///
-    /// For each key the project's file takes precedence over the user's. Within a file the full name of the job
-    /// comes first, then its name without the suffix of `parallel`, then the last matching pattern.
+    /// For each key the project's file takes precedence over the user's. Within a file the full name of the job comes
+    /// first, then its name without the suffix of `parallel`, then the last matching pattern.
     ///
     /// # Examples
     ///
@@ -71,8 +71,8 @@ fn without_instance(job: &str) -> Option<&str> {
     (is_number(number) && is_number(total)).then_some(base)
 }
 
-/// Matches a name against a pattern with `*` and `?`. Every other character is literal, because job names
-/// contain brackets.
+/// Matches a name against a pattern with `*` and `?`. Every other character is literal, because job names contain
+/// brackets.
 fn is_like(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());

@@ -79,8 +79,7 @@ impl SettingKind {
         }
     }
 
-    /// Parses the value of a variable. Commas separate the items of a list, except inside brackets and
-    /// braces.
+    /// Parses the value of a variable. Commas separate the items of a list, except inside brackets and braces.
     pub(super) fn parse(self, name: &str, text: &str) -> Result<SettingValue, Wrong> {
         match self {
             Self::Flag => match text {

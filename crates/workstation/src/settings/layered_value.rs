@@ -7,8 +7,7 @@ pub struct LayeredValue {
     pub section: &'static SettingSection,
     /// The key.
     pub key: &'static SettingKey,
-    /// For a setting that can occur several times: the name the user chose, or the item's number in the
-    /// list, from 1.
+    /// For a setting that can occur several times: the name the user chose, or the item's number in the list, from 1.
     pub of: Option<String>,
     /// The value.
     pub value: SettingValue,

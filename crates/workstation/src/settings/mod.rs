@@ -1,12 +1,12 @@
 //! Settings: the defaults for everything that the command line leaves open.
 //!
-//! [`SECTIONS`] is the table of all settings. The file reader with its check of keys, the variables,
-//! `config show`, the JSON schema, the file of `config init` and the page of the guide all derive from it.
-//! The layers, from weakest to strongest: built-in values, the user's file (`config.toml` beside the state),
-//! the project's file (`.runwright.toml`), variables `RUNWRIGHT_*`, options.
+//! [`SECTIONS`] is the table of all settings. The file reader with its check of keys, the variables, `config show`,
+//! the JSON schema, the file of `config init` and the page of the guide all derive from it. The layers, from weakest
+//! to strongest: built-in values, the user's file (`config.toml` beside the state), the project's file
+//! (`.runwright.toml`), variables `RUNWRIGHT_*`, options.
 //!
-//! The project's file comes with a clone, possibly from a stranger. It therefore cannot set which servers
-//! are trusted, nor anything that belongs to the user: such sections and keys are marked `users_alone`.
+//! The project's file comes with a clone, possibly from a stranger. It therefore cannot set which servers are
+//! trusted, nor anything that belongs to the user: such sections and keys are marked `users_alone`.
 //!
 //! # How to add a setting for an option
 //!

@@ -22,8 +22,8 @@ pub enum SectionShape {
     Once,
     /// Any number of times: `[[gitlab.instance]]`.
     List,
-    /// Once, with keys that the user chooses. They all have the kind of the only [`SettingKey`], whose name
-    /// describes them.
+    /// Once, with keys that the user chooses. They all have the kind of the only [`SettingKey`], whose name describes
+    /// them.
     Names,
     /// Once for each name that the user chooses: `[jobs."test"]`. The string describes the names.
     Tables(&'static str),

@@ -10,8 +10,8 @@ use web::{Origin, Url};
 
 /// The settings of the user and, if read, of a project.
 ///
-/// Settings of servers, caches and other projects have fields of their own. [`said`](Self::said) returns all
-/// values, [`effective`](Self::effective) those in force, and [`job`](Self::job) those of a job.
+/// Settings of servers, caches and other projects have fields of their own. [`said`](Self::said) returns all values,
+/// [`effective`](Self::effective) those in force, and [`job`](Self::job) those of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The file they come from; `None` if it does not exist.
@@ -28,8 +28,7 @@ pub struct Settings {
     pub cache: CacheSettings,
     /// The settings for what jobs leave in container engines.
     pub garbage: GarbageSettings,
-    /// The checkouts of other projects, by their paths on the GitLab. Jobs may start pipelines of these
-    /// projects.
+    /// The checkouts of other projects, by their paths on the GitLab. Jobs may start pipelines of these projects.
     pub projects: BTreeMap<String, PathBuf>,
     /// The process mode of resource groups that do not use the default.
     pub resource_groups: BTreeMap<String, ProcessMode>,
@@ -105,8 +104,8 @@ impl Settings {
         said.map(|said| (said.key.name, &said.value)).collect()
     }
 
-    /// Returns the values in force for options, strongest first. It omits settings that yield to a given
-    /// option or to a stronger setting.
+    /// Returns the values in force for options, strongest first. It omits settings that yield to a given option or to
+    /// a stronger setting.
     pub fn options(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<&LayeredValue> {
         let mut said = self.effective();
         said.retain(|said| said.section.name == "run");
@@ -120,8 +119,8 @@ impl Settings {
         holds
     }
 
-    /// Returns the values in force when these options are given, including all built-in values of sections that
-    /// occur once. A setting that yields is unset, and its origin is that of the option or setting it yields to.
+    /// Returns the values in force when these options are given, including all built-in values of sections that occur
+    /// once. A setting that yields is unset, and its origin is that of the option or setting it yields to.
     pub fn all(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<LayeredValue> {
         let options = self.options(is_given);
         let mut all: Vec<LayeredValue> = self.effective().into_iter().cloned().collect();

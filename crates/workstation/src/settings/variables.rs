@@ -49,8 +49,8 @@ impl Settings {
         Ok(self)
     }
 
-    /// Adds the value of an option of `run`, which takes precedence over all layers. An option that is not a
-    /// setting is ignored.
+    /// Adds the value of an option of `run`, which takes precedence over all layers. An option that is not a setting
+    /// is ignored.
     ///
     /// # Errors
     ///
