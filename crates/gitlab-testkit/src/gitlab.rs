@@ -176,8 +176,7 @@ impl GitLab {
         self.world.state().requests.clone()
     }
 
-    /// Returns the number of requests to a path, given as sent or decoded; a trailing `*` matches all
-    /// paths below it.
+    /// Returns the number of requests to a path, given as sent or decoded; a trailing `*` matches all paths below it.
     pub fn count(&self, method: &str, path: &str) -> usize {
         let state = self.world.state();
         let all = state.requests.iter();

@@ -1,8 +1,8 @@
 //! A GitLab for tests: its API over real Git repositories, with a record of every request.
 //!
-//! A test creates a [`GitLab`], fills it with [`Project`]s that have commits, tags and branches, points the
-//! program under test at [`GitLab::url`], and checks the [`Request`]s afterwards. It refuses the requests that
-//! GitLab refuses, with the status, body and headers of the public documentation.
+//! A test creates a [`GitLab`], fills it with [`Project`]s that have commits, tags and branches, points the program
+//! under test at [`GitLab::url`], and checks the [`Request`]s afterwards. It refuses the requests that GitLab
+//! refuses, with the status, body and headers of the public documentation.
 //!
 //! ```
 //! use gitlab_testkit::GitLab;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A project on a [`GitLab`](crate::GitLab), with a real repository. By default it is public, and its default
-/// branch `main` is protected.
+/// A project on a [`GitLab`](crate::GitLab), with a real repository. By default it is public, and its default branch
+/// `main` is protected.
 #[derive(Debug, Clone)]
 pub struct Project {
     pub(crate) world: Arc<World>,

@@ -60,8 +60,8 @@ impl Request {
         path.split('/').map(decode).collect()
     }
 
-    /// Returns whether a path given by a test matches this request, as sent or decoded; a trailing `*` matches
-    /// all paths below it.
+    /// Returns whether a path given by a test matches this request, as sent or decoded; a trailing `*` matches all
+    /// paths below it.
     pub(crate) fn is_at(&self, path: &str) -> bool {
         let decoded = decode(&self.path);
         match path.strip_suffix('*') {

@@ -17,8 +17,8 @@ use tempfile::TempDir;
 /// The grace period for a connection to end after its client disconnects.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// An SSH server on a loopback port for the repositories of a [`GitLab`]. It runs until it is dropped, even
-/// while that GitLab is stopped.
+/// An SSH server on a loopback port for the repositories of a [`GitLab`]. It runs until it is dropped, even while
+/// that GitLab is stopped.
 ///
 /// It has its own host key, and lets clients with [`Sshd::key`] read any repository.
 #[derive(Debug)]
