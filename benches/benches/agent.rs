@@ -1,7 +1,7 @@
-//! The agent: how large it is, how soon it listens, what it holds.
+//! The agent: its size, its start-up time and its memory.
 //!
-//! `cargo bench -p benches --bench agent`. `$RUNWRIGHT_AGENT` names the program; without it `cargo xtask agent` builds
-//! it first. `AGENT_STREAM_MIB` sets how much is streamed, 1024 by default.
+//! `cargo bench -p benches --bench agent`. `$RUNWRIGHT_AGENT` names the program; without it `cargo xtask agent`
+//! builds one. `AGENT_STREAM_MIB` sets the amount of streamed data, 1024 by default.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(
@@ -48,7 +48,7 @@ fn main() -> anyhow::Result<()> {
     runtime.block_on(memory(&program, place.path()))
 }
 
-/// Measures what is resident while nothing and while much happens.
+/// Measures the resident memory when idle and under load.
 async fn memory(program: &Path, place: &Path) -> anyhow::Result<()> {
     let serving = Serving::start(program, place)?;
     report(
@@ -69,7 +69,7 @@ async fn memory(program: &Path, place: &Path) -> anyhow::Result<()> {
 
     let amount = amount()?;
     let script = format!(
-        // The first ends by a signal, which is no failure.
+        // The first command ends by a signal, which is not a failure here.
         "{{ yes 'a line of a log as tests write them, with some 64 characters in' || :; }} | head -c {}",
         amount * MIB
     );
@@ -86,7 +86,7 @@ async fn memory(program: &Path, place: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a script to its end; returns how much it wrote.
+/// Runs a script to its end; returns the size of its output.
 async fn run(client: &StepsClient, id: &str, script: &str) -> anyhow::Result<u64> {
     let run = RunSpec::script(RunId::new(id), script);
     let mut bytes = 0;
@@ -109,7 +109,7 @@ fn plainly(script: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns medians: from exec to the ready line, and of a program that does nothing.
+/// Returns two medians: from exec to the ready line, and the run time of a program that does nothing.
 fn starts(program: &Path, place: &Path) -> anyhow::Result<(Duration, Duration)> {
     let (mut ready, mut floor) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
@@ -131,7 +131,7 @@ fn nothing() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An agent that listens; killed when it is dropped.
+/// A listening agent, killed on drop.
 struct Serving(Child);
 
 impl Serving {
@@ -166,13 +166,13 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Both fail for one that has ended.
+        // Both calls fail if the agent has already exited.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Goes to a socket of this machine.
+/// Connects to a Unix socket.
 #[derive(Debug)]
 struct Local(PathBuf);
 
@@ -185,7 +185,7 @@ impl StepsConnector for Local {
     }
 }
 
-/// Returns the agent, which is built unless it is named.
+/// Returns the agent, and builds it unless the environment names one.
 fn program() -> anyhow::Result<PathBuf> {
     if let Some(named) = std::env::var_os("RUNWRIGHT_AGENT") {
         return Ok(named.into());

@@ -1,7 +1,7 @@
-//! What it takes to pack and unpack 8,500 files, against Info-ZIP's `zip -6` and `unzip`.
+//! The time to pack and unpack 8,500 files, against Info-ZIP's `zip -6` and `unzip`.
 //!
-//! Prints the medians and their ratios in the same round, each row after its peer. All lies on a
-//! memory file system where there is one. `ARCHIVE_FILES=500` shows what small trees take.
+//! Prints the medians and their ratios within the same round, each row after its peer. All files are on a memory file
+//! system where there is one. `ARCHIVE_FILES=500` measures small trees.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(
@@ -19,17 +19,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How many files there are, unless `ARCHIVE_FILES` says otherwise.
+/// The number of files, unless `ARCHIVE_FILES` sets another.
 const FILES: usize = 8_500;
 const ROUNDS: usize = 5;
 
-/// One way of packing, and what it took in all rounds.
+/// One way of packing, with its times in all rounds.
 #[derive(Debug)]
 struct Row {
     format: Format,
     level: Level,
     name: &'static str,
-    /// How many times as fast as the peer it is to be, packing and unpacking.
+    /// The required speed relative to the peer, for packing and unpacking.
     goals: [Option<f64>; 2],
     size: u64,
     packed: Vec<f64>,
@@ -187,7 +187,7 @@ fn sh(directory: &Path, script: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes files of many sizes, and returns their paths and how many bytes they have.
+/// Writes files of many sizes, and returns their paths and total size.
 fn write_tree(tree: &Path, files: usize) -> anyhow::Result<(Vec<PathBuf>, u64)> {
     let mut numbers = Numbers(42);
     let (mut paths, mut bytes) = (Vec::new(), 0);
@@ -226,7 +226,7 @@ impl Numbers {
         usize::try_from(self.0 >> 33).unwrap_or(0) % limit
     }
 
-    /// Returns words that compress about as well as source text does.
+    /// Returns words that compress about as well as source text.
     fn text(&mut self, size: usize) -> String {
         let mut text = String::with_capacity(size + 16);
         while text.len() < size {

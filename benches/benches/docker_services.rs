@@ -1,9 +1,8 @@
-//! When a service is called ready, against the moment its port opens.
+//! The time at which a service is reported ready, against the moment its port opens.
 //!
-//! `RUNWRIGHT_TEST_DOCKER=unix:///.. cargo bench -p benches --bench docker_services`, with the images of
-//! `cargo xtask test` in that engine. A service opens its port some time after its start; an observer
-//! that does nothing else tries the port each millisecond, and so knows when. Two services at a time,
-//! which are waited for in parallel.
+//! `RUNWRIGHT_TEST_DOCKER=unix:///.. cargo bench -p benches --bench docker_services`, with the images of `cargo xtask
+//! test` in that engine. A service opens its port some time after its start, and a separate observer tries the port
+//! every millisecond to find that moment. Each round has two services, which the job awaits in parallel.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -55,7 +54,7 @@ async fn compare() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns how long after the later of two ports was open both services were called ready.
+/// Returns the delay between the opening of the later of two ports and the report that both services are ready.
 async fn one(engine: &Engine, round: u32) -> anyhow::Result<Duration> {
     let names = Names::new(
         &format!("bench-{}", std::process::id()),
@@ -67,7 +66,7 @@ async fn one(engine: &Engine, round: u32) -> anyhow::Result<Duration> {
         pull_policy: vec![PullPolicy::Never],
         ..DockerConfig::default()
     };
-    // Some time that is no multiple of any pause.
+    // A delay that is not a multiple of any polling interval.
     let wait = 400 + round * 37;
     let services = [service("one", wait), service("two", wait / 2)];
     let planned = PlannedServices::of(&config, &services, &JobVariables::new())?;
@@ -130,7 +129,7 @@ async fn address(engine: &Engine, container: &str) -> anyhow::Result<IpAddr> {
     address.context("it has an address")
 }
 
-/// Returns when the port was open.
+/// Returns when the port opened.
 async fn opens(address: IpAddr) -> Instant {
     while TcpStream::connect((address, 80)).await.is_err() {
         tokio::time::sleep(Duration::from_millis(1)).await;

@@ -1,7 +1,7 @@
-//! What expectations and the warning about changed tracked files cost.
+//! The cost of expectations and of the warning about changed tracked files.
 //!
-//! `cargo bench -p benches --bench expect`. Prints the medians: of a look ahead at 10,000 jobs, and of runs in
-//! a tree of 50,000 files with the warning and without it.
+//! `cargo bench -p benches --bench expect`. Prints the medians: of a forecast for 10,000 jobs, and of runs in a tree
+//! of 50,000 files with and without the warning.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -24,7 +24,7 @@ const STAGES: usize = 100;
 const FILES: usize = 50_000;
 const ROUNDS: usize = 15;
 const WARM_UP: usize = 2;
-/// Of a footer that is drawn ten times a second, half is left for the rest.
+/// The footer is drawn ten times a second, and half of that time is left for other work.
 const GOAL_LOOK: Duration = Duration::from_millis(50);
 const GOAL_RATIO: f64 = 1.5;
 
@@ -34,7 +34,7 @@ fn main() -> anyhow::Result<()> {
     runtime.block_on(warn())
 }
 
-/// Looks ahead at a plan of which nothing has happened.
+/// Forecasts a plan in its initial state.
 fn look_ahead() -> anyhow::Result<()> {
     let jobs = (0..JOBS).map(|at| JobDefinition {
         name: format!("job {at}"),
@@ -71,7 +71,7 @@ fn look_ahead() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a job that touches one file, with the warning and without it.
+/// Runs a job that touches one file, with and without the warning.
 async fn warn() -> anyhow::Result<()> {
     let bench = Bench::start()?;
     let runwright = bench.runwright().await?;

@@ -1,8 +1,7 @@
-//! What Runwright adds to the processes a pipeline consists of.
+//! The cost that Runwright adds to the processes of a pipeline.
 //!
-//! `cargo bench -p benches --bench floors`. `FLOORS_ROUNDS` sets the number of rounds, 15 by default.
-//! In each round everything is measured once, one after the other, so that other work on the machine
-//! meets both sides of a ratio.
+//! `cargo bench -p benches --bench floors`. `FLOORS_ROUNDS` sets the number of rounds, 15 by default. Each round
+//! measures every workload once, in sequence, so that other work on the machine affects both sides of a ratio.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -13,7 +12,7 @@ use benches::statistics::{median, millis, ratio};
 use benches::{Bench, Workload, floor};
 use tokio::runtime::Builder;
 
-/// Jobs of the stage whose further jobs are priced.
+/// The number of jobs in the stage that yields the cost of each further job.
 const JOBS: u32 = 50;
 
 const GOAL_FURTHER_JOB: f64 = 4.0;
@@ -57,7 +56,7 @@ async fn compare(rounds: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What one workload took by rounds, as bare processes and with us.
+/// The times of one workload by rounds, as bare processes and with Runwright.
 struct Times {
     bare: Vec<Duration>,
     ours: Vec<Duration>,
@@ -91,7 +90,7 @@ fn report(rounds: usize, width: NonZeroUsize, times: &[Times; 3]) {
     line("100 jobs, depth 10", dag, Some(GOAL_DAG));
 }
 
-/// Returns what each job but the first costs, by rounds.
+/// Returns the cost of each job after the first, by rounds.
 fn further(one: &[Duration], stage: &[Duration]) -> Vec<Duration> {
     let pairs = one.iter().zip(stage);
     pairs

@@ -1,8 +1,8 @@
-//! What it takes to hand 8,500 files of 220 MB from one job to the next, against `cp -a`.
+//! The time to pass 8,500 files of 220 MB from one job to the next, against `cp -a`.
 //!
-//! Prints the medians of keeping what a job left and of giving it to a later one, shown below an overlay
-//! or copied, and their ratios to the copy of the same round. All lies on a memory file system where there
-//! is one. `HANDOVER_FILES=850` is a tenth of it.
+//! Prints the medians of storing a job's files and of providing them to a later job, through an overlay or as a copy,
+//! and their ratios to the copy of the same round. All files are on a memory file system where there is one.
+//! `HANDOVER_FILES=850` measures a tenth of them.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -26,9 +26,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many files there are, unless `HANDOVER_FILES` says otherwise.
+/// The number of files, unless `HANDOVER_FILES` sets another.
 const FILES: usize = 8_500;
-/// How large they are on average, so that all of them have 220 MB.
+/// The average file size, which makes 220 MB in total.
 const SIZE: usize = 26_000;
 const ROUNDS: usize = 7;
 
@@ -39,7 +39,7 @@ fn main() -> anyhow::Result<()> {
     runtime.block_on(compare())
 }
 
-/// One thing that is measured, in all rounds.
+/// One measured operation, with its times in all rounds.
 #[derive(Debug)]
 struct Row {
     name: &'static str,
@@ -136,14 +136,14 @@ async fn compare() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where it is measured.
+/// The directory of the measurement.
 struct Place {
     supervisor: Supervisor,
     scratch: PathBuf,
 }
 
 impl Place {
-    /// Makes what a job has left, and returns its paths and size.
+    /// Creates the files that a job leaves, and returns their paths and total size.
     fn results(&self, files: usize) -> anyhow::Result<(Vec<PathBuf>, usize)> {
         let tree = self.scratch.join("left");
         let mut paths = Vec::new();
@@ -151,7 +151,7 @@ impl Place {
         let mut number: u64 = 42;
         for file in 0..files {
             let path = PathBuf::from(format!("dist/part{}/dir{}/{file}.o", file % 7, file / 25));
-            // Most are small, some are large, none is like another.
+            // Most files are small, some are large, and no two are alike.
             let size = [SIZE / 10, SIZE / 4, SIZE / 2, SIZE * 3][file % 4];
             let mut content = Vec::with_capacity(size + 8);
             while content.len() < size {
@@ -197,7 +197,7 @@ impl Place {
         Ok(start.elapsed())
     }
 
-    /// Runs two jobs that get the files, after one that does not: the snapshot is not what is measured.
+    /// Runs two jobs that get the files, after one that does not, which pays for the snapshot.
     async fn jobs(
         &self,
         store: &StoredArtifacts,
@@ -212,7 +212,7 @@ impl Place {
         Ok([first, further])
     }
 
-    /// Runs one job, and returns what its sources and artifacts took.
+    /// Runs one job, and returns the time for its sources and artifacts.
     async fn job(
         &self,
         store: &StoredArtifacts,
@@ -286,7 +286,7 @@ impl Place {
     }
 }
 
-/// Returns a directory on a memory file system, or else the usual one.
+/// Returns a directory on a memory file system, or else the default one.
 fn fast_dir() -> PathBuf {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {

@@ -1,8 +1,8 @@
-//! What is included from elsewhere: from what was kept, from the lock file, and from a server.
+//! Remote includes: from the cache, from the lock file, and from a server.
 //!
-//! `cargo bench -p benches --bench includes`. Words after `--` choose parts by their names: `kept`, `locked`, `cold`,
-//! `many`. `INCLUDES_ROUNDS` sets the number of rounds, 15 by default. The server is a GitLab for tests in this
-//! process, with real repositories, so it takes a part of the same processors.
+//! `cargo bench -p benches --bench includes`. Arguments after `--` select parts by name: `kept`, `locked`, `cold`,
+//! `many`. `INCLUDES_ROUNDS` sets the number of rounds, 15 by default. The server is a test GitLab in this process,
+//! with real repositories, so it shares the processors.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -24,7 +24,7 @@ use tokio::runtime::Builder;
 /// The user's token.
 const TOKEN: &str = "glpat-TokenOfTheBench";
 
-/// How many files of one project `many` includes; a pipeline has at most 150.
+/// The number of files of one project in `many`; a pipeline has at most 150.
 const MANY: usize = 140;
 
 const GOAL_KEPT: f64 = 1.5;
@@ -84,20 +84,20 @@ async fn compare(rounds: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns whether a part was asked for; without any word all are.
+/// Returns whether a part was selected; without arguments all are.
 fn is_wanted(part: &str) -> bool {
     let words = std::env::args().skip(1);
     let mut words = words.filter(|word| !word.starts_with("--")).peekable();
     words.peek().is_none() || words.any(|word| word == part)
 }
 
-/// Shows a line with its goal; `is_met` says whether it is reached.
+/// Prints a line with its goal; `is_met` is whether the goal is met.
 fn show(what: &str, figures: &str, goal: &str, is_met: bool) {
     let verdict = if is_met { "met" } else { "NOT MET" };
     println!("{what:<40} {figures}  goal {goal}: {verdict}");
 }
 
-/// A project, and the home of a user who knows the GitLab.
+/// A project, and the home directory of a user with an account on the GitLab.
 struct Side {
     tool: Tool,
     project: Project,
@@ -143,7 +143,7 @@ impl Side {
         run.succeeded().map(|_| ())
     }
 
-    /// Removes what was kept.
+    /// Removes the cache.
     fn forget(&self) -> io::Result<()> {
         match fs::remove_dir_all(self.home.join("cache")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -152,13 +152,12 @@ impl Side {
     }
 }
 
-/// Returns a job as each included file has one.
+/// Returns a job for an included file.
 fn job(name: &str) -> String {
     format!("{name}:\n  stage: test\n  script: [make {name}]\n  rules: [{{when: on_success}}]\n")
 }
 
-/// Fills the GitLab, and returns a file that includes ten files of two projects, five components and five
-/// addresses.
+/// Fills the GitLab, and returns a file that includes ten files of two projects, five components and five URLs.
 fn twenty(gitlab: &GitLab) -> String {
     let mut yaml = "include:\n".to_owned();
     for project in ["group/one", "group/two"] {
@@ -229,7 +228,7 @@ async fn against_local(
 ) -> anyhow::Result<()> {
     let floor = local.command(bench, &["list"]);
     let (mut lists, mut floors, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    // A few milliseconds each: noise asks for more of them.
+    // Each takes a few milliseconds, so noise calls for more rounds.
     for round in 0..=rounds * 4 {
         let local = bench.run(&floor).await?.succeeded()?.wall;
         let listed = bench.run(list).await?.succeeded()?.wall;
@@ -250,7 +249,7 @@ async fn against_local(
     Ok(())
 }
 
-/// A list of a user who has nothing yet, and the same requests one after the other.
+/// A listing with an empty cache, against the same requests in sequence.
 async fn cold(bench: &Bench, gitlab: &GitLab, side: &Side, rounds: usize) -> anyhow::Result<()> {
     let (mut lists, mut floors, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let mut requests = 0;
@@ -282,7 +281,7 @@ async fn cold(bench: &Bench, gitlab: &GitLab, side: &Side, rounds: usize) -> any
     Ok(())
 }
 
-/// Puts a request once more, on a connection of its own, and reads the answer to its end.
+/// Repeats a request on a new connection, and reads the whole response.
 fn get(gitlab: &GitLab, request: &Request) -> anyhow::Result<()> {
     let mut stream = TcpStream::connect(gitlab.address())?;
     let Request { path, query, .. } = request;
@@ -298,7 +297,7 @@ fn get(gitlab: &GitLab, request: &Request) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Many files of one project: one question where its branch is, and one for each file.
+/// Many files of one project: one request for the head of its branch, and one for each file.
 async fn many(bench: &Bench, ours: &Tool, gitlab: &GitLab, rounds: usize) -> anyhow::Result<()> {
     let names = (0..MANY).map(|number| format!("many/{number}.yml"));
     let files: Vec<(String, String)> = names

@@ -1,11 +1,11 @@
-//! The language: reading pipeline files, whole commands and the reader of YAML alone.
+//! The language: reading pipeline files, with whole commands and with the YAML reader alone.
 //!
-//! `cargo bench -p benches --bench language`. Words after `--` choose parts by their names: `list`,
-//! `peak`, `lint`, `loader`, `plan`. The peer is installed on first use; `--no-peers` leaves it out. `LANGUAGE_ROUNDS` sets the number of rounds, 15 by default; the peer runs in a
-//! third of them. The exit code is 1 when the peer was asked for and could not be measured.
+//! `cargo bench -p benches --bench language`. Arguments after `--` select parts by name: `list`, `peak`, `lint`,
+//! `loader`, `plan`. The peer is installed on first use; `--no-peers` omits it. `LANGUAGE_ROUNDS` sets the number of
+//! rounds, 15 by default; the peer runs in a third of them. The exit code is 1 when the peer was requested and could
+//! not be measured.
 //!
-//! What runs inside of this process is shown as this thread's time on the processor: other work on
-//! the machine takes the processor away, but is not counted.
+//! Work inside of this process is measured as CPU time of this thread, which excludes other work on the machine.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -27,7 +27,7 @@ const MANY: usize = 10_000;
 
 const FILE: &str = ".gitlab-ci.yml";
 
-/// Some 25 jobs with the keywords of everyday life, in 300 lines.
+/// Some 25 jobs with common keywords, in 300 lines.
 const ORDINARY: &str = include_str!("../data/ordinary.gitlab-ci.yml");
 
 const GOAL_LIST: f64 = 100.0;
@@ -45,13 +45,13 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!all_measured)))
 }
 
-/// Prints all rows; false if the peer could not be had.
+/// Prints all rows; returns false if the peer is not available.
 async fn compare(rounds: usize) -> anyhow::Result<bool> {
     let bench = Bench::start()?;
     let ours = bench.runwright().await?;
     println!("{rounds} rounds in turn, medians; ratios by rounds");
     let (few, many) = (Workload::list(FEW), Workload::list(MANY));
-    // Processes first: what this one has used by then counts as theirs.
+    // Child processes come first, because their peak memory includes what this process used before.
     if is_wanted("peak") {
         peak(&bench, &ours, &many).await?;
     }
@@ -69,14 +69,14 @@ async fn compare(rounds: usize) -> anyhow::Result<bool> {
     Ok(has_peer)
 }
 
-/// Returns whether a part was asked for; without any word all are.
+/// Returns whether a part was selected; without arguments all are.
 fn is_wanted(part: &str) -> bool {
     let words = std::env::args().skip(1);
     let mut words = words.filter(|word| !word.starts_with("--")).peekable();
     words.peek().is_none() || words.any(|word| word == part)
 }
 
-/// Shows a line with its goal; `is_met` says whether it is reached.
+/// Prints a line with its goal; `is_met` is whether the goal is met.
 fn show(what: &str, figures: &str, goal: &str, is_met: bool) {
     let verdict = if is_met { "met" } else { "NOT MET" };
     println!("{what:<38} {figures}  goal {goal}: {verdict}");
@@ -104,7 +104,7 @@ fn planning(few: &str, many: &str, rounds: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns all that the plan was made of, too.
+/// Returns the plan together with the values it derives from, so that dropping them is not measured.
 fn plan(text: &str) -> anyhow::Result<(Pipeline, ResolvedPipeline, Creation, Plan)> {
     let (pipeline, mut diagnostics) = Pipeline::from_text(FILE, text)
         .into_result()
@@ -117,8 +117,8 @@ fn plan(text: &str) -> anyhow::Result<(Pipeline, ResolvedPipeline, Creation, Pla
     Ok((pipeline, resolved, creation, plan))
 }
 
-/// The reader of YAML, until the tree is there; of the parser, every event with its place. What
-/// becomes of a tree counts for no side: the parser makes none.
+/// The YAML reader up to the finished tree, against every event of the parser with its location. Dropping the tree is
+/// not measured, because the parser builds none.
 fn loader(workload: &Workload, rounds: usize) -> anyhow::Result<()> {
     let text = &workload.yaml();
     let (mut ours, mut events, mut values) = (Vec::new(), Vec::new(), Vec::new());
@@ -156,7 +156,7 @@ fn loader(workload: &Workload, rounds: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns how long a step took; what it made is thrown away when the time is taken.
+/// Returns the duration of a step; its result is dropped after the measurement.
 fn timed<T, E>(step: impl FnOnce() -> Result<T, E>) -> Result<Duration, E> {
     let start = processor_time();
     let _made = step()?;
@@ -181,7 +181,7 @@ async fn lint(bench: &Bench, ours: &Tool, rounds: usize) -> anyhow::Result<()> {
     let lint = ours.clone().run_with(&["lint"]).command(bench, &project);
     let bash = bench.command("bash").args(["-c", "true"]);
     let (mut lints, mut floors, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    // A few milliseconds each: noise asks for more of them.
+    // Each takes a few milliseconds, so noise calls for more rounds.
     for round in 0..=rounds * 4 {
         let floor = bench.run(&bash).await?.succeeded()?;
         let linted = bench.run(&lint).await?.succeeded()?;
@@ -202,7 +202,7 @@ async fn lint(bench: &Bench, ours: &Tool, rounds: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The list of a thousand jobs; false if the peer could not be had.
+/// The list of a thousand jobs; false if the peer is not available.
 async fn list(bench: &Bench, ours: Tool, few: Workload, rounds: usize) -> anyhow::Result<bool> {
     let mut contest = Contest::new(few, ours);
     let mut missing = Vec::new();

@@ -1,7 +1,7 @@
 //! One trivial job through the whole program, against a bare `bash -c true`.
 //!
-//! `cargo bench -p benches --bench local_run`. Prints the medians of both, their ratio, and the peak
-//! memory of our process.
+//! `cargo bench -p benches --bench local_run`. Prints the medians of both, their ratio, and the peak memory of our
+//! process.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 

@@ -1,13 +1,12 @@
-//! The way of a job's output, from a real pipe to the kept log, against `dd | dd`.
+//! The path of a job's output, from a real pipe to the stored log, against `dd | dd`.
 //!
-//! `cargo bench -p benches --bench log_pipeline`. `LOG_MIB` sets the amount of output,
-//! 1024 MiB by default; `LOG_DIR` the folder of the spool, by default a memory file
-//! system where there is one. The median of the ratios compares across machines.
+//! `cargo bench -p benches --bench log_pipeline`. `LOG_MIB` sets the amount of output, 1024 MiB by default; `LOG_DIR`
+//! the folder of the spool, by default a memory file system where there is one. The median of the ratios compares
+//! across machines.
 //!
-//! The floor is taken with blocks of 64 KiB on both sides, and once more as
-//! `dd bs=64k | dd` reads to the letter, where the second `dd` takes 512 bytes at a time.
-//! What each part adds is found by going without those behind it, from memory: in a
-//! pipe the two ends wait for each other, and the waiting hides what is done meanwhile.
+//! The floor uses blocks of 64 KiB on both sides, and once more the literal `dd bs=64k | dd`, where the second `dd`
+//! reads 512 bytes at a time. The cost of each part is measured from memory, without the parts behind it: in a pipe
+//! the two ends wait for each other, which hides concurrent work.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(
@@ -28,15 +27,15 @@ use trace::{LogFormat, MaskRules, Spool, TracePipeline};
 const ROUNDS: usize = 7;
 const PIECE: usize = 64 * 1024;
 const SECRETS: usize = 10;
-/// 85 bytes with its newline.
+/// 85 bytes including the newline.
 const LINE: &str =
     "   Compiling some-package v1.2.3 (/builds/group/project/crates/some-package) [2/345]\n";
-/// Bytes of the stamp before each line.
+/// The length of the timestamp before each line.
 const STAMP: usize = 32;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// How much is done with the output.
+/// How far the output is processed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parts {
     Masks,
@@ -61,11 +60,11 @@ fn main() -> Result<()> {
     let [mut floor, mut literal, mut ours] = [const { Vec::new() }; 3];
     let [mut pipes, mut files] = [const { Vec::new() }; 2];
     let mut parts = [const { Vec::new() }; PARTS.len()];
-    // The buffers of the first round are not growth.
+    // The buffers of the first round do not count as growth.
     keep_log(Parts::Spool, &path, lines / 16, through_pipe)?;
     let before = peak_kibibytes();
     for _ in 0..ROUNDS {
-        // Side by side, so that noise of the machine meets all.
+        // Alternating, so that noise of the machine affects all.
         floor.push(seconds(|| copy_with_dd(bytes, &["bs=64k"]))?);
         ours.push(keep_log(Parts::Spool, &path, lines, through_pipe)?);
         literal.push(seconds(|| copy_with_dd(bytes, &[]))?);
@@ -111,7 +110,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Brings the lines to a log and returns how many seconds they took.
+/// Writes the lines to a log and returns the time in seconds.
 fn keep_log(
     parts: Parts,
     path: &Path,
@@ -129,7 +128,7 @@ fn keep_log(
             Err(format!("kept {kept} bytes of {lines} lines").into())
         }
     })?;
-    // Throwing the log away is no part of its way.
+    // Removing the log is not part of the measurement.
     if parts == Parts::Spool {
         std::fs::remove_file(path)?;
     }
@@ -147,7 +146,7 @@ fn start_trace(parts: Parts, path: &Path) -> Result<TracePipeline> {
     Ok(trace.start())
 }
 
-/// Writes the lines from one thread into a pipe and takes them from another.
+/// Writes the lines into a pipe from one thread and reads them in another.
 fn through_pipe(lines: usize, take: &mut dyn FnMut(&[u8])) -> Result<()> {
     let (mut reader, mut writer) = pipe()?;
     let source = thread::spawn(move || {
@@ -172,7 +171,7 @@ fn through_pipe(lines: usize, take: &mut dyn FnMut(&[u8])) -> Result<()> {
     Ok(())
 }
 
-/// Takes the lines in the pieces that a pipe would give, without the pipe.
+/// Passes the lines in pieces as large as those of a pipe, without the pipe.
 fn from_memory(lines: usize, take: &mut dyn FnMut(&[u8])) {
     let block = LINE.repeat(PIECE / LINE.len() + 2);
     let bytes = lines * LINE.len();
@@ -185,7 +184,7 @@ fn from_memory(lines: usize, take: &mut dyn FnMut(&[u8])) {
     }
 }
 
-/// Writes as much into a file as the log with its stamps has, and does nothing else.
+/// Writes as many bytes into a file as the log has with its timestamps.
 fn write_file(path: &Path, lines: usize) -> Result<()> {
     let block = LINE.repeat(PIECE / LINE.len());
     let mut left = lines * (STAMP + LINE.len());
@@ -198,7 +197,7 @@ fn write_file(path: &Path, lines: usize) -> Result<()> {
     Ok(())
 }
 
-/// Sends as many bytes from one `dd` to another that is told how to read them.
+/// Sends the bytes from one `dd` to another with the given options for reading.
 fn copy_with_dd(bytes: usize, reading: &[&str]) -> Result<()> {
     let blocks = format!("count={}", bytes.div_ceil(PIECE));
     let mut source = Command::new("dd")
@@ -220,7 +219,7 @@ fn copy_with_dd(bytes: usize, reading: &[&str]) -> Result<()> {
     }
 }
 
-/// Makes a folder in memory if the system has a place for it.
+/// Creates a folder in memory if the system has a memory file system.
 fn spool_folder() -> Result<tempfile::TempDir> {
     let memory = Path::new("/dev/shm");
     let parent = match std::env::var_os("LOG_DIR") {

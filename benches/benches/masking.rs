@@ -12,7 +12,7 @@ use memchr::memchr;
 use trace::{MaskRules, MaskSet, Masker, Variants};
 
 const ROUNDS: usize = 15;
-/// The model gets so much less text, to be done in time.
+/// The model gets this fraction of the text, because it is slow.
 const MODEL_SHARE: usize = 16;
 const PIECE: usize = 64 * 1024;
 const SECRETS: usize = 50;
@@ -33,7 +33,7 @@ fn main() {
     let sets = [bare, exact, derived].map(MaskRules::compile);
     let mut stacked = Vec::new();
     let mut masked = [const { Vec::new() }; 3];
-    // In turns, so that noise of the machine meets all alike.
+    // Alternating, so that noise of the machine affects all.
     for _ in 0..ROUNDS {
         let part = &text[..text.len() / MODEL_SHARE];
         stacked.push(nanoseconds_per_byte(part, |text| {
@@ -92,7 +92,7 @@ fn one_pass(set: &MaskSet, text: &[u8]) -> usize {
     written + out.len()
 }
 
-/// One writer of the model: looks for its phrase and hands everything on.
+/// One writer of the model: masks its phrase and passes everything on.
 struct PhraseWriter<'a> {
     phrase: &'a [u8],
     matched: usize,
@@ -170,7 +170,7 @@ impl Random {
             .collect()
     }
 
-    /// Lines as builds print them; one in a thousand shows a secret.
+    /// Returns typical build output; one line in a thousand contains a secret.
     fn log(&mut self, size: usize, secrets: &[Vec<u8>]) -> Vec<u8> {
         let words = [
             "Compiling",

@@ -1,8 +1,8 @@
-//! Going on with a pipeline of 1,000 jobs that was killed when half of them had finished: from the
-//! start of the program to the first new job, against a bare `bash -c true`.
+//! Resuming a pipeline of 1,000 jobs that was killed when half of them had finished: from the start of the program to
+//! the first new job, against a bare `bash -c true`.
 //!
-//! `cargo bench -p benches --bench resume`. The pipeline runs once as a whole; each round gets the
-//! journal of that run as it was at the end of half of its jobs, which is what a killed process leaves.
+//! `cargo bench -p benches --bench resume`. The pipeline runs once as a whole. Each round gets the journal of that
+//! run, cut at the end of half of its jobs, as a killed process would leave it.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -72,7 +72,7 @@ async fn compare() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns jobs of which the first writes down when it began.
+/// Returns a pipeline whose first job records when it starts.
 fn pipeline() -> String {
     let mut text = String::new();
     for number in 0..JOBS {
@@ -100,7 +100,7 @@ fn only_run(home: &Path) -> anyhow::Result<PathBuf> {
     Ok(project.path().join("pipelines/1"))
 }
 
-/// Returns a journal up to the end of half of the jobs.
+/// Returns the journal up to the end of half of the jobs.
 fn half_of(journal: &str) -> anyhow::Result<String> {
     let mut finished = 0;
     let lines = journal.split_inclusive('\n').take_while(|line| {

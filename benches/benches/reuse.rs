@@ -1,7 +1,6 @@
-//! A pipeline of 100 jobs in a tree of 10,000 files that is reused, against running it and against a bare
-//! `list`.
+//! Replaying a pipeline of 100 jobs in a tree of 10,000 files, against running it and against a bare `list`.
 //!
-//! `cargo bench -p benches --bench reuse`. Prints the medians, and what a job costs that is reused.
+//! `cargo bench -p benches --bench reuse`. Prints the medians, and the cost of a replayed job.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -38,7 +37,7 @@ async fn compare() -> anyhow::Result<()> {
         let tool = of_home(runwright.clone(), &home, arguments);
         tool.command(&bench, &project)
     });
-    // What was written just now is not noted: see how long a file must have been left alone.
+    // The digest of a file that was just written is not cached, so the files must age first.
     std::thread::sleep(Duration::from_secs(5));
     let (mut lists, mut runs, mut reused) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..WARM_UP + ROUNDS {
@@ -65,7 +64,7 @@ async fn compare() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns a pipeline whose jobs leave something for others.
+/// Returns a pipeline whose jobs pass files to others.
 fn pipeline() -> String {
     let mut text = String::from("stages: [first, second]\n");
     for job in 0..JOBS {

@@ -1,12 +1,12 @@
-//! What a pipeline's driver costs when its jobs cost nothing.
+//! The cost of a pipeline's driver when its jobs cost nothing.
 //!
-//! `cargo bench -p benches --bench scheduler`. Each row is one shape of pipeline: the time of a
-//! transition (a job has come to another status) with 10,000 jobs and with 100,000, and how far
-//! the second is from ten times the work. Jobs end at once, in memory; what they are given is made
-//! in full. The median of `SCHEDULER_ROUNDS`, 5 by default; both sizes are measured in turns.
+//! `cargo bench -p benches --bench scheduler`. Each row is one shape of pipeline: the time of a transition (a job
+//! changes its status) with 10,000 jobs and with 100,000, and how far the second is from ten times the work. Jobs
+//! finish at once, in memory, but their inputs are built in full. The results are medians of `SCHEDULER_ROUNDS`, 5 by
+//! default; both sizes alternate.
 //!
-//! All runs on one thread and never waits, and what is shown is that thread's time on the
-//! processor: other work on the machine takes the processor away, but is not counted.
+//! All runs on one thread and never waits. The result is that thread's CPU time, which excludes other work on the
+//! machine.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -34,7 +34,7 @@ const MANY: usize = 100_000;
 const GOAL: Duration = Duration::from_micros(5);
 const GOAL_GROWTH: f64 = 1.3;
 
-/// A name, and the file of so many jobs.
+/// A name, and a function that returns a pipeline with this many jobs.
 type Shape = (&'static str, fn(usize) -> ResolvedPipeline);
 
 const SHAPES: [Shape; 5] = [
@@ -59,7 +59,7 @@ fn main() -> anyhow::Result<()> {
     for (name, shape) in SHAPES {
         let sizes = [shape(FEW), shape(MANY)];
         let mut measured = [const { Vec::new() }; 2];
-        // In turns, so that noise of the machine meets both alike.
+        // Alternating, so that noise of the machine affects both.
         for _ in 0..rounds {
             for (pipeline, runs) in sizes.iter().zip(&mut measured) {
                 runs.push(measure(&runtime, pipeline)?);
@@ -88,7 +88,7 @@ struct Measured {
 fn measure(runtime: &Runtime, pipeline: &ResolvedPipeline) -> anyhow::Result<Measured> {
     let start = processor_time();
     let context = PipelineContext {
-        // The fan-in is of all jobs, which no GitLab would allow.
+        // The fan-in needs all jobs, which exceeds the limit of GitLab.
         most_needs: usize::MAX,
         ..PipelineContext::default()
     };
@@ -134,7 +134,7 @@ impl EventSink for Transitions {
     }
 }
 
-/// Runs jobs by saying that they succeeded.
+/// Reports every job as successful without running it.
 #[derive(Debug)]
 struct Idle;
 

@@ -1,9 +1,8 @@
-//! Runwright beside other programs that run pipelines on one's own machine.
+//! Runwright beside other programs that run pipelines locally.
 //!
-//! `cargo bench -p benches --bench side_by_side`. The peers are installed on first use. Words after
-//! `--` choose workloads by a part of their names, and `--no-peers` measures Runwright alone.
-//! `SIDE_BY_SIDE_ROUNDS` sets the number of rounds, 5 by default. The exit code is 1 when a peer was
-//! asked for and could not be measured.
+//! `cargo bench -p benches --bench side_by_side`. The peers are installed on first use. Arguments after `--` select
+//! workloads by a part of their names, and `--no-peers` measures Runwright alone. `SIDE_BY_SIDE_ROUNDS` sets the
+//! number of rounds, 5 by default. The exit code is 1 when a peer was requested and could not be measured.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -16,7 +15,7 @@ const GCL: &str = "gitlab-ci-local";
 const GCL_QUIET: &str = "gitlab-ci-local --quiet";
 const BITRAB: &str = "bitrab";
 
-/// The most memory that one process of 500 trivial jobs may take.
+/// The memory limit of one process that runs 500 trivial jobs.
 const GOAL_PEAK: u64 = 40 << 20;
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -27,9 +26,9 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!all_measured)))
 }
 
-/// Runs and prints all contests asked for; false if a peer could not be had.
+/// Runs and prints the selected contests; false if a peer is not available.
 async fn compare(rounds: usize) -> anyhow::Result<bool> {
-    // Cargo adds `--bench`, which is no word.
+    // Cargo adds `--bench`, which does not select a workload.
     let (flags, words): (Vec<_>, Vec<_>) = std::env::args()
         .skip(1)
         .partition(|argument| argument.starts_with("--"));
@@ -54,7 +53,7 @@ async fn compare(rounds: usize) -> anyhow::Result<bool> {
     Ok(missing.is_empty())
 }
 
-/// Parts the peers that are there from rows for the others, whose reasons are printed.
+/// Separates available peers from missing ones; prints the reasons and returns rows for the missing.
 fn sort(peers: Vec<peer::Peer>) -> (Vec<Tool>, Vec<String>) {
     let (mut tools, mut missing) = (Vec::new(), Vec::new());
     for peer in peers {
@@ -74,14 +73,14 @@ fn contests(ours: &Tool, peers: &[Tool]) -> Vec<Contest> {
         let contest = Contest::new(workload, ours.clone());
         peers.iter().cloned().fold(contest, Contest::against)
     };
-    // Adds a variant of a peer, if it is there.
+    // Adds a variant of a peer, if that peer is available.
     let variant = |contest: Contest, name: &str, argument: &str| {
         let peer = peers.iter().filter(|peer| peer.name() == name);
         peer.fold(contest, |contest, peer| {
             contest.against(peer.with(argument))
         })
     };
-    // Some dozen jobs without worktrees are more than bitrab's memory holds.
+    // Without worktrees, bitrab exceeds its memory limit at some dozen jobs.
     let in_place = |contest| variant(contest, BITRAB, "--no-worktrees");
 
     let log = Workload::log(50_000_000);

@@ -1,9 +1,8 @@
-//! What it takes to give jobs a working tree of 10,000 files, against `git clone --depth 20`.
+//! The time to give jobs a working copy of 10,000 files, against `git clone --depth 20`.
 //!
-//! Prints the medians of making a job's directory ready and of removing it, for the first job of a
-//! run and for each further one, and their ratios to the clone of the same round. All lies on a
-//! memory file system where there is one. `SNAPSHOT_FILES=20` shows what small trees take, where a
-//! mount is not worth it.
+//! Prints the medians of preparing a job's directory and of removing it, for the first job of a run and for each
+//! further one, and their ratios to the clone of the same round. All files are on a memory file system where there is
+//! one. `SNAPSHOT_FILES=20` measures small trees, where a mount is not worthwhile.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -23,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many files there are, unless `SNAPSHOT_FILES` says otherwise.
+/// The number of files, unless `SNAPSHOT_FILES` sets another.
 const FILES: usize = 10_000;
 const COMMITS: usize = 30;
 const ROUNDS: usize = 9;
@@ -36,14 +35,14 @@ fn main() -> anyhow::Result<()> {
     runtime.block_on(compare())
 }
 
-/// What a directory took.
+/// The times of a directory.
 #[derive(Debug, Clone, Copy)]
 struct Took {
     ready: Duration,
     removed: Duration,
 }
 
-/// One way of getting a directory, in all rounds.
+/// One way of creating a directory, with its times in all rounds.
 #[derive(Debug)]
 struct Row {
     name: &'static str,
@@ -144,7 +143,7 @@ async fn compare() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where it is measured.
+/// The directory of the measurement.
 struct Place {
     files: usize,
     supervisor: Supervisor,
@@ -152,7 +151,7 @@ struct Place {
 }
 
 impl Place {
-    /// Makes a repository of files of many sizes, some of which each commit changes.
+    /// Creates a repository with files of many sizes, some of which each commit changes.
     async fn repository(&self) -> anyhow::Result<(PathBuf, usize)> {
         let tree = self.scratch.join("tree");
         let mut bytes = 0;
@@ -196,11 +195,11 @@ impl Place {
         })
     }
 
-    /// Runs the jobs of one pipeline, one after the other.
+    /// Runs the jobs of one pipeline in sequence.
     async fn jobs(&self, tree: &Path, means: SnapshotMethod) -> anyhow::Result<Vec<Took>> {
         let snapshot =
             Arc::new(Snapshot::new(tree, self.scratch.join("snapshots")).with_method(means));
-        // What a job costs that gets no files.
+        // The cost of a job without files, to be subtracted.
         let rest = self.job(Sources::None).await?.removed;
         let mut took = Vec::new();
         for _ in 0..=FURTHER {
@@ -210,14 +209,14 @@ impl Place {
                 removed: job.removed.saturating_sub(rest),
             });
         }
-        // What all jobs began with goes at the end of the run; the first job is charged with it.
+        // The shared snapshot is removed at the end of the run; the first job is charged with it.
         let start = Instant::now();
         snapshot.discard().await;
         took[0].removed += start.elapsed();
         Ok(took)
     }
 
-    /// Runs one job, and returns what its sources took and what all the rest did.
+    /// Runs one job, and returns the time for its sources and for the rest.
     async fn job(&self, sources: Sources) -> anyhow::Result<Took> {
         let options = BuildRunnerOptions {
             sources,
@@ -284,7 +283,7 @@ impl Place {
     }
 }
 
-/// Returns where a file lies: some twenty in each directory, up to five deep.
+/// Returns the path of a file: some twenty files per directory, up to five levels deep.
 fn path_of(number: usize) -> PathBuf {
     let directory = number / 20;
     let mut path = PathBuf::from(format!("part{}", directory % 10));
@@ -295,7 +294,7 @@ fn path_of(number: usize) -> PathBuf {
     path.join(format!("file{number}.txt"))
 }
 
-/// Returns how large a file is: most are small, one in a hundred is large, as in source trees.
+/// Returns the size of a file: most are small and one in a hundred is large, as in source trees.
 fn size_of(number: usize, numbers: &mut Numbers) -> usize {
     let (least, most) = match number % 100 {
         0..60 => (200, 4_000),
@@ -319,7 +318,7 @@ impl Numbers {
         usize::try_from(self.0 >> 33).unwrap_or(0) % limit
     }
 
-    /// Returns words that compress about as well as source text does.
+    /// Returns words that compress about as well as source text.
     fn text(&mut self, size: usize) -> String {
         let mut text = String::with_capacity(size + 16);
         while text.len() < size {

@@ -1,4 +1,4 @@
-//! What starting and ending a process costs beside bare std.
+//! The cost of starting and ending a process, compared with plain std.
 //!
 //! `cargo bench -p benches --bench spawn`. `SPAWN_ROUNDS` sets the number of
 //! processes of each kind, 300 by default. Figures are medians; only their ratios
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use process::{Command, Containment, NeverStop, Settings, Stream, Supervisor, Timing};
 use tokio::runtime::{Builder, Runtime};
 
-/// Resident memory of a runner that has been at work for a while.
+/// The resident memory of a runner after some time at work.
 const BALLAST: usize = 512 << 20;
 
 const PROGRAMS: [(&str, &[&str]); 2] = [("/bin/true", &[]), ("/bin/bash", &["-c", "true"])];
@@ -29,7 +29,7 @@ fn main() {
     println!("start, read both streams to their end, wait, nothing left; medians of {rounds}");
     measure(&runtime, rounds, "");
     let mut ballast = vec![0_u8; BALLAST];
-    // Written to, so that the pages are there and a fork would have to copy their tables.
+    // Writing maps the pages, so that a fork would have to copy their tables.
     ballast.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
     measure(&runtime, rounds, ", 512 MiB resident");
     black_box(ballast);
@@ -49,7 +49,7 @@ fn measure(runtime: &Runtime, rounds: usize, situation: &str) {
     for (program, args) in PROGRAMS {
         let mut bare = Vec::new();
         let mut ours = [const { Vec::new() }; 2];
-        // In turns, so that noise of the machine meets all alike.
+        // Alternating, so that noise of the machine affects all.
         for _ in 0..rounds {
             bare.push(time(|| std_process(program, args)));
             for (tree, times) in trees.iter().zip(&mut ours) {

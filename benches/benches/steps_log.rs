@@ -3,8 +3,8 @@
 //! `cargo bench -p benches --bench steps_log`. `LOG_MB` sets the amount of output, 100 MB by default; `LOG_DIR` the
 //! folder of the spool, by default the directory for temporary files. The median of the ratios compares across machines.
 //!
-//! The script is `cat` of a file of lines. Service and client are in this process and speak over a Unix socket, so the
-//! time holds all of it: the pipe, masks, stamps, the spool, gRPC, and taking the stamps off again.
+//! The script is `cat` of a file of lines. Service and client are in this process and use a Unix socket, so the time
+//! covers the pipe, masks, timestamps, the spool, gRPC, and removing the timestamps again.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(
@@ -29,13 +29,13 @@ use tokio::net::{UnixListener, UnixStream};
 
 const ROUNDS: usize = 7;
 const PIECE: usize = 64 * 1024;
-/// 85 bytes with its newline.
+/// 85 bytes including the newline.
 const LINE: &str =
     "   Compiling some-package v1.2.3 (/builds/group/project/crates/some-package) [2/345]\n";
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The way to the service's socket.
+/// Connects to the service's socket.
 #[derive(Debug)]
 struct Socket(PathBuf);
 
@@ -75,10 +75,10 @@ async fn measure(folder: &Path, text: &Path, bytes: u64) -> Result<()> {
 
     let (mut floor, mut ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
-        // Side by side, so that noise of the machine meets both.
+        // Alternating, so that noise of the machine affects both.
         let plain = through_pipe(text, bytes)?;
         let steps = through_steps(&client, round, text, bytes).await?;
-        // The first is for the caches.
+        // The first round warms the caches.
         if round > 0 {
             floor.push(plain);
             ours.push(steps);

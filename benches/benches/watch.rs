@@ -1,5 +1,5 @@
-//! From a save to the start of the job that it touches, against `runwright run` of the same job from its
-//! start to that of the job, and so long as a watch waits for quiet.
+//! From a save to the start of the affected job, against `runwright run` from its start to that of the same job, plus
+//! the time a watch waits for quiet.
 //!
 //! `cargo bench -p benches --bench watch`. Prints the medians of both and their ratio.
 
@@ -15,7 +15,7 @@ use tokio::runtime::Builder;
 
 const ROUNDS: usize = 20;
 const WARM_UP: usize = 2;
-/// So long must nothing happen before a watch looks.
+/// The time without changes after which a watch reacts.
 const QUIET: Duration = Duration::from_millis(40);
 const GOAL_RATIO: f64 = 1.5;
 
@@ -64,12 +64,12 @@ async fn compare() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Saves a file again and again, and returns how long the job took to begin.
+/// Saves a file repeatedly, and returns the delay until the job starts.
 async fn saves(project: &Project, mark: PathBuf) -> anyhow::Result<Vec<Duration>> {
     let mut saves = Vec::new();
     wait_for(&mark).await?;
     for round in 0..WARM_UP + ROUNDS {
-        // The round before has ended, and the watch waits.
+        // Lets the previous round finish, so that the watch waits again.
         tokio::time::sleep(Duration::from_millis(500)).await;
         take(&mark)?;
         let begun = SystemTime::now();
@@ -93,7 +93,7 @@ async fn wait_for(mark: &Path) -> anyhow::Result<()> {
     bail!("no job began within a minute")
 }
 
-/// Returns when the job began, and takes that away.
+/// Returns when the job started, and removes the mark.
 fn take(mark: &Path) -> anyhow::Result<SystemTime> {
     let text = fs::read_to_string(mark).context("no job began")?;
     fs::remove_file(mark)?;

@@ -1,4 +1,4 @@
-//! Runs programs and says what they took.
+//! Runs programs and measures them.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -13,24 +13,24 @@ use tokio::time::timeout;
 
 use crate::{Project, Run, Tool, Workload};
 
-/// Names a directory for the projects that are measured in; the variable of the README.
+/// The variable with the directory for the measured projects; the README describes it.
 const PLACE: &str = "RUNWRIGHT_BENCH_DIR";
 
-/// How much of the end of a program's output an error shows.
+/// How much of the end of a program's output an error shows, in bytes.
 const TAIL: usize = 4096;
 
-/// For the short programs of a bench.
+/// The default limit, for the short programs of a bench.
 const DEADLINE: Duration = Duration::from_mins(2);
 
-/// For building everything anew on a slow machine.
+/// The limit for a full build on a slow machine.
 const BUILD_DEADLINE: Duration = Duration::from_mins(30);
 
-/// Where measurements happen: a scratch directory in memory, and whatever runs in it.
+/// The environment of measurements: a scratch directory in memory, and the processes that run in it.
 ///
-/// Everything in the directory is removed when it is dropped, and also when the bench is killed.
+/// The directory is removed on drop, and also when the bench is killed.
 #[derive(Debug)]
 pub struct Bench {
-    /// Before the supervisor, whose journal forgets it when it is removed.
+    /// Before the supervisor, because its journal drops the entry once the directory is removed.
     scratch: TempDir,
     supervisor: Supervisor,
     projects: Cell<usize>,
@@ -38,14 +38,14 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Makes the scratch directory. Call it inside a tokio runtime.
+    /// Creates the scratch directory. Call it inside a tokio runtime.
     ///
     /// # Errors
     ///
-    /// Fails if the directory cannot be made.
+    /// Fails if the directory cannot be created.
     pub fn start() -> anyhow::Result<Self> {
         let own = std::env::current_exe()?;
-        // A bench is `<target>/<profile>/deps/<name>`, whatever the profile.
+        // A bench is at `<target>/<profile>/deps/<name>` in every profile.
         let target = own.ancestors().nth(3);
         let target = target.context("this bench lies in no target folder")?;
         let state = target.join("bench-state");
@@ -69,10 +69,10 @@ impl Bench {
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be built.
+    /// Fails if the build fails.
     pub async fn runwright(&self) -> anyhow::Result<Tool> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        // With the environment as it is: cargo has told this bench how it was itself called.
+        // The environment stays unchanged, because cargo passes its own settings through it.
         let build = Command::new(cargo)
             .args([
                 "build",
@@ -94,7 +94,7 @@ impl Bench {
             .list_with(&["list"]))
     }
 
-    /// Makes a project with the pipeline of a workload.
+    /// Creates a project with the pipeline of a workload.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Bench {
         self.project_of(&workload.yaml()).await
     }
 
-    /// Makes a project with this text as its pipeline file.
+    /// Creates a project with this text as its pipeline file.
     ///
     /// # Errors
     ///
@@ -114,28 +114,28 @@ impl Bench {
         Project::create(self, &root, yaml).await
     }
 
-    /// Returns a command that knows `PATH`, a home in the scratch directory and nothing else.
+    /// Returns a command whose process environment has only `PATH` and a home in the scratch directory.
     pub fn command(&self, program: impl Into<OsString>) -> Command {
         Command::new(program)
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.scratch.path())
     }
 
-    /// Returns the target folder this bench was built in.
+    /// Returns the target directory of this bench.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Runs a command to its end, reading all it writes.
+    /// Runs a command to its end, and reads all its output.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be started. That it failed, or took minutes, is part of the [`Run`].
+    /// Fails if it cannot be started. Its own failure, or a timeout after minutes, is part of the [`Run`].
     pub async fn run(&self, command: &Command) -> anyhow::Result<Run> {
         self.run_within(command, DEADLINE).await
     }
 
-    /// As [`run`](Self::run), with another limit on its time.
+    /// Like [`run`](Self::run), with another time limit.
     ///
     /// # Errors
     ///
@@ -143,8 +143,8 @@ impl Bench {
     pub async fn run_within(&self, command: &Command, limit: Duration) -> anyhow::Result<Run> {
         let tree = self.supervisor.tree();
         let mut tail = Vec::new();
-        // Only the end is kept: the memory of this process counts as its child's until the child
-        // has become another program.
+        // Only the end is kept: until the child executes another program, this process's memory counts as the
+        // child's.
         let mut sink = |_: Stream, bytes: &[u8]| {
             tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
             tail.drain(..tail.len().saturating_sub(TAIL));
@@ -162,7 +162,7 @@ impl Bench {
     }
 }
 
-/// Returns where to work: where the user says, else in memory where there is such a place.
+/// Returns the directory to work in: the user's choice, or else one in memory where possible.
 fn place() -> PathBuf {
     let shared_memory = Path::new("/dev/shm");
     match std::env::var_os(PLACE) {

@@ -1,14 +1,14 @@
-//! Time that other programs on the machine take no part of.
+//! A clock that excludes other programs on the machine.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Returns how long this thread has been on a processor.
+/// Returns the CPU time of this thread.
 ///
 /// # Panics
 ///
-/// Panics if the system says that this is less than nothing.
+/// Panics if the system reports a negative time.
 pub fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.try_into()

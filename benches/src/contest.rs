@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::{Bench, End, Output, Project, Tool, Workload};
 
-/// So that a peer that goes astray takes neither the day nor the machine.
+/// Keeps a hanging peer from occupying the machine.
 const TIME_LIMIT: Duration = Duration::from_mins(2);
 const MEMORY_LIMIT: u64 = 1 << 30;
 
-/// Tools that get the same work; the first is the one the others are compared with.
+/// Tools with the same work; the others are compared with the first one.
 #[derive(Debug)]
 pub struct Contest {
     workload: Workload,
@@ -18,29 +18,29 @@ pub struct Contest {
     memory_limit: u64,
 }
 
-/// What one tool took.
+/// The measurements of one tool.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// What tables call it.
+    /// Its name in tables.
     pub tool: String,
     /// Wall times with the output read through a pipe, by rounds.
     pub piped: Vec<Duration>,
     /// Wall times with the output to `/dev/null`, by rounds.
     pub silent: Vec<Duration>,
-    /// What all its processes computed, by runs.
+    /// The CPU time of all its processes, by runs.
     pub cpu: Vec<Duration>,
-    /// The most memory that one of its processes had resident.
+    /// The highest resident memory of any of its processes.
     pub peak: u64,
-    /// How it ended when that was not well. It takes no part in further rounds.
+    /// The failure that ended its runs, if any. The tool is skipped in later rounds.
     pub fault: Option<String>,
-    /// How many times slower it is to be at least.
+    /// The lowest factor by which it should be slower than the first tool.
     pub goal: Option<f64>,
-    /// How much memory it may take.
+    /// Its memory goal.
     pub peak_goal: Option<u64>,
 }
 
 impl Contest {
-    /// Begins with the tool that the others are compared with.
+    /// Creates a contest with the tool that the others are compared with.
     pub fn new(workload: Workload, first: Tool) -> Self {
         Self {
             workload,
@@ -51,7 +51,7 @@ impl Contest {
         }
     }
 
-    /// Sets how many bytes each process may write to, files aside. Default: 1 GiB.
+    /// Limits the writable memory of each process, without file mappings. Default: 1 GiB.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = bytes;
         self
@@ -63,32 +63,32 @@ impl Contest {
         self
     }
 
-    /// Says how many times faster than a tool the first one is to be.
+    /// Sets the factor by which the first tool should be faster than the named one.
     pub fn goal(mut self, tool: &'static str, times: f64) -> Self {
         self.goals.push((tool, times));
         self
     }
 
-    /// Says how much memory the first tool may take.
+    /// Sets the memory goal of the first tool.
     pub fn peak_goal(mut self, bytes: u64) -> Self {
         self.peak_goal = Some(bytes);
         self
     }
 
-    /// Returns what tables call it.
+    /// Returns its name in tables.
     pub fn name(&self) -> &str {
         self.workload.name()
     }
 
-    /// Runs each tool once to warm it up, then all of them in turn for some rounds.
+    /// Runs each tool once to warm it up, then all of them in turn for the given rounds.
     ///
     /// # Errors
     ///
-    /// Fails if a project cannot be made or a program cannot be started.
+    /// Fails if a project cannot be created or a program cannot be started.
     pub async fn hold(&self, bench: &Bench, rounds: usize) -> anyhow::Result<Vec<Results>> {
         let mut entrants = Vec::new();
         for (place, tool) in self.tools.iter().enumerate() {
-            // Each in a tree of its own: what one leaves behind, another would copy.
+            // Each tool has its own tree, or it would copy the leftovers of another.
             let project = bench.project(&self.workload).await?;
             let goal = self.goals.iter().find(|(name, _)| *name == tool.name());
             entrants.push(Entrant {
@@ -141,7 +141,7 @@ impl Entrant<'_> {
         let run = bench.run_within(&command, TIME_LIMIT).await?;
         if run.end != End::Success {
             let last_words = run.last_words();
-            // None where nobody read the output.
+            // `None` where the output was not read.
             let last_line = last_words.lines().next_back();
             let last_line = last_line.map_or_else(String::new, |line| format!(": {line}"));
             let wall = run.wall.as_secs_f64();

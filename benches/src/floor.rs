@@ -1,4 +1,4 @@
-//! The jobs of a workload as bare processes: what any runner must pay at least.
+//! The jobs of a workload as bare processes: the minimum cost of any runner.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::num::NonZeroUsize;
@@ -9,14 +9,14 @@ use anyhow::{Context, anyhow, ensure};
 
 use crate::Workload;
 
-/// Runs `bash -c <script>` for every job of a workload and returns how long all took.
+/// Runs `bash -c <script>` for every job of a workload and returns the total time.
 ///
-/// At most `width` run at a time, and each starts as soon as those it needs have ended. Standard
-/// library only, no output, no environment but `PATH`: a process and nothing around it.
+/// At most `width` jobs run at a time, and each starts as soon as those it needs have finished. It uses only std,
+/// with no output and no environment but `PATH`: a process without anything around it.
 ///
 /// # Errors
 ///
-/// Fails if a process cannot be started or ends in anything but success.
+/// Fails if a process cannot be started or is unsuccessful.
 pub fn run(workload: &Workload, width: NonZeroUsize) -> anyhow::Result<Duration> {
     let order = Order::new(workload);
     let start = Instant::now();
@@ -34,7 +34,7 @@ pub fn run(workload: &Workload, width: NonZeroUsize) -> anyhow::Result<Duration>
 fn work(workload: &Workload, order: &Order) -> anyhow::Result<()> {
     while let Some(index) = order.next() {
         let result = spawn_and_wait(workload.jobs()[index].script());
-        // Also after a failure, or the other workers would wait for ever.
+        // Even after a failure, or the other workers would wait forever.
         order.ended(index);
         result?;
     }
@@ -42,7 +42,7 @@ fn work(workload: &Workload, order: &Order) -> anyhow::Result<()> {
 }
 
 fn spawn_and_wait(script: &str) -> anyhow::Result<()> {
-    // By path: with a bare name std would search, and with a cleared environment it would fork.
+    // By path: std would search for a bare name, and a cleared environment would force a fork.
     #[expect(
         clippy::disallowed_methods,
         reason = "the floor under the crate that starts processes"
@@ -60,7 +60,7 @@ fn spawn_and_wait(script: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Hands out jobs in the order of the file, as their needs allow.
+/// Hands out jobs in file order, as soon as their needs allow.
 struct Order {
     state: Mutex<State>,
     changed: Condvar,
@@ -68,7 +68,7 @@ struct Order {
 }
 
 struct State {
-    /// Ready jobs, the next one last.
+    /// Ready jobs, with the next one last.
     ready: Vec<usize>,
     missing: Vec<usize>,
     unfinished: usize,
@@ -127,12 +127,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_come_in_file_order_and_after_their_needs() {
+    fn jobs_follow_file_order_and_their_needs() {
         let workload = Workload::dag(2, 2);
         let order = Order::new(&workload);
         assert_eq!([order.next(), order.next()], [Some(0), Some(1)]);
         order.ended(1);
-        // Both of the second layer need both of the first.
+        // Both jobs of the second layer need both of the first.
         assert!(order.state().ready.is_empty());
         order.ended(0);
         assert_eq!([order.next(), order.next()], [Some(2), Some(3)]);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn more_workers_than_jobs_all_come_to_an_end() {
+    fn surplus_workers_finish() {
         let width = NonZeroUsize::new(4).expect("four is not zero");
         assert!(run(&Workload::dag(3, 2), width).is_ok());
     }

@@ -1,13 +1,13 @@
-//! What the measurements share: generated pipelines, the tools measured, and the way of timing.
+//! Code shared by the measurements: generated pipelines, the measured tools, and timing.
 //!
 //! - [`Workload`]: a pipeline by shape, for example 100 jobs in ten layers;
 //! - [`Project`]: a Git repository that holds one;
 //! - [`Bench`]: builds `runwright`, and runs programs;
 //! - [`Tool`]: a program that runs pipelines, ours or one of [`peer`];
 //! - [`Contest`]: one workload, several tools, run in turn;
-//! - [`floor`]: the same jobs as bare processes, which no tool can be faster than.
+//! - [`floor`]: the same jobs as bare processes, the lower bound for any tool.
 //!
-//! How to run each bench and how to read it is in the `README.md` beside this package's manifest.
+//! The `README.md` of this package describes how to run each bench and read its results.
 
 mod bench;
 mod clock;

@@ -1,4 +1,4 @@
-//! A repository to measure in.
+//! A repository for measurements.
 
 use std::path::{Path, PathBuf};
 
@@ -6,17 +6,17 @@ use anyhow::Context;
 
 use crate::Bench;
 
-/// A handful of tracked files, so that a copy of the tree has something to copy.
+/// A few tracked files, so that a copy of the tree has something to copy.
 const FILES: usize = 20;
 
-/// A Git repository as a user has it: an author, a remote with a default branch, some files.
+/// A typical Git repository: an author, a remote with a default branch, some files.
 #[derive(Debug)]
 pub struct Project {
     root: PathBuf,
 }
 
 impl Project {
-    /// Makes a repository at `root` with this `.gitlab-ci.yml`, everything committed.
+    /// Creates a repository at `root` with this `.gitlab-ci.yml`, and commits everything.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl Project {
             &["config", "user.email", "bench@example.com"],
             &["add", "."],
             &["commit", "--quiet", "--message", "First"],
-            // Peers ask for all of these, and complain at length where one is missing.
+            // Peers read all of these settings, and print long warnings where one is missing.
             &[
                 "remote",
                 "add",
@@ -58,7 +58,7 @@ impl Project {
         })
     }
 
-    /// Returns the top of the working tree.
+    /// Returns the root of the working tree.
     pub fn root(&self) -> &Path {
         &self.root
     }

@@ -1,38 +1,38 @@
-//! What one run of a program took.
+//! The measurements of one run of a program.
 
 use std::time::Duration;
 
 use anyhow::bail;
 use process::{ExitStatus, Outcome};
 
-/// What programs say when memory ran out: Python, V8, the C library and shells.
+/// Messages about exhausted memory: from Python, V8, the C library and shells.
 const WORDS_OF_WANT: [&str; 3] = ["MemoryError", "out of memory", "annot allocate"];
 
 /// One run of a program.
 #[derive(Debug)]
 pub struct Run {
-    /// From before its start until it and all it started had ended.
+    /// From before its start until it and all its descendants have ended.
     pub wall: Duration,
-    /// What it and the children it waited for computed.
+    /// The CPU time of the program and the children it waited for.
     pub cpu: Duration,
-    /// The most memory that one of its processes had resident.
+    /// The highest resident memory of any of its processes.
     pub peak: u64,
     /// How it ended.
     pub end: End,
-    /// The last it wrote.
+    /// The end of its output.
     tail: Vec<u8>,
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Well.
+    /// Successfully.
     Success,
     /// With an error of its own.
     Failed(ExitStatus),
-    /// For want of memory.
+    /// Because memory ran out.
     OutOfMemory,
-    /// Not within its time; it was killed.
+    /// Killed at its time limit.
     TimedOut,
 }
 
@@ -69,11 +69,11 @@ impl Run {
         }
     }
 
-    /// Returns the run if the program ended well.
+    /// Returns the run if the program succeeded.
     ///
     /// # Errors
     ///
-    /// Fails with the end of what it wrote if it did not.
+    /// Otherwise fails with the end of its output.
     pub fn succeeded(self) -> anyhow::Result<Self> {
         if self.end != End::Success {
             bail!("{}: {}", self.end, self.last_words());
@@ -81,7 +81,7 @@ impl Run {
         Ok(self)
     }
 
-    /// Returns the end of what it wrote.
+    /// Returns the end of its output.
     pub fn last_words(&self) -> String {
         String::from_utf8_lossy(&self.tail).trim().to_owned()
     }

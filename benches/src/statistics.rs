@@ -1,12 +1,12 @@
-//! Medians, which noise moves less than means.
+//! Medians, which are less sensitive to noise than means.
 
 use std::time::Duration;
 
-/// Returns the middle value; the upper one of two.
+/// Returns the median; the upper one of two middle values.
 ///
 /// # Panics
 ///
-/// Panics if there is none.
+/// Panics if `values` is empty.
 pub fn median<T: PartialOrd + Copy>(values: &[T]) -> T {
     let mut sorted = values.to_vec();
     sorted.sort_by(|a, b| a.partial_cmp(b).expect("measured values compare"));

@@ -1,4 +1,4 @@
-//! What a contest looks like in print.
+//! The printed table of a contest.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::Results;
 use crate::statistics::{mebibytes, median, ratio};
 
-/// Returns the table of one contest; `missing` are rows of tools that are not there.
+/// Returns the table of one contest; `missing` are rows for unavailable tools.
 pub fn table(name: &str, results: &[Results], missing: &[String]) -> String {
     let mut text = format!(
         "{name:<26} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10}\n",
@@ -59,7 +59,7 @@ fn row(theirs: &Results, ours: &Results) -> String {
     row + "\n"
 }
 
-/// Returns how many times longer than ours it took, by rounds; `None` where ours failed.
+/// Returns the median factor by which the other tool is slower, by rounds; `None` where ours failed.
 fn times(theirs: &[Duration], ours: &[Duration]) -> Option<f64> {
     let pairs = theirs.iter().zip(ours);
     let ratios: Vec<f64> = pairs.map(|(theirs, ours)| ratio(*theirs, *ours)).collect();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_formed_by_rounds_and_the_worse_one_decides() {
+    fn ratios_use_matching_rounds_and_the_worse_one_counts() {
         let ours = results("ours", &[10, 100, 10], &[10]);
         let theirs = Results {
             goal: Some(5.0),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn goal_for_memory_is_judged() {
+    fn memory_goal_is_checked() {
         let ours = Results {
             peak_goal: Some(4 << 20),
             ..results("ours", &[1], &[1])
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_and_missing_tools_have_their_rows() {
+    fn failed_and_missing_tools_have_rows() {
         let ours = results("ours", &[1], &[1]);
         let theirs = Results {
             fault: Some("DIED OF MEMORY".to_owned()),

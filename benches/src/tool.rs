@@ -6,14 +6,14 @@ use process::Command;
 
 use crate::{Action, Bench, Project};
 
-/// Starts a program with a limit on its memory, with or without its output.
+/// Starts a program with a memory limit, with or without its output.
 ///
-/// `ulimit -d` bounds what it can write to. The address space, `ulimit -v`, cannot be bounded: V8
-/// reserves many gigabytes of it and uses little.
+/// `ulimit -d` limits writable memory. The address space, `ulimit -v`, cannot be limited: V8 reserves many gigabytes
+/// of it and uses little.
 const LAUNCH: &str = r#"ulimit -d "$1" && shift && exec "$@""#;
 const LAUNCH_SILENT: &str = r#"ulimit -d "$1" && shift && exec "$@" >/dev/null 2>&1"#;
 
-/// A program that runs the pipeline of the directory it is started in.
+/// A program that runs the pipeline in its working directory.
 #[derive(Debug, Clone)]
 pub struct Tool {
     name: String,
@@ -23,17 +23,17 @@ pub struct Tool {
     list: Vec<OsString>,
 }
 
-/// Where a tool's output goes.
+/// The destination of a tool's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// To the bench, which reads it and keeps nothing.
+    /// The bench, which reads and discards it.
     Pipe,
-    /// To `/dev/null`.
+    /// `/dev/null`.
     Null,
 }
 
 impl Tool {
-    /// Makes a tool from a program, by path or as found on `PATH`.
+    /// Creates a tool from a program, given by path or name on `PATH`.
     pub fn new(name: &str, program: impl AsRef<OsStr>) -> Self {
         Self {
             name: name.to_owned(),
@@ -56,14 +56,14 @@ impl Tool {
         self
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.environment
             .push((name.into(), value.as_ref().to_owned()));
         self
     }
 
-    /// Returns a variant with one more argument for running, named after it.
+    /// Returns a variant with one more argument for running, which its name includes.
     pub fn with(&self, argument: &str) -> Self {
         let mut variant = self.clone();
         variant.name = format!("{} {argument}", self.name);
@@ -71,19 +71,18 @@ impl Tool {
         variant
     }
 
-    /// Returns what tables call it.
+    /// Returns its name in tables.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the command that runs the pipeline of a project, started directly and without limits.
+    /// Returns the command that runs the pipeline of a project, without a shell or limits.
     pub fn command(&self, bench: &Bench, project: &Project) -> Command {
         let command = bench.command(&self.program).args(&self.run);
         self.placed(command, project)
     }
 
-    /// Returns the command that does `action` in a project, each of its processes with a limit on
-    /// the memory it may write to, in bytes.
+    /// Returns the command for `action` in a project. It limits the writable memory of each process, in bytes.
     pub fn limited(
         &self,
         bench: &Bench,

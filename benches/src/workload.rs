@@ -1,11 +1,11 @@
-//! Pipelines by shape.
+//! Generated pipelines of several shapes.
 
-/// A line of a log, with its end: as long as many a compiler's.
+/// The length of a log line with its newline, typical of compiler output.
 const LINE_LENGTH: usize = 100;
 
 const LISTED_STAGES: usize = 5;
 
-/// What listed jobs extend and refer to.
+/// The template that listed jobs extend and refer to.
 const BASE: &str = "
 .setup:
   script: [make tools, make deps]
@@ -19,7 +19,7 @@ const BASE: &str = "
   retry: 1
 ";
 
-/// What they say themselves besides.
+/// The keys of each listed job.
 const LISTED_KEYS: &str = "  extends: .base
   before_script:
     - !reference [.setup, script]
@@ -29,18 +29,18 @@ const LISTED_KEYS: &str = "  extends: .base
       changes: [src/**/*]
 ";
 
-/// A pipeline for measuring, and what is done with it. The text is the same each time it is made.
+/// A pipeline to measure, and the action to measure. Its text is deterministic.
 #[derive(Debug, Clone)]
 pub struct Workload {
     name: String,
     action: Action,
     stages: usize,
-    /// What comes before the jobs.
+    /// The text before the jobs.
     head: &'static str,
     jobs: Vec<Job>,
 }
 
-/// What is done with a pipeline.
+/// The measured action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Its jobs run.
@@ -55,19 +55,19 @@ pub struct Job {
     name: String,
     stage: usize,
     script: String,
-    /// More keys, as lines.
+    /// Additional keys, as lines.
     keys: String,
-    /// Indexes of jobs that come earlier in the list.
+    /// Indexes of earlier jobs in the list.
     needs: Vec<usize>,
 }
 
 impl Workload {
-    /// Makes one job that does nothing.
+    /// Creates one job that does nothing.
     pub fn one() -> Self {
         Self::parallel(1)
     }
 
-    /// Makes jobs that do nothing, all in one stage.
+    /// Creates jobs that do nothing, all in one stage.
     pub fn parallel(count: usize) -> Self {
         let name = match count {
             1 => "1 job".to_owned(),
@@ -77,10 +77,10 @@ impl Workload {
         Self::new(name, jobs.collect())
     }
 
-    /// Makes `depth` layers of `width` jobs; each job needs two of the layer before.
+    /// Creates `depth` layers of `width` jobs; each job needs two of the layer before.
     ///
-    /// With more needs the number of paths through the graph explodes, and tools that walk paths
-    /// rather than edges never end.
+    /// With more needs the number of paths through the graph explodes, and tools that walk paths rather than edges
+    /// never finish.
     pub fn dag(depth: usize, width: usize) -> Self {
         let mut jobs = Vec::with_capacity(depth * width);
         for layer in 0..depth {
@@ -98,19 +98,19 @@ impl Workload {
         Self::new(format!("{} jobs, depth {depth}", depth * width), jobs)
     }
 
-    /// Makes one job that writes so many bytes in lines of a hundred.
+    /// Creates one job that writes this many bytes in lines of a hundred.
     ///
-    /// The producer must be cheap, or it is what is measured: this one writes about as fast as a
-    /// pipe takes it.
+    /// The producer must be cheap, or the bench measures it instead: this one writes about as fast as a pipe accepts
+    /// data.
     pub fn log(bytes: usize) -> Self {
         let line = "x".repeat(LINE_LENGTH - 1);
-        // `yes` dies when `head` has enough, and with `pipefail` that would fail the job.
+        // `yes` dies when `head` has enough, which would fail the job under `pipefail`.
         let script = format!("{{ yes {line} || :; }} | head -c {bytes}");
         let name = format!("{} MB of log", bytes / 1_000_000);
         Self::new(name, vec![Job::new("job".to_owned(), &script)])
     }
 
-    /// Makes jobs in five stages with the keys of everyday life, to be listed.
+    /// Creates jobs in five stages with common keywords, to be listed.
     pub fn list(count: usize) -> Self {
         let jobs = (0..count).map(|number| {
             let mut job = Job::new(format!("job-{number}"), "make");
@@ -136,24 +136,24 @@ impl Workload {
         }
     }
 
-    /// Returns what tables call it.
+    /// Returns its name in tables.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the jobs; each comes after those it needs.
+    /// Returns the jobs; each follows those it needs.
     pub fn jobs(&self) -> &[Job] {
         &self.jobs
     }
 
-    /// Returns what is done with it.
+    /// Returns the measured action.
     pub fn action(&self) -> Action {
         self.action
     }
 
     /// Returns the text of its `.gitlab-ci.yml`.
     pub fn yaml(&self) -> String {
-        // Named in full, because one peer knows no default stages.
+        // Listed explicitly, because one peer has no default stages.
         let stages = (0..self.stages).map(|stage| format!("stage-{stage}"));
         let stages = stages.collect::<Vec<_>>().join(", ");
         let mut text = format!("stages: [{stages}]\n{}", self.head);
@@ -170,7 +170,7 @@ impl Workload {
             none if none.is_empty() => none,
             some => format!("  needs: [{some}]\n"),
         };
-        // A string of plain ASCII is written in YAML as in Rust.
+        // Rust's quoting of plain ASCII is also valid YAML.
         format!("\n{name}:\n  stage: stage-{stage}\n  script: [{script:?}]\n{keys}{needs}")
     }
 }
@@ -196,7 +196,7 @@ impl Job {
         &self.script
     }
 
-    /// Returns the indexes of the jobs that must end before it starts.
+    /// Returns the indexes of the jobs that must finish before it starts.
     pub fn needs(&self) -> &[usize] {
         &self.needs
     }

@@ -1,8 +1,8 @@
 //! Compares the requirements with the tests that name them.
 //!
-//! A test names the requirement it proves in a comment inside its body (`// R-EXEC-26`): at most three a test and no
-//! ranges, so that every line was meant. A claim counts only where the test shows what the requirement's check asks
-//! for ([`Evidence`]).
+//! A test names the requirement it proves in a comment inside its body (`// R-EXEC-26`): at most three per test and
+//! no ranges, so that every claim is deliberate. A claim counts only where the test shows what the requirement's
+//! check asks for ([`Evidence`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,11 +16,11 @@ use crate::requirements::{self, Id, LIST, Mention, Requirement, mentions};
 use crate::source::{TestFn, tests_of};
 use crate::workspace::Workspace;
 
-/// A test that names more has more than one subject.
+/// A test with more ids has more than one subject.
 const IDS_PER_TEST: usize = 3;
 
-/// How many requirements were proven when this was last counted. Raise it with each new proof; lower it only in the
-/// commit that says which claim is withdrawn and why.
+/// The number of proven requirements at the last count. Raise it with each new proof; lower it only in a commit that
+/// states which claim is withdrawn and why.
 const LEAST_PROVEN: usize = 181;
 
 /// What to print.
@@ -37,11 +37,11 @@ pub(crate) struct Options {
     prefix: String,
 }
 
-/// Compares, and prints what the options ask for.
+/// Compares requirements and tests, and prints the parts that the options select.
 ///
 /// # Errors
 ///
-/// Fails when the list or a source cannot be read, or a test breaks the rules of naming.
+/// Fails when the list or a source cannot be read, or a test breaks the naming rules.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
     let acceptance = compare(workspace)?;
     refuse_fewer(acceptance.proven.len())?;
@@ -88,7 +88,7 @@ fn refuse_fewer(proven: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The machine's view: both lists in the order a person counts.
+/// The machine-readable view: both lists in natural order of the ids.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     proven: Vec<&'a str>,
@@ -106,7 +106,7 @@ pub(crate) struct Acceptance {
 ///
 /// # Errors
 ///
-/// Fails when the list or a source cannot be read, or a test breaks the rules of naming; all such tests are named.
+/// Fails when the list or a source cannot be read, or a test breaks the naming rules; the error names all such tests.
 pub(crate) fn compare(workspace: &Workspace) -> anyhow::Result<Acceptance> {
     let known = requirements::load(workspace)?;
     let mut claims = Claims::default();
@@ -123,17 +123,17 @@ pub(crate) fn compare(workspace: &Workspace) -> anyhow::Result<Acceptance> {
     claims.settle(&known)
 }
 
-/// What the tests say of themselves.
+/// The claims of the tests.
 #[derive(Debug, Default)]
 struct Claims {
     proven: BTreeMap<Id, BTreeSet<String>>,
-    /// Claims of tests that do not do what the check asks for.
+    /// Claims of tests that do not show what the check asks for.
     unshown: BTreeMap<Id, BTreeSet<String>>,
     problems: Vec<String>,
 }
 
 impl Claims {
-    /// Adds the ids that a test names; `shows` returns whether it does what a check asks for.
+    /// Adds the ids that a test names; `shows` returns whether the test satisfies a check.
     fn add(
         &mut self,
         file: &Path,
@@ -258,7 +258,7 @@ mod tests {
         acceptance.missing.iter().map(Id::as_str).collect()
     }
 
-    /// The comment is refused, with this in the message.
+    /// Checks that the comment is refused with this message.
     fn check_refused(comment: &str, message: &str) {
         let error = settle(&[test(true, &[comment])]).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_id_is_proven_and_the_rest_is_missing() {
+    fn named_ids_are_proven_and_the_others_missing() {
         let acceptance = settle(&[test(true, &["// R-EXEC-01, R-EXEC-03: both."])]).unwrap();
         assert_eq!(
             acceptance.proven.keys().map(Id::as_str).collect::<Vec<_>>(),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_no_test_shows_is_refused() {
+    fn claims_without_evidence_are_refused() {
         let mut claims = Claims::default();
         let test = test(true, &["// R-EXEC-01"]);
         claims.add(Path::new("src/lib.rs"), &test, &known(), |_| false);
@@ -294,13 +294,13 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_does_not_run_proves_nothing() {
+    fn skipped_tests_prove_nothing() {
         let acceptance = settle(&[test(false, &["// R-EXEC-01"])]).unwrap();
         assert!(acceptance.proven.is_empty());
     }
 
     #[test]
-    fn the_line_nobody_can_prove_is_in_neither_list() {
+    fn unprovable_requirement_is_in_neither_list() {
         let acceptance = settle(&[test(true, &["// R-EXEC-70"])]).unwrap();
         assert!(acceptance.proven.is_empty());
         assert!(!missing(&acceptance).contains(&"R-EXEC-70"));

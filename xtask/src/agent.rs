@@ -1,4 +1,4 @@
-//! Builds the agent as it goes into containers: static, small.
+//! Builds the agent for containers: static and small.
 
 use std::env;
 use std::fs::{self, Permissions};
@@ -10,19 +10,19 @@ use anyhow::{Context, bail};
 use crate::run;
 use crate::workspace::Workspace;
 
-/// Names an agent that is there already, for whoever looks for one.
+/// The environment variable with the path of an existing agent.
 pub(crate) const VARIABLE: &str = "RUNWRIGHT_AGENT";
 
-/// Names the agent that a program is built with, for its feature `embedded-agent`.
+/// The environment variable with the path of the agent to embed, for the feature `embedded-agent`.
 pub(crate) const EMBEDDED: &str = "RUNWRIGHT_EMBEDDED_AGENT";
 
-/// What the program is called.
+/// The name of the program.
 const PROGRAM: &str = "runwright-agent";
 
-/// The profile of the workspace it is built in.
+/// The workspace profile that builds it.
 const PROFILE: &str = "agent";
 
-/// What it may weigh, in bytes: it is copied into each container.
+/// The size limit in bytes: the agent is copied into each container.
 const LARGEST: u64 = 6 * 1024 * 1024;
 
 /// Where the agent goes.
@@ -33,11 +33,11 @@ pub(crate) struct Options {
     output: Option<PathBuf>,
 }
 
-/// Builds the agent and says where it is and how large.
+/// Builds the agent and prints its path and size.
 ///
 /// # Errors
 ///
-/// Fails when it cannot be built, or is too large.
+/// Fails when the build fails or the agent is too large.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
     let built = build(workspace)?;
     let program = match &options.output {
@@ -49,11 +49,11 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
     Ok(())
 }
 
-/// Builds the agent, in a folder of its own below the target folder, and returns its path.
+/// Builds the agent in its own subdirectory of the target directory, and returns its path.
 ///
 /// # Errors
 ///
-/// Fails when it cannot be built or is too large, or where no static program can be.
+/// Fails when the build fails, the agent is too large, or this machine cannot link static programs.
 pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     let target = target()?;
     let folder = workspace.target_directory.join("agent");
@@ -70,9 +70,9 @@ pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
         .args(["--profile", PROFILE, "--target", target, "--target-dir"])
         .arg(&folder)
         .current_dir(&workspace.root)
-        // A target that is named takes these for the program alone, not for what runs while it is built.
+        // With an explicit target, cargo applies these flags to the program and not to build scripts.
         .env("RUSTFLAGS", flags(env::var("RUSTFLAGS").ok()))
-        // Cargo prefers this one, and it would take our flags away.
+        // Cargo prefers this variable, which would override our flags.
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
     run::run(&mut command).context("build the agent")?;
     let program = folder.join(target).join(PROFILE).join(PROGRAM);
@@ -85,14 +85,14 @@ pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
 
 /// A copy of the agent that every user of this machine can read, until it is dropped.
 ///
-/// Tests that give up root's rights read it too, also where the checkout is below a private home.
+/// Tests that drop root's rights need to read it even when the checkout is below a private home directory.
 #[derive(Debug)]
 pub(crate) struct SharedAgent {
     directory: PathBuf,
 }
 
 impl SharedAgent {
-    /// Copies an agent into a directory of its own below the system's temporary directory.
+    /// Copies an agent into a new directory below the system's temporary directory.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl SharedAgent {
         Ok(shared)
     }
 
-    /// Returns where the copy is.
+    /// Returns the path of the copy.
     pub(crate) fn program(&self) -> PathBuf {
         self.directory.join(PROGRAM)
     }
@@ -117,7 +117,7 @@ impl SharedAgent {
 
 impl Drop for SharedAgent {
     fn drop(&mut self) {
-        // The temporary directory is the system's to empty; an error here would hide how the tests ended.
+        // The system cleans its temporary directory; an error here would hide the result of the tests.
         let _ = fs::remove_dir_all(&self.directory);
     }
 }
@@ -139,7 +139,7 @@ fn check_size(size: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the target of this machine whose C library can be linked into a program.
+/// Returns this machine's target whose C library supports static linking.
 fn target() -> anyhow::Result<&'static str> {
     match (env::consts::OS, env::consts::ARCH) {
         ("linux", "x86_64") => Ok("x86_64-unknown-linux-gnu"),
@@ -148,7 +148,7 @@ fn target() -> anyhow::Result<&'static str> {
     }
 }
 
-/// Adds to the flags of whoever calls us what makes the program static.
+/// Adds the flags for a static program to those of the caller.
 fn flags(given: Option<String>) -> String {
     let own = "-C target-feature=+crt-static";
     match given {
@@ -157,7 +157,7 @@ fn flags(given: Option<String>) -> String {
     }
 }
 
-/// Copies the program to its place in one step, as somebody may be running what is there.
+/// Renames the program into place, because the old one may be running.
 fn put(program: &Path, directory: &Path) -> anyhow::Result<PathBuf> {
     let place = directory.join(PROGRAM);
     let partial = directory.join(format!(".{PROGRAM}.{}", std::process::id()));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_is_too_large_is_refused() {
+    fn too_large_agent_is_refused() {
         assert!(check_size(LARGEST).is_ok());
         let error = check_size(LARGEST + 1).unwrap_err();
         assert_eq!(
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_is_put_where_it_is_wanted() {
+    fn program_is_copied_to_the_directory() {
         let root = tempfile::tempdir().unwrap();
         let program = root.path().join("built");
         fs::write(&program, "program").unwrap();

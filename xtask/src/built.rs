@@ -1,7 +1,7 @@
-//! Tests that cargo has built with all others, to be run once more.
+//! Runs tests again that cargo has already built together with all others.
 //!
-//! Asked for one package alone, cargo would build it anew: with the features that it needs itself, and not those that all
-//! together need.
+//! For a single package cargo would rebuild them, because it enables the features of that package alone rather than
+//! those of the whole workspace.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +11,8 @@ use serde::Deserialize;
 
 use crate::workspace::Workspace;
 
-/// What cargo builds all tests of: the program with the agent inside among them, which `RUNWRIGHT_EMBEDDED_AGENT` names.
+/// The arguments with which cargo builds all tests, including the program with the embedded agent of
+/// `RUNWRIGHT_EMBEDDED_AGENT`.
 pub(crate) const ALL: [&str; 3] = ["--workspace", "--features", "runwright-cli/embedded-agent"];
 
 /// The integration tests of a package.
@@ -22,18 +23,18 @@ pub(crate) struct Tests {
 }
 
 impl Tests {
-    /// Returns the command that runs them, where cargo would.
+    /// Returns a command that runs them in the directory that cargo would use.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.directory).stdin(Stdio::null());
         command
     }
 
-    /// Checks that a filter chooses at least one test, so that a renamed test is noticed.
+    /// Checks that a filter selects at least one test, so that a renamed test does not go unnoticed.
     ///
     /// # Errors
     ///
-    /// Fails when it chooses none.
+    /// Fails when it selects none.
     pub(crate) fn expect_some(&self, filter: &str) -> anyhow::Result<()> {
         let listed = self.command().args(["--list", filter]).output();
         let listed =
@@ -45,7 +46,7 @@ impl Tests {
     }
 }
 
-/// What cargo says of one thing that it has built.
+/// A message of cargo about one artifact.
 #[derive(Debug, Deserialize)]
 struct Artifact {
     manifest_path: PathBuf,
@@ -58,11 +59,11 @@ struct Target {
     kind: Vec<String>,
 }
 
-/// Finds the integration tests of a package by a cargo that has built them.
+/// Finds the integration tests of a package through a cargo command that has built them.
 ///
 /// # Errors
 ///
-/// Fails when they are not built, and cannot be.
+/// Fails when they are not built and cannot be built.
 pub(crate) fn tests(
     mut cargo: Command,
     workspace: &Workspace,
@@ -99,9 +100,9 @@ pub(crate) fn tests(
     })
 }
 
-/// Returns the program with the integration tests of a package, from the messages of cargo.
+/// Returns the integration test program of a package, from the messages of cargo.
 fn program(messages: &str, manifest: &Path) -> Option<PathBuf> {
-    // Other messages are none of ours.
+    // Skips messages of other kinds.
     let artifacts = messages
         .lines()
         .filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_with_the_tests_of_a_package_is_found() {
+    fn finds_the_test_program_of_a_package() {
         let artifact = |package: &str, kind: &str, executable: &str| {
             format!(
                 r#"{{"reason":"compiler-artifact","manifest_path":"/w/{package}/Cargo.toml","target":{{"kind":["{kind}"]}},"executable":{executable}}}"#

@@ -1,4 +1,4 @@
-//! Every check, in the order of its price, each with the time it took.
+//! Every check, cheapest first, each with its duration.
 
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ fn shown(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
-/// The lock file fits the manifests. It comes first because every later cargo would mend it silently.
+/// Checks that the lock file matches the manifests. It runs first because every later cargo would update it silently.
 fn lock_file(_workspace: &Workspace) -> anyhow::Result<()> {
     run::run(run::cargo().args(["fetch", "--locked"]))
 }
@@ -88,11 +88,11 @@ fn clippy(_workspace: &Workspace) -> anyhow::Result<()> {
     .context("see above (is it missing? `rustup component add clippy`)")
 }
 
-/// Crates build by themselves. In a build of the workspace a crate may rely on a feature of a dependency that only its
-/// neighbour turns on, and a program that embeds the crate alone does not compile.
+/// Checks that crates build by themselves. In a workspace build a crate may rely on a dependency's feature that only
+/// another crate enables; a program that embeds the crate alone does not compile.
 ///
-/// Checking each takes minutes, as each has features of its own. So it is done for what users name in their manifests,
-/// for crates whose manifest changed lately, and for a quarter of the others, another one for each commit.
+/// Checking each takes minutes, because each has its own features. So this covers the crates that users depend on,
+/// crates whose manifest changed recently, and a quarter of the others that varies by commit.
 fn alone(workspace: &Workspace) -> anyhow::Result<()> {
     let changed = commits::changed_manifests(workspace);
     let commit = commits::head(workspace);
@@ -122,16 +122,16 @@ fn alone(workspace: &Workspace) -> anyhow::Result<()> {
     no_fail_points(workspace)
 }
 
-/// The crates that other programs depend on directly, most of all.
+/// The crates that other programs usually depend on directly.
 const ENTRY_POINTS: [&str; 3] = ["executor-core", "runwright", "cli"];
 
-/// Returns whether a name belongs to the quarter of all names that a commit chooses.
+/// Returns whether a name belongs to the quarter of names that a commit selects.
 fn is_of_quarter(name: &str, commit: &str) -> bool {
     let sum = |text: &str| text.bytes().map(usize::from).sum::<usize>();
     (sum(name) + sum(commit)) % 4 == 0
 }
 
-/// Users get no fail points: only tests turn on the feature that makes them.
+/// Checks that users get no fail points: only tests enable the feature that adds them.
 fn no_fail_points(workspace: &Workspace) -> anyhow::Result<()> {
     let words = [
         "tree",

@@ -1,19 +1,19 @@
-//! What Git knows of the tree that is checked.
+//! Facts from Git about the tree under check.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::workspace::Workspace;
 
-/// How many commits count as lately.
+/// The number of commits that count as recent.
 const LATELY: &str = "-30";
 
-/// Returns the hash of the commit that is checked out; none outside of a repository.
+/// Returns the hash of the checked-out commit; `None` outside of a repository.
 pub(crate) fn head(workspace: &Workspace) -> Option<String> {
     git(workspace, &["rev-parse", "HEAD"]).map(|hash| hash.trim().to_owned())
 }
 
-/// Returns the folders whose manifest changed lately; none when Git cannot say.
+/// Returns the folders with recently changed manifests; `None` when Git fails.
 pub(crate) fn changed_manifests(workspace: &Workspace) -> Option<BTreeSet<String>> {
     let words = [
         "log",
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_belongs_to_its_folder() {
+    fn manifests_belong_to_their_folder() {
         assert_eq!(folder("crates/trace/Cargo.toml"), Some("trace"));
         assert_eq!(folder("xtask/Cargo.toml"), Some("xtask"));
         assert_eq!(folder("Cargo.toml"), None);

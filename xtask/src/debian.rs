@@ -1,4 +1,4 @@
-//! Programs that tests call, which Debian's packages bring.
+//! Programs that the tests call, and the Debian packages that contain them.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,17 +9,17 @@ use anyhow::bail;
 
 use crate::run;
 
-/// A program that tests call.
+/// A program that the tests call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tool {
     program: &'static str,
-    /// The Debian package that brings it.
+    /// The Debian package that contains it.
     package: &'static str,
-    /// What is not tested without it; none when the tests fail without it.
+    /// What stays untested without it; `None` when the tests fail without it.
     optional: Option<&'static str>,
 }
 
-/// What the tests call.
+/// The programs that the tests call.
 pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         program: "git",
@@ -113,7 +113,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     },
 ];
 
-/// What an engine for tests is started and filled with.
+/// The programs that start the test engine and create its images.
 pub(crate) const ENGINE_TOOLS: &[Tool] = &[
     Tool {
         program: "dockerd",
@@ -142,11 +142,11 @@ pub(crate) const ENGINE_TOOLS: &[Tool] = &[
     },
 ];
 
-/// Makes sure that the tools are there: what is missing is installed where that can be.
+/// Checks that the tools are present, and installs missing ones where possible.
 ///
 /// # Errors
 ///
-/// Fails when a tool is missing that the tests cannot do without.
+/// Fails when a tool is missing that the tests require.
 pub(crate) fn provide(tools: &[Tool]) -> anyhow::Result<()> {
     let search = env::var_os("PATH").unwrap_or_default();
     let folders = folders(&search);
@@ -174,19 +174,19 @@ pub(crate) fn provide(tools: &[Tool]) -> anyhow::Result<()> {
     refuse(&missing)
 }
 
-/// Returns where programs are. Those of the system are not in everybody's search path on Debian.
+/// Returns the directories of programs. On Debian, system programs are not in every user's search path.
 fn folders(search: &OsStr) -> Vec<PathBuf> {
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
     env::split_paths(search).chain(system).collect()
 }
 
-/// Installs with apt-get where that can work. A failure is not fatal here: what is still missing decides.
+/// Installs the tools with apt-get where possible. A failure is not fatal here; the caller checks again.
 fn install(tools: &[Tool]) {
     let packages: Vec<_> = tools.iter().map(|tool| tool.package).collect();
     install_packages(&packages);
 }
 
-/// Installs packages of Debian, as root and where there is apt-get; says what failed.
+/// Installs Debian packages when running as root with apt-get present, and prints failures.
 pub(crate) fn install_packages(packages: &[&str]) {
     if !is_root() || !Path::new("/usr/bin/apt-get").is_file() {
         return;
@@ -209,7 +209,7 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }
 
-/// Returns a line for each thing that will not be tested.
+/// Returns a line for each feature that stays untested.
 fn untested(missing: &[Tool]) -> Vec<String> {
     let optional = missing
         .iter()
@@ -219,7 +219,7 @@ fn untested(missing: &[Tool]) -> Vec<String> {
         .collect()
 }
 
-/// Fails when a tool is missing that the tests cannot do without.
+/// Fails when a tool is missing that the tests require.
 fn refuse(missing: &[Tool]) -> anyhow::Result<()> {
     let required: Vec<_> = missing
         .iter()
@@ -253,12 +253,12 @@ mod tests {
     };
 
     #[test]
-    fn what_is_there_is_enough() {
+    fn present_tools_are_sufficient() {
         provide(&[SHELL]).unwrap();
     }
 
     #[test]
-    fn programs_of_the_system_are_found_by_everybody() {
+    fn system_programs_are_found_for_every_user() {
         let folders = folders(OsStr::new("/opt/bin:/bin"));
         let folders: Vec<_> = folders.iter().filter_map(|it| it.to_str()).collect();
         assert_eq!(
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_tool_is_refused_with_what_to_do() {
+    fn missing_tool_is_refused_with_help() {
         let error = refuse(&[NEEDED]).unwrap_err().to_string();
         assert!(
             error.contains("apt-get install no-such-package-here"),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_useful_tool_is_said_loudly_and_not_refused() {
+    fn missing_optional_tool_is_only_reported() {
         refuse(&[USEFUL]).unwrap();
         assert_eq!(
             untested(&[USEFUL, NEEDED]),

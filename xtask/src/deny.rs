@@ -16,12 +16,13 @@ const CARGO_DENY: Tool = Tool {
 ///
 /// # Errors
 ///
-/// Fails when cargo-deny cannot be built or finds something.
+/// Fails when cargo-deny cannot be built or reports an error.
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     println!("ADVISORIES NOT CHECKED: no advisory database can be fetched here");
     let mut command = Command::new(CARGO_DENY.program(workspace)?);
     command.current_dir(&workspace.root).stdin(Stdio::null());
-    // Two versions of one crate are a warning that no reader of this output can act on; `cargo deny check` shows them.
+    // Duplicate versions of a crate are a warning that readers of this output cannot act on; `cargo deny check` shows
+    // them.
     run::run(command.args([
         "--log-level",
         "error",

@@ -1,17 +1,17 @@
-//! Whether a test does what a requirement's check asks for: reach an engine, run a client, kill a process.
+//! Whether a test does what a requirement's check asks for: connect to an engine, run a client, kill a process.
 
 use std::collections::BTreeSet;
 
 use crate::source::{PackageTests, TestFn};
 use crate::workspace::Package;
 
-/// Says where the engine of the tests is; only a test that reads one of them can reach it.
+/// The variables with the engine's address; only a test that reads one of them can connect.
 const ENGINE: [&str; 2] = [crate::docker::ADDRESS, crate::docker::SOCKET];
 
-/// Starts a program, in the words of a test.
+/// The identifiers with which a test starts a program.
 const STARTS: [&str; 2] = ["Command", "CommandBuilder"];
 
-/// Ends a process without warning, or cuts what a job depends on.
+/// The identifiers with which a test kills a process, or cuts off something a job depends on.
 const KILLS: [&str; 6] = [
     "kill",
     "KILL",
@@ -21,22 +21,22 @@ const KILLS: [&str; 6] = [
     "Cut",
 ];
 
-/// The clients that lines of the list name.
+/// The clients named in the requirements list.
 const CLIENTS: [&str; 10] = [
     "aws", "curl", "docker", "git", "glab", "openssl", "podman", "python", "skopeo", "sshd",
 ];
 
-/// What a test does, as far as its own words and those of its helpers show it.
+/// What a test does, according to the identifiers and literals of its body and its helpers.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
     words: BTreeSet<&'a str>,
-    /// The test sees its package from outside, and the package starts processes.
+    /// The test is an integration test, and its package starts processes.
     runs_processes: bool,
 }
 
 impl<'a> Evidence<'a> {
-    /// Collects what a test of a package does. Helpers of unit tests are not followed: there every function of the
-    /// crate has its words, and a test would seem to do whatever the crate can.
+    /// Collects what a test of a package does. Helpers of unit tests are not followed: all functions of the crate are
+    /// in reach there, and a test would seem to do everything that the crate can.
     pub(crate) fn of(package: &Package, tests: &'a PackageTests, test: &'a TestFn) -> Self {
         let words = if tests.is_integration {
             tests.reach(test)
@@ -53,8 +53,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Returns whether the test does what a check asks for. The kind is the first word of the check, or several that
-    /// are joined by a slash: then one of them is enough. A check that names no kind is taken on trust.
+    /// Returns whether the test satisfies a check. The kind is the first word of the check, or several words joined
+    /// by a slash, of which one is enough. A check without a kind counts as satisfied.
     pub(crate) fn satisfies(&self, check: &str) -> bool {
         let kinds = check
             .split(|c: char| !(c.is_ascii_uppercase() || c == '/'))
@@ -98,19 +98,19 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_is_reached_by_its_address_alone() {
+    fn only_the_address_is_evidence_of_an_engine() {
         assert!(evidence(&["\"RUNWRIGHT_TEST_DOCKER\""], false).satisfies("D: inspect."));
         assert!(!evidence(&["docker", "\"docker\""], true).satisfies("D: inspect."));
     }
 
     #[test]
-    fn a_client_is_the_one_that_the_check_names() {
+    fn client_must_be_the_one_in_the_check() {
         assert!(evidence(&["\"python3\""], false).satisfies("X python grpcio client."));
         assert!(!evidence(&["\"curl\""], false).satisfies("X python grpcio client."));
     }
 
     #[test]
-    fn a_kill_and_a_process_are_shown_by_what_a_test_calls() {
+    fn calls_are_evidence_of_kills_and_processes() {
         assert!(evidence(&["Signal", "KILL"], false).satisfies("K: at random times."));
         assert!(!evidence(&["cancel"], false).satisfies("K: at random times."));
         assert!(evidence(&["Command"], false).satisfies("P."));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_kinds_is_enough_and_other_checks_are_not_looked_at() {
+    fn one_kind_is_enough_and_other_checks_pass() {
         assert!(evidence(&["Command"], false).satisfies("P/K: inject garbage."));
         assert!(evidence(&[], false).satisfies("U golden."));
         assert!(evidence(&[], false).satisfies("review."));

@@ -1,4 +1,4 @@
-//! Random input, made up by libFuzzer with coverage counters, on the stable toolchain.
+//! Fuzzing by libFuzzer with coverage counters, on the stable toolchain.
 
 use std::fs;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use clap::Args;
 use crate::run;
 use crate::workspace::Workspace;
 
-/// What rustc must put into the program so that libFuzzer sees which code an input reaches.
+/// The rustc flags with which libFuzzer sees the code that an input reaches.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions=on \
     -Coverflow-checks=on";
 
-/// With a target named, build scripts and macros get none of the flags.
+/// With an explicit target, build scripts and macros are built without the flags.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
-/// An input that takes longer is a finding.
+/// A slower input counts as a failure.
 const SLOWEST: Duration = Duration::from_secs(10);
 
-/// An input that takes more memory is a finding.
+/// An input that needs more memory counts as a failure.
 const LARGEST_MIB: u32 = 1024;
 
 /// What is to be fuzzed, and for how long.
@@ -37,14 +37,14 @@ pub(crate) struct Options {
     longest: u32,
 }
 
-/// Builds the program for one target and lets it make up input.
+/// Builds the program for one target and fuzzes it.
 ///
-/// New input that reaches new code is kept in the target folder, where the next call goes on with
-/// it; what is a finding lies beside it.
+/// Input that reaches new code is kept in the target folder, where the next run continues with it; failing inputs are
+/// written beside it.
 ///
 /// # Errors
 ///
-/// Fails when it cannot be built, and when it finds something.
+/// Fails when the build fails, and when the fuzzer finds a failing input.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
     let program = format!("fuzz-{}", options.target);
     let folder = workspace.target_directory.join("fuzz");

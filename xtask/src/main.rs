@@ -117,7 +117,7 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
         Chore::Book => book::run(&workspace),
         Chore::Package => package::run(&workspace),
         Chore::Fuzz(options) => fuzz::run(&workspace, options),
-        // A program of its own, so that no other chore waits until the language is built.
+        // A separate program, so that the other commands do not wait for a build of the language.
         Chore::Vectors { file } => {
             let words = ["run", "--quiet", "--release", "--package", "vectors", "--"];
             run::run(run::cargo().args(words).arg(file))

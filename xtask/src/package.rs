@@ -1,14 +1,14 @@
-//! The crates as the registry would have them.
+//! Packaging of the published crates.
 
 use crate::run;
 use crate::workspace::Workspace;
 
-/// Packs every crate that is published, with its readme and only the files that belong to it. Nothing is built: that
-/// takes as long as all tests, and `cargo package --workspace` does it before a release.
+/// Packs every published crate, with its readme and only its own files. It builds nothing: that takes as long as all
+/// tests, and `cargo package --workspace` does it before a release.
 ///
 /// # Errors
 ///
-/// Fails when a manifest lacks what the registry requires, or a file cannot be packed.
+/// Fails when a manifest lacks a field that the registry requires, or a file cannot be packed.
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     let mut command = run::cargo();
     command

@@ -1,4 +1,4 @@
-//! A Python with gRPC for the test that speaks to the service with a client that is not ours.
+//! A Python with gRPC, for the test that calls the service with a third-party client.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,19 +7,19 @@ use anyhow::Context;
 
 use crate::run;
 
-/// Names the interpreter, for the test that needs it.
+/// The environment variable with the path of the interpreter.
 pub(crate) const VARIABLE: &str = "RUNWRIGHT_TEST_PYTHON";
 
-/// What is installed from the package index.
+/// The packages to install from the package index.
 const PACKAGES: [&str; 2] = ["grpcio", "grpcio-tools"];
 
-/// Makes an environment below the target folder, unless it is there, and returns its interpreter.
+/// Creates a virtual environment below the target folder, unless it exists, and returns its interpreter.
 ///
-/// `install` brings a package of the system where that can work.
+/// `install` installs a system package where possible.
 ///
 /// # Errors
 ///
-/// Fails when there is no Python, or the package index cannot be reached.
+/// Fails when Python is missing, or the package index cannot be reached.
 pub(crate) fn provide(target: &Path, install: impl FnOnce(&str)) -> anyhow::Result<PathBuf> {
     let folder = target.join("python-client");
     let python = folder.join("bin").join("python");

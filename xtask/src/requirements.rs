@@ -10,15 +10,15 @@ use anyhow::{Context, anyhow, bail};
 
 use crate::workspace::Workspace;
 
-/// Where the list stands, seen from the root.
+/// The path of the list, relative to the root.
 pub(crate) const LIST: &str = "docs/requirements.md";
 
-/// Listed for its number's sake, but nothing can prove it.
+/// Listed to keep its number, but no test can prove it.
 const NOT_COUNTED: &str = "R-EXEC-70";
 
 /// The id of a requirement, such as `R-EXEC-26`.
 ///
-/// Ids sort as a person counts: `R-EXEC-9` before `R-EXEC-10`.
+/// Ids sort naturally: `R-EXEC-9` before `R-EXEC-10`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Id {
     family: String,
@@ -32,7 +32,7 @@ impl Id {
         self.written != NOT_COUNTED
     }
 
-    /// Returns the id as it is written.
+    /// Returns the id as text.
     pub(crate) fn as_str(&self) -> &str {
         &self.written
     }
@@ -63,7 +63,7 @@ pub(crate) struct Mention {
     pub(crate) opens_range: bool,
 }
 
-/// Returns the ids that a text names, in their order.
+/// Returns the ids in a text, in order.
 pub(crate) fn mentions(text: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -86,7 +86,7 @@ pub(crate) fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-/// Returns how many bytes at the start of the text are an id, zero for none.
+/// Returns the length in bytes of an id at the start of the text, or zero.
 fn id_length(text: &str) -> usize {
     let family = text["R-".len()..]
         .chars()
@@ -110,7 +110,7 @@ fn id(written: &str) -> Id {
     let (family, number) = written.rsplit_once('-').unwrap_or((written, ""));
     Id {
         family: family.to_owned(),
-        // A number too long for its type belongs to no requirement and is reported as unknown.
+        // A number too large for its type belongs to no requirement and is reported as unknown.
         number: number.parse().unwrap_or(u32::MAX),
         written: written.to_owned(),
     }
@@ -127,7 +127,7 @@ fn opens_range(after: &str) -> bool {
     end.starts_with(|c: char| c.is_ascii_digit()) || end.starts_with("R-")
 }
 
-/// What stands in one line of the list.
+/// One line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Requirement {
     pub(crate) line: usize,
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_an_id_is_not_one() {
+    fn text_that_resembles_an_id_is_ignored() {
         assert_eq!(
             names("R-, R-EXEC, R-exec-1, R-EXEC-, FOR-EXEC-2, X-R-EXEC-3 and R-EXEC -4"),
             [""; 0]
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_sort_as_a_person_counts() {
+    fn ids_sort_naturally() {
         let mut ids: Vec<Id> = ["R-EXEC-100", "R-PIPE-01", "R-EXEC-99"]
             .map(|id| id.parse().unwrap())
             .into();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_read_with_its_lines() {
+    fn list_is_parsed_line_by_line() {
         let list =
             parse("# Title\nR-EXEC-9 is only referred to.\n- R-EXEC-01 a → U\n- R-EXEC-02 b → U\n")
                 .unwrap();
@@ -252,13 +252,13 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_this_project_is_whole() {
+    fn list_of_this_project_is_valid() {
         let workspace = Workspace::load().unwrap();
         assert_eq!(load(&workspace).unwrap().len(), 427);
     }
 
     #[test]
-    fn an_id_stated_twice_is_an_error() {
+    fn duplicate_id_is_an_error() {
         let error = parse("- R-EXEC-01 a\n- R-EXEC-01 b\n").unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -267,13 +267,13 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_requirements_is_an_error() {
+    fn list_without_requirements_is_an_error() {
         parse("# Nothing here\n").unwrap_err();
         parse("- R-EXEC-x broken\n").unwrap_err();
     }
 
     #[test]
-    fn the_line_nobody_can_prove_is_not_counted() {
+    fn unprovable_requirement_is_not_counted() {
         assert!(!"R-EXEC-70".parse::<Id>().unwrap().is_counted());
         assert!("R-EXEC-71".parse::<Id>().unwrap().is_counted());
     }

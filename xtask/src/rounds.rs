@@ -1,4 +1,4 @@
-//! The tests about the transport to the engine once more, over each way that is not its socket.
+//! Repeats the transport tests of the engine over each transport except its socket.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,11 +8,11 @@ use crate::docker::{Daemon, Over, Way};
 use crate::run;
 use crate::skipped::Skipped;
 
-/// Runs the rounds, each by a command that is given the way.
+/// Runs the rounds, each with a command set up for its transport.
 ///
 /// # Errors
 ///
-/// Fails with all rounds that failed, after all of them.
+/// Fails with all failed rounds, after running every round.
 pub(crate) fn run(
     daemon: &Daemon,
     target: &Path,

@@ -1,4 +1,4 @@
-//! Starting other programs.
+//! Runs other programs.
 
 use std::env;
 use std::ffi::OsString;
@@ -6,20 +6,20 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-/// Returns the cargo that runs us, so that a chosen toolchain stays chosen.
+/// Returns the cargo that runs xtask, so that a selected toolchain stays in use.
 pub(crate) fn cargo() -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
-    // Continuous integration may hand us no standard input; nothing here reads any.
+    // CI may provide no stdin; nothing here reads it.
     command.stdin(Stdio::null());
     command
 }
 
-/// Runs a command to its end and fails when it does.
+/// Runs a command and waits for it.
 ///
 /// # Errors
 ///
-/// Fails when the program cannot be started or ends with anything but success.
+/// Fails when the program cannot be started or is unsuccessful.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let shown = show(command);
     let status = command
@@ -31,7 +31,7 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the command as a person would type it.
+/// Returns the command as a user would type it.
 fn show(command: &Command) -> String {
     let program = command.get_program().to_string_lossy();
     let name = program.rsplit('/').next().unwrap_or(&program).to_owned();
@@ -49,18 +49,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_fails_is_named_with_its_words() {
+    fn failed_program_is_named_with_its_arguments() {
         let error = run(Command::new("sh").args(["-c", "exit 3"])).unwrap_err();
         assert_eq!(error.to_string(), "`sh -c exit 3` failed, exit status: 3");
     }
 
     #[test]
-    fn a_program_that_succeeds_is_fine() {
+    fn successful_program_is_ok() {
         run(Command::new("sh").args(["-c", "exit 0"])).unwrap();
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn missing_program_is_named() {
         let error = run(&mut Command::new("no-such-program-here")).unwrap_err();
         assert!(
             error.to_string().contains("no-such-program-here"),

@@ -1,10 +1,10 @@
-//! The tests that could not run on this machine, as they report it themselves.
+//! The tests that could not run on this machine, as they report it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The environment variable with the file that collects a line for each of them: see `executor_testkit::not_tested`.
+/// The variable with the file to which each skipped test adds a line: see `executor_testkit::not_tested`.
 const VARIABLE: &str = "RUNWRIGHT_TEST_SKIPPED";
 
 /// Collects the skipped tests of one round until it is dropped.
@@ -14,19 +14,19 @@ pub(crate) struct Skipped {
 }
 
 impl Skipped {
-    /// Begins with none.
+    /// Starts an empty list.
     pub(crate) fn new(target: &Path) -> Self {
         let file = target.join(format!("test-skipped-{}", std::process::id()));
         let _ = fs::remove_file(&file);
         Self { file }
     }
 
-    /// Lets the tests that a command runs report to this list.
+    /// Makes the tests that a command runs report to this list.
     pub(crate) fn collect(&self, command: &mut Command) {
         command.env(VARIABLE, &self.file);
     }
 
-    /// Prints how many tests were skipped, and each of them once.
+    /// Prints how many tests were skipped, and each distinct one.
     pub(crate) fn print(&self, round: &str) {
         for line in listed(&fs::read_to_string(&self.file).unwrap_or_default()) {
             println!("NOT TESTED {round}: {line}");
@@ -40,7 +40,7 @@ impl Drop for Skipped {
     }
 }
 
-/// Returns the number of lines and the lines, each once.
+/// Returns the number of lines and the distinct lines.
 fn listed(text: &str) -> Vec<String> {
     let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
     lines.sort();

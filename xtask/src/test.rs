@@ -1,8 +1,8 @@
-//! Brings what the tests need, and runs them.
+//! Prepares everything the tests need, and runs them.
 //!
-//! The tests of containers need an engine, which is started for them and ends with them. Who has set
-//! `RUNWRIGHT_TEST_DOCKER` has one already, with the same images. At the end, the tests that depend on how the engine is
-//! reached run twice more: over TLS and over ssh.
+//! Container tests need an engine, which starts before them and ends with them. With `RUNWRIGHT_TEST_DOCKER` set,
+//! they use that engine, which must have the same images. At the end, the tests that depend on the engine's transport
+//! run twice more: over TLS and over ssh.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -19,10 +19,10 @@ use crate::skipped::Skipped;
 use crate::workspace::{PREFIX, Workspace};
 use crate::{built, python, rounds, run};
 
-/// The variable that tells the tests of a program how many of them run at once.
+/// The variable with the number of tests that a test program runs at once.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// Runs the tests with these further arguments for cargo test: all of the workspace, unless they choose a package.
+/// Runs the tests with these extra arguments for cargo test: the whole workspace, unless they select a package.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> anyhow::Result<()> 
     run_sample(workspace, args, None)
 }
 
-/// Does the same, with a sample of those cases that have one: the text chooses it.
+/// Like [`run()`], with a sample of the test cases that support one; the text selects the sample.
 ///
 /// # Errors
 ///
@@ -43,9 +43,9 @@ pub(crate) fn run_sample(
 ) -> anyhow::Result<()> {
     debian::provide(TOOLS)?;
     let (engine, python, built) = thread::scope(|scope| {
-        // The engine waits for the network and the disk, so that building costs it little.
+        // The engine's start waits for the network and the disk, so it can overlap with the build.
         let building = scope.spawn(|| build(workspace, args));
-        // It stops when this function returns, and with the thread that started it.
+        // The engine ends when this function returns, and with the thread that started it.
         let engine = engine(workspace, args);
         (engine, python(workspace, args), building.join())
     });
@@ -76,7 +76,7 @@ pub(crate) fn run_sample(
     if !args.is_empty() {
         return Ok(());
     }
-    // The other half of the crate, which no other build of the tests has: without the feature that their fail points need.
+    // The other half of the crate, built without the feature that the tests' fail points need.
     run::run(run::cargo().args(["test", "--quiet", "--package", "runwright-fail-point"]))?;
     let Some(engine) = &engine else {
         println!(
@@ -98,10 +98,10 @@ pub(crate) fn run_sample(
     })
 }
 
-/// The environment variable with a text that chooses a sample of many cases.
+/// The environment variable with a text that selects a sample of many cases.
 const SAMPLE: &str = "RUNWRIGHT_TEST_SAMPLE";
 
-/// The tests of `executor-docker` that depend on how the engine is reached.
+/// The tests of `executor-docker` that depend on the engine's transport.
 const TRANSPORT: [&str; 7] = [
     "conformance::agent_in_busybox",
     "conformance::exec_in_busybox",
@@ -112,10 +112,10 @@ const TRANSPORT: [&str; 7] = [
     "terminal::",
 ];
 
-/// Builds the agent, if the chosen tests have a use for it, and all tests, if none are chosen. Returns where the agent is.
+/// Builds the agent, if the selected tests use it, and all tests, unless some are selected. Returns the agent's path.
 fn build(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBuf>> {
     let agent = agent(workspace, args)?;
-    // Chosen tests may be some that cannot be built alone.
+    // Selected tests may belong to a package that does not build alone.
     if args.is_empty() {
         let mut command = cargo(workspace, agent.as_deref());
         run::run(command.arg("test").args(built::ALL).arg("--no-run"))?;
@@ -123,7 +123,7 @@ fn build(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBu
     Ok(agent)
 }
 
-/// Returns cargo, which builds this agent into programs that want one inside.
+/// Returns a cargo command that embeds this agent into programs that want one.
 fn cargo(workspace: &Workspace, agent: Option<&Path>) -> Command {
     let mut command = run::cargo();
     command.current_dir(&workspace.root);
@@ -134,14 +134,14 @@ fn cargo(workspace: &Workspace, agent: Option<&Path>) -> Command {
     command
 }
 
-/// Tells tests where the agent is.
+/// Passes the path of the agent to the tests.
 fn tell_agent(command: &mut Command, agent: Option<&Path>) {
     if let Some(agent) = agent {
         command.env(agent::VARIABLE, agent);
     }
 }
 
-/// Sets how many tests of a program run at once, unless the caller has.
+/// Sets how many tests of a program run at once, unless the caller did.
 fn set_threads(command: &mut Command) {
     if env::var_os(THREADS).is_none() {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
@@ -149,28 +149,28 @@ fn set_threads(command: &mut Command) {
     }
 }
 
-/// Returns how many tests run at once: most of them wait, for a container, a program or a deadline.
+/// Returns how many tests run at once. Most of them wait: for a container, a program or a deadline.
 fn at_once(processors: usize) -> usize {
     (processors * 4).min(8).max(processors)
 }
 
-/// Opens a way to the engine that was started, if one was.
+/// Opens a transport to the engine, if one was started.
 fn way(engine: Option<&Daemon>, over: Over) -> anyhow::Result<Option<Way<'_>>> {
     engine.map(|daemon| Way::open(daemon, over)).transpose()
 }
 
-/// Runs a command that finds an engine and the agent where the tests do.
+/// Runs a command that finds an engine and the agent as the tests do.
 ///
 /// # Errors
 ///
-/// Fails when there is no engine and none can be started, and when the command fails.
+/// Fails when no engine exists or can be started, and when the command fails.
 pub(crate) fn run_with_engine(
     workspace: &Workspace,
     over: Over,
     words: &[String],
 ) -> anyhow::Result<()> {
     let (program, args) = words.split_first().context("no command is given")?;
-    // It ends when this function does, whatever comes of the command.
+    // The engine ends when this function returns, even if the command fails.
     let engine = engine(workspace, &[])?;
     if engine.is_none() && over != Over::Socket {
         bail!(
@@ -192,7 +192,7 @@ pub(crate) fn run_with_engine(
     run::run(&mut command)
 }
 
-/// Starts a Docker Engine, unless there is one or the chosen tests have no use for it.
+/// Starts a Docker Engine, unless one exists or the selected tests do not use it.
 fn engine(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<Daemon>> {
     if env::var_os(docker::ADDRESS).is_some() || !wants_engine(args) {
         return Ok(None);
@@ -203,7 +203,7 @@ fn engine(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<Daemo
         .map(Some)
 }
 
-/// Returns the agent that the tests put into containers, if they start any: the one that is named, else one that is built.
+/// Returns the agent for the tests, if they start containers: an existing one from the environment, or a new build.
 fn agent(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBuf>> {
     if let Some(named) = env::var_os(agent::VARIABLE) {
         let named = path::absolute(&named);
@@ -215,8 +215,8 @@ fn agent(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBu
     agent::build(workspace).map(Some)
 }
 
-/// Makes a Python with gRPC, unless one is named or the chosen tests have no use for it. Without one, the test that
-/// needs it fails, and all others tell what they can.
+/// Prepares a Python with gRPC, unless the environment names one or the selected tests do not use it. Without Python
+/// only the test that needs it fails.
 fn python(workspace: &Workspace, args: &[String]) -> Option<PathBuf> {
     let wanted = chosen(args).is_none_or(|package| package == "steps");
     if env::var_os(python::VARIABLE).is_some() || !wanted {
@@ -233,12 +233,12 @@ fn python(workspace: &Workspace, args: &[String]) -> Option<PathBuf> {
 /// The packages whose tests start containers.
 const USES_ENGINE: [&str; 5] = ["cli", "examples", "executor-docker", "workstation", "steps"];
 
-/// Whether tests that are chosen so may start containers.
+/// Whether the selected tests may start containers.
 fn wants_engine(args: &[String]) -> bool {
     chosen(args).is_none_or(|package| USES_ENGINE.contains(&package))
 }
 
-/// Returns the folder of the package whose tests are chosen, if one is.
+/// Returns the folder of the package whose tests are selected, if any.
 fn chosen(args: &[String]) -> Option<&str> {
     let at = args
         .iter()
@@ -260,7 +260,7 @@ fn words(args: &[String]) -> Vec<&str> {
         .iter()
         .any(|arg| arg.starts_with("-p") || arg.starts_with("--package"));
     let scope = if chooses { &[][..] } else { &built::ALL[..] };
-    // Without --no-fail-fast the first broken crate would hide what else is broken.
+    // Without --no-fail-fast the first broken crate would hide failures in the others.
     let fixed = ["test", "--no-fail-fast"].into_iter();
     let fixed = fixed.chain(scope.iter().copied());
     fixed.chain(args.iter().map(String::as_str)).collect()
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_tested_unless_a_package_is_chosen() {
+    fn all_packages_are_tested_by_default() {
         let all = [
             "test",
             "--no-fail-fast",
@@ -291,12 +291,12 @@ mod tests {
     }
 
     #[test]
-    fn more_tests_run_at_once_than_there_are_processors_where_these_are_few() {
+    fn few_processors_run_more_tests_than_processors() {
         assert_eq!([1, 2, 4, 16].map(at_once), [4, 8, 8, 16]);
     }
 
     #[test]
-    fn an_engine_is_started_for_those_who_use_one() {
+    fn engine_starts_for_packages_that_use_it() {
         let check = |args: &[&str], expect| {
             let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
             assert_eq!(wants_engine(&args), expect, "{args:?}");

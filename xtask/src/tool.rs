@@ -1,4 +1,4 @@
-//! Programs that checks need and that cargo can build.
+//! Programs that the checks need and that cargo can build.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,21 +9,21 @@ use anyhow::Context;
 use crate::run;
 use crate::workspace::Workspace;
 
-/// A program from the registry, pinned, so that a release of it cannot change what passes.
+/// A program from the registry, pinned so that a new release cannot change the result of a check.
 pub(crate) struct Tool {
     /// The name of the package and of its program.
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
-    /// The features it is built with, all others left out; `None` for the usual ones.
+    /// The features to build, without the default ones; `None` for the defaults.
     pub(crate) features: Option<&'static str>,
 }
 
 impl Tool {
-    /// Returns the program, built first when it is not there.
+    /// Returns the program, and builds it first if it is missing.
     ///
     /// # Errors
     ///
-    /// Fails when it cannot be built.
+    /// Fails when the build fails.
     pub(crate) fn program(&self, workspace: &Workspace) -> anyhow::Result<OsString> {
         let Self { name, version, .. } = self;
         if self.is(&OsString::from(name)) {
@@ -40,7 +40,7 @@ impl Tool {
         Ok(program)
     }
 
-    /// Whether the program can be started and has the pinned version.
+    /// Whether the program starts and has the pinned version.
     fn is(&self, program: &OsString) -> bool {
         let output = Command::new(program)
             .arg("--version")
@@ -49,7 +49,7 @@ impl Tool {
         output.is_ok_and(|output| self.says(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// Whether these are the words of the pinned version: `cargo-deny 0.20.2`, `mdbook v0.5.4`.
+    /// Whether this is the output for the pinned version: `cargo-deny 0.20.2`, `mdbook v0.5.4`.
     fn says(&self, words: &str) -> bool {
         let mut words = words.split_whitespace();
         let version = |word: &str| word.strip_prefix('v').unwrap_or(word) == self.version;
@@ -64,7 +64,8 @@ impl Tool {
             command.args(["--no-default-features", "--features", features]);
         }
         command.arg("--root").arg(tools);
-        // It runs for a second, so it is built for the shortest build: the published profile takes several times longer.
+        // It runs for a second, so a quick build matters more than a fast program: the release profile takes several
+        // times longer.
         for setting in ["lto=false", "opt-level=1", "debug=false"] {
             command
                 .arg("--config")
@@ -85,13 +86,13 @@ mod tests {
     };
 
     #[test]
-    fn another_program_is_not_the_wanted_one() {
+    fn other_program_is_rejected() {
         assert!(!TOOL.is(&OsString::from("no-such-program-here")));
         assert!(!TOOL.is(&OsString::from("true")));
     }
 
     #[test]
-    fn another_version_is_not_the_wanted_one() {
+    fn other_version_is_rejected() {
         assert!(TOOL.says("mdbook v0.5.4\n"));
         assert!(TOOL.says("mdbook 0.5.4"));
         assert!(!TOOL.says("mdbook v0.5.40"));

@@ -1,4 +1,4 @@
-//! What cargo knows about this workspace.
+//! The metadata of this workspace, from cargo.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,12 @@ use crate::run;
 pub(crate) struct Workspace {
     #[serde(rename = "workspace_root")]
     pub(crate) root: PathBuf,
-    /// Where cargo builds.
+    /// The target directory of cargo.
     pub(crate) target_directory: PathBuf,
     pub(crate) packages: Vec<Package>,
 }
 
-/// Begins the registry's name of each crate below `crates`, but for the facade.
+/// The prefix on the registry of each crate below `crates`, except the facade.
 pub(crate) const PREFIX: &str = "runwright-";
 
 /// One package of the workspace.
@@ -27,22 +27,22 @@ pub(crate) struct Package {
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) targets: Vec<Target>,
-    /// The registries it may go to: none of them, or all where this is not said.
+    /// The registries it can be published to: an empty list forbids publishing, `None` allows all.
     #[serde(default)]
     pub(crate) publish: Option<Vec<String>>,
 }
 
-/// One line of a package's dependencies.
+/// A dependency of a package.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// None for a normal dependency, else `dev` or `build`.
+    /// `None` for a normal dependency, otherwise `dev` or `build`.
     pub(crate) kind: Option<String>,
-    /// The folder of a dependency joined by path: a crate of this workspace.
+    /// The folder of a path dependency, which is a crate of this workspace.
     pub(crate) path: Option<PathBuf>,
 }
 
-/// Something cargo builds from a package.
+/// A build target of a package.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Target {
     pub(crate) name: String,
@@ -60,7 +60,7 @@ impl Dependency {
 }
 
 impl Workspace {
-    /// Asks cargo about the workspace that xtask belongs to.
+    /// Loads the metadata of the workspace that contains xtask.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Workspace {
         serde_json::from_slice(&output.stdout).context("read what cargo metadata says")
     }
 
-    /// Returns the path as seen from the root, for messages.
+    /// Returns the path relative to the root, for messages.
     pub(crate) fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.root).unwrap_or(path)
     }
@@ -98,15 +98,15 @@ impl Package {
         self.manifest_path.parent().unwrap_or(Path::new(""))
     }
 
-    /// Whether it goes to the registry.
+    /// Whether it is published.
     pub(crate) fn is_published(&self) -> bool {
         self.publish
             .as_ref()
             .is_none_or(|registries| !registries.is_empty())
     }
 
-    /// Returns the name of that folder: the name of the crate inside this workspace. On the registry, where short names
-    /// are taken, crates have the prefix [`PREFIX`].
+    /// Returns the name of that folder: the name of the crate inside this workspace. On the registry, where short
+    /// names are taken, crates have the prefix [`PREFIX`].
     pub(crate) fn folder_name(&self) -> &str {
         let name = self.folder().file_name();
         name.and_then(|name| name.to_str()).unwrap_or(&self.name)

@@ -1,4 +1,4 @@
-//! A fake engine, whose answers take set times.
+//! A fake engine with fixed response times.
 
 use axum::Router;
 use axum::body::Body;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::task::JoinSet;
 
-/// How long its answers take; all others come at once.
+/// The response times; all other responses are immediate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
     pub(crate) pull: Duration,
@@ -21,7 +21,7 @@ pub(crate) struct Times {
     pub(crate) network: Duration,
 }
 
-/// Returns an engine that has every image, whose containers run for ever, and whose commands in them end at once with 0.
+/// Returns an engine that has every image, whose containers run forever, and where each exec succeeds at once.
 pub(crate) fn engine(times: Times) -> Router {
     let fake = Fake {
         times,
@@ -31,18 +31,18 @@ pub(crate) fn engine(times: Times) -> Router {
     Router::new().fallback(answer).with_state(Arc::new(fake))
 }
 
-/// What the fake engine remembers.
+/// The state of the fake engine.
 #[derive(Debug)]
 struct Fake {
     times: Times,
-    /// What the job's container says when it is ready.
+    /// The line that the job's container prints when it is ready.
     mark: Mutex<String>,
-    /// The outputs that somebody reads.
+    /// The outputs with a connected reader.
     shown: Mutex<JoinSet<()>>,
 }
 
 impl Fake {
-    /// Answers with a connection on which a line is said and which stays then; without one it ends at once.
+    /// Responds with an output stream that sends `line` and stays open; without a line it ends at once.
     fn connect(&self, request: &mut Request, line: Option<String>) -> Response {
         let upgraded = hyper::upgrade::on(request);
         let mut shown = self.shown.lock();
@@ -53,7 +53,7 @@ impl Fake {
             let mut stream = TokioIo::new(upgraded);
             let length = u8::try_from(line.len()).unwrap_or(u8::MAX);
             let frame = [&[1, 0, 0, 0, 0, 0, 0, length], line.as_bytes()].concat();
-            // Who reads it has what is needed; the connection stays until that one is gone.
+            // The reader has its line; the stream stays open until the reader disconnects.
             if stream.write_all(&frame).await.is_ok() {
                 std::future::pending::<()>().await;
             }
@@ -70,7 +70,7 @@ async fn answer(State(fake): State<Arc<Fake>>, mut request: Request) -> Response
     let path = request.uri().path().to_owned();
     let query = request.uri().query().unwrap_or_default().to_owned();
     let mut words: Vec<&str> = path.split('/').skip(1).collect();
-    // The version of the API.
+    // Skips the version of the API.
     if words[0].starts_with("v1.") {
         words.remove(0);
     }

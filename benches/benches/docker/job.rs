@@ -104,7 +104,7 @@ pub(crate) async fn measure() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns when the only job of a run ended, as its events tell.
+/// Returns when the only job of a run finished, according to its events.
 fn job_finished(events: &Path) -> anyhow::Result<Timestamp> {
     let events = std::fs::read_to_string(events)?;
     let mut events = events.lines();

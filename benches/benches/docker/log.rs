@@ -1,4 +1,4 @@
-//! A long log, against `docker exec` of the same to a pipe.
+//! A long log, against `docker exec` with the same output to a pipe.
 
 use crate::means::{Opened, address, against, engine, heading, row};
 use anyhow::Context as _;
@@ -13,12 +13,12 @@ use std::time::Instant;
 const ROUNDS: usize = 7;
 const GOAL: f64 = 1.3;
 const BYTES: u64 = 100_000_000;
-/// Lines of a hundred bytes are in it.
+/// The output consists of lines of a hundred bytes.
 const PREPARE: &str = "line=$(printf %099d 0); yes $line | head -c 1000000 >/tmp/part; i=0; \
     while [ $i -lt 100 ]; do cat /tmp/part; i=$((i+1)); done >/tmp/log\n";
 const SHOW: &str = "cat /tmp/log\n";
 
-/// Counts what is written, and keeps nothing.
+/// Counts the bytes written, and discards them.
 #[derive(Debug, Default)]
 struct Count(AtomicU64);
 
@@ -67,7 +67,7 @@ async fn compare(name: &str, job: &mut Opened, count: &Count) -> anyhow::Result<
     for round in 0..=ROUNDS {
         let floor = bench.run(&docker).await?.succeeded()?.wall;
         let before = resident("VmRSS:")?;
-        // The kernel begins anew to note the most.
+        // Resets the kernel's peak of resident memory.
         std::fs::write("/proc/self/clear_refs", "5")?;
         count.0.store(0, Ordering::Relaxed);
         let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! Jobs in containers, against what Docker itself takes for the same.
+//! Jobs in containers, against the time Docker itself needs for the same work.
 //!
 //! ```console
 //! $ RUNWRIGHT_TEST_DOCKER=unix:///.. cargo bench -p benches --bench docker              # all
@@ -6,9 +6,9 @@
 //! $ cargo xtask docker -- cargo bench -p benches --bench docker                         # with an engine of its own
 //! ```
 //!
-//! The engine has the images of `cargo xtask test`, `docker` is on `PATH`, and `$RUNWRIGHT_AGENT` names the agent that
-//! `cargo xtask agent` builds. What is compared runs in turn. `prepare` alone needs no engine: it has a fake one, whose
-//! answers take a set time; it needs git.
+//! The engine has the images of `cargo xtask test`, `docker` is on `PATH`, and `$RUNWRIGHT_AGENT` names the agent
+//! that `cargo xtask agent` builds. Compared programs alternate. Only `prepare` needs no engine, but git: it uses a
+//! fake engine with fixed response times.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 

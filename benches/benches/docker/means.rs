@@ -1,4 +1,4 @@
-//! What the parts share: the engine, an open job, a line of a table.
+//! Code shared by the parts: the engine, an open job, a line of a table.
 
 use anyhow::Context as _;
 use benches::statistics::{median, millis};
@@ -18,10 +18,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The image of everything that is measured.
+/// The image of all measurements.
 pub(crate) const IMAGE: &str = "runwright-test/busybox:1";
 
-/// Returns where the engine is.
+/// Returns the address of the engine.
 pub(crate) fn address() -> anyhow::Result<String> {
     std::env::var("RUNWRIGHT_TEST_DOCKER").context(
         "RUNWRIGHT_TEST_DOCKER does not say where Docker is; `cargo xtask docker -- cargo bench -p benches \
@@ -34,7 +34,7 @@ pub(crate) async fn engine() -> anyhow::Result<Engine> {
     Ok(Engine::connect(&DockerHost::parse(&address()?)?).await?)
 }
 
-/// Returns the settings of everything that is measured.
+/// Returns the executor settings of all measurements.
 pub(crate) fn settings(engine: EngineChoice) -> anyhow::Result<DockerConfig> {
     Ok(DockerConfig {
         host: Some(address()?),
@@ -44,7 +44,7 @@ pub(crate) fn settings(engine: EngineChoice) -> anyhow::Result<DockerConfig> {
     })
 }
 
-/// A job that is prepared, with its directories on this host.
+/// A prepared job, with its directories on this host.
 pub(crate) struct Opened {
     pub(crate) executor: Box<dyn Executor>,
     pub(crate) owner: String,
@@ -53,7 +53,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Prepares a job whose log goes there.
+    /// Prepares a job that writes its log to the given trace.
     pub(crate) async fn new(
         engine: EngineChoice,
         network_per_job: bool,
@@ -94,7 +94,7 @@ impl Opened {
         }
     }
 
-    /// Runs a script in the directory of builds.
+    /// Runs a script in the builds directory.
     pub(crate) async fn run(&mut self, script: &str) -> anyhow::Result<()> {
         let builds = &self.environment.workspace.dirs().builds_dir;
         let command = CommandBuilder::new(script).working_dir(builds.as_str());
@@ -116,7 +116,7 @@ impl Opened {
         found.context("the job has a container")
     }
 
-    /// Removes all of it.
+    /// Removes the job's resources.
     pub(crate) async fn close(mut self) -> Result<(), BuildError> {
         self.executor.cleanup().await?;
         drop(self.directory);
@@ -129,12 +129,12 @@ pub(crate) fn heading(what: &str) {
     println!("\n{what}");
 }
 
-/// Prints the median of times.
+/// Prints the median of durations.
 pub(crate) fn row(what: &str, times: &[Duration]) {
     println!("  {what:<44} {:>9.2} ms", millis(median(times)));
 }
 
-/// Prints the median of times, and of their ratios to a floor, with the most that they may be.
+/// Prints the median of durations, and of their ratios to a floor, with the highest acceptable ratio.
 pub(crate) fn against(what: &str, times: &[Duration], ratios: &[f64], goal: f64) {
     let measured = median(ratios);
     let verdict = if measured <= goal { "met" } else { "NOT MET" };

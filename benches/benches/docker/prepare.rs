@@ -1,8 +1,8 @@
-//! Preparing a job and bringing its sources, against the slowest single part of it.
+//! Preparing a job and fetching its sources, against the slowest single part of it.
 //!
-//! The engine is a fake one: it answers what the preparation of a job asks, and each part takes the time that is set
-//! here; a stage in its containers ends at once and well. The sources are real, by git from a server whose first
-//! answer takes a set time. So what is measured is what waits for what, and nothing of Docker.
+//! The engine is a fake one: each part of a job's preparation takes the time set here, and a stage in its containers
+//! succeeds at once. The sources are real: git fetches them from a server whose first response takes a fixed time.
+//! The result shows which parts wait for each other, without the time of Docker.
 
 use crate::fake::{self, Times};
 use crate::means::{against, heading, row};
@@ -37,7 +37,7 @@ const TIMES: Times = Times {
     pull_of_service: Duration::from_millis(700),
     network: Duration::from_millis(600),
 };
-/// The first answer of the git server.
+/// The delay of the git server's first response.
 const SOURCES: Duration = Duration::from_millis(600);
 
 pub(crate) async fn measure() -> anyhow::Result<()> {
@@ -79,7 +79,7 @@ pub(crate) async fn measure() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where it is measured.
+/// The directory of the measurement.
 struct Place {
     engine: String,
     repository: PathBuf,
@@ -88,7 +88,7 @@ struct Place {
 }
 
 impl Place {
-    /// Makes a repository of one commit, and returns the commit's id.
+    /// Creates a repository with one commit, and returns the commit id.
     fn repository(&self) -> anyhow::Result<String> {
         std::fs::create_dir(&self.repository)?;
         std::fs::write(self.repository.join("Makefile"), "all:\n")?;
@@ -119,7 +119,7 @@ impl Place {
         git(&["rev-parse", "HEAD"])
     }
 
-    /// Returns the time from a job's beginning until its sources are there.
+    /// Returns the time from the start of a job until its sources are present.
     async fn once(&self, remote: &str, sha: &str) -> anyhow::Result<Duration> {
         let builds = self.builds.to_str().context("the directory is text")?;
         let mut config = RunnerConfig::new("bench", "docker");
@@ -171,7 +171,7 @@ impl Place {
     }
 }
 
-/// Notes when a job's sources are there.
+/// Records when a job's sources are present.
 #[derive(Debug, Default)]
 struct Watch {
     there: OnceLock<Instant>,
@@ -190,7 +190,7 @@ impl JobObserver for Watch {
     fn idle(&self, _: TraceStream) {}
 }
 
-/// Serves the files of a repository, which is all that git's older way over HTTP needs.
+/// Serves the files of a repository, which is enough for git's dumb HTTP protocol.
 async fn file(State(root): State<PathBuf>, request: Request) -> Response {
     let path = Path::new(request.uri().path().trim_start_matches('/'));
     let is_below = |part: Component<'_>| matches!(part, Component::Normal(_));

@@ -1,4 +1,4 @@
-//! From the end of a job until nothing of it is left, against creating and starting the same.
+//! From the end of a job until all its resources are removed, against creating and starting the same.
 
 use crate::means::{Opened, against, engine, heading, row};
 use anyhow::Context as _;
@@ -44,7 +44,7 @@ pub(crate) async fn measure() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns how long it took to create and start what a job has, and to end the job.
+/// Returns the time to create and start a job's resources, and the time to end the job.
 async fn once(engine: &Engine, with_network: bool) -> anyhow::Result<(Duration, Duration)> {
     let trace = Arc::new(RecordingTrace::new());
     let mut job = Opened::new(EngineChoice::Agent, with_network, trace).await?;
@@ -57,7 +57,7 @@ async fn once(engine: &Engine, with_network: bool) -> anyhow::Result<(Duration, 
     Ok((floor?, time))
 }
 
-/// Returns what makes another container like one.
+/// Returns the request body that creates a copy of a container.
 async fn body_of(engine: &Engine, container: &str) -> anyhow::Result<ContainerCreateBody> {
     let found = engine.api().inspect_container(container, None).await?;
     let mut body = serde_json::to_value(found.config.context("it has a configuration")?)?;
@@ -67,7 +67,7 @@ async fn body_of(engine: &Engine, container: &str) -> anyhow::Result<ContainerCr
     Ok(serde_json::from_value(body)?)
 }
 
-/// Returns how long it takes to make a container and its network; both are gone afterwards.
+/// Returns the time to create a container and its network, and removes both.
 async fn make(
     engine: &Engine,
     mut body: ContainerCreateBody,

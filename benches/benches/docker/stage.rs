@@ -1,6 +1,6 @@
-//! A stage, against the restart of a container with the script on its standard input.
+//! A stage, against the restart of a container with the script on its stdin.
 //!
-//! The restart is what GitLab Runner does for each stage, replayed: inspect, attach, start, the script, wait.
+//! The restart replays what GitLab Runner does for each stage: inspect, attach, start, the script, wait.
 
 use crate::means::{IMAGE, Opened, against, engine, heading, row};
 use anyhow::Context as _;
@@ -51,7 +51,7 @@ async fn compare(
         let floor = time(restart(engine, restarted)).await?;
         let by_agent = time(agent.run(SCRIPT)).await?;
         let by_exec = time(exec.run(SCRIPT)).await?;
-        // The first is for the caches.
+        // The first round warms the caches.
         if round > 0 {
             floors.push(floor);
             agents.push(by_agent);

@@ -1,4 +1,4 @@
-//! A job whose container was ready before it came, against `docker run` of nothing.
+//! A job with a container prepared before it started, against `docker run` of nothing.
 
 use crate::means::{IMAGE, address, against, heading, row, settings};
 use anyhow::Context as _;
@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 12;
 const GOAL: f64 = 0.35;
 
-/// The first job gives the pool the time to make a container, and the second takes it.
+/// The first job gives the pool time to prepare a container for the second.
 const PIPELINE: &str = "
 stages: [first, second]
 first: {stage: first, script: [sleep 2]}
 second: {stage: second, script: ['true']}
 ";
 
-/// Times of one kind, and their ratios to the floor of the same round.
+/// Durations of one kind, and their ratios to the floor of the same round.
 #[derive(Default)]
 struct Measured {
     times: Vec<Duration>,
@@ -60,7 +60,7 @@ pub(crate) async fn measure() -> anyhow::Result<()> {
         .run_with(&[&options[..], &[events_path]].concat())
         .command(&bench, &project);
 
-    // Only now: what nobody takes goes after a while, and the program above may have had to be built.
+    // Only now: an unused spare expires, and building the program above may have taken longer.
     pool.job().await?;
     let mut floors = Vec::new();
     let (mut scripts, mut wholes, mut seconds) = (
@@ -99,7 +99,7 @@ pub(crate) async fn measure() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A provider with a container that is ready.
+/// A provider with a warm container.
 struct Pool {
     provider: DockerProvider,
     config: RunnerConfig,
@@ -123,8 +123,8 @@ impl Pool {
         })
     }
 
-    /// Runs a job; returns how long it took to the end of its script, and until nothing of it ran any more and it was
-    /// done: its container is removed by the pool then.
+    /// Runs a job; returns the time to the end of its script, and the time until its processes have ended and the job
+    /// is finished. The pool then removes its container.
     async fn job(&self) -> anyhow::Result<(Duration, Duration)> {
         let job = JobBuilder::new(1).name("bench");
         let job = job.with(|job| job.image = Image::named(IMAGE)).build();
@@ -143,7 +143,7 @@ impl Pool {
     }
 }
 
-/// Returns how long the second job of a run took, as its events tell.
+/// Returns the duration of the second job of a run, according to its events.
 fn second_job(events: &Path) -> anyhow::Result<Duration> {
     let events = std::fs::read_to_string(events)?;
     let at = |what: &str| -> anyhow::Result<Timestamp> {

@@ -10,17 +10,17 @@ pub(super) const NAME: &str = "gitlab-ci-local";
 
 const VERSION: &str = "4.75.1";
 
-/// It crashes with older ones, and many systems have an older one.
+/// It crashes with older versions, which many systems have.
 const NODE: &str = "22";
 
-/// Jobs run as processes in the working tree: its fastest way, and the nearest to ours.
+/// Jobs run as processes in the working tree: its fastest mode, and the closest to ours.
 const FLAGS: [&str; 2] = ["--force-shell-executor", "--no-shell-isolation"];
 
 pub(super) async fn install(bench: &Bench) -> anyhow::Result<Tool> {
     install_with(bench, &FLAGS).await
 }
 
-/// Jobs run in containers of this image, which is there, as the image of its helpers is then.
+/// Jobs run in containers of this local image, which also replaces the image of its helpers.
 pub(super) async fn install_docker(bench: &Bench, image: &str) -> anyhow::Result<Tool> {
     let flags = [
         "--shell-executor-no-image=false",
@@ -54,7 +54,7 @@ async fn install_with(bench: &Bench, flags: &[&str]) -> anyhow::Result<Tool> {
     })
     .await?;
     let node = installation.path("node_modules/node/bin/node");
-    // Its package fetches the program in an install script, which a user's npm may forbid.
+    // The package downloads Node.js in an install script, which a user's npm may forbid.
     ensure!(node.is_file(), "npm installed no Node.js {NODE}");
     let program = installation.path("node_modules/gitlab-ci-local/dist/index.js");
     let list: Vec<_> = [program.as_os_str(), "--list".as_ref()].into();

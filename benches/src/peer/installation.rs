@@ -9,10 +9,10 @@ use process::Command;
 
 use crate::Bench;
 
-/// For one command of a package manager, download included.
+/// The limit for one command of a package manager, including downloads.
 const DEADLINE: Duration = Duration::from_mins(3);
 
-/// Written last, so that what lacks it is half an installation.
+/// Written last: a directory without it is incomplete.
 const MARKER: &str = "complete";
 
 /// The directory of one peer at one version.
@@ -22,9 +22,9 @@ pub(super) struct Installation {
 }
 
 impl Installation {
-    /// Runs `commands` in an empty directory unless they all ran there before.
+    /// Runs `commands` in an empty directory, unless all of them succeeded there before.
     ///
-    /// The commands see the environment of the bench, where proxies and mirrors are named.
+    /// The commands inherit the environment of the bench, which configures proxies and mirrors.
     pub(super) async fn make(
         bench: &Bench,
         name: &str,
@@ -48,13 +48,13 @@ impl Installation {
         Ok(Self { directory })
     }
 
-    /// Returns the path of something installed.
+    /// Returns the path of an installed file.
     pub(super) fn path(&self, relative: &str) -> PathBuf {
         self.directory.join(relative)
     }
 }
 
-/// Fails with words for a user if a program is not on `PATH`.
+/// Fails with a message for the user if a program is not on `PATH`.
 pub(super) fn require(program: &str, reason: &str) -> anyhow::Result<()> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|directory| directory.join(program).is_file());

@@ -1,7 +1,7 @@
-//! Programs that others wrote for the same purpose.
+//! Third-party programs with the same purpose.
 //!
-//! They are installed from their registries on first use, at the versions named here, below the target
-//! folder of this bench. An installation that was interrupted is made anew.
+//! On first use they are installed from their registries, at the versions named here, below the target directory of
+//! this bench. An interrupted installation is repeated.
 
 mod bitrab;
 mod gitlab_ci_local;
@@ -9,16 +9,16 @@ mod installation;
 
 use crate::{Bench, Tool};
 
-/// A peer, or why it cannot be measured here.
+/// A peer, or the reason why it cannot be measured here.
 #[derive(Debug)]
 pub struct Peer {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: &'static str,
-    /// The tool with the settings it is measured with.
+    /// The tool with its settings for the measurement.
     pub tool: anyhow::Result<Tool>,
 }
 
-/// Installs gitlab-ci-local where it is not there yet, and Node.js for it.
+/// Installs gitlab-ci-local if it is missing, and Node.js for it.
 pub async fn gitlab_ci_local(bench: &Bench) -> Peer {
     Peer {
         name: gitlab_ci_local::NAME,
@@ -26,7 +26,7 @@ pub async fn gitlab_ci_local(bench: &Bench) -> Peer {
     }
 }
 
-/// The same, with jobs in containers of this image.
+/// Like [`gitlab_ci_local`], with jobs in containers of this image.
 pub async fn gitlab_ci_local_docker(bench: &Bench, image: &str) -> Peer {
     Peer {
         name: gitlab_ci_local::NAME,
@@ -34,7 +34,7 @@ pub async fn gitlab_ci_local_docker(bench: &Bench, image: &str) -> Peer {
     }
 }
 
-/// Installs bitrab where it is not there yet.
+/// Installs bitrab if it is missing.
 pub async fn bitrab(bench: &Bench) -> Peer {
     Peer {
         name: bitrab::NAME,

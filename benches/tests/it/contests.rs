@@ -1,4 +1,4 @@
-//! What goes astray is held, and shown as what it is.
+//! Failing tools are contained, and reported as failures.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn tools_run_in_turn_in_trees_of_their_own() {
         Ok((results, std::fs::read_to_string(log.path())?))
     });
     let (results, log) = results;
-    // Two runs to warm up, one for each kind of output, and two rounds of as many.
+    // Two warm-up runs, one for each kind of output, and two rounds with two runs each.
     assert_eq!(log.replace('\n', ""), "ab".repeat(6));
     for result in results {
         assert_eq!(result.fault, None);
@@ -57,7 +57,7 @@ fn tool_that_fails_is_shown_and_runs_no_more() {
 fn memory_beyond_the_limit_is_refused_and_recognised() {
     let results = block_on(async {
         let bench = Bench::start()?;
-        // A shell that keeps a line of two hundred megabytes in a variable, if it is let.
+        // A shell that holds a line of two hundred megabytes in a variable, unless the limit stops it.
         let hog = "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}";
         let hog = Tool::new("hog", "bash").run_with(&["-c", hog]);
         let contest = Contest::new(Workload::one(), hog).memory_limit(32 << 20);

@@ -1,4 +1,4 @@
-//! The measurements measure what they say.
+//! Tests of the benches' own measurements.
 
 mod contests;
 mod workloads;

@@ -1,11 +1,11 @@
-//! Generated pipelines are what Runwright accepts without a word.
+//! Runwright accepts generated pipelines without diagnostics.
 
 use benches::Workload;
 use pipeline::context::{Commit, PipelineContext};
 use pipeline::repository::NoRepository;
 use pipeline::{Plan, ResolvedPipeline, Selection, create};
 
-/// Checks that a pipeline gives no diagnostic, and the jobs and edges that the workload lists.
+/// Checks that a pipeline yields no diagnostic, and has the jobs and edges that the workload lists.
 fn check(workload: &Workload) {
     let checked = ResolvedPipeline::from_text(".gitlab-ci.yml", &workload.yaml());
     let words: Vec<&str> = checked
@@ -15,7 +15,7 @@ fn check(workload: &Workload) {
         .collect();
     assert_eq!(words, [""; 0]);
     let (resolved, _) = checked.into_result().expect("no errors");
-    // The projects of benches are on this branch.
+    // The projects of benches use this branch.
     let commit = Commit {
         ref_name: "main".to_owned(),
         ..Commit::default()
@@ -37,7 +37,7 @@ fn check(workload: &Workload) {
 }
 
 #[test]
-fn jobs_of_one_stage_are_as_they_are_listed() {
+fn parallel_jobs_match_the_workload() {
     check(&Workload::one());
     check(&Workload::parallel(50));
 }

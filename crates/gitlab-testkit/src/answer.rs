@@ -2,7 +2,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-/// What the server says, before it is sent.
+/// A response of the server before it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -11,7 +11,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Returns an answer whose body is of a kind.
+    /// Returns a response whose body has the content type `kind`.
     pub(crate) fn new(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
@@ -28,13 +28,13 @@ impl Answer {
         Self::new(200, "text/plain; charset=utf-8", body)
     }
 
-    /// Returns what GitLab says when it refuses: `{"message":"404 Project Not Found"}`.
+    /// Returns the body GitLab sends when it refuses a request: `{"message":"404 Project Not Found"}`.
     pub(crate) fn message(status: u16, message: &str) -> Self {
         let body = json!({ "message": message }).to_string();
         Self::new(status, "application/json", body)
     }
 
-    /// Returns what the layer below it says of a request that it does not understand.
+    /// Returns the error of Grape, GitLab's API framework, for a request that it cannot parse.
     pub(crate) fn error(status: u16, error: &str) -> Self {
         let body = json!({ "error": error }).to_string();
         Self::new(status, "application/json", body)
@@ -61,7 +61,7 @@ impl Answer {
         self
     }
 
-    /// Returns it as it is sent, with another body if there is one.
+    /// Converts this into the response to send; `body` replaces its own body.
     pub(crate) fn into_response(self, body: Option<Body>) -> Response<Body> {
         let body = body.unwrap_or_else(|| Body::from(self.body));
         let mut response = Response::new(body);

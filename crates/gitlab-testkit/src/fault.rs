@@ -1,30 +1,30 @@
 use crate::Page;
 use tokio::sync::watch;
 
-/// What the server does instead of answering as it should.
+/// A fault that the server injects instead of its proper response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// It answers with this status and the body that goes with it.
+    /// Responds with this status and its usual body.
     Status(u16),
-    /// It answers with this page.
+    /// Responds with this page.
     Page(Page),
-    /// It sends whoever asks to another address.
+    /// Redirects the client to another address.
     Redirect(String),
-    /// It closes the connection without an answer.
+    /// Closes the connection without a response.
     Close,
-    /// It sends a body of so many bytes, and does not say before how many.
+    /// Sends a body of this many bytes without announcing its length.
     Long(u64),
-    /// It says that the body has so many bytes, sends half of them and closes the connection.
+    /// Announces a body of this many bytes, sends half of them and closes the connection.
     Cut(u64),
-    /// It begins a body and then says nothing more, until it is stopped.
+    /// Starts a body and then stalls until the server stops.
     Stall,
 }
 
-/// A fault that waits for the requests to a path.
+/// A fault planned for requests to a path.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) path: String,
-    /// For how many more requests; forever when there is none.
+    /// The number of requests left; `None` means all of them.
     pub(crate) times: Option<usize>,
     pub(crate) plan: Plan,
 }
@@ -32,18 +32,18 @@ pub(crate) struct Planned {
 #[derive(Debug, Clone)]
 pub(crate) enum Plan {
     Fault(Fault),
-    /// Answered as it should be, once this is true.
+    /// Responds properly once the value is true.
     Hold(watch::Receiver<bool>),
 }
 
-/// Requests that are held back until this is released or dropped.
+/// Requests to a path, held until this is released or dropped.
 #[derive(Debug)]
 pub struct Held {
     pub(crate) release: watch::Sender<bool>,
 }
 
 impl Held {
-    /// Lets all of them go.
+    /// Releases all held requests.
     pub fn release(self) {
         self.release.send_replace(true);
     }
@@ -55,7 +55,7 @@ impl Drop for Held {
     }
 }
 
-/// Takes the plan for a request out of the list, if there is one.
+/// Takes the plan for a request from the list and uses up one of its repetitions.
 pub(crate) fn take(planned: &mut Vec<Planned>, is_meant: impl Fn(&str) -> bool) -> Option<Plan> {
     let index = planned.iter().position(|one| is_meant(&one.path))?;
     let plan = planned[index].plan.clone();

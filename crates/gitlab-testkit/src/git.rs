@@ -1,10 +1,10 @@
-//! The Git of the tests: that of nobody's settings, at a clock of its own.
+//! Git with a fixed environment and a clock of its own, independent of the user's settings.
 
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Returns `git`, to be run in a folder, with an environment that depends on nobody.
+/// Returns a `git` command for a folder, isolated from the environment of the user.
 #[expect(
     clippy::disallowed_methods,
     reason = "this crate is for tests, and may import no other of the workspace"
@@ -20,7 +20,7 @@ pub(crate) fn command(folder: &Path) -> Command {
     command
 }
 
-/// Gives the variables of that environment to a function, but for `HOME`.
+/// Passes the variables of that environment to a function, except `HOME`.
 pub(crate) fn environment(mut set: impl FnMut(&str, &str)) {
     let path = std::env::var("PATH").unwrap_or_default();
     for (name, value) in [
@@ -38,13 +38,13 @@ pub(crate) fn environment(mut set: impl FnMut(&str, &str)) {
     }
 }
 
-/// Runs `git` and returns what it printed, if it went well.
+/// Runs `git` and returns its output, or `None` if it fails.
 pub(crate) fn ask(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let output = command(folder).args(args).output().expect("git starts");
     output.status.success().then_some(output.stdout)
 }
 
-/// Runs `git` with this as its input and returns what it printed, without the end of the line.
+/// Runs `git` with `input` on stdin and returns its output without the final newline.
 pub(crate) fn run(folder: &Path, args: &[&str], input: &[u8]) -> String {
     let mut child = command(folder)
         .args(args)
@@ -53,7 +53,7 @@ pub(crate) fn run(folder: &Path, args: &[&str], input: &[u8]) -> String {
         .stderr(Stdio::piped())
         .spawn()
         .expect("git starts");
-    // It reads all of it before it prints more than a pipe holds.
+    // Git reads all of its input before its output can fill a pipe, so this cannot deadlock.
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(input).expect("git reads its input");
     }

@@ -1,4 +1,4 @@
-//! Git over HTTP, by the program that Git brings for it.
+//! Git over HTTP, served by `git http-backend`.
 
 use crate::answer::Answer;
 use crate::api::Call;
@@ -9,15 +9,15 @@ use crate::world::Visibility;
 use std::fs;
 use std::io::Write as _;
 
-/// What reads a repository.
+/// The scopes that allow reading a repository.
 const SCOPES: [&str; 3] = ["api", "read_repository", "write_repository"];
 
-/// Returns whether a path is one that Git asks for.
+/// Returns whether a path belongs to Git's HTTP protocol.
 pub(crate) fn is_meant(path: &str) -> bool {
     path.ends_with(".git/info/refs") || path.ends_with(".git/git-upload-pack")
 }
 
-/// Answers Git.
+/// Responds to a request of a Git client.
 pub(crate) fn answer(call: &Call<'_>, parts: &[&str]) -> Answer {
     let path = parts.join("/");
     let (project, service) = path.split_once(".git/").unwrap_or((&path, ""));
@@ -61,9 +61,9 @@ fn denied() -> Answer {
     Answer::new(401, "text/plain", body).header("www-authenticate", "Basic realm=\"GitLab\"")
 }
 
-/// Hands the request to Git and returns what it says.
+/// Runs `git http-backend` for a request and returns its response.
 fn run(call: &Call<'_>, project: &str, service: &str) -> Answer {
-    // A file, and not a pipe: Git may begin to answer before it has read everything.
+    // A file rather than a pipe: Git may write output before it has read all of its input.
     let folder = call.world.folder.path();
     let mut input = tempfile::tempfile_in(folder).expect("a file can be made");
     input
@@ -95,7 +95,7 @@ fn run(call: &Call<'_>, project: &str, service: &str) -> Answer {
     read(&output.stdout)
 }
 
-/// Reads what a program says that answers for a server.
+/// Parses the output of a CGI program.
 fn read(printed: &[u8]) -> Answer {
     let mut answer = Answer {
         status: 200,

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// A GitLab on a port of the loopback address, until it is dropped.
+/// A GitLab on a loopback port that runs until it is dropped.
 #[derive(Debug)]
 pub struct GitLab {
     world: Arc<World>,
@@ -26,17 +26,17 @@ pub struct GitLab {
 }
 
 impl GitLab {
-    /// Starts an empty one that speaks HTTP.
+    /// Starts an empty GitLab that serves HTTP.
     pub fn start() -> Self {
         Self::setup().start()
     }
 
-    /// Starts an empty one that speaks HTTPS, with a certificate of [`GitLab::authority`].
+    /// Starts an empty GitLab that serves HTTPS, with a certificate of [`GitLab::authority`].
     pub fn start_tls() -> Self {
         Self::setup().tls().start()
     }
 
-    /// Returns how one is started that is unlike others.
+    /// Returns a setup for a GitLab that differs from the default.
     pub fn setup() -> Setup {
         Setup::default()
     }
@@ -58,32 +58,32 @@ impl GitLab {
         }
     }
 
-    /// Returns its address, without a slash at its end.
+    /// Returns its URL, without a trailing slash.
     pub fn url(&self) -> String {
         self.world.url()
     }
 
-    /// Returns the host and port, as components name it.
+    /// Returns the host and port, as component addresses contain them.
     pub fn name(&self) -> String {
         self.address.to_string()
     }
 
-    /// Returns where it listens.
+    /// Returns the socket address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the file with the certificate of its authority, if it speaks HTTPS.
+    /// Returns the certificate file of its authority, if it serves HTTPS.
     pub fn authority(&self) -> Option<&Path> {
         self.tls.as_ref().map(|tls| tls.authority.as_path())
     }
 
-    /// Returns the folder below which all repositories are, each as `group/project.git`.
+    /// Returns the folder that holds all repositories, each as `group/project.git`.
     pub fn repositories(&self) -> std::path::PathBuf {
         self.world.folder.path().join("repositories")
     }
 
-    /// Makes a public project without commits, or returns the one that has this path.
+    /// Creates a public project without commits, or returns the existing one with this path.
     pub fn project(&self, path: &str) -> Project {
         let known = self.world.project(path);
         let record = known.unwrap_or_else(|| self.create(path));
@@ -114,7 +114,7 @@ impl GitLab {
         record
     }
 
-    /// Returns a group, which exists as soon as it has a project or a variable.
+    /// Returns a group, which exists once it has a project or a variable.
     pub fn group(&self, path: &str) -> Group {
         Group {
             world: Arc::clone(&self.world),
@@ -122,22 +122,22 @@ impl GitLab {
         }
     }
 
-    /// Gives all projects a variable.
+    /// Adds an instance variable, which all projects receive.
     pub fn variable(&self, variable: Variable) {
         self.world.state().variables.push(variable);
     }
 
-    /// Makes a personal access token of a maintainer of everything, with these scopes.
+    /// Creates a personal access token with these scopes, owned by a maintainer of everything.
     pub fn token(&self, value: &str, scopes: &[&str]) -> TokenHandle {
         self.add_token(value, Kind::Access, scopes)
     }
 
-    /// Makes a token of OAuth, which only `Authorization: Bearer` carries.
+    /// Creates an OAuth token, which the server accepts in `Authorization: Bearer` only.
     pub fn oauth_token(&self, value: &str, scopes: &[&str]) -> TokenHandle {
         self.add_token(value, Kind::OAuth, scopes)
     }
 
-    /// Makes the token of a running job, which reads little: tags, and repositories over Git.
+    /// Creates the token of a running job, which can read tags, and repositories over Git.
     pub fn job_token(&self, value: &str) -> TokenHandle {
         self.add_token(value, Kind::Job, &[])
     }
@@ -158,26 +158,25 @@ impl GitLab {
         }
     }
 
-    /// Adds a template of pipelines, as `Jobs/Build`.
+    /// Adds a pipeline template, such as `Jobs/Build`.
     pub fn template(&self, name: &str, text: &str) {
         let mut state = self.world.state();
         state.templates.insert(name.to_owned(), text.to_owned());
     }
 
-    /// Puts a page at a path, with its leading slash, or another one in its place.
+    /// Serves a page at a path, given with its leading slash, and replaces an earlier page there.
     pub fn page(&self, path: &str, page: impl Into<Page>) -> String {
         let mut state = self.world.state();
         state.pages.insert(path.to_owned(), page.into());
         format!("{}{path}", self.world.origin())
     }
 
-    /// Returns all requests since the start or the last [`GitLab::reset_count`], in their order.
+    /// Returns all requests since the start or the last [`GitLab::reset_count`], in order.
     pub fn requests(&self) -> Vec<Request> {
         self.world.state().requests.clone()
     }
 
-    /// Returns how many requests there were to a path, given as it is sent or decoded, with `*` at its
-    /// end for all below it.
+    /// Returns the number of requests to a path, given as sent or decoded; a trailing `*` matches all paths below it.
     pub fn count(&self, method: &str, path: &str) -> usize {
         let state = self.world.state();
         let all = state.requests.iter();
@@ -185,41 +184,41 @@ impl GitLab {
             .count()
     }
 
-    /// Returns how many requests there were.
+    /// Returns the number of requests.
     pub fn total(&self) -> usize {
         self.world.state().requests.len()
     }
 
-    /// Forgets all requests.
+    /// Clears the recorded requests.
     pub fn reset_count(&self) {
         self.world.state().requests.clear();
     }
 
-    /// Does something else at the next request to a path, which is as in [`GitLab::count`].
+    /// Injects a fault into the next request to a path, written as for [`GitLab::count`].
     pub fn next(&self, path: &str, fault: Fault) {
         self.next_times(path, 1, fault);
     }
 
-    /// Does something else at the next so many requests to a path.
+    /// Injects a fault into the next `times` requests to a path.
     pub fn next_times(&self, path: &str, times: usize, fault: Fault) {
         if times > 0 {
             self.plan(path, Some(times), Plan::Fault(fault));
         }
     }
 
-    /// Does something else at all requests to a path, until [`GitLab::repair`].
+    /// Injects a fault into every request to a path, until [`GitLab::repair`].
     pub fn always(&self, path: &str, fault: Fault) {
         self.plan(path, None, Plan::Fault(fault));
     }
 
-    /// Holds back all requests to a path.
+    /// Holds all requests to a path.
     pub fn hold(&self, path: &str) -> Held {
         let (release, released) = watch::channel(false);
         self.plan(path, None, Plan::Hold(released));
         Held { release }
     }
 
-    /// Forgets all that was planned.
+    /// Removes all planned faults.
     pub fn repair(&self) {
         self.world.state().planned.clear();
     }
@@ -230,18 +229,18 @@ impl GitLab {
         state.planned.push(Planned { path, times, plan });
     }
 
-    /// Ends the server; its repositories and what it counted remain.
+    /// Stops the server; its repositories and recorded requests remain.
     pub fn stop(&self) {
         let running = self.running.lock().take();
-        // Dropped after the lock: it waits for the server's thread.
+        // Dropped after the lock, because the drop waits for the server's thread.
         drop(running);
     }
 
-    /// Starts the server again where it was, after [`GitLab::stop`].
+    /// Starts the server again on the same address, after [`GitLab::stop`].
     ///
     /// # Panics
     ///
-    /// When somebody took its port meanwhile.
+    /// If another process took its port in the meantime.
     pub fn resume(&self) {
         self.stop();
         let listener = bind_again(self.address).expect("its port is still free");
@@ -251,7 +250,7 @@ impl GitLab {
     }
 }
 
-/// Listens where something has listened before, whose last connection may take its time to go.
+/// Binds an address again, and retries while an old connection still occupies it.
 fn bind_again(address: SocketAddr) -> io::Result<TcpListener> {
     let began = Instant::now();
     loop {

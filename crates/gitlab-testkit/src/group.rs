@@ -10,7 +10,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Gives it a variable.
+    /// Adds a variable to the group.
     pub fn variable(self, variable: Variable) -> Self {
         let mut state = self.world.state();
         let variables = state.groups.entry(self.path.to_lowercase()).or_default();
@@ -19,7 +19,7 @@ impl Group {
         self
     }
 
-    /// Returns the path of something in the API, as it is sent.
+    /// Returns the API path of a resource of the group, encoded as it is sent.
     pub fn api(&self, rest: &str) -> String {
         let group = self.path.replace('/', "%2F");
         format!("{}/api/v4/groups/{group}{rest}", self.world.root)

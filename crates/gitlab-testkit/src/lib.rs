@@ -1,8 +1,8 @@
-//! A GitLab for tests: its API over real Git repositories, with a count of every request.
+//! A GitLab for tests: its API over real Git repositories, with a record of every request.
 //!
-//! A test makes a [`GitLab`], puts [`Project`]s with commits, tags and branches into it, points the
-//! program under test at [`GitLab::url`], and looks at the [`Request`]s afterwards. What GitLab
-//! itself would refuse, it refuses: status, body and headers are those of the public documentation.
+//! A test creates a [`GitLab`], fills it with [`Project`]s that have commits, tags and branches, points the program
+//! under test at [`GitLab::url`], and checks the [`Request`]s afterwards. It refuses the requests that GitLab
+//! refuses, with the status, body and headers of the public documentation.
 //!
 //! ```
 //! use gitlab_testkit::GitLab;
@@ -17,7 +17,7 @@
 //! # assert_eq!(sha.len(), 40);
 //! ```
 //!
-//! A test double fails by panicking: there is nothing a test could do about a repository that cannot be made.
+//! Functions panic on failure, because a test cannot recover from a repository that cannot be created.
 
 mod answer;
 mod api;

@@ -4,10 +4,10 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use url::form_urlencoded;
 
-/// The most that a page has, whatever is asked for.
+/// The maximum size of a page; the server caps larger requests.
 const MOST: usize = 100;
 
-/// Returns one page of a list, by number, with the headers that lead on. `address` is that of the list.
+/// Returns one page of a list by number, with GitLab's paging headers. `address` is the URL of the list.
 pub(crate) fn numbered(request: &Request, address: &str, all: &[Value]) -> Answer {
     let per_page = per_page(request);
     let page = number(request, "page").unwrap_or(1);
@@ -46,7 +46,7 @@ pub(crate) fn numbered(request: &Request, address: &str, all: &[Value]) -> Answe
         .header("x-total-pages", pages.to_string())
 }
 
-/// Returns the page of a list behind the key that is asked for, with a link to the next one.
+/// Returns the page of a list after the requested key, with a link to the next page.
 pub(crate) fn keyed(
     request: &Request,
     address: &str,
@@ -75,7 +75,7 @@ pub(crate) fn keyed(
     }
 }
 
-/// Returns whether pages are asked for by key.
+/// Returns whether the request uses keyset pagination.
 pub(crate) fn is_keyed(request: &Request) -> bool {
     request.parameter("pagination").as_deref() == Some("keyset")
 }
@@ -89,7 +89,7 @@ fn number(request: &Request, name: &str) -> Option<usize> {
     (number > 0).then_some(number)
 }
 
-/// Returns the parameters of a request with these in place of its own.
+/// Returns the query of a request with the `changed` parameters replaced.
 fn query(request: &Request, changed: &[(&str, String)]) -> String {
     let mut text = String::new();
     let kept = form_urlencoded::parse(request.query.as_bytes())

@@ -6,20 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A project on a [`GitLab`](crate::GitLab), with a real repository. It is public, and its default branch
-/// is `main`, which is protected.
+/// A project on a [`GitLab`](crate::GitLab), with a real repository. By default it is public, and its default branch
+/// `main` is protected.
 #[derive(Debug, Clone)]
 pub struct Project {
     pub(crate) world: Arc<World>,
     pub(crate) id: u64,
     pub(crate) path: String,
     pub(crate) repository: Repository,
-    /// Each commit is a minute younger than the one before, whichever handle makes it.
+    /// Shared by all handles, so that each commit is a minute newer than the one before.
     pub(crate) clock: Arc<AtomicU64>,
 }
 
 impl Project {
-    /// Returns its number.
+    /// Returns its id.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -29,29 +29,29 @@ impl Project {
         &self.path
     }
 
-    /// Returns the address to clone it from over HTTP.
+    /// Returns its clone URL over HTTP.
     pub fn clone_url(&self) -> String {
         format!("{}/{}.git", self.world.url(), self.path)
     }
 
-    /// Returns the folder of its repository.
+    /// Returns the directory of its repository.
     pub fn folder(&self) -> &Path {
         self.repository.folder()
     }
 
-    /// Returns the path of something in the API, as it is sent: `/repository/tags` becomes
+    /// Returns the API path of a resource, encoded as it is sent: `/repository/tags` becomes
     /// `/api/v4/projects/group%2Fproject/repository/tags`.
     pub fn api(&self, rest: &str) -> String {
         let project = self.path.replace('/', "%2F");
         format!("{}/api/v4/projects/{project}{rest}", self.world.root)
     }
 
-    /// Commits files to the default branch, beside those that are there; returns the commit's id.
+    /// Commits files to the default branch on top of its existing files; returns the commit id.
     pub fn commit<B: AsRef<[u8]>>(&self, files: &[(&str, B)]) -> String {
         self.commit_to("main", files)
     }
 
-    /// Commits files to a branch; one that is new begins with nothing.
+    /// Commits files to a branch; a new branch starts empty.
     pub fn commit_to<B: AsRef<[u8]>>(&self, branch: &str, files: &[(&str, B)]) -> String {
         let changes: Vec<Change<'_>> = files
             .iter()
@@ -60,17 +60,17 @@ impl Project {
         self.repository.commit(branch, &changes, self.now())
     }
 
-    /// Removes a file from the default branch; returns the commit's id.
+    /// Removes a file from the default branch; returns the commit id.
     pub fn remove(&self, path: &str) -> String {
         self.repository.commit("main", &[(path, None)], self.now())
     }
 
-    /// Tags the default branch's commit.
+    /// Tags the head of the default branch.
     pub fn tag(&self, name: &str) {
         self.tags(&[name]);
     }
 
-    /// Tags the default branch's commit many times.
+    /// Creates many tags at the head of the default branch.
     pub fn tags<T: AsRef<str>>(&self, names: &[T]) {
         let names = names.iter().map(|it| format!("refs/tags/{}", it.as_ref()));
         let names: Vec<String> = names.collect();
@@ -83,17 +83,17 @@ impl Project {
             .point(&[format!("refs/tags/{name}")], commit);
     }
 
-    /// Tags the default branch's commit with a message, in an object of its own.
+    /// Creates an annotated tag at the head of the default branch.
     pub fn annotated_tag(&self, name: &str) {
         self.repository.annotate(name, &self.head(), self.now());
     }
 
-    /// Makes a branch at the default branch's commit.
+    /// Creates a branch at the head of the default branch.
     pub fn branch(&self, name: &str) {
         self.branch_at(name, &self.head());
     }
 
-    /// Makes a branch at a commit, or moves it there.
+    /// Creates a branch at a commit, or moves an existing one there.
     pub fn branch_at(&self, name: &str, commit: &str) {
         self.repository
             .point(&[format!("refs/heads/{name}")], commit);
@@ -109,39 +109,39 @@ impl Project {
         self.repository.remove(&format!("refs/heads/{name}"));
     }
 
-    /// Returns the commit that a branch, a tag, a commit or `HEAD` means.
+    /// Resolves a branch, a tag, a commit or `HEAD` to a commit id.
     pub fn commit_of(&self, name: &str) -> Option<String> {
         self.repository.commit_of(name)
     }
 
-    /// Protects a branch or tag, or all that begin with what stands before a `*`.
+    /// Protects a branch or tag; a name with a trailing `*` protects all names with that prefix.
     pub fn protect(self, name: &str) -> Self {
         self.change(|it| {
             it.protected.insert(name.to_owned());
         })
     }
 
-    /// Protects no branch, not even the default one.
+    /// Removes all protection, including that of the default branch.
     pub fn unprotected(self) -> Self {
         self.change(|it| it.protected.clear())
     }
 
-    /// Hides it from everybody but its members.
+    /// Makes it visible to its members only.
     pub fn private(self) -> Self {
         self.change(|it| it.visibility = Visibility::Private)
     }
 
-    /// Hides it from everybody without an account.
+    /// Makes it visible to users with an account only.
     pub fn internal(self) -> Self {
         self.change(|it| it.visibility = Visibility::Internal)
     }
 
-    /// Gives it a variable.
+    /// Adds a variable to the project.
     pub fn variable(self, variable: Variable) -> Self {
         self.change(|it| it.variables.push(variable))
     }
 
-    /// Says what checking its pipeline answers.
+    /// Sets the response of the CI lint endpoint.
     pub fn lint(self, answer: Value) -> Self {
         self.change(|it| it.lint = Some(answer))
     }

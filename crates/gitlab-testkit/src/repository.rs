@@ -8,18 +8,18 @@ pub(crate) struct Repository {
     folder: PathBuf,
 }
 
-/// A tag as Git knows it.
+/// A tag, as Git describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) name: String,
-    /// The tag's own object, if it has one, or the commit.
+    /// The tag object of an annotated tag, otherwise the commit.
     pub(crate) target: String,
     pub(crate) commit: String,
     pub(crate) date: String,
     pub(crate) title: String,
 }
 
-/// A file or folder as Git knows it.
+/// A tree entry, as Git describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) mode: String,
@@ -28,11 +28,11 @@ pub(crate) struct Entry {
     pub(crate) path: String,
 }
 
-/// What becomes of a file in a commit: these bytes, or none.
+/// A change of one file in a commit: its new content, or `None` to remove it.
 pub(crate) type Change<'a> = (&'a str, Option<&'a [u8]>);
 
 impl Repository {
-    /// Makes an empty one.
+    /// Creates an empty repository.
     pub(crate) fn create(folder: PathBuf) -> Self {
         std::fs::create_dir_all(&folder).expect("a folder for a repository can be made");
         let start = ["init", "--quiet", "--bare", "--initial-branch=main", "."];
@@ -47,8 +47,7 @@ impl Repository {
         &self.folder
     }
 
-    /// Adds a commit to a branch, which is made if it is new, and returns its id. `time` is in
-    /// seconds of this clock.
+    /// Adds a commit to a branch, creating the branch if needed, and returns the commit id. `time` is in seconds.
     pub(crate) fn commit(&self, branch: &str, changes: &[Change<'_>], time: u64) -> String {
         let reference = format!("refs/heads/{branch}");
         let mut stream = Vec::new();
@@ -75,7 +74,7 @@ impl Repository {
             .expect("the branch was just made")
     }
 
-    /// Points names at commits.
+    /// Points refs at a commit.
     pub(crate) fn point(&self, names: &[String], commit: &str) {
         let mut input = String::new();
         for name in names {
@@ -84,7 +83,7 @@ impl Repository {
         git::run(&self.folder, &["update-ref", "--stdin"], input.as_bytes());
     }
 
-    /// Makes a tag with a message.
+    /// Creates an annotated tag.
     pub(crate) fn annotate(&self, tag: &str, commit: &str, time: u64) {
         let input = format!(
             "object {commit}\ntype commit\ntag {tag}\ntagger Test <test@example.com> {time} +0000\n\nnotes\n"
@@ -97,7 +96,7 @@ impl Repository {
         git::run(&self.folder, &["update-ref", "-d", reference], b"");
     }
 
-    /// Returns the commit that a branch, a tag, a commit or `HEAD` means.
+    /// Resolves a branch, a tag, a commit or `HEAD` to a commit id.
     pub(crate) fn commit_of(&self, name: &str) -> Option<String> {
         let peeled = format!("{name}^{{commit}}");
         let args = [
@@ -110,7 +109,7 @@ impl Repository {
         self.line(&args)
     }
 
-    /// Returns the id and the bytes of a file.
+    /// Returns the blob id and content of a file.
     pub(crate) fn file(&self, commit: &str, path: &str) -> Option<(String, Vec<u8>)> {
         let place = format!("{commit}:{path}");
         let id = self.line(&["rev-parse", "--verify", "--quiet", &place])?;
@@ -123,14 +122,14 @@ impl Repository {
         self.line(&["rev-list", "-1", commit, "--", path])
     }
 
-    /// Returns what is said of a commit: date, title, parents.
+    /// Returns the date, title and parents of a commit.
     pub(crate) fn describe(&self, commit: &str) -> Option<[String; 3]> {
         let line = self.line(&["show", "-s", "--format=%cI%x00%s%x00%P", commit])?;
         let mut parts = line.split('\0').map(str::to_owned);
         Some([parts.next()?, parts.next()?, parts.next()?])
     }
 
-    /// Returns the tags in an order that `for-each-ref` knows.
+    /// Returns the tags, sorted by an `order` that `for-each-ref` accepts.
     pub(crate) fn tags(&self, order: &str) -> Vec<Tag> {
         let format = "%(refname:strip=2)%00%(objectname)%00%(*objectname)%00%(creatordate:iso-strict)%00%(contents:subject)";
         let args = [
@@ -144,7 +143,7 @@ impl Repository {
         text.lines().filter_map(tag).collect()
     }
 
-    /// Returns what is in a folder; `None` if there is no such folder.
+    /// Returns the entries of a folder; `None` if there is no such folder.
     pub(crate) fn tree(&self, commit: &str, path: &str, recursive: bool) -> Option<Vec<Entry>> {
         let place = format!("{commit}:{path}");
         let mut args = vec!["ls-tree", "-z"];

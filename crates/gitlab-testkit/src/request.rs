@@ -1,19 +1,19 @@
 use serde_json::Value;
 
-/// A request as it arrived.
+/// A recorded request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// `GET`, for example.
+    /// The method, such as `GET`.
     pub method: String,
-    /// The path as it was sent: `%2F` is still one.
+    /// The path as it was sent, with `%2F` still encoded.
     pub path: String,
-    /// What stood behind the question mark, as it was sent.
+    /// The query as it was sent, without the question mark.
     pub query: String,
-    /// The headers; their names are in small letters.
+    /// The headers, with lowercase names.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// The status of the answer, as soon as there is one.
+    /// The status of the response, once it exists.
     pub status: Option<u16>,
 }
 
@@ -25,7 +25,7 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Returns the token that it carried, in whichever header.
+    /// Returns the token of the request, from any header that can carry one.
     pub fn token(&self) -> Option<String> {
         let bearer = || {
             let value = self.header("authorization")?;
@@ -42,26 +42,26 @@ impl Request {
             .or_else(basic)
     }
 
-    /// Returns one of the parameters behind the question mark.
+    /// Returns a query parameter.
     pub fn parameter(&self, name: &str) -> Option<String> {
         let mut all = url::form_urlencoded::parse(self.query.as_bytes());
         all.find(|(known, _)| known == name)
             .map(|(_, value)| value.into_owned())
     }
 
-    /// Returns the body, read as JSON; null if it is none.
+    /// Returns the body parsed as JSON; null if it is not valid JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Returns the parts of the path, each of them decoded.
+    /// Returns the segments of the path, each decoded.
     pub(crate) fn segments(&self) -> Vec<String> {
         let path = self.path.trim_start_matches('/');
         path.split('/').map(decode).collect()
     }
 
-    /// Returns whether a path that a test wrote means this one: as it was sent or decoded, with `*`
-    /// at its end for all below it.
+    /// Returns whether a path given by a test matches this request, as sent or decoded; a trailing `*` matches all
+    /// paths below it.
     pub(crate) fn is_at(&self, path: &str) -> bool {
         let decoded = decode(&self.path);
         match path.strip_suffix('*') {
@@ -71,7 +71,7 @@ impl Request {
     }
 }
 
-/// Returns the password of what is behind `Basic`.
+/// Returns the password from the credentials of a `Basic` header.
 pub(crate) fn password(basic: &str) -> Option<String> {
     use base64::Engine as _;
     let bytes = base64::engine::general_purpose::STANDARD
@@ -82,7 +82,7 @@ pub(crate) fn password(basic: &str) -> Option<String> {
         .map(|(_, password)| password.to_owned())
 }
 
-/// Returns the text that a part of a path means.
+/// Decodes one segment of a path.
 fn decode(part: &str) -> String {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_met_as_sent_and_decoded() {
+    fn path_matches_as_sent_and_decoded() {
         let check = |path: &str, expect: bool| {
             let is_at = request("/api/v4/projects/a%2Fb/tags").is_at(path);
             assert_eq!(is_at, expect, "{path}");
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_read() {
+    fn token_query_and_body_are_parsed() {
         let request = request("/a%2fb/%zz/%");
         assert_eq!(request.segments(), ["a/b", "%zz", "%"]);
         assert_eq!(request.parameter("ref").as_deref(), Some("a b"));

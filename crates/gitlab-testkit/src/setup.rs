@@ -2,7 +2,7 @@ use crate::GitLab;
 use crate::world::World;
 use std::sync::Arc;
 
-/// How a [`GitLab`] is reached.
+/// How clients reach a [`GitLab`].
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
     root: String,
@@ -10,19 +10,19 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Puts it below a path of its server, as `/gitlab`.
+    /// Serves it below a path, such as `/gitlab`.
     pub fn below(mut self, root: &str) -> Self {
         root.clone_into(&mut self.root);
         self
     }
 
-    /// Has it speak TLS, with a certificate of [`GitLab::authority`].
+    /// Serves HTTPS, with a certificate of [`GitLab::authority`].
     pub fn tls(mut self) -> Self {
         self.tls = true;
         self
     }
 
-    /// Starts it.
+    /// Starts the GitLab.
     pub fn start(self) -> GitLab {
         GitLab::new(Arc::new(World::new(&self.root)), self.tls)
     }

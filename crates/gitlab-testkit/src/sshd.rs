@@ -1,4 +1,4 @@
-//! Git over SSH: a real `sshd`, but started for each connection, so that none is left behind.
+//! Git over SSH: a real `sshd`, started per connection so that none outlives its connection.
 
 use crate::{GitLab, git};
 use std::fmt::Write as _;
@@ -14,13 +14,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a connection may take to end after its client is gone.
+/// The grace period for a connection to end after its client disconnects.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A server of SSH on a port of the loopback address that serves the repositories of a [`GitLab`], also
-/// when that is stopped, until it is dropped.
+/// An SSH server on a loopback port for the repositories of a [`GitLab`]. It runs until it is dropped, even while
+/// that GitLab is stopped.
 ///
-/// It has a host key of its own, and lets in whoever has [`Sshd::key`], to read any repository.
+/// It has its own host key, and lets clients with [`Sshd::key`] read any repository.
 #[derive(Debug)]
 pub struct Sshd {
     folder: TempDir,
@@ -43,16 +43,16 @@ struct Connection {
 }
 
 impl Sshd {
-    /// Returns whether this machine has what it takes.
+    /// Returns whether the programs it needs are installed.
     pub fn is_there() -> bool {
         program("sshd").is_some() && program("ssh").is_some() && program("ssh-keygen").is_some()
     }
 
-    /// Starts one for the repositories of a GitLab.
+    /// Starts a server for the repositories of a GitLab.
     ///
     /// # Panics
     ///
-    /// When there is no `sshd` or no `ssh`: see [`Sshd::is_there`].
+    /// If `sshd` or `ssh` is not installed: see [`Sshd::is_there`].
     pub fn start(gitlab: &GitLab) -> Self {
         let sshd = program("sshd").expect("`sshd` is there: Debian's package openssh-server");
         let folder = tempfile::Builder::new()
@@ -76,19 +76,19 @@ impl Sshd {
         }
     }
 
-    /// Returns where it listens.
+    /// Returns the socket address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the address of a project: `ssh://git@127.0.0.1:PORT/group/project.git`.
+    /// Returns the URL of a project: `ssh://git@127.0.0.1:PORT/group/project.git`.
     pub fn url(&self, project: &str) -> String {
         format!("ssh://git@{}/{project}.git", self.address)
     }
 
-    /// Returns what `GIT_SSH_COMMAND` must be to get in.
+    /// Returns the value of `GIT_SSH_COMMAND` that connects to this server.
     ///
-    /// `sshd` knows the users of this machine only, so `git` is logged in as whoever runs the test.
+    /// `sshd` accepts accounts of this machine only, so the user `git` maps to the account that runs the test.
     pub fn command(&self) -> String {
         format!(
             "ssh -F /dev/null -l '{}' -i '{}' -o IdentitiesOnly=yes -o BatchMode=yes \
@@ -99,22 +99,22 @@ impl Sshd {
         )
     }
 
-    /// Returns the file with the private key that is let in.
+    /// Returns the private key file that the server accepts.
     pub fn key(&self) -> PathBuf {
         self.folder.path().join("key")
     }
 
-    /// Returns the file that says which key this server has.
+    /// Returns the `known_hosts` file with the key of this server.
     pub fn known_hosts(&self) -> PathBuf {
         self.folder.path().join("known_hosts")
     }
 
-    /// Returns how many connections there were.
+    /// Returns the number of connections so far.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Returns what it wrote of itself, to see why it let nobody in.
+    /// Returns the log of `sshd`, which explains a refused login.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
@@ -123,7 +123,7 @@ impl Sshd {
 impl Drop for Sshd {
     fn drop(&mut self) {
         self.shared.stops.store(true, Ordering::SeqCst);
-        // Wakes the thread, which waits for a connection.
+        // Wakes the thread, which blocks in `accept`.
         let _ = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -131,7 +131,7 @@ impl Drop for Sshd {
     }
 }
 
-/// Serves connections until it is told to stop, and then ends those that are left.
+/// Serves connections until the stop flag is set, then ends the open ones.
 fn accept(listener: &TcpListener, shared: &Shared, command: impl Fn() -> Command) {
     let mut connections: Vec<Connection> = Vec::new();
     while let Ok((stream, _)) = listener.accept() {
@@ -157,7 +157,7 @@ fn accept(listener: &TcpListener, shared: &Shared, command: impl Fn() -> Command
 }
 
 impl Connection {
-    /// Ends it as if its client had gone, which ends everything that `sshd` started for it.
+    /// Closes its connection, which ends every process that `sshd` started for it.
     fn end(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
         let start = Instant::now();
@@ -169,7 +169,7 @@ impl Connection {
     }
 }
 
-/// Returns `sshd` for one connection, which is its standard input and output.
+/// Returns an `sshd` command for one connection, passed as its stdin and stdout.
 fn server(sshd: &Path, config: &Path, log: &Path) -> Command {
     let mut command = command(sshd);
     command.arg("-i").arg("-f").arg(config).arg("-E").arg(log);
@@ -177,7 +177,7 @@ fn server(sshd: &Path, config: &Path, log: &Path) -> Command {
     command
 }
 
-/// Writes the keys, the settings and the program that is run for whoever comes.
+/// Writes the keys, the configuration and the forced command.
 fn prepare(folder: &Path, repositories: &Path, address: SocketAddr) -> std::io::Result<()> {
     for name in ["host", "key"] {
         let keygen = program("ssh-keygen").unwrap_or_else(|| "ssh-keygen".into());
@@ -196,7 +196,7 @@ fn prepare(folder: &Path, repositories: &Path, address: SocketAddr) -> std::io::
     fs::set_permissions(&script, fs::Permissions::from_mode(0o700))?;
     let place = folder.display();
     let is_root = user() == "root";
-    // Without it, an account counts as locked whose password cannot be read, as only root can.
+    // Without PAM, `sshd` treats an account as locked unless it can read the password hash, which only root can.
     let pam = if is_root { "no" } else { "yes" };
     let settings = format!(
         "HostKey {place}/host\n\
@@ -216,13 +216,13 @@ fn prepare(folder: &Path, repositories: &Path, address: SocketAddr) -> std::io::
     );
     fs::write(folder.join("config"), settings)?;
     if is_root {
-        // As the start script of the system does: it is empty, and `sshd` of root wants it.
+        // Does what the system's start script does: `sshd` of root requires this empty directory.
         fs::create_dir_all("/run/sshd")?;
     }
     Ok(())
 }
 
-/// Returns the script that does what GitLab's shell does: Git's programs for reading, nothing else.
+/// Returns a script in place of GitLab's shell: it runs Git's read commands and nothing else.
 fn serving(repositories: &Path) -> String {
     let mut text = "#!/bin/sh\n".to_owned();
     let mut export = |name: &str, value: &str| {
@@ -257,14 +257,14 @@ fn quote(value: &str) -> String {
     format!("'{}'", value.replace('\'', r"'\''"))
 }
 
-/// Returns the name of whoever runs this.
+/// Returns the account name of this process.
 fn user() -> String {
     let output = command(Path::new("id")).arg("-un").output();
     let output = output.expect("`id` is on every system");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Returns where a program is; those of the system are not in everybody's search path.
+/// Returns the path of a program; system programs may be outside the user's search path.
 fn program(name: &str) -> Option<PathBuf> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
-/// An authority that nobody knows, and a server that it vouches for.
+/// An untrusted certificate authority, and a server certificate that it issued.
 #[derive(Clone)]
 pub(crate) struct Tls {
     /// The file with the authority's certificate.
@@ -24,7 +24,7 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Makes both for the loopback address and `localhost`, with the certificate in this folder.
+    /// Creates both for the loopback address and `localhost`, and writes the authority's certificate to `folder`.
     pub(crate) fn new(folder: &Path) -> Result<Self, Box<dyn Error>> {
         let key = KeyPair::generate()?;
         let mut about = CertificateParams::new(Vec::new())?;

@@ -1,16 +1,16 @@
 use crate::world::World;
 use std::sync::Arc;
 
-/// What somebody may do in projects and groups.
+/// The role of a user in projects and groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Reads no code of private projects.
+    /// Cannot read the code of private projects.
     Guest,
-    /// Reads code.
+    /// Can read code.
     Reporter,
-    /// Checks pipelines.
+    /// Can lint pipelines.
     Developer,
-    /// Reads variables.
+    /// Can read variables.
     Maintainer,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Validity {
     Revoked,
 }
 
-/// A token that the server knows.
+/// A token known to the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
     pub(crate) value: String,
@@ -37,11 +37,11 @@ pub(crate) struct Token {
     pub(crate) validity: Validity,
     pub(crate) role: Role,
     pub(crate) is_admin: bool,
-    /// The only projects and groups that it may see besides public ones.
+    /// The projects and groups it can see besides public ones; `None` means all.
     pub(crate) only: Option<Vec<String>>,
 }
 
-/// A token in the server, to say more of it. It belongs to a maintainer of everything.
+/// A token on the server, for further settings. By default a maintainer of everything owns it.
 #[derive(Debug, Clone)]
 pub struct TokenHandle {
     pub(crate) world: Arc<World>,
@@ -49,7 +49,7 @@ pub struct TokenHandle {
 }
 
 impl TokenHandle {
-    /// Makes its owner no more than this, everywhere.
+    /// Limits its owner to this role everywhere.
     pub fn role(self, role: Role) -> Self {
         self.change(|token| token.role = role)
     }
@@ -64,12 +64,12 @@ impl TokenHandle {
         self.change(|token| token.only = Some(paths.iter().map(|it| (*it).to_owned()).collect()))
     }
 
-    /// Ends its time.
+    /// Marks the token as expired.
     pub fn expire(self) -> Self {
         self.change(|token| token.validity = Validity::Expired)
     }
 
-    /// Takes it back.
+    /// Revokes the token.
     pub fn revoke(self) -> Self {
         self.change(|token| token.validity = Validity::Revoked)
     }
@@ -86,7 +86,7 @@ impl TokenHandle {
 }
 
 impl Token {
-    /// Returns whether it shows this project or group, whose path is given.
+    /// Returns whether it can see the project or group at `path`.
     pub(crate) fn sees(&self, path: &str) -> bool {
         self.only.as_ref().is_none_or(|only| {
             let path = path.to_lowercase();

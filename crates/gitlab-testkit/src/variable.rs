@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// A variable of a project, a group or the whole GitLab.
+/// A variable of a project, a group or the instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     key: String,
@@ -20,7 +20,7 @@ enum Trait {
 }
 
 impl Variable {
-    /// Returns a variable for all environments, which is neither protected nor masked.
+    /// Returns an unprotected, unmasked variable for all environments.
     pub fn new(key: &str, value: &str) -> Self {
         Self {
             key: key.to_owned(),
@@ -31,33 +31,33 @@ impl Variable {
         }
     }
 
-    /// Makes it one whose value is put into a file.
+    /// Makes it a file variable.
     pub fn file(mut self) -> Self {
         self.kind = "file";
         self
     }
 
-    /// Keeps it from branches that are not protected.
+    /// Withholds it from unprotected branches.
     pub fn protected(self) -> Self {
         self.with(Trait::Protected)
     }
 
-    /// Keeps it out of logs.
+    /// Masks it in logs.
     pub fn masked(self) -> Self {
         self.with(Trait::Masked)
     }
 
-    /// Keeps it out of logs, and its value from everybody who asks.
+    /// Masks it in logs, and omits its value from API responses.
     pub fn hidden(self) -> Self {
         self.with(Trait::Hidden).masked()
     }
 
-    /// Keeps `$` in it from being expanded.
+    /// Disables the expansion of `$` in its value.
     pub fn raw(self) -> Self {
         self.with(Trait::Raw)
     }
 
-    /// Gives it to the jobs of some environments only.
+    /// Limits it to matching environments.
     pub fn scope(mut self, scope: &str) -> Self {
         scope.clone_into(&mut self.scope);
         self
@@ -68,7 +68,7 @@ impl Variable {
         self
     }
 
-    /// Returns it as GitLab shows that of a project or group.
+    /// Returns the JSON of a project or group variable.
     pub(crate) fn json(&self) -> Value {
         let is = |one| self.traits.contains(&one);
         let value = if is(Trait::Hidden) {
@@ -83,7 +83,7 @@ impl Variable {
         })
     }
 
-    /// Returns it as GitLab shows that of all projects, which has no environments.
+    /// Returns the JSON of an instance variable, which has no environment scope.
     pub(crate) fn instance_json(&self) -> Value {
         let mut value = self.json();
         if let Some(map) = value.as_object_mut() {

@@ -4,14 +4,14 @@ use crate::token::{Kind, Role, Token, Validity};
 use crate::world::World;
 use serde_json::json;
 
-/// Who asks.
+/// The caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Who {
     Nobody,
     Known(Token),
 }
 
-/// How a token was sent, which decides what kind it may be of.
+/// How a token was sent, which determines the accepted kinds of token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
     Private,
@@ -20,7 +20,7 @@ enum Sent {
 }
 
 impl Who {
-    /// Returns who sent a request that needs one of these scopes.
+    /// Returns the sender of a request that needs one of these scopes.
     pub(crate) fn of(world: &World, request: &Request, scopes: &[&str]) -> Result<Self, Answer> {
         let Some((sent, value)) = sent(request) else {
             return Ok(Self::Nobody);
@@ -41,7 +41,7 @@ impl Who {
         Ok(Self::Known(token))
     }
 
-    /// Returns whoever has this as a password for Git.
+    /// Returns the user whose Git password is `value`.
     pub(crate) fn of_password(world: &World, value: &str, scopes: &[&str]) -> Option<Self> {
         let state = world.state();
         let known = state.tokens.iter().find(|token| token.value == value);
@@ -50,7 +50,7 @@ impl Who {
         check(&token, scopes).is_ok().then_some(Self::Known(token))
     }
 
-    /// Returns the role, if there is one.
+    /// Returns the role, if any.
     pub(crate) fn role(&self) -> Option<Role> {
         match self {
             Self::Nobody => None,
@@ -58,7 +58,7 @@ impl Who {
         }
     }
 
-    /// Returns whether it is a job that asks.
+    /// Returns whether the caller is a job.
     pub(crate) fn is_job(&self) -> bool {
         matches!(self, Self::Known(token) if token.kind == Kind::Job)
     }
@@ -81,7 +81,7 @@ fn sent(request: &Request) -> Option<(Sent, String)> {
         .or_else(|| bearer().map(|value| (Sent::Bearer, value)))
 }
 
-/// Refuses a token whose time is over, or that may not do what needs one of these scopes.
+/// Refuses an expired token, or one without any of these scopes.
 fn check(token: &Token, scopes: &[&str]) -> Result<(), Answer> {
     let invalid = |description: &str| {
         let error = json!({"error": "invalid_token", "error_description": description});

@@ -9,14 +9,14 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 
-/// All that the server knows, shared by it and the test.
+/// The state of the server, shared with the test.
 #[derive(Debug)]
 pub(crate) struct World {
-    /// The repositories, and the certificate of the authority.
+    /// Holds the repositories and the authority's certificate.
     pub(crate) folder: TempDir,
-    /// The path below which everything is, without a slash at its end: empty, or `/gitlab`.
+    /// The path prefix of the instance, without a trailing slash: empty, or `/gitlab`.
     pub(crate) root: String,
-    /// The server's address without that path; known once it listens.
+    /// The server's address without that prefix, set once the server listens.
     pub(crate) origin: OnceLock<String>,
     state: Mutex<State>,
 }
@@ -42,7 +42,7 @@ pub(crate) struct ProjectRecord {
     pub(crate) variables: Vec<Variable>,
     pub(crate) lint: Option<Value>,
     pub(crate) repository: Repository,
-    /// How many minutes have passed in its history.
+    /// The clock of commit times, in minutes.
     pub(crate) clock: Arc<AtomicU64>,
 }
 
@@ -57,7 +57,7 @@ impl ProjectRecord {
     }
 }
 
-/// Who sees a project besides its members.
+/// Who can see a project besides its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visibility {
     Public,
@@ -83,22 +83,22 @@ impl World {
         }
     }
 
-    /// Returns what is known, which stays readable after a test's panic.
+    /// Locks the state, ignoring poison so that it stays readable after a test panics.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
-    /// Returns the address of this GitLab, without a slash at its end.
+    /// Returns the URL of this GitLab, without a trailing slash.
     pub(crate) fn url(&self) -> String {
         format!("{}{}", self.origin(), self.root)
     }
 
-    /// Returns the address of the server.
+    /// Returns the address of the server, without the path prefix.
     pub(crate) fn origin(&self) -> &str {
         self.origin.get().map_or("", String::as_str)
     }
 
-    /// Writes down that a request arrived; returns its number and what is planned for it.
+    /// Records a request; returns its number and the fault planned for it.
     pub(crate) fn arrived(&self, request: &Request) -> (usize, Option<Plan>) {
         let mut state = self.state();
         state.requests.push(request.clone());
@@ -107,7 +107,7 @@ impl World {
         (number, plan)
     }
 
-    /// Writes down how a request was answered, unless the list was emptied meanwhile.
+    /// Records the status of a response, unless the list was cleared meanwhile.
     pub(crate) fn answered(&self, number: usize, request: &Request, status: u16) {
         let mut state = self.state();
         if let Some(known) = state.requests.get_mut(number)
@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// Returns a project by its id or by its path, in whichever case.
+    /// Returns a project by its id, or by its path in any letter case.
     pub(crate) fn project(&self, name: &str) -> Option<ProjectRecord> {
         let id = name.parse().ok();
         let state = self.state();

@@ -1,4 +1,4 @@
-//! The user guide: every link leads somewhere, every page is in the contents, and mdbook builds it.
+//! The user guide: every link resolves, every page is in the contents, and mdbook builds it.
 
 mod page;
 
@@ -14,21 +14,21 @@ use crate::tool::Tool;
 use crate::workspace::Workspace;
 use page::Page;
 
-/// Without its server and its watcher, which the check has no use for.
+/// Built without the server and the watcher, which the check does not use.
 const MDBOOK: Tool = Tool {
     name: "mdbook",
     version: "0.5.4",
     features: Some("search"),
 };
 
-/// The contents; the only page that is not in them.
+/// The table of contents; the only page that it need not list.
 const CONTENTS: &str = "SUMMARY.md";
 
 /// Checks the guide, then builds it into `book` in cargo's target directory.
 ///
 /// # Errors
 ///
-/// Fails when a link leads nowhere, a page is not in the contents, or mdbook cannot be built or fails.
+/// Fails when a link is broken, a page is not in the contents, or mdbook cannot be built or fails.
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     let book = workspace.root.join("docs/book");
     let pages = read(&book.join("src"))?;
@@ -62,7 +62,7 @@ fn read(directory: &Path) -> anyhow::Result<BTreeMap<String, Page>> {
     Ok(pages)
 }
 
-/// Returns what is wrong with the pages, each with its place.
+/// Returns the problems of the pages, each with its location.
 fn problems(pages: &BTreeMap<String, Page>) -> Vec<String> {
     let mut problems = Vec::new();
     for (name, page) in pages {
@@ -81,7 +81,7 @@ fn problems(pages: &BTreeMap<String, Page>) -> Vec<String> {
     problems
 }
 
-/// Returns why a link on the page `from` leads nowhere.
+/// Returns why a link on the page `from` is broken, if it is.
 fn why_broken(pages: &BTreeMap<String, Page>, from: &str, link: &str) -> Option<&'static str> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_pages_and_headings() {
+    fn broken_links_are_found() {
         check(
             &[
                 ("SUMMARY.md", "- [A](a.md)\n- [B](b.md)\n"),

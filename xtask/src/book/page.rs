@@ -1,16 +1,16 @@
-//! What a page of the guide links to, and what can be linked to in it.
+//! The links and anchors of a page of the guide.
 
 /// The links and headings of a page.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Where its links lead, each with its line, from 1.
+    /// The targets of its links, each with its line, from 1.
     pub(super) links: Vec<(usize, String)>,
     /// The anchors of its headings.
     pub(super) anchors: Vec<String>,
 }
 
 impl Page {
-    /// Reads the text of a page; what stands in code is no link.
+    /// Parses the text of a page, and ignores links in code.
     pub(super) fn parse(text: &str) -> Self {
         let mut page = Self {
             links: Vec::new(),
@@ -33,7 +33,7 @@ impl Page {
             let anchor = self.free(anchor(title.trim()));
             self.anchors.push(anchor);
         }
-        // Every second piece is between backticks.
+        // Every second piece is inside backticks.
         let mut rest = line;
         while let Some(at) = rest.find(['`', ']']) {
             let behind = &rest[at + 1..];
@@ -50,7 +50,7 @@ impl Page {
         }
     }
 
-    /// Returns an anchor that no earlier heading of the page has.
+    /// Makes an anchor unique on the page.
     fn free(&self, anchor: String) -> String {
         let is_free = |anchor: &String| !self.anchors.contains(anchor);
         if is_free(&anchor) {
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn links_in_code_are_none() {
+    fn links_in_code_are_ignored() {
         let page = Page::parse("[`a`](a.md) and `[b](b.md)`, [c](c.md#x)\n```\n[d](d.md)\n```\n");
         let expect = [(1, "a.md".to_owned()), (1, "c.md#x".to_owned())];
         assert_eq!(page.links, expect);

@@ -1,19 +1,19 @@
-//! Certificates of an engine and of who may use it, fresh for each engine.
+//! Certificates for an engine and its clients, new for each engine.
 
 use std::fs;
 use std::path::Path;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-/// Makes an authority, and what it says of a server and a client, as docker has them in files: `ca.pem`, `cert.pem`,
-/// `key.pem`, and those of the server with `server-` before.
+/// Creates an authority and the certificates of a server and a client in the files that docker expects: `ca.pem`,
+/// `cert.pem`, `key.pem`, and those of the server with the prefix `server-`.
 ///
 /// # Errors
 ///
-/// Fails when they cannot be made or written.
+/// Fails when they cannot be created or written.
 pub(super) fn make(directory: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(directory)?;
-    // Everybody may read them: some tests have no rights, and what they open is gone with the tests.
+    // World-readable: some tests run without rights, and the engine behind the keys ends with the tests.
     let write = |name: &str, text: String| fs::write(directory.join(name), text);
     let mut params = CertificateParams::new(Vec::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -13,23 +13,23 @@ use super::certificates;
 use super::port::free_port;
 use crate::run;
 
-/// How long an engine may take to answer. Its first start on a slow disk takes some seconds.
+/// The timeout for an engine to start. Its first start on a slow disk takes some seconds.
 const START: Duration = Duration::from_mins(2);
 
-/// How long it may take to end before it is killed.
+/// The grace period before it is killed.
 const STOP: Duration = Duration::from_secs(30);
 
-/// How much of the memory its data and its state may take at most: images, and what the tests write.
+/// The memory limit for its data and state: images, and what the tests write.
 const ROOM: &str = "size=6g";
 
 /// A running Docker Engine with its own data, socket, port and bridge. It ends when this is dropped.
 ///
-/// Its data are in memory. An engine waits for the disk several times for each container, so tests on a slow disk
-/// took five times as long.
+/// Its data are in memory. An engine waits for the disk several times per container, so tests on a slow disk took
+/// five times as long.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     child: Child,
-    /// Short, because the path of a socket may not be long.
+    /// Short, because the length of a socket path is limited.
     runtime: PathBuf,
     data: PathBuf,
     bridge: String,
@@ -37,11 +37,11 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts an engine and waits until it answers.
+    /// Starts an engine and waits until it responds.
     ///
     /// # Errors
     ///
-    /// Fails with the end of its log when it ends or does not answer in time.
+    /// Fails with the end of its log when it exits or does not respond in time.
     pub(crate) fn start(target: &Path) -> anyhow::Result<Self> {
         sweep(target);
         let id = process::id();
@@ -60,7 +60,7 @@ impl Daemon {
         certificates::make(&certificates).context("make certificates")?;
         let port = free_port()?;
         let log = File::create(runtime.join("log"))?;
-        // A chore that is killed takes the engine with it.
+        // `setpriv` ends the engine when this process is killed.
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "TERM", "dockerd"])
@@ -68,7 +68,7 @@ impl Daemon {
             .arg(format!("unix://{}", runtime.join("docker.sock").display()))
             .arg("--host")
             .arg(format!("tcp://127.0.0.1:{port}"))
-            // Of ports alone: whoever may open the socket needs no certificate.
+            // This applies to the port alone: access to the socket needs no certificate.
             .arg("--tlsverify")
             .arg("--tlscacert")
             .arg(certificates.join("ca.pem"))
@@ -87,7 +87,7 @@ impl Daemon {
             .stdout(log.try_clone()?)
             .stderr(log);
         let child = command.spawn().context("start dockerd")?;
-        // From here on whatever fails ends it.
+        // From here on, a failure drops the daemon and so ends it.
         let mut daemon = Self {
             child,
             runtime,
@@ -100,12 +100,12 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Returns its address, as clients take it.
+    /// Returns its address in the form that clients accept.
     pub(crate) fn address(&self) -> String {
         format!("unix://{}", self.socket().display())
     }
 
-    /// Returns a command of the client that talks to it.
+    /// Returns a client command that connects to it.
     pub(crate) fn client(&self) -> Command {
         let mut command = Command::new("docker");
         command
@@ -119,17 +119,17 @@ impl Daemon {
         self.runtime.join("docker.sock")
     }
 
-    /// Returns the port of the loopback address where it speaks TLS.
+    /// Returns the loopback port on which it serves TLS.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    /// Returns the directory with the certificates of both sides.
+    /// Returns the directory with the server's and the client's certificates.
     pub(crate) fn certificates(&self) -> PathBuf {
         self.runtime.join("certificates")
     }
 
-    /// Returns a directory that goes with it.
+    /// Returns its runtime directory, which is removed with it.
     pub(crate) fn runtime(&self) -> &Path {
         &self.runtime
     }
@@ -140,7 +140,7 @@ impl Daemon {
             if let Some(status) = self.child.try_wait()? {
                 bail!("dockerd ended, {status}:\n{}", self.log_end());
             }
-            // The socket is there before the engine answers.
+            // The socket exists before the engine responds.
             if UnixStream::connect(self.socket()).is_ok() && self.answers() {
                 return Ok(());
             }
@@ -164,7 +164,7 @@ impl Daemon {
         lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
-    /// Asks the engine to end, which ends its containers, and kills it when it does not.
+    /// Asks the engine to end, which also ends its containers, and kills it after a timeout.
     fn end(&mut self) {
         let asked = Command::new("kill")
             .arg(self.child.id().to_string())
@@ -194,7 +194,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Removes what engines have left whose chore was killed.
+/// Removes the leftovers of engines whose xtask process was killed.
 fn sweep(target: &Path) {
     let owner = |path: &Path, prefix: &str| -> Option<u32> {
         let name = path.file_name()?.to_str()?;
@@ -223,21 +223,21 @@ fn mount_memory(directory: &Path) -> anyhow::Result<()> {
     run::run(command.args(options).arg(directory).stdin(Stdio::null()))
 }
 
-/// Unmounts what is mounted on a directory, and below it what an engine that was killed has left.
+/// Unmounts a directory, and the mounts below it that a killed engine left.
 fn unmount(directory: &Path) {
     let mut command = Command::new("umount");
     let quiet = command.stdin(Stdio::null()).stderr(Stdio::null());
-    // It may be that nothing is mounted there.
+    // The directory may not be a mount point.
     let _ = quiet
         .args(["--recursive", "--lazy"])
         .arg(directory)
         .status();
 }
 
-/// Makes a bridge of its own: another engine on this machine keeps its addresses.
+/// Creates a separate bridge, because another engine on this machine keeps its own addresses.
 fn make_bridge(name: &str, id: u32) -> anyhow::Result<()> {
     let [_, _, high, low] = id.to_be_bytes();
-    // 198.18.0.0/15 is for tests of networks (RFC 2544), so it is nobody's.
+    // 198.18.0.0/15 is reserved for network tests (RFC 2544), so it does not collide with real networks.
     let address = format!("198.{}.{low}.1/24", 18 + (high & 1));
     ip(&["link", "add", name, "type", "bridge"])?;
     ip(&["address", "add", &address, "dev", name])?;

@@ -10,14 +10,14 @@ use anyhow::{Context, bail};
 use super::Daemon;
 use crate::run;
 
-/// What the images are called.
+/// The prefix of the image names.
 const PREFIX: &str = "runwright-test";
 
-/// Makes all of them.
+/// Creates all images.
 ///
 /// # Errors
 ///
-/// Fails when a program that they are made with fails.
+/// Fails when one of the required programs fails.
 pub(crate) fn make(daemon: &Daemon, target: &Path) -> anyhow::Result<()> {
     let scratch = target.join(format!("test-images-{}", std::process::id()));
     fs::create_dir_all(&scratch)?;
@@ -62,7 +62,7 @@ fn busybox(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(root.to_owned())
 }
 
-/// A root file system with one static program that says hello.
+/// A root file system with one static program that prints a greeting.
 fn hello(root: &Path) -> anyhow::Result<PathBuf> {
     fs::create_dir_all(root)?;
     let source = root.with_extension("rs");
@@ -78,8 +78,8 @@ fn hello(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(root.to_owned())
 }
 
-/// An archive of a small Debian with git and bash. It is kept in the target folder: Debian's packages change
-/// little, and are many.
+/// An archive of a small Debian with git and bash. It is cached in the target folder, because its packages are many
+/// and rarely change.
 fn debian(target: &Path) -> anyhow::Result<PathBuf> {
     let kept = target.join("test-debian-12.tar");
     if kept.is_file() {
@@ -112,7 +112,7 @@ fn debootstrap(root: &Path, kept: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes an image of a folder.
+/// Creates an image from a folder.
 fn import(daemon: &Daemon, root: &Path, name: &str, changes: &[&str]) -> anyhow::Result<()> {
     let archive = root.with_extension("tar");
     let mut tar = Command::new("tar");
@@ -122,7 +122,7 @@ fn import(daemon: &Daemon, root: &Path, name: &str, changes: &[&str]) -> anyhow:
     load(daemon, &archive, name, changes)
 }
 
-/// Makes an image of an archive.
+/// Creates an image from an archive.
 fn load(daemon: &Daemon, archive: &Path, name: &str, changes: &[&str]) -> anyhow::Result<()> {
     let mut import = daemon.client();
     import.arg("import");

@@ -1,6 +1,6 @@
-//! A Docker Engine for the tests: started before them, with images of its own, and gone after them.
+//! A Docker Engine for the tests: started before them with its own images, and removed after them.
 //!
-//! No image is pulled from anywhere: they are made of programs of this host and of Debian's packages.
+//! It pulls no image: all are built from programs of this host and Debian packages.
 
 mod certificates;
 mod daemon;
@@ -15,17 +15,17 @@ pub(crate) use daemon::Daemon;
 pub(crate) use sshd::Sshd;
 pub(crate) use way::{Over, Way};
 
-/// The variable that tells the tests where the engine is.
+/// The variable with the engine's address for the tests.
 pub(crate) const ADDRESS: &str = "RUNWRIGHT_TEST_DOCKER";
 
-/// The variable with the path of its socket, whatever way leads to it.
+/// The variable with the path of its socket, for every transport.
 pub(crate) const SOCKET: &str = "RUNWRIGHT_TEST_DOCKER_SOCKET";
 
-/// Starts an engine that has the images, below a new directory of `target`.
+/// Starts an engine that has the images, in a new directory below `target`.
 ///
 /// # Errors
 ///
-/// Fails when the engine does not come up in time, with what it said, or when an image cannot be made.
+/// Fails when the engine does not start in time, with its log, or when an image cannot be created.
 pub(crate) fn start(target: &Path) -> anyhow::Result<Daemon> {
     let daemon = Daemon::start(target)?;
     images::make(&daemon, target)?;

@@ -1,9 +1,8 @@
-//! A port for a server of the tests.
+//! A port for a test server.
 
 use std::net::{Ipv4Addr, TcpListener};
 
-/// Returns a port of the loopback address that nobody has just now. Servers that cannot say which one they took are
-/// told one.
+/// Returns a free port of the loopback address, for servers that cannot report a port that they choose themselves.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A way to the engine by ssh.
+//! Access to the engine over ssh.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpStream};
@@ -14,15 +14,15 @@ use super::Daemon;
 use super::port::free_port;
 use crate::run;
 
-/// How long it may take to listen.
+/// The timeout for the server to listen.
 const START: Duration = Duration::from_mins(2);
 
-/// A user that is neither root nor nobody. ssh takes a key that others may read only if it is not its user's own, and
-/// both of them are users of the tests.
+/// A user that is neither root nor `nobody`. ssh checks the permissions of a key only for the key's owner, and the
+/// tests run as both of these users.
 const OTHER_USER: u32 = 1;
 
-/// A real `sshd` on a port of the loopback address, with keys of its own and all limits as they come. It ends when this
-/// is dropped, and its files lie with those of the engine.
+/// A real `sshd` on a loopback port, with its own keys and all limits at their defaults. It ends when this is
+/// dropped, and its files are beside those of the engine.
 #[derive(Debug)]
 pub(crate) struct Sshd {
     child: Child,
@@ -31,7 +31,7 @@ pub(crate) struct Sshd {
 }
 
 impl Sshd {
-    /// Starts one whose users find this engine by the docker command.
+    /// Starts a server whose users reach this engine through the docker command.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl Sshd {
         let port = free_port()?;
         write_client(&directory, port)?;
         write_server(&directory, port, &daemon.address())?;
-        // Where it goes when a connection has no rights yet.
+        // The privilege separation directory, which sshd requires.
         fs::create_dir_all("/run/sshd").context("make /run/sshd")?;
         let log = File::create(directory.join("log"))?;
         let mut command = Command::new("setpriv");
@@ -61,7 +61,7 @@ impl Sshd {
             .stdout(log.try_clone()?)
             .stderr(log);
         let child = command.spawn().context("start sshd")?;
-        // From here on whatever fails ends it.
+        // From here on, a failure drops the server and so ends it.
         let mut sshd = Self {
             child,
             port,
@@ -71,13 +71,13 @@ impl Sshd {
         Ok(sshd)
     }
 
-    /// Returns the address of the engine that is behind it.
+    /// Returns the address of the engine behind it.
     pub(crate) fn address(&self) -> String {
         format!("ssh://root@{}:{}", Ipv4Addr::LOCALHOST, self.port)
     }
 
-    /// Returns the search path by which everybody's `ssh` knows the keys: ssh itself asks the list of users for the
-    /// home directory, which is none of ours.
+    /// Returns a search path with an `ssh` that knows the keys. A configuration in the home directory would not work:
+    /// ssh takes that directory from the list of users.
     pub(crate) fn search_path(&self) -> anyhow::Result<std::ffi::OsString> {
         let others = env::var_os("PATH").unwrap_or_default();
         let own = self.directory.join("bin");
@@ -106,7 +106,7 @@ impl Drop for Sshd {
     }
 }
 
-/// Writes the `ssh` of the tests, which knows the host and has the key.
+/// Writes the `ssh` of the tests, which knows the host key and has the client key.
 fn write_client(directory: &Path, port: u16) -> anyhow::Result<()> {
     let root = directory.display();
     let host = fs::read_to_string(directory.join("host.pub"))?;
@@ -122,14 +122,14 @@ fn write_client(directory: &Path, port: u16) -> anyhow::Result<()> {
         ),
     )?;
     let program = directory.join("bin/ssh");
-    // Tests that have an ssh of their own name another file, and the last one counts.
+    // Tests with their own ssh pass another file; the last `-F` takes effect.
     let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F {root}/client \"$@\"\n");
     fs::write(&program, script)?;
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
     Ok(())
 }
 
-/// Writes what the server does. How many may log in at once, and so on, stays as it is everywhere.
+/// Writes the configuration of the server. Limits, such as that on concurrent logins, keep their defaults.
 fn write_server(directory: &Path, port: u16, engine: &str) -> anyhow::Result<()> {
     let root = directory.display();
     fs::write(

@@ -29,7 +29,7 @@ impl fmt::Display for Over {
     }
 }
 
-/// An engine with a way to it. Both end with this; the way ends first.
+/// An engine with a transport to it. Both end with this; the transport ends first.
 #[derive(Debug)]
 pub(crate) struct Way<'d> {
     daemon: &'d Daemon,
@@ -38,11 +38,11 @@ pub(crate) struct Way<'d> {
 }
 
 impl<'d> Way<'d> {
-    /// Opens the way.
+    /// Opens the transport.
     ///
     /// # Errors
     ///
-    /// Fails when there is no sshd where one is needed.
+    /// Fails when sshd is required but missing.
     pub(crate) fn open(daemon: &'d Daemon, over: Over) -> anyhow::Result<Self> {
         let sshd = match over {
             Over::Ssh => Some(Sshd::start(daemon)?),
@@ -51,13 +51,13 @@ impl<'d> Way<'d> {
         Ok(Self { daemon, over, sshd })
     }
 
-    /// Tells a command where the engine is.
+    /// Sets the environment variables with which a command finds the engine.
     ///
     /// # Errors
     ///
-    /// Fails when the search path cannot be had.
+    /// Fails when the search path cannot be built.
     pub(crate) fn tell(&self, command: &mut Command) -> anyhow::Result<()> {
-        // What they start, and what they hold against, is always on this machine.
+        // The socket stays local: tests start containers through it and compare with it.
         command.env(SOCKET, self.daemon.socket());
         match (self.over, &self.sshd) {
             (Over::Ssh, Some(sshd)) => {

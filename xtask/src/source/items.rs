@@ -7,7 +7,7 @@ use crate::source::lexer::{Kind, Token, lex};
 /// A test function of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TestFn {
-    /// The path inside the file at first, inside the workspace once the walk has put its own in front.
+    /// The path inside the file; the walk adds the path of the file's module in front.
     pub(crate) path: String,
     pub(crate) line: usize,
     /// Whether a plain `cargo test` on Linux runs it.
@@ -46,7 +46,7 @@ pub(crate) struct Items {
     pub(crate) modules: Vec<ModFile>,
 }
 
-/// Reads the items of a source text.
+/// Parses the items of a source text.
 pub(crate) fn items(source: &str) -> Items {
     let tokens = lex(source);
     let mut reader = Reader::default();
@@ -57,7 +57,7 @@ pub(crate) fn items(source: &str) -> Items {
     reader.items
 }
 
-/// A pair of braces that is open at the moment.
+/// A pair of braces that is still open.
 #[derive(Debug)]
 enum Scope {
     Module { name: String, runs: bool },
@@ -80,7 +80,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Takes the first item of the tokens and returns how many tokens that was.
+    /// Consumes the first item of the tokens and returns its number of tokens.
     fn step(&mut self, tokens: &'a [Token<'a>]) -> usize {
         let token = &tokens[0];
         if matches!(token.kind, Kind::Word | Kind::Literal) {
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
             (Kind::Symbol, "}") => self.close(),
             (Kind::Symbol, ";" | ",") => {
                 self.attributes.clear();
-                // A function of a trait without a body opens nothing.
+                // A trait function without a body opens no scope.
                 if self
                     .announced
                     .as_ref()
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         1
     }
 
-    /// Adds a word to the innermost function around it.
+    /// Adds a word to the innermost enclosing function.
     fn word(&mut self, text: &str) {
         let mut scopes = self.scopes.iter().rev();
         let function = scopes.find(|it| matches!(it, Scope::Test(_) | Scope::Function(_)));
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
     }
 
     fn open(&mut self) {
-        // A brace inside parentheses belongs to an argument, not to what was announced.
+        // A brace inside parentheses belongs to an argument rather than to the announced item.
         let scope = match self.announced.take() {
             Some((scope, depth)) if depth == self.parentheses => scope,
             other => {
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Whether the attributes and the modules around leave an item in a test run.
+    /// Whether an item is part of a test run, according to its attributes and enclosing modules.
     fn runs(&self) -> bool {
         let modules_run = self
             .scopes
@@ -258,7 +258,7 @@ fn is_test(attribute: Attribute<'_>) -> bool {
     path.last().is_some_and(|token| token.is("test"))
 }
 
-/// Whether the attribute takes its item out of a plain `cargo test` on Linux.
+/// Whether the attribute excludes its item from a plain `cargo test` on Linux.
 fn takes_out(attribute: Attribute<'_>) -> bool {
     let has = |word: &str| attribute.iter().any(|token| token.is(word));
     let names_windows = has("windows") || attribute.iter().any(|token| token.text == "\"windows\"");
@@ -279,7 +279,7 @@ fn path_of(attribute: Attribute<'_>) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Reads a source and returns path and comments of each test that runs.
+    /// Parses a source and returns the path and comments of each test that runs.
     fn running(source: &str) -> Vec<(String, Vec<String>)> {
         let tests = items(source).tests.into_iter();
         tests
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_inside_a_test_are_its_own() {
+    fn comments_inside_a_test_belong_to_it() {
         check(
             "// before\n#[test]\nfn a() {\n // one\n if x { // two\n } }\n// after\nfn b() { // none\n }",
             &[("a", &["// one", "// two"])],
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_modules_around_are_in_the_path() {
+    fn enclosing_modules_are_in_the_path() {
         check(
             "#[cfg(test)]\nmod tests { use super::*;\n mod inner { #[test] fn a() {} }\n #[test] fn b() {} }",
             &[("tests::inner::a", &[]), ("tests::b", &[])],
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cargo_test_leaves_out_does_not_run() {
+    fn items_excluded_from_cargo_test_do_not_run() {
         check("#[test] #[ignore] fn a() {}", &[]);
         check("#[test] #[ignore = \"slow\"] fn a() {}", &[]);
         check("#[test] #[cfg_attr(unix, ignore)] fn a() {}", &[]);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_reaches_its_own_item_only() {
+    fn attribute_applies_to_its_own_item_only() {
         check("#[test]\nfn a() {}\nfn b() {}", &[("a", &[])]);
         check("#[ignore] use x;\n#[test] fn a() {}", &[("a", &[])]);
         check("#[cfg(test)]\nfn helper() { // R-EXEC-01\n }", &[]);

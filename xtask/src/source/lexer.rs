@@ -1,6 +1,6 @@
-//! Cuts Rust source into tokens, so that no check mistakes a string for code or code for a comment.
+//! Splits Rust source into tokens, so that checks do not confuse strings, code and comments.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An identifier, a keyword, a lifetime or a number.
@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     Comment,
 }
 
-/// A piece of source with the line it begins in, counted from 1.
+/// A piece of source with its first line, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind,
@@ -28,7 +28,7 @@ impl Token<'_> {
     }
 }
 
-/// Returns the tokens of a source text. Text that is no Rust gives some tokens too, never a panic.
+/// Returns the tokens of a source text. Invalid Rust yields tokens too and never panics.
 pub(crate) fn lex(source: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = source;
@@ -74,7 +74,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Returns the length of a block comment; such comments nest.
+/// Returns the length of a block comment, including nested ones.
 fn block_comment(text: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -95,7 +95,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// Returns the length of the string that starts here, if one does: plain, byte, C or raw.
+/// Returns the length of a string that starts here, if any: plain, byte, C or raw.
 fn string(text: &str) -> Option<usize> {
     let prefix = text.find(|c: char| !matches!(c, 'b' | 'c' | 'r'))?;
     if prefix > 2 {
@@ -119,7 +119,7 @@ fn string(text: &str) -> Option<usize> {
     Some(length)
 }
 
-/// Returns the length up to and with the closing character, stepping over escapes.
+/// Returns the length up to and including the closing character, skipping escapes.
 fn escaped_until(text: &str, close: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -133,7 +133,7 @@ fn escaped_until(text: &str, close: char) -> usize {
     text.len()
 }
 
-/// Tells a character (`'a'`) from a lifetime (`'a`).
+/// Distinguishes a character (`'a'`) from a lifetime (`'a`).
 fn quote(text: &str) -> (Kind, usize) {
     let mut following = text[1..].chars();
     let (second, third) = (following.next(), following.next());
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_end_where_they_end() {
+    fn comments_end_at_their_delimiter() {
         check(
             "a // b\nc",
             &[
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_hide_what_they_hold() {
+    fn strings_hide_their_content() {
         check(
             r#""// \" }" x"#,
             &[(Kind::Literal, r#""// \" }""#), (Kind::Word, "x")],
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_begin_like_a_string_are_words() {
+    fn words_with_a_string_prefix_are_words() {
         check(
             "break crb r#fn",
             &[
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_through_long_tokens() {
+    fn multiline_tokens_advance_the_line() {
         let lines: Vec<_> = lex("\"a\nb\"\n/*\n*/ c")
             .iter()
             .map(|token| token.line)

@@ -1,4 +1,4 @@
-//! Reading Rust source: just enough of it to find comments, attributes and test functions.
+//! A minimal reader of Rust source: enough to find comments, attributes and test functions.
 
 mod items;
 mod lexer;

@@ -12,17 +12,17 @@ use crate::workspace::{Package, Target};
 /// The tests of one target of a package, with the functions that may help them.
 #[derive(Debug, Default)]
 pub(crate) struct PackageTests {
-    /// Each test with the file it stands in.
+    /// Each test with its file.
     pub(crate) tests: Vec<(PathBuf, TestFn)>,
-    /// Whether they see the package from outside, as `tests/it` does.
+    /// Whether these are integration tests, as in `tests/it`.
     pub(crate) is_integration: bool,
-    /// Of each function that is not a test, the identifiers and string literals of its body. Functions of one name
-    /// share an entry.
+    /// The identifiers and string literals in the body of each function that is not a test. Functions with the same
+    /// name share an entry.
     helpers: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl PackageTests {
-    /// Returns the identifiers and literals of a test and of the helpers that it calls, directly or not.
+    /// Returns the identifiers and literals of a test and of the helpers that it calls, directly or indirectly.
     pub(crate) fn reach<'a>(&'a self, test: &'a TestFn) -> BTreeSet<&'a str> {
         let mut reached: BTreeSet<&str> = BTreeSet::new();
         let mut pending: Vec<&str> = test.words.iter().map(String::as_str).collect();
@@ -65,7 +65,7 @@ pub(crate) fn tests_of(package: &Package) -> anyhow::Result<Vec<PackageTests>> {
 #[derive(Debug)]
 struct Module {
     file: PathBuf,
-    /// Where the files of its children are.
+    /// The directory of its child modules.
     folder: PathBuf,
     path: String,
 }
@@ -122,7 +122,7 @@ fn child(parent: &Module, declared: &ModFile) -> anyhow::Result<Module> {
     })
 }
 
-/// Returns how paths of a target's tests begin: the package, then the target unless it is the library.
+/// Returns the path prefix of a target's tests: the package, then the target unless it is the library.
 fn crate_path(package: &Package, target: &Target) -> String {
     let package_name = package.folder_name().replace('-', "_");
     if target.kind.iter().any(|kind| kind == "lib") {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_followed_as_the_compiler_does() {
+    fn module_files_resolve_as_in_the_compiler() {
         let paths = walk_package(&[
             ("src/lib.rs", "mod one;\nmod two;\n#[test] fn top() {}"),
             ("src/one.rs", "mod deep;"),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_reaches_the_words_of_its_helpers() {
+    fn test_includes_the_words_of_its_helpers() {
         let source =
             "#[test] fn a() { one(); }\nfn one() { two() }\nfn two() { \"x\"; }\nfn other() { y }";
         let mut found = PackageTests::default();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_without_a_file_is_an_error() {
+    fn module_without_a_file_is_an_error() {
         let error = walk_package(&[("src/lib.rs", "mod lost;")]).unwrap_err();
         assert!(
             error

@@ -1,10 +1,10 @@
-//! Code that must not be committed, whatever the compiler thinks of it.
+//! Code that must not be committed, even if it compiles.
 
 use crate::source::{Kind, Token, lex};
 use crate::tidy::Problem;
 use crate::tidy::files::TextFile;
 
-/// Where a value of any type is meant: the file and the reason.
+/// The files that need a value of any type, with the reason.
 const ANY: &[(&str, &str)] = &[
     (
         "crates/executor-core/src/typed_bag.rs",
@@ -32,9 +32,9 @@ pub(crate) fn check(file: &TextFile) -> Vec<Problem> {
     (0..tokens.len()).filter_map(problem).collect()
 }
 
-/// Returns what is wrong when the token makes a trait object something that can be cast to its type.
+/// Returns the problem when the token allows downcasting a trait object.
 ///
-/// Executors are met through their traits alone, so that a wrapper is as good as what it wraps.
+/// Executors are used through their traits alone, so that a wrapper is equivalent to what it wraps.
 fn cast(path: &str, token: &Token<'_>) -> Option<&'static str> {
     let casts = token.is("Any") || token.is("as_any");
     let excused = ANY.iter().any(|(file, _)| *file == path);
@@ -43,13 +43,13 @@ fn cast(path: &str, token: &Token<'_>) -> Option<&'static str> {
     )
 }
 
-/// Returns what is wrong when code steps out of what the compiler checks.
+/// Returns the problem when code bypasses the compiler's checks.
 fn unchecked(path: &str, token: &Token<'_>) -> Option<&'static str> {
     (token.is("unsafe") && !path.starts_with("crates/process/"))
         .then_some("is unsafe: only `process` may be, move it there or find a safe way")
 }
 
-/// Returns what is wrong with the code at the start of the tokens.
+/// Returns the problem with the code at the start of the tokens.
 fn forbidden(tokens: &[Token<'_>]) -> Option<&'static str> {
     let starts = |words: &[&str]| {
         tokens.len() >= words.len() && tokens.iter().zip(words).all(|(token, word)| token.is(word))

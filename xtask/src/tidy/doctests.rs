@@ -4,7 +4,7 @@ use crate::source::{Kind, lex};
 use crate::tidy::Problem;
 use crate::tidy::files::TextFile;
 
-/// Checks one Rust file for examples that the compiler never sees.
+/// Checks one Rust file for examples that the compiler never compiles.
 pub(crate) fn check(file: &TextFile) -> Vec<Problem> {
     let comments = lex(&file.text)
         .into_iter()
@@ -20,7 +20,7 @@ pub(crate) fn check(file: &TextFile) -> Vec<Problem> {
     problems
 }
 
-/// Whether a line of a comment opens a code block that rustdoc is told to ignore.
+/// Whether a comment line opens a code block that rustdoc ignores.
 fn opens_ignored_example(line: &str) -> bool {
     let line = line.trim_start_matches(['/', '!', '*', ' ']);
     let Some(words) = line

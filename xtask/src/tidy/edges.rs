@@ -1,21 +1,21 @@
-//! Which crate may import which: the machine's copy of the table in `ARCHITECTURE.md`.
+//! The allowed imports between crates: the machine-readable copy of the table in `ARCHITECTURE.md`.
 //!
-//! Arrows point downward only, and executors do not know one another. A new crate adds its row here and there.
+//! Imports point downward only, and executors do not import each other. A new crate adds its row here and there.
 
 use crate::tidy::Problem;
 use crate::workspace::{Dependency, PREFIX, Package};
 
-/// One crate and what it may import from this workspace.
+/// One crate and the workspace crates it may import.
 #[derive(Debug)]
 struct Row {
     name: &'static str,
-    /// In any kind of dependency.
+    /// Allowed in any kind of dependency.
     imports: &'static [&'static str],
-    /// In tests only, besides the crates of [`TESTS_MAY`].
+    /// Allowed in tests only, in addition to the crates of [`TESTS_MAY`].
     tests_import: &'static [&'static str],
 }
 
-/// What the tests of every crate above it may use.
+/// The crates that the tests of every crate above may use.
 const TESTS_MAY: [&str; 1] = ["executor-testkit"];
 
 const TABLE: &[Row] = &[
@@ -25,13 +25,13 @@ const TABLE: &[Row] = &[
         imports: &[],
         tests_import: &[],
     },
-    // Also 0, and a macro that vanishes from all but the builds of some tests.
+    // Also 0: a macro that expands to nothing except in some test builds.
     Row {
         name: "fail-point",
         imports: &[],
         tests_import: &[],
     },
-    // 1: log and processes, which know the contract's data at most.
+    // 1: log and processes, which know at most the contract's data.
     Row {
         name: "process",
         imports: &["executor-core", "fail-point"],
@@ -48,19 +48,19 @@ const TABLE: &[Row] = &[
         imports: &["executor-core", "process"],
         tests_import: &[],
     },
-    // Also 1: what goes over HTTP, whoever asks.
+    // Also 1: HTTP for all callers.
     Row {
         name: "web",
         imports: &["executor-core"],
         tests_import: &["gitlab-testkit"],
     },
-    // Also 1: names and logins of registries, and a client for them.
+    // Also 1: names and credentials of registries, and a client for them.
     Row {
         name: "registry",
         imports: &["executor-core", "process", "web"],
         tests_import: &[],
     },
-    // Also 1: files that are kept, in archives and by their content.
+    // Also 1: stored files, in archives and by content.
     Row {
         name: "archive",
         imports: &["executor-core", "fail-point"],
@@ -71,7 +71,7 @@ const TABLE: &[Row] = &[
         imports: &["executor-core", "fail-point"],
         tests_import: &[],
     },
-    // Also 1: the text of a pipeline, before anybody knows that it is one.
+    // Also 1: the text of a pipeline, before it is parsed as one.
     Row {
         name: "yaml",
         imports: &[],
@@ -99,13 +99,13 @@ const TABLE: &[Row] = &[
         imports: &[],
         tests_import: &[],
     },
-    // Also 2: the service inside environments, its agent, and the client outside.
+    // Also 2: the service inside environments, its agent, and its client.
     Row {
         name: "steps",
         imports: &["executor-core", "fail-point", "process", "trace"],
         tests_import: &[],
     },
-    // 3: the life of a job, the pipeline, the executors. None imports another of this height.
+    // 3: the lifecycle of a job, the pipeline, the executors. They do not import each other.
     Row {
         name: "job-runner",
         imports: &[
@@ -120,13 +120,13 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &["executor-shell"],
     },
-    // Starts no process and knows no job runner: it calls the port of the contract.
+    // Starts no process and does not know the job runner: it calls the port of the contract.
     Row {
         name: "pipeline",
         imports: &["executor-core", "trace", "yaml"],
         tests_import: &["pipeline-insight", "vectors"],
     },
-    // Also 3: what runs a plan, and what answers questions about one.
+    // Also 3: running a plan, and answering questions about one.
     Row {
         name: "scheduler",
         imports: &["executor-core", "pipeline", "trace", "yaml"],
@@ -162,7 +162,7 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &["content-store", "job-runner"],
     },
-    // Where functions come from that are not in the environment: fills a port of the step-runner.
+    // Functions from outside the environment: implements a port of the step-runner.
     Row {
         name: "step-library",
         imports: &[
@@ -177,13 +177,13 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &["gitlab-testkit"],
     },
-    // Wraps any executor and knows none; its tests put layers around a real one, below a real runner.
+    // Wraps any executor and knows none; its tests put layers around a real executor, below a real runner.
     Row {
         name: "executor-layers",
         imports: &["executor-core"],
         tests_import: &["executor-shell", "job-runner", "process"],
     },
-    // 4: where the pipeline's port for included files is filled from elsewhere.
+    // 4: implements the pipeline's port for remote included files.
     Row {
         name: "includes",
         imports: &[
@@ -224,7 +224,7 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &["gitlab-testkit"],
     },
-    // 6: the facade, where each executor is a feature.
+    // 6: the facade, with a feature for each executor.
     Row {
         name: "runwright",
         imports: &[
@@ -238,7 +238,7 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &[],
     },
-    // Also 6: what people see of a run.
+    // Also 6: the display of a run.
     Row {
         name: "console",
         imports: &[
@@ -251,7 +251,7 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &[],
     },
-    // 7: assembly, the only places that name executors besides the facade.
+    // 7: assembly, the only crates besides the facade that name executors.
     Row {
         name: "cli",
         imports: BELOW_ASSEMBLY,
@@ -272,7 +272,7 @@ const TABLE: &[Row] = &[
         imports: ASSEMBLY,
         tests_import: &["executor-docker", "gitlab-testkit"],
     },
-    // Beside the house.
+    // Outside the layers.
     Row {
         name: "fuzz",
         imports: &["pipeline", "yaml"],
@@ -305,7 +305,7 @@ const BELOW_ASSEMBLY: &[&str] = &[
     "yaml",
 ];
 
-/// Examples and benches show the binary at work too.
+/// Examples and benches also run the binary.
 const ASSEMBLY: &[&str] = &[
     "archive",
     "cli",
@@ -391,7 +391,7 @@ fn problem(package: &Package, message: String) -> Problem {
     Problem::in_file(package.folder_name(), message)
 }
 
-/// Returns the name that a package must have: that of its folder, with a prefix where it is published.
+/// Returns the required name of a package: its folder, with a prefix if it is published.
 fn registry_name(package: &Package) -> String {
     let folder = package.folder_name();
     let is_crate = package
@@ -430,7 +430,7 @@ mod tests {
         }
     }
 
-    /// Returns what is said of the first of the packages; the rest of the table is filled up.
+    /// Returns the problems of the first package; the rest of the table is filled in.
     fn check_one(tested: Package) -> Vec<String> {
         let names = TABLE.iter().map(|row| row.name);
         let mut packages: Vec<Package> = names.map(|name| package(name, &[])).collect();
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn arrows_that_point_down_are_fine() {
+    fn downward_imports_are_allowed() {
         assert_eq!(
             check_one(package(
                 "job-runner",
@@ -458,11 +458,11 @@ mod tests {
     }
 
     #[test]
-    fn arrows_that_point_up_or_sideways_are_found() {
+    fn upward_and_sideways_imports_are_found() {
         // R-PIPE-46
         for (from, to) in [
             ("executor-core", "trace"),
-            // What decides which job is next and what decides how an attempt ended.
+            // The decision which job is next, and the decision how an attempt ended.
             ("pipeline", "job-runner"),
             ("job-runner", "pipeline"),
             ("pipeline", "process"),
@@ -500,14 +500,14 @@ mod tests {
     }
 
     #[test]
-    fn crates_of_others_are_not_our_business() {
+    fn third_party_crates_are_ignored() {
         let mut foreign = package("executor-core", &[("serde", None)]);
         foreign.dependencies[0].path = None;
         assert_eq!(check_one(foreign), [""; 0]);
     }
 
     #[test]
-    fn a_crate_outside_the_table_is_found() {
+    fn crate_without_a_row_is_found() {
         assert_eq!(
             check_one(package("newcomer", &[])),
             ["newcomer: is not in the table of edges; add its row"]
@@ -515,12 +515,12 @@ mod tests {
     }
 
     #[test]
-    fn a_row_without_a_crate_is_found() {
+    fn row_without_a_crate_is_found() {
         assert_eq!(check(&[]).len(), TABLE.len());
     }
 
     #[test]
-    fn a_name_that_is_not_the_folders_is_rejected() {
+    fn name_must_match_the_folder() {
         let mut renamed = package("trace", &[]);
         renamed.name = "trace".to_owned();
         assert_eq!(

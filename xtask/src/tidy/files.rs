@@ -8,13 +8,13 @@ use anyhow::Context;
 /// A file whose content is text.
 #[derive(Debug)]
 pub(crate) struct TextFile {
-    /// Seen from the root, with `/` between folders.
+    /// Relative to the root, with `/` between folders.
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
 impl TextFile {
-    /// Whether the name ends in this extension.
+    /// Whether the name has this extension.
     pub(crate) fn is(&self, extension: &str) -> bool {
         Path::new(&self.path)
             .extension()
@@ -22,10 +22,10 @@ impl TextFile {
     }
 }
 
-/// Folders that hold what was built or what git keeps.
+/// Folders of build results or of git.
 const SKIPPED: [&str; 2] = ["target", ".git"];
 
-/// Returns every text file below the root, sorted by path. It asks the file system and not git, so that a copy
+/// Returns every text file below the root, sorted by path. It reads the file system rather than git, so that a copy
 /// without history is checked too.
 ///
 /// # Errors
@@ -50,7 +50,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<TextFile>) -> anyhow::Re
             collect(&entry.path(), &format!("{path}/"), files)?;
         } else if kind.is_file() {
             let bytes = fs::read(entry.path()).with_context(|| format!("read {path}"))?;
-            // What is not UTF-8 is no text; test data may be so on purpose.
+            // Only UTF-8 counts as text; test data may be invalid on purpose.
             files.extend(
                 String::from_utf8(bytes)
                     .ok()
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_found_in_folders_and_the_rest_is_skipped() {
+    fn finds_text_files_and_skips_others() {
         let root = tempfile::tempdir().unwrap();
         for folder in ["src", "target", ".git"] {
             fs::create_dir(root.path().join(folder)).unwrap();

@@ -1,12 +1,12 @@
-//! Every crate takes its facts and its lints from the workspace.
+//! Every crate inherits its metadata and lints from the workspace.
 
 use crate::tidy::Problem;
 use crate::tidy::files::TextFile;
 
-/// What stands once at the root and is inherited by each crate.
+/// The fields that each crate inherits from the root.
 const INHERITED: [&str; 4] = ["edition", "license", "rust-version", "version"];
 
-/// What else a published crate inherits, for its page on the registry.
+/// The additional fields of a published crate, for its page on the registry.
 const PUBLISHED: [&str; 4] = ["categories", "keywords", "publish", "readme"];
 
 /// Checks one manifest.
@@ -38,7 +38,7 @@ pub(crate) fn check(manifest: &TextFile) -> Vec<Problem> {
     problems
 }
 
-/// Returns the lines of one section, without blanks.
+/// Returns the lines of one section, without blank ones.
 fn section(text: &str, name: &str) -> Vec<String> {
     let header = format!("[{name}]");
     let lines = text
@@ -70,12 +70,12 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_that_inherits_is_fine() {
+    fn inheriting_manifest_is_accepted() {
         assert_eq!(check_text(GOOD), [""; 0]);
     }
 
     #[test]
-    fn a_fact_of_its_own_is_found() {
+    fn field_that_is_not_inherited_is_found() {
         let own = GOOD.replacen("version.workspace = true", "version = \"2.0.0\"", 1);
         assert_eq!(
             check_text(&own),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unpublished_crate_needs_nothing_for_the_registry() {
+    fn unpublished_crate_needs_no_registry_fields() {
         let inner = GOOD.replace("publish.workspace = true", "publish = false");
         assert_eq!(
             check_text(&inner.replace("readme.workspace = true\n", "")),

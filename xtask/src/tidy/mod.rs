@@ -1,4 +1,4 @@
-//! What the compiler and clippy cannot check, each rule in a file of its own.
+//! Rules that the compiler and clippy cannot check, each in its own file.
 
 mod code;
 mod doctests;
@@ -17,7 +17,7 @@ use crate::requirements;
 use crate::tidy::files::{TextFile, text_files};
 use crate::workspace::Workspace;
 
-/// Something that breaks a rule.
+/// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     file: String,
@@ -55,7 +55,7 @@ impl fmt::Display for Problem {
 ///
 /// # Errors
 ///
-/// Fails when a file cannot be read or a rule is broken; every problem is printed first.
+/// Fails when a file cannot be read or a rule is broken, after printing every problem.
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     let files = text_files(&workspace.root)?;
     for note in sizes::notes(&files) {
@@ -103,7 +103,7 @@ fn problems(workspace: &Workspace, files: &[TextFile]) -> Vec<Problem> {
     problems
 }
 
-/// What a reader of the project expects at its root.
+/// The files that readers of the project expect at its root.
 const EXPECTED: [&str; 8] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -127,8 +127,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn executors_are_met_through_their_traits_alone() {
-        // R-EXEC-03: nobody but the places of assembly names an executor, and nothing casts one.
+    fn executors_are_used_through_traits_only() {
+        // R-EXEC-03: only the places of assembly name an executor, and nothing casts one.
         let workspace = Workspace::load().unwrap();
         assert_eq!(edges::check(&workspace.packages), []);
         let files = text_files(&workspace.root).unwrap();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_says_where_it_is() {
+    fn problem_states_its_location() {
         assert_eq!(
             Problem::at("a.rs", 3, "is wrong").to_string(),
             "a.rs:3: is wrong"
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_folder_lacks_what_a_reader_expects() {
+    fn empty_folder_lacks_the_expected_files() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(missing_files(folder.path()).len(), EXPECTED.len());
         std::fs::write(folder.path().join("README.md"), "").unwrap();

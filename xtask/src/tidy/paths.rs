@@ -1,12 +1,12 @@
-//! Nothing in the repository depends on where somebody's checkout is.
+//! Nothing in the repository depends on the location of a checkout.
 
 use crate::tidy::Problem;
 use crate::tidy::files::TextFile;
 
-/// Beginnings of paths that exist on one machine only.
+/// Prefixes of paths that exist on one machine only.
 const PLACES: [&str; 5] = ["/workspace/", "/dev/shm", "/root/", "/Users/", "/home/"];
 
-/// Where such a path is meant for every machine: the beginning of the file's path, the place, and the reason.
+/// Paths that are valid on every machine: the start of the file's path, the prefix, and the reason.
 const EXCUSED: &[(&str, &str, &str)] = &[
     ("xtask/src/tidy/paths.rs", "/", "this table"),
     (
@@ -21,7 +21,7 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Checks that no text names a place of one machine.
+/// Checks that no text contains a path of one machine.
 pub(crate) fn check(files: &[TextFile]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in files {
@@ -41,7 +41,7 @@ pub(crate) fn check(files: &[TextFile]) -> Vec<Problem> {
     problems
 }
 
-/// Whether the line holds an absolute path that begins so; `a/home/b` is a relative one.
+/// Whether the line contains an absolute path with this prefix; `a/home/b` is a relative one.
 fn names(line: &str, place: &str) -> bool {
     line.match_indices(place).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn places_of_one_machine_are_found() {
+    fn machine_specific_paths_are_found() {
         assert_eq!(
             check_line("a.md", "cd /workspace/main"),
             ["a.md:2: names /workspace/, a place of one machine"]
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_paths_and_urls_are_fine() {
+    fn relative_paths_and_urls_are_allowed() {
         for line in [
             "docs/home/x",
             "$HOME/home/x",
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excuse_holds_for_its_file_and_place_only() {
+    fn exception_covers_its_file_and_prefix_only() {
         assert_eq!(check_line("benches/speed.rs", "\"/dev/shm\""), [""; 0]);
         assert_eq!(check_line("benches/speed.rs", "\"/home/me\"").len(), 1);
         assert_eq!(check_line("crates/benches.rs", "\"/dev/shm\"").len(), 1);

@@ -1,12 +1,12 @@
-//! A file reads in one sitting.
+//! A file is short enough to read in one sitting.
 
 use crate::tidy::Problem;
 use crate::tidy::files::TextFile;
 
-/// Above this a file is named, so that somebody asks whether it holds one noun.
+/// Longer files are reported, as a prompt to check whether they hold one noun.
 const LONG: usize = 400;
 
-/// Above this a file fails, unless it is listed below.
+/// Longer files fail, unless they are listed below.
 const TOO_LONG: usize = 600;
 
 /// Files that may be longer, each with the reason.
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_kept_and_one_line_more_is_not() {
+    fn files_above_the_limit_are_rejected() {
         assert_eq!(check_with(&[file("a.rs", TOO_LONG)], &[]), []);
         assert_eq!(check_with(&[file("a.rs", TOO_LONG + 1)], &[]).len(), 1);
     }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_excuses_only_while_it_is_needed() {
+    fn exception_is_rejected_once_unneeded() {
         let excused = [("a.rs", "one table")];
         assert_eq!(check_with(&[file("a.rs", TOO_LONG + 1)], &excused), []);
         assert_eq!(check_with(&[file("a.rs", 10)], &excused).len(), 1);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn long_files_are_named() {
+    fn long_files_are_reported() {
         assert_eq!(
             notes(&[
                 file("a.rs", LONG),

@@ -17,7 +17,7 @@ pub(super) fn one(call: &Call<'_>, id: &str, name: &str) -> Result<Answer, Answe
     Ok(Answer::json(&value))
 }
 
-/// Returns a commit as GitLab shows it in many places.
+/// Returns the JSON of a commit, which several endpoints share.
 pub(super) fn json(call: &Call<'_>, project: &ProjectRecord, commit: &str) -> Value {
     let [date, title, parents] = project.repository.describe(commit).unwrap_or_default();
     let parents: Vec<&str> = parents.split_whitespace().collect();

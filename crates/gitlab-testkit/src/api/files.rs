@@ -5,7 +5,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
-/// What reads a file, which a token for repositories does too.
+/// The scopes that allow reading a file; `read_repository` is one of them.
 const RAW: [&str; 3] = ["api", "read_api", "read_repository"];
 
 /// A file at a commit.

@@ -3,7 +3,7 @@ use crate::Role;
 use crate::answer::Answer;
 use serde_json::json;
 
-/// `POST /projects/:id/ci/lint`: what the test said is answered, or that the file is fine as it is.
+/// `POST /projects/:id/ci/lint`: returns the response set by the test, or reports the file as valid.
 pub(super) fn check(call: &Call<'_>, id: &str) -> Result<Answer, Answer> {
     let who = call.who(&["api"])?;
     let project = call.seen_project(id, &who)?;

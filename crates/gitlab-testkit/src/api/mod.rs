@@ -1,4 +1,4 @@
-//! What the server answers, by path.
+//! The API endpoints, by path.
 
 mod branches;
 mod call;
@@ -19,7 +19,7 @@ use crate::answer::Answer;
 use crate::world::World;
 use crate::{Request, git_http, web_page};
 
-/// Answers a request as GitLab does.
+/// Routes a request and responds as GitLab does.
 pub(crate) fn answer(world: &World, request: &Request) -> Answer {
     let page = world.state().pages.get(&request.path).cloned();
     if let Some(page) = page {

@@ -13,7 +13,7 @@ pub(super) fn tags(call: &Call<'_>, id: &str) -> Result<Answer, Answer> {
     list(call, id)
 }
 
-/// What is protected is so as a branch and as a tag here.
+/// Lists the protected names; this server protects a name both as a branch and as a tag.
 fn list(call: &Call<'_>, id: &str) -> Result<Answer, Answer> {
     let who = call.somebody(&READ)?;
     let project = call.seen_project(id, &who)?;

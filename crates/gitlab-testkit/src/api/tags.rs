@@ -62,7 +62,7 @@ fn json(project: &ProjectRecord, tag: &Tag) -> Value {
     })
 }
 
-/// `^1.` is at the start, `1$` at the end, anything else anywhere.
+/// Matches GitLab's search: `^1.` is a prefix, `1$` a suffix, any other text a substring.
 fn is_found(search: &str, name: &str) -> bool {
     let (search, name) = (search.to_lowercase(), name.to_lowercase());
     match (search.strip_prefix('^'), search.strip_suffix('$')) {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_searched_for() {
+    fn search_matches_prefix_suffix_or_substring() {
         let check = |search: &str, name: &str, expect: bool| {
             assert_eq!(is_found(search, name), expect, "{search} {name}");
         };

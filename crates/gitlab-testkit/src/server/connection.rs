@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-/// Serves connections until it is told to stop.
+/// Accepts and serves connections until the stop signal.
 pub(super) async fn accept(
     world: Arc<World>,
     listener: TcpListener,
@@ -34,7 +34,7 @@ pub(super) async fn accept(
         connections.spawn(async move {
             match acceptor {
                 None => serve(stream, router).await,
-                // Who does not speak TLS, or does not know the authority, goes away.
+                // A client that does not speak TLS or distrusts the authority disconnects.
                 Some(acceptor) => {
                     if let Ok(stream) = acceptor.accept(stream).await {
                         serve(stream, router).await;
@@ -47,14 +47,14 @@ pub(super) async fn accept(
     connections.shutdown().await;
 }
 
-/// Answers the requests of one connection, until either side closes it.
+/// Serves the requests of one connection until either side closes it.
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, router: Router) {
     let cut = CancellationToken::new();
     let service = TowerToHyperService::new(router.layer(Extension(cut.clone())));
     let server = auto::Builder::new(TokioExecutor::new()).http1_only();
     tokio::select! {
         () = cut.cancelled() => {}
-        // Whatever ends a connection, the other side says so.
+        // The client sees and reports any connection error itself.
         _ = server.serve_connection(TokioIo::new(stream), service) => {}
     }
 }

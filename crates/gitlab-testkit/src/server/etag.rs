@@ -2,7 +2,7 @@ use crate::Request;
 use crate::answer::Answer;
 use sha2::{Digest as _, Sha256};
 
-/// Returns an answer with an ETag, or that nothing changed when the request names the same one.
+/// Adds an `ETag` to a response, or returns 304 when the request names the same one.
 pub(super) fn conditional(request: &Request, answer: Answer) -> Answer {
     let reads = matches!(request.method.as_str(), "GET" | "HEAD");
     if !reads || answer.status != 200 {

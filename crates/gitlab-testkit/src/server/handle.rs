@@ -16,10 +16,10 @@ use tokio::task;
 use tokio_util::io::ReaderStream;
 use tokio_util::sync::CancellationToken;
 
-/// No request of a test has a longer body.
+/// The body limit, above that of any request in the tests.
 const LONGEST: usize = 64 << 20;
 
-/// Answers a request, or does what was planned for it.
+/// Responds to a request, or executes the plan for it.
 pub(super) async fn handle(
     State(world): State<Arc<World>>,
     Extension(cut): Extension<CancellationToken>,
@@ -30,7 +30,7 @@ pub(super) async fn handle(
     let (answer, body) = match plan {
         None => (usual(&world, &request).await, None),
         Some(Plan::Hold(mut released)) => {
-            // An error means that the test dropped what holds it.
+            // An error means that the test dropped the `Held` guard, which also releases the request.
             let _ = released.wait_for(|released| *released).await;
             (usual(&world, &request).await, None)
         }
@@ -46,7 +46,7 @@ pub(super) async fn handle(
 
 async fn usual(world: &Arc<World>, request: &Request) -> Answer {
     let (world, asked) = (Arc::clone(world), request.clone());
-    // It asks Git, which takes a while.
+    // Git runs in a child process, so the blocking pool does the work.
     let answer = task::spawn_blocking(move || api::answer(&world, &asked));
     let answer = answer.await.unwrap_or_else(|_| internal_error());
     etag::conditional(request, answer)
@@ -56,7 +56,7 @@ fn internal_error() -> Answer {
     Answer::message(500, "500 Internal Server Error")
 }
 
-/// Returns what is sent for a fault; bodies that GitLab would not send are beside it.
+/// Returns the response for a fault; the separate body is one that GitLab would not send.
 fn go_wrong(fault: Fault) -> (Answer, Option<Body>) {
     let begun = Answer::text("");
     match fault {
@@ -80,7 +80,7 @@ fn go_wrong(fault: Fault) -> (Answer, Option<Body>) {
     }
 }
 
-/// A source from which nothing comes, not even an end.
+/// A body that yields no data and never ends.
 struct Silent;
 
 impl AsyncRead for Silent {
@@ -95,7 +95,7 @@ impl AsyncRead for Silent {
 
 fn refusal(status: u16) -> Answer {
     match status {
-        // These come from the proxy before it.
+        // GitLab's proxy sends these statuses itself.
         502..=504 => {
             let body = format!(
                 "<html><title>{status}</title><body>GitLab is not responding</body></html>"
@@ -125,7 +125,7 @@ async fn read(request: http::Request<Body>) -> Request {
         path: head.uri.path().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
         headers: headers.collect(),
-        // What breaks off is as good as nothing: the connection ends with it.
+        // A body that fails to arrive counts as empty: the connection ends with it.
         body: body.unwrap_or_default().to_vec(),
         status: None,
     }

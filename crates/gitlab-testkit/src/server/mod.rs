@@ -1,4 +1,4 @@
-//! The server: a thread with a runtime of its own, connections, and what goes wrong on request.
+//! The server: a thread with its own runtime, its connections, and injected faults.
 
 mod connection;
 mod etag;

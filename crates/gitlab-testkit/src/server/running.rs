@@ -42,7 +42,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stop.cancel();
         if let Some(thread) = self.thread.take() {
-            // A panic of the server's was printed by its thread.
+            // The thread has already printed its panic, if any.
             let _ = thread.join();
         }
     }

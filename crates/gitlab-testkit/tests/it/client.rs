@@ -1,4 +1,4 @@
-//! The smallest client of HTTP that can tell what a server says.
+//! A minimal HTTP client, enough to read the server's responses.
 
 use gitlab_testkit::GitLab;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// What the server said.
+/// A response of the server.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) status: u16,
@@ -27,7 +27,7 @@ impl Said {
     }
 }
 
-/// Asks for a path and what stands behind it; `None` when there was no whole answer.
+/// Requests `target`; returns `None` if the response is incomplete.
 pub(crate) fn try_ask(
     gitlab: &GitLab,
     method: &str,
@@ -72,12 +72,12 @@ fn read(said: &str, method: &str) -> Option<Said> {
     is_whole.then_some(said)
 }
 
-/// Asks for a path without a token.
+/// Requests `target` without a token.
 pub(crate) fn get(gitlab: &GitLab, target: &str) -> Said {
     try_ask(gitlab, "GET", target, &[], "").expect("the server answers")
 }
 
-/// Asks for a path with a personal access token.
+/// Requests `target` with a personal access token.
 pub(crate) fn get_as(gitlab: &GitLab, token: &str, target: &str) -> Said {
     try_ask(gitlab, "GET", target, &[("private-token", token)], "").expect("the server answers")
 }

@@ -17,7 +17,7 @@ fn message(said: &Said) -> String {
 }
 
 #[test]
-fn a_file_is_read_at_whatever_names_a_commit() {
+fn file_is_read_at_any_revision() {
     let gitlab = GitLab::start();
     let (project, sha) = project(&gitlab);
     project.tag("1.0");
@@ -57,7 +57,7 @@ fn a_file_is_read_at_whatever_names_a_commit() {
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn missing_resources_are_named() {
     let gitlab = GitLab::start();
     let (project, _) = project(&gitlab);
     let check = |path: &str, expect: &str| {
@@ -109,7 +109,7 @@ fn what_is_not_there_is_named() {
 }
 
 #[test]
-fn commits_and_branches_are_described() {
+fn commits_and_branches_are_described_as_json() {
     let gitlab = GitLab::start();
     let (project, sha) = project(&gitlab);
     let project = project.protect("stable");
@@ -137,7 +137,7 @@ fn commits_and_branches_are_described() {
 }
 
 #[test]
-fn a_list_has_pages_and_says_how_many() {
+fn numbered_pages_report_the_total() {
     let gitlab = GitLab::start();
     let (project, sha) = project(&gitlab);
     let names: Vec<String> = (0..250).map(|number| format!("1.{number}.0")).collect();
@@ -150,7 +150,7 @@ fn a_list_has_pages_and_says_how_many() {
     assert_eq!(first.header("x-next-page"), "2");
     assert_eq!(first.json()[0]["commit"]["id"], sha.as_str());
 
-    // No page has more than a hundred, whatever is asked for.
+    // The server caps pages at 100 entries.
     let last = get(
         &gitlab,
         &format!("{tags}?per_page=500&page=3&order_by=version&sort=asc"),
@@ -175,7 +175,7 @@ fn a_list_has_pages_and_says_how_many() {
 }
 
 #[test]
-fn a_list_is_walked_by_key() {
+fn keyset_pages_cover_the_list() {
     let gitlab = GitLab::start();
     let (project, _) = project(&gitlab);
     let files: Vec<String> = (0..150)
@@ -210,7 +210,7 @@ fn a_list_is_walked_by_key() {
 }
 
 #[test]
-fn a_tag_of_its_own_is_not_its_commit() {
+fn annotated_tag_differs_from_its_commit() {
     let gitlab = GitLab::start();
     let (project, sha) = project(&gitlab);
     project.annotated_tag("2.0");
@@ -221,7 +221,7 @@ fn a_tag_of_its_own_is_not_its_commit() {
 }
 
 #[test]
-fn what_has_not_changed_is_not_sent_again() {
+fn unchanged_responses_are_not_sent_again() {
     let gitlab = GitLab::start();
     let (project, _) = project(&gitlab);
     let path = project.api("/repository/files/a.yml/raw?ref=main");
@@ -235,7 +235,7 @@ fn what_has_not_changed_is_not_sent_again() {
 }
 
 #[test]
-fn the_head_of_a_file_says_what_it_is() {
+fn head_request_describes_a_file() {
     let gitlab = GitLab::start();
     let (project, sha) = project(&gitlab);
     let path = project.api("/repository/files/dir%2Fb.yml/raw");
@@ -248,7 +248,7 @@ fn the_head_of_a_file_says_what_it_is() {
 }
 
 #[test]
-fn a_template_is_read() {
+fn template_is_served() {
     let gitlab = GitLab::start();
     gitlab.template("Jobs/Build", "build: {script: make}");
     let said = get(&gitlab, "/api/v4/templates/gitlab_ci_ymls/Jobs%2FBuild");

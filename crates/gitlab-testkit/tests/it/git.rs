@@ -25,7 +25,7 @@ fn printed(output: &Output) -> String {
 }
 
 #[test]
-fn a_repository_is_cloned_over_http() {
+fn repository_is_cloned_over_http() {
     let gitlab = GitLab::setup().below("/gitlab").start();
     let project = gitlab.project("group/project");
     let sha = project.commit(&[("a.yml", "a: 1")]);
@@ -37,13 +37,13 @@ fn a_repository_is_cloned_over_http() {
     assert!(cloned.status.success(), "{}", printed(&cloned));
     let file = std::fs::read_to_string(Path::new(copy).join("a.yml")).unwrap();
     assert_eq!(file, "a: 2");
-    // A commit that no branch is at.
+    // No branch points at this commit.
     let fetched = git(&["-C", copy, "fetch", "--depth=1", "origin", &sha], &[]);
     assert!(fetched.status.success(), "{}", printed(&fetched));
 }
 
 #[test]
-fn a_private_repository_wants_a_token_as_password() {
+fn private_repository_requires_a_token_as_password() {
     let gitlab = GitLab::start();
     let project = gitlab.project("group/project").private();
     let sha = project.commit(&[("a.yml", "a: 1")]);
@@ -63,7 +63,7 @@ fn a_private_repository_wants_a_token_as_password() {
 }
 
 #[test]
-fn a_repository_is_read_over_ssh_also_when_the_server_is_down() {
+fn repository_is_read_over_ssh_while_the_server_is_down() {
     let gitlab = GitLab::start();
     let project = gitlab.project("group/project").private();
     let sha = project.commit(&[("a.yml", "a: 1")]);
@@ -97,7 +97,7 @@ fn a_repository_is_read_over_ssh_also_when_the_server_is_down() {
 }
 
 #[test]
-fn who_has_no_key_is_not_let_in() {
+fn ssh_refuses_clients_without_the_key() {
     let gitlab = GitLab::start();
     gitlab.project("group/project").commit(&[("a.yml", "a: 1")]);
     let sshd = Sshd::start(&gitlab);
@@ -113,11 +113,11 @@ fn who_has_no_key_is_not_let_in() {
 }
 
 #[test]
-fn nothing_is_left_of_a_connection_that_was_open() {
+fn drop_ends_open_ssh_connections() {
     let gitlab = GitLab::start();
     gitlab.project("group/project").commit(&[("a.yml", "a: 1")]);
     let sshd = Sshd::start(&gitlab);
-    // It says hello, and then waits for what its client never says.
+    // `sshd` sends its banner, then waits for a client banner that never arrives.
     let mut stream = std::net::TcpStream::connect(sshd.address()).unwrap();
     let mut hello = [0; 4];
     std::io::Read::read_exact(&mut stream, &mut hello).unwrap();
@@ -134,7 +134,7 @@ fn nothing_is_left_of_a_connection_that_was_open() {
         });
         left.count()
     };
-    // What its server had started takes a moment to see that nobody is there.
+    // `sshd`'s child takes a moment to notice that its client is gone.
     let began = Instant::now();
     while left() > 0 {
         assert!(began.elapsed() < Duration::from_secs(30), "{}", left());

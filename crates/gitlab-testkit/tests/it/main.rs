@@ -1,4 +1,4 @@
-//! The GitLab for tests, asked as a program would.
+//! Tests of the GitLab for tests, through its HTTP interface.
 
 mod client;
 mod files;

@@ -1,11 +1,11 @@
-//! The server itself: what it counts, what goes wrong on request, how it ends.
+//! The server itself: recorded requests, injected faults, stop and resume.
 
 use crate::client::{get, try_ask};
 use gitlab_testkit::{Fault, GitLab, Page};
 use std::thread;
 
 #[test]
-fn requests_are_counted() {
+fn requests_are_counted_by_path() {
     let gitlab = GitLab::start();
     let project = gitlab.project("group/project");
     let url = gitlab.page("/x.yml", "x: 1");
@@ -25,7 +25,7 @@ fn requests_are_counted() {
 }
 
 #[test]
-fn answers_go_wrong_as_often_as_planned() {
+fn faults_repeat_as_often_as_planned() {
     let gitlab = GitLab::start();
     gitlab.page("/x.yml", "x: 1");
     gitlab.next_times("/x.yml", 2, Fault::Status(503));
@@ -43,7 +43,7 @@ fn answers_go_wrong_as_often_as_planned() {
 }
 
 #[test]
-fn bodies_go_wrong() {
+fn body_faults_are_injected() {
     let gitlab = GitLab::start();
     let ask = || try_ask(&gitlab, "GET", "/x.yml", &[], "");
     gitlab.next("/x.yml", Fault::Close);
@@ -55,7 +55,7 @@ fn bodies_go_wrong() {
 }
 
 #[test]
-fn what_is_held_waits() {
+fn held_requests_wait_for_release() {
     let gitlab = GitLab::start();
     gitlab.page("/x.yml", "x: 1");
     let held = gitlab.hold("/x.yml");
@@ -71,7 +71,7 @@ fn what_is_held_waits() {
 }
 
 #[test]
-fn a_stopped_server_is_gone_and_its_repositories_are_not() {
+fn repositories_survive_a_stopped_server() {
     let gitlab = GitLab::start();
     let project = gitlab.project("group/project");
     project.commit(&[("a.yml", "a: 1")]);
@@ -83,7 +83,7 @@ fn a_stopped_server_is_gone_and_its_repositories_are_not() {
             thread::yield_now();
         }
         gitlab.stop();
-        // It got the beginning of an answer at most.
+        // The client received at most the start of a response.
         let body = stalled.join().unwrap().map_or(0, |said| said.body.len());
         assert!(body <= 8, "{body}");
     });
@@ -99,7 +99,7 @@ fn a_stopped_server_is_gone_and_its_repositories_are_not() {
 }
 
 #[test]
-fn a_server_may_be_below_a_path() {
+fn server_can_run_below_a_path() {
     let gitlab = GitLab::setup().below("/gitlab").start();
     let project = gitlab.project("group/project");
     project.commit(&[("a.yml", "a: 1")]);

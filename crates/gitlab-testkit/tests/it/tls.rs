@@ -25,7 +25,7 @@ fn ask(gitlab: &GitLab, roots: RootCertStore, name: &str) -> std::io::Result<Str
 }
 
 #[test]
-fn its_authority_must_be_known() {
+fn client_must_trust_the_authority() {
     let gitlab = GitLab::start_tls();
     let url = gitlab.page("/x.yml", "x: 1");
     assert!(url.starts_with("https://127.0.0.1:"), "{url}");

@@ -1,11 +1,11 @@
-//! Who may see what.
+//! Access control: which callers can see which resources.
 
 use crate::client::{get, get_as, try_ask};
 use gitlab_testkit::{GitLab, Request, Role, Variable};
 use serde_json::{Value, json};
 
 #[test]
-fn a_private_project_is_not_there_for_strangers() {
+fn private_project_is_invisible_to_strangers() {
     let gitlab = GitLab::start();
     let project = gitlab.project("group/project").private();
     project.commit(&[("a.yml", "a: 1")]);
@@ -43,7 +43,7 @@ fn a_private_project_is_not_there_for_strangers() {
 }
 
 #[test]
-fn a_token_is_sent_in_its_header() {
+fn each_token_kind_has_its_header() {
     let gitlab = GitLab::start();
     let project = gitlab.project("group/project").private();
     project.commit(&[("a.yml", "a: 1")]);
@@ -60,7 +60,7 @@ fn a_token_is_sent_in_its_header() {
     check("", ("PRIVATE-TOKEN", "oauth"), 401);
     check("", ("JOB-TOKEN", "personal"), 401);
     check("/repository/tags", ("JOB-TOKEN", "job"), 200);
-    // As for somebody without a token.
+    // The same result as without a token.
     check("/repository/files/a.yml/raw", ("JOB-TOKEN", "job"), 404);
     let tokens: Vec<_> = gitlab
         .requests()
@@ -76,7 +76,7 @@ fn a_token_is_sent_in_its_header() {
 }
 
 #[test]
-fn variables_are_for_maintainers() {
+fn variables_require_a_maintainer() {
     let gitlab = GitLab::start();
     let project = gitlab.project("group/project");
     let project = project
@@ -111,7 +111,7 @@ fn variables_are_for_maintainers() {
 }
 
 #[test]
-fn a_check_needs_more_than_reading() {
+fn lint_requires_more_than_read_access() {
     let gitlab = GitLab::start();
     let answer = json!({"valid": true, "merged_yaml": "a: 1", "jobs": []});
     let project = gitlab.project("group/project").lint(answer.clone());
@@ -139,7 +139,7 @@ fn a_check_needs_more_than_reading() {
 }
 
 #[test]
-fn somebody_asks_about_himself() {
+fn token_user_and_version_are_served() {
     let gitlab = GitLab::start();
     gitlab.token("token", &["read_api"]);
     let said = get_as(&gitlab, "token", "/api/v4/personal_access_tokens/self");
@@ -153,7 +153,7 @@ fn somebody_asks_about_himself() {
 }
 
 #[test]
-fn a_browser_without_an_account_is_sent_to_sign_in() {
+fn anonymous_browser_is_redirected_to_sign_in() {
     let gitlab = GitLab::start();
     let project = gitlab.project("group/project").private();
     project.commit(&[("a.yml", "a: 1")]);

@@ -1,16 +1,16 @@
 use std::path::PathBuf;
 
-/// What is wrong with the user's settings. No value of a token is in it.
+/// An error in the settings. It never contains the value of a token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}: {message}", file.display(), at(*place))]
 pub struct SettingsError {
     /// The file.
     pub file: PathBuf,
-    /// The line and the column, from 1, if it is about a place in the file.
+    /// The line and column, from 1, if the error has a location in the file.
     pub place: Option<(usize, usize)>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What the user can do.
+    /// What the user can do about it.
     pub help: Option<String>,
 }
 

@@ -2,62 +2,62 @@ use executor_core::job::SecretString;
 use gitlab_api::{Instance, TokenKind};
 use std::path::PathBuf;
 
-/// What the user says about one GitLab.
+/// The user's settings for one GitLab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstanceSettings {
     /// The GitLab.
     pub instance: Instance,
-    /// Where its token is.
+    /// The source of its token.
     pub token: Option<TokenSource>,
-    /// What kind of token it is, if that is said.
+    /// The kind of the token, if set.
     pub token_kind: Option<TokenKind>,
-    /// A file with certificates, in PEM, that sign for it.
+    /// A PEM file with certificate authorities to trust for it.
     pub authority: Option<PathBuf>,
-    /// Whether Git is asked where the API does not answer, and how.
+    /// Whether and how Git replaces the API where the API cannot be used.
     pub git: Option<GitUse>,
-    /// Where its Git answers to SSH, if not at the host of the GitLab.
+    /// Its SSH server, if that differs from the host of the GitLab.
     pub ssh: Option<SshServer>,
 }
 
-/// Where a token is.
+/// The source of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenSource {
-    /// Here.
+    /// The settings file itself.
     Given(SecretString),
-    /// In a variable of the environment.
+    /// An environment variable with this name.
     Variable(String),
-    /// In a file, alone.
+    /// A file that holds only the token.
     File(PathBuf),
 }
 
-/// How Git is asked where the API does not answer.
+/// How Git is used where the API cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GitUse {
-    /// Not at all.
+    /// Git is not used.
     Never,
     /// Over SSH.
     Ssh,
-    /// Over HTTP, as the GitLab is reached: `https`, for nearly all.
+    /// Over HTTP with the scheme of the GitLab's URL, usually `https`.
     Https,
 }
 
-/// Where a Git answers to SSH.
+/// The address of an SSH server for Git.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SshServer {
-    /// As whom one comes, `git`.
+    /// The user to log in as, `git` by default.
     pub user: String,
     /// The host.
     pub host: String,
-    /// The port, if it is not the usual one.
+    /// The port, unless it is the default.
     pub port: Option<u16>,
 }
 
 impl SshServer {
-    /// Returns the server that `host`, `host:2222` or `user@host` means; nothing when it means none.
+    /// Parses `host`, `host:2222` or `user@host`; returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (user, rest) = text.split_once('@').unwrap_or(("git", text));
         let (host, port) = match rest.rsplit_once(':') {
-            // An address of IPv6 has its brackets.
+            // An IPv6 address is in brackets, so its last colon does not start a port.
             Some((host, port)) if !port.ends_with(']') => (host, Some(port.parse().ok()?)),
             _ => (rest, None),
         };

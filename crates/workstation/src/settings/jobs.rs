@@ -1,19 +1,19 @@
 use super::{LayeredValue, SettingValue, Settings};
 
-/// What the settings say of a job.
+/// The settings of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobSettings {
-    /// The files it reads, as patterns of `rules:changes`; nothing when nobody says.
+    /// The files it reads, as patterns of `rules:changes`; `None` when no file sets them.
     pub inputs: Option<Vec<String>>,
-    /// The tracked files it may change, as such patterns.
+    /// The tracked files it may change, as patterns of `rules:changes`.
     pub may_change: Vec<String>,
 }
 
 impl Settings {
-    /// Returns what is said of the job of this name.
+    /// Returns the settings of the job with this name.
     ///
-    /// For each key the project's file wins over the user's. In a file the name of the job wins, then
-    /// the name without what `parallel` adds, then the last pattern that fits.
+    /// For each key the project's file takes precedence over the user's. Within a file the full name of the job comes
+    /// first, then its name without the suffix of `parallel`, then the last matching pattern.
     ///
     /// # Examples
     ///
@@ -39,7 +39,7 @@ impl Settings {
         let fit = |said: &LayeredValue| fit(said.of.as_deref()?, job);
         let said = self.said().iter().filter(is_meant);
         let fitting = said.filter_map(|said| Some(((said.origin.rank(), fit(said)?), said)));
-        // Of equals the last one is taken, which stands further down.
+        // `max_by_key` returns the last of equal entries, which is the one further down in the file.
         let (_, best) = fitting.max_by_key(|(rank, _)| *rank)?;
         match &best.value {
             SettingValue::Texts(texts) => Some(texts.clone()),
@@ -48,7 +48,7 @@ impl Settings {
     }
 }
 
-/// Returns how well a name or pattern fits a job, if it does.
+/// Returns how specifically a name or pattern matches a job, or `None` if it does not.
 fn fit(pattern: &str, job: &str) -> Option<u8> {
     let base = without_instance(job);
     if pattern == job {
@@ -60,7 +60,7 @@ fn fit(pattern: &str, job: &str) -> Option<u8> {
     }
 }
 
-/// Returns the name of a job without what `parallel` added: `test: [a, b]` and `test 1/2` are `test`.
+/// Returns the name of a job without the suffix of `parallel`: `test: [a, b]` and `test 1/2` become `test`.
 fn without_instance(job: &str) -> Option<&str> {
     if let Some((base, _)) = job.split_once(": [").filter(|_| job.ends_with(']')) {
         return Some(base);
@@ -71,13 +71,13 @@ fn without_instance(job: &str) -> Option<&str> {
     (is_number(number) && is_number(total)).then_some(base)
 }
 
-/// Returns whether a name is like a pattern with `*` and `?`. All else stands for itself, as names of
-/// jobs have brackets.
+/// Matches a name against a pattern with `*` and `?`. Every other character is literal, because job names contain
+/// brackets.
 fn is_like(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut from) = (0, 0);
-    // Where the last star is, and how much of the name it stands for.
+    // The position of the last star, and the number of characters it matches so far.
     let mut star = None;
     while from < name.len() {
         match pattern.get(at) {

@@ -4,26 +4,26 @@ use std::num::NonZeroU32;
 /// An entry of the [table](super::SECTIONS): one setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettingKey {
-    /// What it is called in its section.
+    /// Its name within the section.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind of its value.
     pub kind: SettingKind,
-    /// What it means, as the guide says it: a phrase in Markdown.
+    /// Its meaning for the guide: a phrase in Markdown.
     pub about: &'static str,
-    /// What holds where nobody says anything, as TOML has it.
+    /// The default value, in TOML.
     pub default: Option<&'static str>,
-    /// What a file with all settings shows as an example, as TOML has it.
+    /// An example for the file with all settings, in TOML.
     pub example: Option<&'static str>,
-    /// Why it is the user's alone, if it is: the end of "the project's file may not say it:".
+    /// Why only the user's file may set it, if so: the end of "the project's file may not say it:".
     pub users_alone: Option<&'static str>,
-    /// Options that say as much or the opposite: when one of them is given, this setting is not asked.
+    /// Options with the same or the opposite effect: when one of them is given, this setting is ignored.
     pub yields_to: &'static [&'static str],
-    /// Whether a run that is gone on with is shown as the new command has it, not as it began.
+    /// Whether a resumed run takes this setting from the new command rather than from its start.
     pub is_about_screen: bool,
 }
 
 impl SettingKey {
-    /// Returns a key with a name, a kind, and what it means.
+    /// Creates a key.
     pub(super) const fn new(name: &'static str, kind: SettingKind, about: &'static str) -> Self {
         Self {
             name,
@@ -37,37 +37,37 @@ impl SettingKey {
         }
     }
 
-    /// The same with a default.
+    /// Sets the default.
     pub(super) const fn default(mut self, default: &'static str) -> Self {
         self.default = Some(default);
         self
     }
 
-    /// The same with an example.
+    /// Sets the example.
     pub(super) const fn example(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
     }
 
-    /// The same for the user's file alone, for this reason.
+    /// Restricts it to the user's file, for this reason.
     pub(super) const fn users_alone(mut self, why: &'static str) -> Self {
         self.users_alone = Some(why);
         self
     }
 
-    /// The same that counts only without these options.
+    /// Sets the options that override it.
     pub(super) const fn yields_to(mut self, options: &'static [&'static str]) -> Self {
         self.yields_to = options;
         self
     }
 
-    /// The same, about what is shown.
+    /// Marks it as a setting of the display.
     pub(super) const fn about_screen(mut self) -> Self {
         self.is_about_screen = true;
         self
     }
 
-    /// Returns what holds where nobody says anything.
+    /// Returns the built-in value.
     pub(super) fn built_in(&self) -> SettingValue {
         let default = self.default.and_then(|text| text.parse().ok());
         match default {
@@ -82,7 +82,7 @@ impl SettingKey {
         }
     }
 
-    /// Returns the variable of the environment that says the same as a key of `[run]`.
+    /// Returns the environment variable that corresponds to a key of `[run]`.
     pub fn variable(&self) -> String {
         let name = self.name.to_ascii_uppercase().replace('-', "_");
         format!("RUNWRIGHT_{name}")

@@ -6,12 +6,12 @@ use pipeline::selector::split_list;
 use std::num::NonZeroU32;
 use yaml::suggest::did_you_mean;
 
-/// What a setting holds.
+/// The kind of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingKind {
     /// Any text.
     Text,
-    /// Text that is never shown.
+    /// Text that is never displayed.
     Secret,
     /// One of these words.
     Word(&'static [&'static str]),
@@ -19,26 +19,26 @@ pub enum SettingKind {
     Flag,
     /// A number from 1.
     Count,
-    /// A time, as `90 minutes`.
+    /// A duration, such as `90 minutes`.
     Duration,
-    /// A number of bytes, as `10 GB`.
+    /// A number of bytes, such as `10 GB`.
     Size,
-    /// A path; in a project's file one below its top.
+    /// A path; in a project's file it must be inside the project.
     Path,
-    /// A list of texts.
+    /// A list of strings.
     Texts,
-    /// A list of patterns as in `rules:changes`.
+    /// A list of patterns, as in `rules:changes`.
     Globs,
 }
 
-/// What a value is refused with.
+/// Why a value is refused.
 pub(super) struct Wrong {
     pub(super) message: String,
     pub(super) help: Option<String>,
 }
 
 impl SettingKind {
-    /// Returns what a person reads of it.
+    /// Returns a description of the kind for users.
     pub fn words(self) -> String {
         match self {
             Self::Text | Self::Secret => "text".to_owned(),
@@ -53,7 +53,7 @@ impl SettingKind {
         }
     }
 
-    /// Reads the value of a file, called `name` in messages.
+    /// Reads a value from a file; `name` is its name in messages.
     pub(super) fn read(self, value: &Value<'_>) -> Result<SettingValue, SettingsError> {
         let refuse = |wrong: Wrong| value.refuse(wrong.message, wrong.help);
         match self {
@@ -79,8 +79,7 @@ impl SettingKind {
         }
     }
 
-    /// Reads the value of a variable; several texts are parted by commas, but for
-    /// those in brackets and braces.
+    /// Parses the value of a variable. Commas separate the items of a list, except inside brackets and braces.
     pub(super) fn parse(self, name: &str, text: &str) -> Result<SettingValue, Wrong> {
         match self {
             Self::Flag => match text {

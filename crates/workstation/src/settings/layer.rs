@@ -1,4 +1,4 @@
-//! Reading a file by the table alone: who may say what, and what is said.
+//! Reads a settings file by the table alone: its values, and which of them the file may set.
 
 use super::reader::parse;
 use super::table::SECTIONS;
@@ -8,21 +8,21 @@ use super::{
 };
 use std::path::Path;
 
-/// What a file says.
+/// The values of one file.
 #[derive(Debug)]
 pub(super) struct Layer {
     whose: SettingsFile,
-    /// All of it, in its order.
+    /// All values, in the order of the file.
     pub(super) said: Vec<LayeredValue>,
-    /// The first value that is of the wrong kind. Who reads the section may have more to say of it.
+    /// The first value of the wrong kind. The reader of its section may report a better error.
     pub(super) wrong: Option<SettingsError>,
 }
 
-/// Returns what a file says.
+/// Returns the values of a file.
 ///
 /// # Errors
 ///
-/// When it is no TOML, has keys that are not in the table, or says what is not its to say.
+/// If it is not valid TOML, or has keys that are unknown or not allowed in this file.
 pub(super) fn read_layer(
     whose: SettingsFile,
     file: &Path,
@@ -148,7 +148,7 @@ impl Layer {
     }
 }
 
-/// Returns what may stand in a section: its keys, and the sections in it.
+/// Returns the names allowed in a section: its keys and its subsections.
 pub(super) fn known_in(section: &SettingSection) -> Vec<&'static str> {
     let below = SECTIONS
         .iter()
@@ -168,7 +168,7 @@ fn not_here(value: &Value<'_>, what: &str, why: &str) -> SettingsError {
 }
 
 impl super::SettingValue {
-    /// Refuses a path of a project's file that leads out of the project.
+    /// Refuses a path in a project's file that points outside of the project.
     fn refuse_outside(
         &self,
         value: &Value<'_>,

@@ -1,23 +1,22 @@
 use super::{SECTIONS, SettingKey, SettingOrigin, SettingSection, SettingValue};
 
-/// A value of a setting, and where it is from.
+/// The value of a setting, and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayeredValue {
     /// The section.
     pub section: &'static SettingSection,
     /// The key.
     pub key: &'static SettingKey,
-    /// The name that the writer chose, or the number of the list's item from 1, if it is about one of
-    /// several.
+    /// For a setting that can occur several times: the name the user chose, or the item's number in the list, from 1.
     pub of: Option<String>,
     /// The value.
     pub value: SettingValue,
-    /// Where it is from.
+    /// The origin of the value.
     pub origin: SettingOrigin,
 }
 
 impl LayeredValue {
-    /// Returns where it stands among others: by section, by name in it, by key.
+    /// Returns its sort key: section, name within the section, key.
     pub(super) fn position(&self) -> (usize, Option<String>, usize) {
         let section = SECTIONS.iter().position(|it| it.name == self.section.name);
         let key = self
@@ -32,7 +31,7 @@ impl LayeredValue {
         )
     }
 
-    /// Returns a key of `[run]`, or another that is there once, as it is built in.
+    /// Returns the built-in value of a key in a section that occurs once, such as `[run]`.
     pub(super) fn built_in(section: &'static SettingSection, key: &'static SettingKey) -> Self {
         Self {
             section,
@@ -43,7 +42,7 @@ impl LayeredValue {
         }
     }
 
-    /// Returns the name of the setting with that of its section: `jobs."test".inputs`.
+    /// Returns the full name of the setting, including its section: `jobs."test".inputs`.
     pub fn name(&self) -> String {
         let (section, key) = (self.section.name, self.key.name);
         match (&self.of, self.section.shape) {

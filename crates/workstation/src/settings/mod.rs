@@ -1,24 +1,25 @@
-//! Settings: what holds where the command line says nothing.
+//! Settings: the defaults for everything that the command line leaves open.
 //!
-//! [`SECTIONS`] is the table of all settings. The reader of files with its check of keys, the variables,
-//! `config show`, the JSON schema, the file of `config init` and the page of the guide are made from it.
-//! What is weaker first: what is built in, the user's file (`config.toml` beside the state), the project's
-//! file (`.runwright.toml`), variables `RUNWRIGHT_*`, options.
+//! [`SECTIONS`] is the table of all settings. The file reader with its check of keys, the variables, `config show`,
+//! the JSON schema, the file of `config init` and the page of the guide all derive from it. The layers, from weakest
+//! to strongest: built-in values, the user's file (`config.toml` beside the state), the project's file
+//! (`.runwright.toml`), variables `RUNWRIGHT_*`, options.
 //!
-//! The project's file comes with a clone, from a stranger perhaps. So it says nothing about which servers
-//! are trusted, nor about anything of the user's: such sections and keys are the `users_alone`.
+//! The project's file comes with a clone, possibly from a stranger. It therefore cannot set which servers are
+//! trusted, nor anything that belongs to the user: such sections and keys are marked `users_alone`.
 //!
-//! # How an option gets a setting
+//! # How to add a setting for an option
 //!
-//! 1. Give it a row in the section `run` of `table.rs`; its name is that of the option. That is all for
-//!    options with a value: the command line puts `--name value` in front of the words of each command
-//!    that has the same option (the same name, and the same name of its value), unless the user gave it.
-//! 2. A switch needs a way to say no where a file says yes: `--name=false`. In the arguments it is
+//! 1. Add a row to the section `run` of `table.rs`, with the name of the option. An option with a value
+//!    needs no more: the command line puts `--name value` in front of the arguments of each command that
+//!    has the same option (the same name, and the same value name), unless the user gave it.
+//! 2. A switch needs a way to override a file that turns it on: `--name=false`. In the arguments it is
 //!    `#[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
 //!    default_missing_value = "true", default_value_t = false, hide_default_value = true,
 //!    hide_possible_values = true, value_name = "BOOL")] name: bool`.
-//! 3. An option that says as much, or the opposite, belongs in `yields_to`, by its name.
-//! 4. `RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright-workstation --lib settings` writes the page and the schemas anew.
+//! 3. List options with the same or the opposite effect in `yields_to`, by name.
+//! 4. `RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright-workstation --lib settings` regenerates
+//!    the page and the schemas.
 
 mod error;
 mod instance;

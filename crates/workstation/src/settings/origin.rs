@@ -1,22 +1,22 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where the value of a setting is from. Those that come later win.
+/// The origin of a setting's value. Later variants take precedence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingOrigin {
-    /// Nobody says otherwise.
+    /// The built-in default.
     BuiltIn,
-    /// The user's file says so.
+    /// The user's file.
     User(FilePlace),
-    /// The project's file says so.
+    /// The project's file.
     Project(FilePlace),
-    /// A variable of the environment says so.
+    /// An environment variable.
     Variable(String),
-    /// The command line says so.
+    /// A command-line option.
     Option(String),
 }
 
-/// A place in a file.
+/// A location in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePlace {
     /// The file.
@@ -28,7 +28,7 @@ pub struct FilePlace {
 }
 
 impl SettingOrigin {
-    /// Returns how much it counts: more than what has a smaller number.
+    /// Returns the precedence; a higher rank wins.
     pub fn rank(&self) -> u8 {
         match self {
             Self::BuiltIn => 0,
@@ -39,7 +39,7 @@ impl SettingOrigin {
         }
     }
 
-    /// Returns the place in a file, if it is one.
+    /// Returns the location, if the value comes from a file.
     pub fn place(&self) -> Option<&FilePlace> {
         match self {
             Self::User(place) | Self::Project(place) => Some(place),

@@ -1,9 +1,9 @@
-//! The reference of the guide.
+//! The settings reference of the guide.
 
 use super::{SECTIONS, SettingKey, SettingSection};
 use std::fmt::Write;
 
-/// Returns the reference of all settings, in Markdown, as the guide has it.
+/// Returns the reference of all settings in Markdown, for the guide.
 pub fn settings_page() -> String {
     SECTIONS.iter().map(section).collect()
 }
@@ -34,7 +34,7 @@ fn section(section: &SettingSection) -> String {
     text + "\n"
 }
 
-/// Returns what a key means, with its default, and whose it is.
+/// Returns the description of a key, with its default and any restriction to the user's file.
 fn meaning(key: &SettingKey) -> String {
     let mut text = key.about.to_owned();
     if let Some(default) = key.default {

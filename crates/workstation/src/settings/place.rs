@@ -1,4 +1,4 @@
-/// Returns the line and the column of a byte of a text, both from 1; columns are characters.
+/// Returns the line and column of a byte offset, both from 1; columns count characters.
 pub(super) fn place_of(text: &str, at: usize) -> (usize, usize) {
     let mut end = at.min(text.len());
     while !text.is_char_boundary(end) {

@@ -17,21 +17,21 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use web::{Origin, Url};
 
-/// The name of the file in the directory of the user's state.
+/// The name of the user's file in the state directory.
 pub(super) const FILE: &str = "config.toml";
 
-/// No file with settings is longer, in bytes.
+/// The size limit of a settings file, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// The name of the project's file, at its top.
+/// The name of the project's file, in the root of the project.
 pub(super) const PROJECT_FILE: &str = ".runwright.toml";
 
 impl Settings {
-    /// Reads the settings in `directory`; without a file, nothing is set. `home` is what `~` means.
+    /// Reads the settings in `directory`; without a file, nothing is set. `home` replaces `~`.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, says what cannot be, or holds a token while others may read it.
+    /// If the file cannot be read, has invalid settings, or holds a token while other users can read it.
     pub fn read(directory: &Path, home: Option<&Path>) -> Result<Self, SettingsError> {
         let file = directory.join(FILE);
         let Some(text) = read_file(&file)? else {
@@ -45,11 +45,11 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Reads settings from their text; `file` is what messages call it.
+    /// Parses settings; `file` is their name in messages.
     ///
     /// # Errors
     ///
-    /// When they say what cannot be.
+    /// If the settings are invalid.
     pub fn parse(file: &Path, text: &str, home: Option<&Path>) -> Result<Self, SettingsError> {
         let parsed = parse(file, text)?;
         let whole = Table::whole(file, text, &parsed);
@@ -99,11 +99,11 @@ impl Settings {
         layer.wrong.map_or(Ok(settings), Err)
     }
 
-    /// Reads the settings in `directory` and those of the project whose top is `root`.
+    /// Reads the settings in `directory` and those of the project at `root`.
     ///
     /// # Errors
     ///
-    /// When a file cannot be read, says what cannot be, or what is not its to say.
+    /// If a file cannot be read, is invalid, or sets something that it may not set.
     pub fn of_project(
         root: &Path,
         directory: &Path,
@@ -112,7 +112,7 @@ impl Settings {
         Self::read(directory, home)?.with_project(root)
     }
 
-    /// Adds what the project says whose top is `root`.
+    /// Adds the settings of the project at `root`.
     ///
     /// # Errors
     ///
@@ -137,13 +137,13 @@ impl Settings {
         Ok(())
     }
 
-    /// Refuses a file that holds a token and that others may read.
+    /// Refuses a file that holds a token and that other users can read.
     fn refuse_open_token(&self, file: &Path) -> Result<(), SettingsError> {
         let is_secret = |it: &InstanceSettings| matches!(it.token, Some(TokenSource::Given(_)));
         if !self.instances.iter().any(is_secret) {
             return Ok(());
         }
-        // Whoever cannot be asked about the file could not have read it.
+        // Without metadata the file could not have been read either, so mode 0 is safe.
         let mode = fs::metadata(file).map_or(0, |it| it.permissions().mode());
         if is_private(mode) {
             return Ok(());
@@ -157,7 +157,7 @@ impl Settings {
     }
 }
 
-/// Reads a file that need not be there.
+/// Reads a file, or returns `None` if it does not exist.
 fn read_file(file: &Path) -> Result<Option<String>, SettingsError> {
     let read = match read_text(file) {
         Ok(text) if text.len() > LONGEST => Err(ReadError::TooLong(LONGEST)),
@@ -230,7 +230,7 @@ impl Reading<'_> {
         Ok(found)
     }
 
-    /// Returns the path of a file: absolute, or below the home directory.
+    /// Returns an absolute path; `~` stands for the home directory.
     fn path(&self, value: &Value<'_>) -> Result<PathBuf, SettingsError> {
         let text = value.text()?;
         let path = match text.strip_prefix("~/") {
@@ -245,7 +245,7 @@ impl Reading<'_> {
     }
 }
 
-/// Returns the path of a project on a GitLab that stands before a value.
+/// Returns the key of a value, checked to be the path of a GitLab project.
 fn project_path(value: &Value<'_>) -> Result<String, SettingsError> {
     let path = value.key;
     let is_plain = |part: &str| !part.is_empty() && !part.contains(char::is_whitespace);
@@ -258,7 +258,7 @@ fn project_path(value: &Value<'_>) -> Result<String, SettingsError> {
     Err(value.refuse(message, help))
 }
 
-/// Returns who is next in a resource group.
+/// Parses the process mode of a resource group.
 fn process_mode(value: &Value<'_>) -> Result<ProcessMode, SettingsError> {
     ProcessMode::from_word(value.text()?).ok_or_else(|| {
         let words = ProcessMode::ALL.map(ProcessMode::as_str).join(", ");
@@ -324,7 +324,7 @@ fn read_cache(table: &Table<'_>) -> Result<CacheSettings, SettingsError> {
     })
 }
 
-/// Returns a list of hosts and networks.
+/// Parses a list of hosts and networks.
 fn hosts(list: &Value<'_>) -> Result<Vec<String>, SettingsError> {
     let items = list.items()?;
     let host = |it: &Value<'_>| {
@@ -344,7 +344,7 @@ fn address(value: &Value<'_>) -> Result<Instance, SettingsError> {
     read.map_err(|error| value.refuse(error.to_string(), None))
 }
 
-/// Returns the address of a server's directory, with a slash at its end.
+/// Parses the URL of a directory on a server, and adds its trailing slash.
 fn page(value: &Value<'_>) -> Result<Url, SettingsError> {
     let refuse = || {
         let help = "for example \"https://gitlab.example.com/templates\"".to_owned();
@@ -373,7 +373,7 @@ fn variable_name(value: &Value<'_>) -> Result<String, SettingsError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.bytes().all(fits)
     {
-        // What stands here may be the token itself, so it is not shown.
+        // The value may be the token itself, so the message omits it.
         let message = "`token-env` is the name of a variable".to_owned();
         let help = "the token itself belongs under `token`".to_owned();
         return Err(value.refuse(message, help));

@@ -7,32 +7,32 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use yaml::suggest::did_you_mean;
 
-/// A table of the settings' file, with what is needed to say where something is wrong in it.
+/// A table of a settings file, with the context that error messages need.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Table<'a> {
     file: &'a Path,
     text: &'a str,
-    /// What the table is called in messages: `[gitlab]`; empty for the whole file.
+    /// The name of the table in messages, such as `[gitlab]`; empty for the whole file.
     name: &'a str,
     span: (usize, usize),
     entries: &'a DeTable<'a>,
 }
 
-/// A value and where it stands.
+/// A value with its location.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Value<'a> {
     table: Table<'a>,
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(crate) key: &'a str,
     node: &'a Spanned<DeValue<'a>>,
 }
 
-/// Returns the tables of a text.
+/// Parses a text into its tables.
 pub(crate) fn parse<'a>(file: &Path, text: &'a str) -> Result<Spanned<DeTable<'a>>, SettingsError> {
     DeTable::parse(text).map_err(|error| SettingsError {
         file: file.to_owned(),
         place: error.span().map(|span| place_of(text, span.start)),
-        // The first line names the mistake; others may quote the text, which may hold a token.
+        // The first line states the error; the others may quote the text, which may hold a token.
         message: error
             .message()
             .lines()
@@ -54,7 +54,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Refuses keys that are none of `known`.
+    /// Refuses keys that are not in `known`.
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), SettingsError> {
         for (key, _) in self.entries {
             let name: &str = key.get_ref();
@@ -65,7 +65,7 @@ impl<'a> Table<'a> {
                 "" => String::new(),
                 table => format!(" in {table}"),
             };
-            // Whoever writes a token where a key belongs does not want to read it in an error.
+            // The key may be a misplaced token, so the error shows only its start.
             let shown: String = name.chars().take(40).collect();
             let message = format!("there is no setting `{}`{place}", shown.escape_default());
             let known_ones = || format!("known are {}", known.join(", "));
@@ -85,7 +85,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns all values, for a table whose keys are names that its writer chose.
+    /// Returns all values of a table whose keys the user chooses.
     pub(super) fn values(&self) -> impl Iterator<Item = Value<'a>> {
         let table = *self;
         self.entries.iter().map(move |(key, node)| Value {
@@ -115,7 +115,7 @@ impl<'a> Table<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Returns the table that this is, called `name` in messages.
+    /// Returns this value as a table, with `name` as its name in messages.
     pub(crate) fn table(&self, name: &'a str) -> Result<Table<'a>, SettingsError> {
         let entries = self.node.get_ref().as_table();
         let span = self.node.span();
@@ -129,7 +129,7 @@ impl<'a> Value<'a> {
             .ok_or_else(|| self.wrong_type("a table"))
     }
 
-    /// Returns the tables of a list of them, each called `name`.
+    /// Returns this value as a list of tables, each with `name` as its name in messages.
     pub(crate) fn tables(&self, name: &'a str) -> Result<Vec<Table<'a>>, SettingsError> {
         let items = self.node.get_ref().as_array();
         let items = items.ok_or_else(|| {
@@ -144,31 +144,31 @@ impl<'a> Value<'a> {
         items.iter().map(|item| value(item).table(name)).collect()
     }
 
-    /// Returns the text that this is.
+    /// Returns this value as text.
     pub(crate) fn text(&self) -> Result<&'a str, SettingsError> {
         let text = self.node.get_ref().as_str();
         text.ok_or_else(|| self.wrong_type("text"))
     }
 
-    /// Returns whether this says yes.
+    /// Returns this value as a boolean.
     pub(crate) fn flag(&self) -> Result<bool, SettingsError> {
         let flag = self.node.get_ref().as_bool();
         flag.ok_or_else(|| self.wrong_type("true or false"))
     }
 
-    /// Returns the number of things that this is, at least one.
+    /// Returns this value as a count of at least one.
     pub(crate) fn count(&self) -> Result<NonZeroUsize, SettingsError> {
         let number = self.node.get_ref().as_integer();
         let number = number.and_then(|number| number.as_str().parse().ok());
         number.ok_or_else(|| self.wrong_type("a number from 1"))
     }
 
-    /// Returns the line and the column where this stands.
+    /// Returns the line and column of this value.
     pub(crate) fn place(&self) -> (usize, usize) {
         place_of(self.table.text, self.node.span().start)
     }
 
-    /// Returns what is in the list of texts that this is.
+    /// Returns the items of this list of strings.
     pub(crate) fn items(&self) -> Result<Vec<Self>, SettingsError> {
         let items = self.node.get_ref().as_array();
         let items = items.ok_or_else(|| self.wrong_type("a list of texts"))?;
@@ -179,18 +179,17 @@ impl<'a> Value<'a> {
         Ok(items.iter().map(value).collect())
     }
 
-    /// Returns an error about this value, which the message must not show if it may be secret.
+    /// Returns an error about this value; if the value may be secret, `message` must not contain it.
     pub(crate) fn refuse(&self, message: String, help: impl Into<Option<String>>) -> SettingsError {
         self.table.error(self.node.span(), message, help.into())
     }
 
-    /// Returns the file where this stands.
+    /// Returns the file that contains this value.
     pub(super) fn file(&self) -> &'a Path {
         self.table.file
     }
 
-    /// Returns the key as messages may show it: whoever writes a token where a key belongs does not want
-    /// to read it in an error.
+    /// Returns the key in a form fit for messages: it may be a misplaced token, so it is not shown in full.
     pub(super) fn shown_key(&self) -> String {
         let key: String = self.key.chars().take(40).collect();
         key.escape_default().to_string()

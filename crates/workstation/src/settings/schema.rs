@@ -1,4 +1,4 @@
-//! The JSON schema of the files, for editors.
+//! The JSON schema of the settings files, for editors.
 
 use super::{SECTIONS, SectionShape, SettingKey, SettingKind, SettingSection, SettingsFile};
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ impl SettingsFile {
         })
     }
 
-    /// Returns whether it may say what is the user's alone for this reason, if there is one.
+    /// Returns whether this file may set a key or section with this `users_alone` restriction.
     pub(super) fn may_say(self, users_alone: Option<&str>) -> bool {
         self == Self::User || users_alone.is_none()
     }

@@ -1,36 +1,36 @@
 use super::SettingKey;
 
-/// A table of the files.
+/// A table of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettingSection {
-    /// Its name, with that of the section it is in: `gitlab.instance`.
+    /// Its full name, such as `gitlab.instance`.
     pub name: &'static str,
-    /// How often it may be there, and who chooses its keys.
+    /// How often it can occur, and whether the user chooses its keys.
     pub shape: SectionShape,
-    /// What it is for, as the guide says it: sentences in Markdown.
+    /// Its purpose for the guide: sentences in Markdown.
     pub about: &'static str,
-    /// Why it is the user's alone, if it is.
+    /// Why only the user's file may contain it, if so.
     pub users_alone: Option<&'static str>,
     /// Its keys.
     pub keys: &'static [SettingKey],
 }
 
-/// How often a section may be there, and who chooses its keys.
+/// How often a section can occur, and whether the user chooses its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SectionShape {
-    /// Once, with the keys of the table.
+    /// Once, with the keys listed in the table.
     Once,
     /// Any number of times: `[[gitlab.instance]]`.
     List,
-    /// Once, with keys that the writer chooses, all of one kind: that of the only key. Its name says
-    /// what they are.
+    /// Once, with keys that the user chooses. They all have the kind of the only [`SettingKey`], whose name describes
+    /// them.
     Names,
-    /// Once for each name that the writer chooses: `[jobs."test"]`. The word says what names are.
+    /// Once for each name that the user chooses: `[jobs."test"]`. The string describes the names.
     Tables(&'static str),
 }
 
 impl SettingSection {
-    /// Returns what messages call it.
+    /// Returns its name in messages.
     pub fn title(&self) -> String {
         let name = self.name;
         match self.shape {
@@ -40,7 +40,7 @@ impl SettingSection {
         }
     }
 
-    /// Returns its key of this name.
+    /// Returns the key with this name.
     pub fn key(&self, name: &str) -> Option<&'static SettingKey> {
         self.keys.iter().find(|key| key.name == name)
     }

@@ -8,81 +8,79 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use web::{Origin, Url};
 
-/// What the user wants to be so, and, where it was read, what a project says of itself.
+/// The settings of the user and, if read, of a project.
 ///
-/// What is said of servers, caches and other projects is in fields of its own. All that was said is in
-/// [`said`](Self::said), what holds in [`effective`](Self::effective), and what is said of a job in
-/// [`job`](Self::job).
+/// Settings of servers, caches and other projects have fields of their own. [`said`](Self::said) returns all values,
+/// [`effective`](Self::effective) those in force, and [`job`](Self::job) those of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The file they are from; absent when there is none.
+    /// The file they come from; `None` if it does not exist.
     pub file: Option<PathBuf>,
-    /// Where one would be, when there is none.
+    /// The path of the missing file, if it does not exist.
     pub absent: Option<PathBuf>,
-    /// The GitLab of projects whose remote names none.
+    /// The GitLab of projects without a remote on a GitLab.
     pub gitlab: Option<Instance>,
-    /// What is said about single GitLabs.
+    /// The settings of individual GitLabs.
     pub instances: Vec<InstanceSettings>,
-    /// What is said about included files.
+    /// The settings of included files.
     pub include: IncludeSettings,
-    /// What is said about the caches of jobs.
+    /// The settings of job caches.
     pub cache: CacheSettings,
-    /// What is said about what jobs leave in container engines.
+    /// The settings for what jobs leave in container engines.
     pub garbage: GarbageSettings,
-    /// Where other projects are checked out, by their paths on the GitLab: those that jobs may start
-    /// pipelines of.
+    /// The checkouts of other projects, by their paths on the GitLab. Jobs may start pipelines of these projects.
     pub projects: BTreeMap<String, PathBuf>,
-    /// Who is next in resource groups, where that is not whoever came first.
+    /// The process mode of resource groups that do not use the default.
     pub resource_groups: BTreeMap<String, ProcessMode>,
-    /// How many runs of a project are kept, with their logs and artifacts.
+    /// The number of runs of a project to keep, with their logs and artifacts.
     pub kept_runs: Option<NonZeroUsize>,
-    /// All that files say, what is weaker first.
+    /// All values, weakest first.
     pub(super) said: Vec<LayeredValue>,
 }
 
-/// The user's settings about the caches of jobs.
+/// The user's settings for job caches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CacheSettings {
-    /// How many bytes all caches together may have; with none, none is kept.
+    /// The size limit of all caches together, in bytes; without one, no cache is kept.
     pub size: Option<u64>,
 }
 
-/// The user's settings about the images and volumes that jobs leave in container engines.
+/// The user's settings for the images and volumes that jobs leave in container engines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GarbageSettings {
-    /// How many bytes they may have together.
+    /// Their size limit together, in bytes.
     pub disk_budget: Option<u64>,
-    /// How long one is kept that no job uses.
+    /// How long an unused one is kept.
     pub keep_unused_for: Option<Duration>,
-    /// Images that stay, as patterns.
+    /// Patterns of images that are never removed.
     pub keep_images: Vec<String>,
 }
 
 impl GarbageSettings {
-    /// The keys below `[docker]` that say this, and nothing of how jobs run.
+    /// The keys of `[docker]` that belong here, rather than to the way jobs run.
     pub const KEYS: [&'static str; 3] = ["disk-budget", "keep-unused-for", "keep-images"];
 }
 
-/// The user's settings about included files.
+/// The user's settings for included files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IncludeSettings {
-    /// Where templates are.
+    /// The URL of the templates.
     pub templates: Option<Url>,
-    /// How long what may change is good without asking again.
+    /// How long a copy of a changeable file is used without asking the server again.
     pub max_age: Option<Duration>,
-    /// Hosts that files may name with plain `http`.
+    /// Hosts that includes may use with plain `http`.
     pub allow_http: Vec<String>,
-    /// Hosts and networks that files may name although they are private.
+    /// Private hosts and networks that includes may use.
     pub allow_private: Vec<String>,
 }
 
 impl Settings {
-    /// Returns all that files say, what is weaker first.
+    /// Returns all values, weakest first.
     pub fn said(&self) -> &[LayeredValue] {
         &self.said
     }
 
-    /// Returns what holds: of all that is said of a setting the strongest, in the order of the table.
+    /// Returns the values in force: the strongest of each setting, in the order of the table.
     pub fn effective(&self) -> Vec<&LayeredValue> {
         let mut holds: Vec<&LayeredValue> = Vec::new();
         for said in &self.said {
@@ -99,15 +97,15 @@ impl Settings {
         holds
     }
 
-    /// Returns what holds of one section, by its keys.
+    /// Returns the values in force of one section, with their keys.
     pub fn section(&self, name: &str) -> Vec<(&'static str, &SettingValue)> {
         let said = self.effective().into_iter();
         let said = said.filter(|said| said.section.name == name && said.of.is_none());
         said.map(|said| (said.key.name, &said.value)).collect()
     }
 
-    /// Returns what holds of options, what is stronger first: without the settings that yield to an
-    /// option that is given, or to a setting that is stronger.
+    /// Returns the values in force for options, strongest first. It omits settings that yield to a given option or to
+    /// a stronger setting.
     pub fn options(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<&LayeredValue> {
         let mut said = self.effective();
         said.retain(|said| said.section.name == "run");
@@ -121,8 +119,8 @@ impl Settings {
         holds
     }
 
-    /// Returns what holds where these options are given, with what is built in: of sections that are
-    /// there once, all keys. A setting that yields is not set, by what it yields to.
+    /// Returns the values in force when these options are given, including all built-in values of sections that occur
+    /// once. A setting that yields is unset, and its origin is that of the option or setting it yields to.
     pub fn all(&self, is_given: &dyn Fn(&str) -> bool) -> Vec<LayeredValue> {
         let options = self.options(is_given);
         let mut all: Vec<LayeredValue> = self.effective().into_iter().cloned().collect();
@@ -148,14 +146,13 @@ impl Settings {
         all
     }
 
-    /// Returns what is said about a GitLab: what was said about its very address, else about its
-    /// server.
+    /// Returns the settings of a GitLab: those for its exact URL, or else those for its server.
     pub fn instance(&self, instance: &Instance) -> Option<&InstanceSettings> {
         let exact = self.instances.iter().find(|it| it.instance == *instance);
         exact.or_else(|| self.at(instance.origin()))
     }
 
-    /// Returns where a project is checked out. GitLab tells no upper case from lower case in paths.
+    /// Returns the checkout of a project. Like GitLab, it ignores the letter case of paths.
     pub fn project(&self, path: &str) -> Option<&Path> {
         let all = self.projects.iter();
         let mut like = all.filter(|(known, _)| known.eq_ignore_ascii_case(path));
@@ -169,7 +166,7 @@ impl Settings {
         entries.find(|it| it.instance.origin() == origin)
     }
 
-    /// Returns the files with certificates that are trusted besides the system's.
+    /// Returns the certificate files to trust in addition to the system's.
     pub fn authorities(&self) -> Vec<PathBuf> {
         let files = self.instances.iter();
         let mut files: Vec<PathBuf> = files.filter_map(|it| it.authority.clone()).collect();
@@ -179,7 +176,7 @@ impl Settings {
     }
 }
 
-/// Returns where the option or the setting is from that a setting yields to.
+/// Returns the origin of the option or setting that `said` yields to, if any.
 fn contradiction(
     said: &LayeredValue,
     stronger: &[&LayeredValue],

@@ -7,17 +7,17 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// A file with settings.
+/// A settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsFile {
-    /// That of the user, beside the state.
+    /// The user's file, beside the state.
     User,
-    /// That of a project, at its top.
+    /// The project's file, in the root of the project.
     Project,
 }
 
 impl SettingsFile {
-    /// Returns where it is, for the user's state and the top of a project.
+    /// Returns its path, for a state directory and a project root.
     pub fn path(self, state: &StateDir, root: &Path) -> PathBuf {
         match self {
             Self::User => state.path().join(FILE),
@@ -25,11 +25,11 @@ impl SettingsFile {
         }
     }
 
-    /// Writes it with all settings as comments, and returns where it is. What is there is left as it is.
+    /// Writes it with all settings as comments, and returns its path. An existing file stays unchanged.
     ///
     /// # Errors
     ///
-    /// When there is one, or it cannot be written.
+    /// If the file exists already, or cannot be written.
     pub fn init(self, state: &StateDir, root: &Path) -> Result<PathBuf, SettingsError> {
         let path = self.path(state, root);
         let failed = |message: String, help: Option<&str>| SettingsError {
@@ -57,7 +57,7 @@ impl SettingsFile {
         }
     }
 
-    /// The user's may get a token one day.
+    /// The user's file may hold a token later, so only its owner can read it.
     fn mode(self) -> u32 {
         match self {
             Self::User => 0o600,
@@ -66,14 +66,14 @@ impl SettingsFile {
     }
 }
 
-/// Writes a file that is not there yet. All of it is comments, so that a part of it says nothing else.
+/// Writes a new file. All of it is comments, so even a partial write sets nothing.
 fn write_new(path: &Path, text: &[u8], mode: u32) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(mode);
     let mut file = fail_point!("runwright::settings::create_file", options.open(path))?;
     let written = fail_point!("runwright::settings::write_file", file.write_all(text));
     if written.is_err() {
-        // What cannot be removed either is seen by whoever reads the error.
+        // If the removal fails too, the returned error leads the user to the file.
         let _ = fs::remove_file(path);
     }
     written

@@ -1,4 +1,4 @@
-/// Reads how many bytes somebody means: a number, and a unit or none.
+/// Parses a number of bytes: a number with an optional unit.
 pub(super) fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');

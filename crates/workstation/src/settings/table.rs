@@ -6,7 +6,7 @@ const TRUST: &str = "it says which servers are trusted, and with what";
 const MACHINE: &str = "it is about this machine and all projects on it";
 const RUNNER: &str = "who runs jobs says where they run, not what is run";
 
-/// All settings, in the order in which they are shown.
+/// All settings, in display order.
 pub static SECTIONS: &[SettingSection] = &[
     RUN_SECTION,
     JOBS,
@@ -20,7 +20,7 @@ pub static SECTIONS: &[SettingSection] = &[
     RUNS,
 ];
 
-/// What options say when they are left out.
+/// The values of options that are not given.
 pub(super) static RUN: &SettingSection = &RUN_SECTION;
 
 const RUN_SECTION: SettingSection = SettingSection {

@@ -1,10 +1,10 @@
-//! The file that `config init` writes: all settings, none of them said.
+//! The file that `config init` writes: all settings, as comments.
 
 use super::{SECTIONS, SectionShape, SettingSection, SettingsFile};
 use std::fmt::Write;
 
 impl SettingsFile {
-    /// Returns a file with all settings that it may have, as comments.
+    /// Returns a file with all settings that it can contain, as comments.
     pub fn template(self) -> String {
         let mut text = match self {
             Self::User => "# Settings of Runwright for all your projects.\n".to_owned(),
@@ -50,7 +50,7 @@ impl SettingsFile {
     }
 }
 
-/// Returns a text in lines that are comments.
+/// Returns a text as comment lines.
 fn commented(text: &str) -> String {
     const WIDTH: usize = 96;
     let mut lines = String::new();

@@ -2,22 +2,22 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// The value of a setting. It is shown as TOML has it.
+/// The value of a setting. It displays as TOML.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum SettingValue {
-    /// A text.
+    /// A string.
     Text(String),
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
     /// A number.
     Count(NonZeroU32),
-    /// Several texts.
+    /// Several strings.
     Texts(Vec<String>),
-    /// What nobody is shown.
+    /// A value that is never displayed.
     #[serde(serialize_with = "hidden")]
     Hidden,
-    /// Nothing; what that means stands with the key. In JSON it is `null`.
+    /// No value; the documentation of the key defines its meaning. In JSON it is `null`.
     Unset,
 }
 

@@ -1,14 +1,14 @@
-//! Settings that variables of the environment say.
+//! Settings from environment variables.
 
 use super::table::RUN;
 use super::{LayeredValue, SettingKey, SettingOrigin, Settings, SettingsError};
 use std::ffi::{OsStr, OsString};
 use yaml::suggest::did_you_mean;
 
-/// What all our variables begin with.
+/// The prefix of all our variables.
 const PREFIX: &str = "RUNWRIGHT_";
 
-/// Variables that are no settings, and are read elsewhere.
+/// Variables that are not settings; other code reads them.
 const OTHERS: [&str; 12] = [
     "RUNWRIGHT_AGENT",
     "RUNWRIGHT_CORPUS",
@@ -24,15 +24,15 @@ const OTHERS: [&str; 12] = [
     "RUNWRIGHT_WRITE_PAGES",
 ];
 
-/// What families of such variables begin with.
+/// Prefixes of further variables that are not settings.
 const FAMILIES: [&str; 2] = ["RUNWRIGHT_TEST_", "RUNWRIGHT_FAIL"];
 
 impl Settings {
-    /// Adds what variables say, which wins over files. An empty one says nothing.
+    /// Adds the values of variables, which take precedence over files. An empty variable is ignored.
     ///
     /// # Errors
     ///
-    /// When one says what cannot be. Its value is in no message.
+    /// If a variable has an invalid value. The error does not contain the value.
     pub fn with_variables(
         mut self,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
@@ -49,11 +49,12 @@ impl Settings {
         Ok(self)
     }
 
-    /// Adds what an option of `run` says, which wins over all else; what is no setting is left out.
+    /// Adds the value of an option of `run`, which takes precedence over all layers. An option that is not a setting
+    /// is ignored.
     ///
     /// # Errors
     ///
-    /// When it says what cannot be.
+    /// If the value is invalid.
     pub fn with_option(mut self, name: &str, values: &[String]) -> Result<Self, SettingsError> {
         let Some(key) = RUN.key(name) else {
             return Ok(self);
@@ -81,7 +82,7 @@ impl Settings {
         Ok(self)
     }
 
-    /// Returns what is to be said of variables that look like ours and are none.
+    /// Returns a warning for each unknown variable with our prefix.
     pub fn unknown_variables<'v>(names: impl IntoIterator<Item = &'v OsStr>) -> Vec<String> {
         let mut unknown: Vec<&str> = names
             .into_iter()

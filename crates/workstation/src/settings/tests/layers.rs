@@ -1,4 +1,4 @@
-//! Who may say what, and who wins.
+//! Which layer may set a value, and which layer wins.
 
 use crate::settings::{Settings, SettingsError};
 use std::ffi::{OsStr, OsString};
@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use tempfile::TempDir;
 
-/// Returns the settings of a user's file, a project's file and variables.
+/// Returns the settings from a user's file, a project's file and variables.
 fn read(user: &str, project: &str, variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
     let home = directory(&[("config.toml", user)]);
     let root = directory(&[(".runwright.toml", project)]);
@@ -70,7 +70,7 @@ fn lists_replace_one_another() {
         assert_eq!(said.inputs.expect("said"), inputs, "{job}");
         assert_eq!(said.may_change, ["m"], "{job}");
     };
-    // The project's patterns win over the user's name, and of them the last.
+    // The project's patterns win over the exact name in the user's file; of several, the last wins.
     check("test", &[]);
     check("tea", &["x"]);
     check("lint", &[]);

@@ -1,4 +1,4 @@
-//! What is made of the table.
+//! The files generated from the table.
 
 use crate::history::state::StateDir;
 use crate::settings::{
@@ -14,7 +14,7 @@ fn documents() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-/// Checks that a published file is `expect`, or writes it so.
+/// Checks that a published file equals `expect`, or regenerates it.
 fn check_published(file: &Path, expect: &str) {
     if std::env::var_os("RUNWRIGHT_WRITE_PAGES").is_some() {
         fs::write(file, expect).expect("written");
@@ -91,7 +91,7 @@ fn each_key_of_the_table_is_whole() {
 fn the_first_file_is_read_with_and_without_its_comments() {
     let check = |file: SettingsFile| {
         let text = file.template();
-        // What is a key or a section has no blank behind the mark of the comment.
+        // A commented key or section has no space after its `#`, unlike prose.
         let said: String = text
             .lines()
             .map(|line| match line.strip_prefix('#') {
@@ -134,7 +134,7 @@ fn a_first_file_is_written_once_and_for_its_owner() {
         assert_eq!(error.message, "it is there already, and stays as it is");
         assert_eq!(fs::read_to_string(&path).expect("there"), "# mine\n");
     }
-    // A link that leads nowhere is there as well.
+    // A dangling symlink counts as an existing file.
     let other = tempfile::tempdir().expect("a directory");
     let link = other.path().join(".runwright.toml");
     std::os::unix::fs::symlink(root.path().join("target"), &link).expect("a link");
