@@ -1,29 +1,29 @@
 use crate::{ApiError, Client};
 use serde::Deserialize;
 
-/// Which GitLab it is.
+/// The version of a GitLab.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Version {
-    /// Its version, `18.5.1-ee`.
+    /// The version, such as `18.5.1-ee`.
     pub version: String,
 }
 
-/// A token as GitLab knows it.
+/// An access token, as GitLab describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct TokenInfo {
     /// Its name.
     #[serde(default)]
     pub name: String,
-    /// What it is for: `api`, `read_api`.
+    /// The scopes, such as `api` and `read_api`.
     #[serde(default)]
     pub scopes: Vec<String>,
-    /// The day it ends, `2027-01-31`.
+    /// The day on which it expires, such as `2027-01-31`.
     #[serde(default)]
     pub expires_at: Option<String>,
     /// Whether it can be used.
     #[serde(default)]
     pub active: bool,
-    /// Whether somebody took it back.
+    /// Whether it was revoked.
     #[serde(default)]
     pub revoked: bool,
 }
@@ -31,40 +31,40 @@ pub struct TokenInfo {
 /// A user.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct User {
-    /// The name that `@` mentions.
+    /// The user name, which `@` mentions.
     pub username: String,
-    /// The name that people use.
+    /// The display name.
     #[serde(default)]
     pub name: String,
 }
 
 impl Client {
-    /// Returns which GitLab it is.
+    /// Returns the version of the GitLab.
     ///
     /// # Errors
     ///
-    /// When there is no answer.
+    /// When there is no valid response.
     pub async fn version(&self) -> Result<Version, ApiError> {
         let asked = self.asked("the version".to_owned());
         self.get(&asked, self.address(&["version"], &[])?).await
     }
 
-    /// Returns what GitLab knows of the token; only an access token has something to be known.
+    /// Returns what GitLab knows about the token, which has to be an access token.
     ///
     /// # Errors
     ///
-    /// When there is no answer.
+    /// When there is no valid response.
     pub async fn token_info(&self) -> Result<TokenInfo, ApiError> {
         let asked = self.asked("the token itself".to_owned());
         let url = self.address(&["personal_access_tokens", "self"], &[])?;
         self.get(&asked, url).await
     }
 
-    /// Returns whose the token is.
+    /// Returns the user that the token belongs to.
     ///
     /// # Errors
     ///
-    /// When there is no answer.
+    /// When there is no valid response.
     pub async fn user(&self) -> Result<User, ApiError> {
         let asked = self.asked("the user of the token".to_owned());
         self.get(&asked, self.address(&["user"], &[])?).await

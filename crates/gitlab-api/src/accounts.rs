@@ -1,24 +1,24 @@
 use crate::{Instance, Token};
 use std::fmt::Debug;
 
-/// Which GitLabs a user has, and who he is there.
+/// The GitLabs of a user, with the user's token for each.
 ///
-/// It is asked only when something is to be fetched, and must not ask the user anything.
+/// Implementations are called only when something is to be fetched, and must not prompt the user.
 pub trait Accounts: Debug + Send + Sync {
     /// Returns the GitLab of the project, if it is known.
     fn own(&self) -> Option<Instance>;
 
-    /// Returns the GitLab that a component's address calls `name`, which begins it.
+    /// Returns the GitLab that a component's address starts with, by its `name`.
     fn instance(&self, name: &str) -> Option<Instance>;
 
     /// Returns the token for a GitLab.
     fn token(&self, instance: &Instance) -> Option<Token>;
 
-    /// Returns where a token for it was looked for, in words for the user.
+    /// Returns the places that were searched for a token, in words for the user.
     fn places(&self, instance: &Instance) -> Vec<String>;
 }
 
-/// A user without any account, at `https` servers of all names.
+/// A user without accounts; any name is that of an `https` server.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoAccounts;
 

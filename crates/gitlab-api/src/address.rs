@@ -1,10 +1,10 @@
-//! Names of projects, files and branches as parts of an address. Each is one part, whatever is in
-//! it; none can lead to another place of the server.
+//! Encodes names of projects, files and branches as parts of an address. Each becomes exactly one part, whatever
+//! it contains, so none can lead to another path on the server.
 
 use crate::{ApiError, Thing};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// All but what RFC 3986 calls unreserved.
+/// Everything except RFC 3986's unreserved characters.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -31,7 +31,7 @@ pub(crate) fn reference_id(name: &str) -> Result<String, ApiError> {
     encode(Thing::Reference, name, !matches!(name, "" | "." | ".."))
 }
 
-/// Returns whether a path stays where it begins.
+/// Returns whether a path is relative and stays below its start.
 fn is_relative(path: &str) -> bool {
     path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
@@ -52,7 +52,7 @@ mod tests {
     use web::Url;
 
     #[test]
-    fn a_name_is_one_part_of_an_address() {
+    fn names_are_encoded_as_one_part() {
         let check = |name: &str, expect: Option<&str>| {
             assert_eq!(file_id(name).ok().as_deref(), expect, "{name}");
         };
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_may_look_like_a_path() {
+    fn branch_may_look_like_a_path() {
         let check = |name: &str, expect: Option<&str>| {
             assert_eq!(reference_id(name).ok().as_deref(), expect, "{name}");
         };

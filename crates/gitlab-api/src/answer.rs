@@ -1,36 +1,36 @@
-//! What a server's answer means.
+//! Interprets a server's response.
 
 use crate::{ApiError, Asked, Fault, Thing, TokenMatter};
 use serde_json::Value;
 use std::time::Duration;
 use web::{Origin, Request, Response, Url};
 
-/// What may have changed since it was asked for before.
+/// A value that may have changed since it was last requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fresh<T> {
-    /// It did not.
+    /// The value did not change.
     Unchanged,
-    /// This is how it is now.
+    /// The value as it is now.
     New {
-        /// It.
+        /// The value.
         value: T,
-        /// What names this state of it; none when there is no one name for all of it.
+        /// The etag of this state; `None` when no single etag covers all of it.
         etag: Option<String>,
     },
 }
 
-/// The parts of an answer that decide what it means.
+/// The parts of a response that decide its meaning.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts<'a> {
     pub(crate) status: u16,
     pub(crate) body: &'a [u8],
-    /// Where it came from in the end.
+    /// The address that responded, after all redirects.
     pub(crate) url: &'a Url,
     pub(crate) content_type: &'a str,
     pub(crate) retry_after: Option<&'a str>,
-    /// Whether the request said what the asker has.
+    /// Whether the request named the state that the caller has.
     pub(crate) is_conditional: bool,
-    /// The token that was sent, which no words of the server may give back.
+    /// The token that was sent, which must not be shown even if the server repeats it.
     pub(crate) secret: Option<&'a str>,
 }
 
@@ -48,20 +48,20 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns whether it is a page for people.
+    /// Returns whether the response is an HTML page.
     pub(crate) fn is_page(&self) -> bool {
         let essence = self.content_type.split(';').next().unwrap_or_default();
         essence.trim().eq_ignore_ascii_case("text/html")
     }
 }
 
-/// Decides whether an answer is what was asked for: its body, or that nothing changed.
+/// Decides whether a response is what was requested: its body, or that nothing changed.
 pub(crate) fn judge(asked: &Asked, parts: &Parts<'_>) -> Result<(), ApiError> {
     let bad = |fault| ApiError::BadAnswer {
         instance: Box::new(asked.instance.clone()),
         fault,
     };
-    // Whoever is asked by a redirect gets no token, and has no say in what a GitLab answers.
+    // A server reached by a redirect receives no token, and must not answer in place of the GitLab.
     match Origin::of(parts.url) {
         Some(origin) if origin == *asked.instance.origin() => {}
         Some(origin) => return Err(bad(Fault::Elsewhere(origin))),
@@ -88,7 +88,7 @@ pub(crate) fn judge(asked: &Asked, parts: &Parts<'_>) -> Result<(), ApiError> {
             scopes: said.scopes(parts.secret),
             said: said.message(parts.secret),
         }),
-        // GitLab itself says what is missing; whoever else is at this address does not.
+        // GitLab's own 404 names the missing thing; another server at this address sends one without a message.
         404 if said.is_silent() => Err(bad(Fault::Page)),
         404 => Err(ApiError::NotFound {
             asked: whole(),
@@ -113,7 +113,7 @@ pub(crate) fn judge(asked: &Asked, parts: &Parts<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// What GitLab says with an error.
+/// GitLab's description of an error.
 #[derive(Debug, Default)]
 struct Said {
     words: Vec<String>,
@@ -166,7 +166,7 @@ impl Said {
         }
     }
 
-    /// Returns the scopes of which one is needed.
+    /// Returns the scopes of which the request needs one.
     fn scopes(&self, secret: Option<&str>) -> Vec<String> {
         let is_scope = |word: &&str| {
             word.len() <= 40 && word.bytes().all(|it| it.is_ascii_lowercase() || it == b'_')
@@ -178,7 +178,7 @@ impl Said {
         words.take(8).map(str::to_owned).collect()
     }
 
-    /// Returns the first words, as far as they can be shown.
+    /// Returns the first message, as far as it is safe to show.
     fn message(&self, secret: Option<&str>) -> Option<String> {
         let text = self.words.first()?;
         if gives_back(text, secret) {
@@ -193,7 +193,7 @@ impl Said {
     }
 }
 
-/// Returns a value as words: lists of them, one behind the other.
+/// Returns a value as text; lists are joined.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -202,7 +202,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Returns whether words of a server hold the secret that it was sent.
+/// Returns whether a server's message contains the secret that it received.
 fn gives_back(words: &str, secret: Option<&str>) -> bool {
     let secret = secret.map(|it| it.strip_prefix("Bearer ").unwrap_or(it));
     secret.is_some_and(|secret| !secret.is_empty() && words.contains(secret))
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Judges an answer of the API and tells its variant and what decides in it.
+    /// Interprets a response of the API, and returns the error's variant with its deciding fields.
     fn judged(status: u16, body: &str) -> String {
         at(
             "https://h/git/api/v4/x",
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_token_is_told_by_what_gitlab_says() {
+    fn refused_token_is_explained_by_gitlabs_message() {
         let check = |body: &str, expect| assert_eq!(judged(401, body), expect, "{body}");
         check(r#"{"message":"401 Unauthorized"}"#, "Unsaid");
         check(
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_is_not_enough_is_told_by_its_scopes() {
+    fn insufficient_token_is_reported_with_scopes() {
         let check = |body: &str, expect| assert_eq!(judged(403, body), expect, "{body}");
         check(
             r#"{"error":"insufficient_scope","error_description":"The request requires higher privileges than provided by the access token.","scope":"api read_api"}"#,
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_by_what_gitlab_says() {
+    fn missing_thing_is_taken_from_gitlabs_message() {
         let check = |body: &str, expect| assert_eq!(judged(404, body), expect, "{body}");
         check(r#"{"message":"404 Project Not Found"}"#, "no Project");
         check(r#"{"message":"404 Group Not Found"}"#, "no Group");
@@ -317,14 +317,14 @@ mod tests {
         check(r#"{"message":"404 File Not Found"}"#, "no File");
         check(r#"{"message":"404 Tree Not Found"}"#, "no File");
         check(r#"{"error":"404 Not Found"}"#, "no Other");
-        // There is a server, and no GitLab where its API should be.
+        // A server responds, but there is no GitLab API at this address.
         check("<html>404</html>", "Page");
         check("", "Page");
         check("[]", "Page");
     }
 
     #[test]
-    fn other_answers_are_told_by_their_status() {
+    fn other_responses_are_reported_by_status() {
         let check = |status, body: &str, expect| assert_eq!(judged(status, body), expect);
         check(200, "{}", "good");
         check(429, "", "wait Some(7s)");
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_comes_from_the_api_of_the_server_that_was_asked() {
+    fn response_must_come_from_the_requested_api() {
         let check = |url: &str, content_type: &str, expect: &str| {
             assert_eq!(at(url, 200, content_type, "{}", true), expect, "{url}");
         };
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(unchanged, "good");
     }
 
-    /// Returns something that a server may send with an error.
+    /// Returns a body that a server may send with an error.
     fn body() -> impl Strategy<Value = Vec<u8>> {
         let word = prop_oneof![
             Just("my_token".to_owned()),

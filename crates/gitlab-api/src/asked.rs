@@ -1,19 +1,19 @@
 use crate::{Instance, TokenKind};
 
-/// Who asked whom for what.
+/// A request, for messages to the user: its GitLab, its token and its purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// Whom.
+    /// The GitLab that was requested.
     pub instance: Instance,
-    /// With which token: its kind, and where it was found.
+    /// The token that was sent: its kind, and where it was found.
     pub token: Option<(TokenKind, String)>,
-    /// Where a token was looked for, in words for the user.
+    /// The places that were searched for a token, in words for the user.
     pub places: Vec<String>,
-    /// For what, in words for the user.
+    /// What was requested, in words for the user.
     pub what: String,
-    /// What role it takes, where a token for reading is not enough.
+    /// The role that the request needs, where a token for reading is not enough.
     pub needs: Option<&'static str>,
-    /// What a token must be for.
+    /// The scope that the token needs.
     pub scope: &'static str,
 }
 

@@ -5,9 +5,9 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use web::{Method, Request, Response, Url, Web};
 
-/// Asks one GitLab, as one user.
+/// Sends requests to one GitLab, as one user.
 ///
-/// A client holds no connection of its own; those of its [`Web`] are shared.
+/// A client has no connections of its own; it shares those of its [`Web`].
 #[derive(Debug, Clone)]
 pub struct Client {
     web: Web,
@@ -17,7 +17,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Returns a client; `places` says where a token was looked for, in words for the user.
+    /// Returns a client; `places` are those that were searched for a token, in words for the user.
     pub fn new(web: Web, instance: Instance, token: Option<Token>, places: Vec<String>) -> Self {
         Self {
             web,
@@ -27,12 +27,12 @@ impl Client {
         }
     }
 
-    /// Returns the GitLab that is asked.
+    /// Returns the GitLab that this client sends requests to.
     pub fn instance(&self) -> &Instance {
         &self.instance
     }
 
-    /// Returns the token that it is asked with.
+    /// Returns the token that requests carry.
     pub fn token(&self) -> Option<&Token> {
         self.token.as_ref()
     }
@@ -49,7 +49,7 @@ impl Client {
         }
     }
 
-    /// Returns an address of the API, of parts that are encoded already.
+    /// Returns an address of the API from parts that are already encoded.
     pub(crate) fn address(&self, parts: &[&str], query: &[(&str, &str)]) -> Result<Url, ApiError> {
         let address = format!("{}/api/v4/{}", self.instance, parts.join("/"));
         let mut url = Url::parse(&address)
@@ -125,9 +125,9 @@ impl Client {
             .await
     }
 
-    /// Reads what must be JSON.
+    /// Parses a response that must be JSON.
     pub(crate) fn read<T: DeserializeOwned>(&self, response: &Response) -> Result<T, ApiError> {
-        // What a reader says of JSON may quote it, and there are secrets in some.
+        // A parse error may quote the JSON, which can contain secrets.
         serde_json::from_slice(&response.body)
             .map_err(|_| self.bad(Fault::Nonsense("what cannot be read as its API's JSON")))
     }

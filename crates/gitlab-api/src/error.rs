@@ -4,96 +4,96 @@ use std::fmt;
 use std::time::Duration;
 use web::{Origin, WebError};
 
-/// Why there is no answer.
+/// Why a request to GitLab failed.
 ///
-/// The message says who asked, by where the token was found, and [`ApiError::help`] what the user
-/// can do. Neither holds a token or what a server says without being asked.
+/// The message names the token by the place where it was found, and [`ApiError::help`] says what the user
+/// can do. Neither contains a token or unrequested text of a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ApiError {
-    /// The token is refused, or one is needed (401).
+    /// The token was refused, or one is required (401).
     Unauthorized {
-        /// Who asked for what.
+        /// The request.
         asked: Box<Asked>,
-        /// What is the matter with the token.
+        /// Why the token was refused.
         matter: TokenMatter,
     },
-    /// The token is known and not enough (403).
+    /// The token is valid but not sufficient (403).
     Forbidden {
-        /// Who asked for what.
+        /// The request.
         asked: Box<Asked>,
-        /// Scopes of which the token has none and one is needed.
+        /// The scopes of which the token needs one and has none.
         scopes: Vec<String>,
-        /// What GitLab says.
+        /// GitLab's message.
         said: Option<String>,
     },
-    /// It is not there, or hidden (404).
+    /// The thing does not exist or is hidden (404).
     NotFound {
-        /// Who asked for what.
+        /// The request.
         asked: Box<Asked>,
-        /// What is missing.
+        /// The missing thing.
         missing: Thing,
     },
-    /// GitLab does not take the request (400, 422).
+    /// GitLab rejected the request (400, 422).
     Rejected {
-        /// Who asked for what.
+        /// The request.
         asked: Box<Asked>,
         /// The status.
         status: u16,
-        /// What GitLab says.
+        /// GitLab's message.
         said: Option<String>,
     },
     /// There were too many requests (429).
     RateLimited {
-        /// Who asked for what.
+        /// The request.
         asked: Box<Asked>,
-        /// When there may be more.
+        /// How long to wait before the next request.
         wait: Option<Duration>,
     },
     /// The server is broken or overloaded (5xx).
     Server {
-        /// Who.
+        /// The GitLab.
         instance: Box<Instance>,
         /// The status.
         status: u16,
     },
-    /// What answers does not do so as GitLab does.
+    /// The response is not one that GitLab gives.
     BadAnswer {
-        /// Who.
+        /// The GitLab.
         instance: Box<Instance>,
-        /// What is wrong with it.
+        /// What is wrong with the response.
         fault: Fault,
     },
-    /// There is more than is taken.
+    /// The list exceeds the limit.
     TooMuch {
-        /// Who asked for what.
+        /// The request.
         asked: Box<Asked>,
-        /// How much is taken.
+        /// The limit, in words.
         limit: &'static str,
     },
-    /// A name that cannot be one of a project, file or branch; nobody was asked.
+    /// The name is not a valid project, file or branch name; no request was sent.
     Invalid {
-        /// Of what.
+        /// What the name is for.
         what: Thing,
-        /// The name, with what cannot be shown escaped.
+        /// The name, with unprintable characters escaped.
         name: String,
     },
-    /// The request was not sent, or not answered.
+    /// The request could not be sent, or got no response.
     Web(Box<WebError>),
 }
 
-/// What is the matter with a token.
+/// Why a token was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenMatter {
-    /// It has ended.
+    /// It expired.
     Expired,
-    /// It was taken back.
+    /// It was revoked.
     Revoked,
-    /// GitLab does not say.
+    /// GitLab does not give a reason.
     Unsaid,
 }
 
-/// What an error is about.
+/// The subject of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thing {
     /// The project, or the right to see it.
@@ -104,30 +104,30 @@ pub enum Thing {
     Reference,
     /// The file or folder.
     File,
-    /// Something else that was asked for.
+    /// Anything else that was requested.
     Other,
 }
 
-/// What is wrong with an answer.
+/// What is wrong with a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// It is the page to sign in.
+    /// It is the sign-in page.
     SignIn,
-    /// It is a page for people.
+    /// It is an HTML page.
     Page,
-    /// It comes from another server, which was redirected to.
+    /// It comes from another server, by a redirect.
     Elsewhere(Origin),
-    /// It is something that GitLab does not say.
+    /// It is not a response that GitLab gives.
     Nonsense(&'static str),
 }
 
 impl ApiError {
-    /// Returns what the user can do, where there is something.
+    /// Returns what the user can do, if there is anything.
     pub fn help(&self) -> Option<String> {
         explain::help(self)
     }
 
-    /// Returns whether it may be different next time.
+    /// Returns whether another attempt can succeed.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::RateLimited { .. } | Self::Server { .. } => true,

@@ -1,8 +1,8 @@
-//! What is said to the user when GitLab does not answer: the reason, and what helps.
+//! Explains errors to the user: the reason, and what the user can do.
 
 use crate::{ApiError, Asked, Fault, Instance, Thing, TokenKind, TokenMatter};
 
-/// Returns why there is no answer.
+/// Returns why a request failed.
 pub(crate) fn reason(error: &ApiError) -> String {
     match error {
         ApiError::Unauthorized { asked, matter } => unauthorized(asked, *matter),
@@ -168,7 +168,7 @@ fn bad_answer(instance: &Instance, fault: &Fault) -> String {
     }
 }
 
-/// Returns the scope to ask for: the least one, if that is among those that are enough.
+/// Returns the scope to suggest: the least one if it suffices.
 fn wanted<'a>(asked: &Asked, scopes: &'a [String]) -> &'a str {
     let enough = scopes.iter().find(|it| *it == asked.scope);
     enough
@@ -183,7 +183,7 @@ fn access_token(instance: &Instance, scope: &str) -> String {
     )
 }
 
-/// Says how a refused token is replaced.
+/// Returns how to replace a refused token.
 fn renew(asked: &Asked, kind: TokenKind, found: &str) -> String {
     match kind {
         TokenKind::OAuth => "sign in again, with `glab auth login` if that keeps it".to_owned(),
@@ -194,13 +194,13 @@ fn renew(asked: &Asked, kind: TokenKind, found: &str) -> String {
     }
 }
 
-/// Says how a token is given where there is none.
+/// Returns how to provide a token where there is none.
 fn give(asked: &Asked) -> String {
     let make = access_token(&asked.instance, asked.scope);
     if asked.places.is_empty() {
         return make;
     }
-    // A place may say with commas what is wrong with it.
+    // A place may itself contain commas, so semicolons separate them.
     format!("{make}; looked at were: {}", asked.places.join("; "))
 }
 

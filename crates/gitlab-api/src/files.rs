@@ -19,11 +19,11 @@ struct Template {
 }
 
 impl Client {
-    /// Returns all files and folders of a project at a commit, those of folders included.
+    /// Returns all files and folders of a project at a commit, recursively.
     ///
     /// # Errors
     ///
-    /// When there is no answer, no such commit, or more files than are taken.
+    /// When there is no valid response, no such commit, or more files than the limit.
     pub async fn tree(&self, project: &str, sha: &str) -> Result<Vec<TreeEntry>, ApiError> {
         let asked = self.asked(format!("the files of `{project}`"));
         let id = project_id(project)?;
@@ -37,11 +37,11 @@ impl Client {
         self.pages(&asked, url).await
     }
 
-    /// Returns the bytes of a file at a commit; `etag` names what the caller has.
+    /// Returns the bytes of a file at a commit; `etag` names the state that the caller has.
     ///
     /// # Errors
     ///
-    /// When there is no answer, or no such file.
+    /// When there is no valid response, or no such file.
     pub async fn file(
         &self,
         project: &str,
@@ -57,11 +57,11 @@ impl Client {
         self.get_raw(&asked, url, etag).await
     }
 
-    /// Returns the text of one of GitLab's own templates by its name, without the ending.
+    /// Returns the text of one of GitLab's own templates by its name, without the file extension.
     ///
     /// # Errors
     ///
-    /// When there is no answer, or no such template.
+    /// When there is no valid response, or no such template.
     pub async fn template(&self, name: &str) -> Result<String, ApiError> {
         let asked = self.asked(format!("the template `{name}`"));
         let url = self.address(&["templates", "gitlab_ci_ymls", &file_id(name)?], &[])?;

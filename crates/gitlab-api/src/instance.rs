@@ -3,21 +3,21 @@ use thiserror::Error;
 use url::Url;
 use web::Origin;
 
-/// A GitLab: `https://gitlab.com`, or one of somebody's own, below a path for some.
+/// A GitLab: `https://gitlab.com`, or a self-managed one, possibly below a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Instance {
-    /// The address, without a slash at its end.
+    /// The address, without a trailing slash.
     address: String,
     origin: Origin,
 }
 
-/// Why an address is none of a GitLab.
+/// Why an address is not that of a GitLab.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{address}` is no address of a GitLab: {reason}")]
 pub struct InstanceError {
-    /// What was given, without what may be secret.
+    /// The address as given, without the parts that may be secret.
     pub address: String,
-    /// What is wrong with it.
+    /// What is wrong with the address.
     pub reason: &'static str,
 }
 
@@ -27,7 +27,7 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// When it is no address of a web server, or has a user, a query or a fragment.
+    /// When it is not the address of a web server, or has a user, a query or a fragment.
     pub fn parse(address: &str) -> Result<Self, InstanceError> {
         let bare = address.trim_end_matches('/');
         let full = if bare.contains("://") {
@@ -35,7 +35,7 @@ impl Instance {
         } else {
             format!("https://{bare}")
         };
-        // A user and a query may be secret.
+        // The user and the query may be secret.
         let shown = full.rsplit('@').next().unwrap_or_default();
         let shown = shown.split(['?', '#']).next().unwrap_or_default();
         let refuse = |reason| InstanceError {
@@ -64,13 +64,13 @@ impl Instance {
         &self.origin
     }
 
-    /// Returns what components call it, `CI_SERVER_FQDN`: the host, with a port that is not usual.
+    /// Returns the name that components use, `CI_SERVER_FQDN`: the host, with the port unless it is the default.
     pub fn name(&self) -> &str {
         let rest = self.address.split_once("://").map_or("", |(_, rest)| rest);
         rest.split('/').next().unwrap_or_default()
     }
 
-    /// Returns the address, without a slash at its end.
+    /// Returns the address, without a trailing slash.
     pub fn address(&self) -> &str {
         &self.address
     }

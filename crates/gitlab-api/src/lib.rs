@@ -1,8 +1,8 @@
-//! GitLab's REST API as a user's program needs it.
+//! A client for the parts of GitLab's REST API that a user's program needs.
 //!
-//! [`Instance`] is a GitLab somewhere, [`Token`] tells it who asks, and [`Accounts`] is the port
-//! through which a program says which GitLabs and tokens its user has. [`Client`] asks one of them;
-//! why there is no answer, an [`ApiError`] says in words for the user, with what helps.
+//! [`Instance`] is a GitLab, [`Token`] authenticates a user there, and [`Accounts`] is the port through which a
+//! program supplies its user's GitLabs and tokens. [`Client`] sends requests to one of them. An [`ApiError`] tells
+//! the user why a request failed, and what to do.
 
 mod account;
 mod accounts;

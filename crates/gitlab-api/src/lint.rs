@@ -2,32 +2,32 @@ use crate::address::project_id;
 use crate::{ApiError, Client, LintJob};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A file that GitLab is to read.
+/// A file for GitLab's CI lint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LintRequest {
     /// The text of `.gitlab-ci.yml`.
     pub content: String,
-    /// Whether a pipeline is made up, with rules and all; the answer has no needs then.
+    /// Whether to simulate a pipeline, rules included; the response then lists no needs.
     pub dry_run: bool,
-    /// Whether the answer lists the jobs.
+    /// Whether the response lists the jobs.
     pub include_jobs: bool,
-    /// The branch or tag of a dry run; absent means the default branch, as it is without one.
+    /// The branch or tag of a dry run; `None` means the default branch, as without a dry run.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
 }
 
-/// How GitLab reads a file.
+/// The result of the CI lint.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct LintAnswer {
-    /// Whether a pipeline can be made of it.
+    /// Whether the file yields a valid pipeline.
     pub valid: bool,
-    /// What is wrong.
+    /// The errors.
     #[serde(default, deserialize_with = "or_default")]
     pub errors: Vec<String>,
-    /// What is doubtful.
+    /// The warnings.
     #[serde(default, deserialize_with = "or_default")]
     pub warnings: Vec<String>,
-    /// The file with everything that it includes, extends and refers to; none when it is wrong.
+    /// The file with everything that it includes, extends and references; `None` when it is invalid.
     #[serde(default)]
     pub merged_yaml: Option<String>,
     /// The files that were included.
@@ -45,9 +45,9 @@ pub struct LintInclude {
     /// The kind: `local`, `file` (of a project), `remote`, `template`, `component`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// What the file names.
+    /// The location as the file gives it.
     pub location: Option<String>,
-    /// The page that shows it.
+    /// The address of the page that shows it.
     pub blob: Option<String>,
     /// The address of its text.
     pub raw: Option<String>,
@@ -58,7 +58,7 @@ pub struct LintInclude {
 }
 
 impl LintRequest {
-    /// Returns a request for the static reading, with all jobs and their needs.
+    /// Returns a request for the static check, with all jobs and their needs.
     pub fn new(content: impl Into<String>) -> Self {
         Self {
             content: content.into(),
@@ -70,11 +70,11 @@ impl LintRequest {
 }
 
 impl Client {
-    /// Asks how GitLab reads a file as if it were the project's.
+    /// Checks a file as if it were the project's `.gitlab-ci.yml`.
     ///
     /// # Errors
     ///
-    /// When there is no answer; that the file is wrong is one.
+    /// When there is no valid response. An invalid file is not an error.
     pub async fn ci_lint(
         &self,
         project: &str,
@@ -89,7 +89,7 @@ impl Client {
     }
 }
 
-/// Reads `null` as nothing at all.
+/// Reads `null` as the default value.
 pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -104,7 +104,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_request_is_what_gitlab_expects() {
+    fn request_has_the_form_that_gitlab_expects() {
         let mut request = LintRequest::new("a: {script: b}");
         let sent = serde_json::to_value(&request).expect("JSON");
         let expect = json!({"content": "a: {script: b}", "dry_run": false, "include_jobs": true});
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_whatever_it_leaves_out() {
+    fn response_may_leave_out_fields() {
         let check = |answer: serde_json::Value, expect: LintAnswer| {
             let read: LintAnswer = serde_json::from_value(answer).expect("an answer");
             assert_eq!(read, expect);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_include_is_read() {
+    fn includes_are_read() {
         let answer = json!({"valid": true, "includes": [{
             "type": "file", "location": "ci/a.yml", "blob": "https://h/g/p/-/blob/1/ci/a.yml",
             "raw": null, "extra": {"project": "g/p", "ref": null},

@@ -2,13 +2,13 @@ use crate::lint::or_default;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A job as the lint tells of it.
+/// A job as the CI lint describes it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct LintJob {
-    /// Its name; one of each that `parallel` makes.
+    /// The name; each instance of a `parallel` job is listed.
     pub name: String,
-    /// Its stage.
+    /// The stage.
     #[serde(deserialize_with = "or_default")]
     pub stage: String,
     /// The lines of `before_script`, with those of `default`.
@@ -20,22 +20,22 @@ pub struct LintJob {
     /// The lines of `after_script`.
     #[serde(deserialize_with = "lines")]
     pub after_script: Vec<String>,
-    /// The tags of its runner.
+    /// The tags that its runner must have.
     #[serde(deserialize_with = "lines")]
     pub tag_list: Vec<String>,
-    /// `only`, as GitLab tells of it.
+    /// `only`, as GitLab reports it.
     pub only: Option<Value>,
-    /// `except`, as GitLab tells of it.
+    /// `except`, as GitLab reports it.
     pub except: Option<Value>,
-    /// The name of its environment.
+    /// The name of the environment.
     #[serde(deserialize_with = "environment")]
     pub environment: Option<String>,
     /// `when`.
     pub when: Option<String>,
-    /// Whether it may fail; `exit_codes` are not told.
+    /// Whether the job may fail; GitLab does not report its `exit_codes`.
     #[serde(deserialize_with = "or_default")]
     pub allow_failure: bool,
-    /// What it needs; none means all of the stages before.
+    /// The jobs it needs; `None` means all jobs of earlier stages.
     #[serde(deserialize_with = "needs")]
     pub needs: Option<Vec<LintNeed>>,
 }
@@ -45,16 +45,16 @@ pub struct LintJob {
 pub struct LintNeed {
     /// Its name.
     pub name: String,
-    /// Whether its artifacts are taken.
+    /// Whether its artifacts are downloaded.
     pub artifacts: bool,
-    /// Whether it need not be there.
+    /// Whether the job may be missing.
     pub optional: bool,
 }
 
-/// Reads lines as a text, a list, lists in lists, or nothing.
+/// Reads lines from a text, a list, nested lists, or `null`.
 fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let mut lines = Vec::new();
-    // A value cannot nest deeper than its reader lets it.
+    // The recursion is bounded: the JSON parser limits the depth of a value.
     add(&Value::deserialize(deserializer)?, &mut lines);
     Ok(lines)
 }
@@ -68,14 +68,14 @@ fn add(value: &Value, lines: &mut Vec<String>) {
     }
 }
 
-/// Reads an environment: its name, or the whole of it.
+/// Reads the name of an environment, given as a text or an object.
 fn environment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let name = value.get("name").unwrap_or(&value);
     Ok(name.as_str().map(str::to_owned))
 }
 
-/// Reads needs: none, a list, or lists by kind, of names or of more.
+/// Reads needs: none, a list, or lists by kind; each need is a name or an object.
 fn needs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<LintNeed>>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let list = match &value {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_read_as_gitlab_tells_of_it() {
+    fn jobs_are_read_as_gitlab_reports_them() {
         let job = read(json!({
             "name": "test_job", "stage": "test", "before_script": ["a", "b"], "script": ["c"],
             "after_script": [], "tag_list": ["linux"], "only": {"refs": ["branches", "tags"]},
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_null_is_nothing() {
+    fn null_fields_are_read_as_empty() {
         let job = read(json!({
             "name": "a", "stage": null, "script": null, "tag_list": null, "allow_failure": null,
             "environment": {"name": "prod", "action": "stop"}, "when": null,

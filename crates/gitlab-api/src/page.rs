@@ -2,17 +2,17 @@ use crate::{ApiError, Asked, Client, Fault, Fresh};
 use serde::de::DeserializeOwned;
 use web::{Response, Url};
 
-/// How many things come at once, the most that GitLab gives.
+/// How many entries a page has; GitLab allows no more.
 const PER_PAGE: usize = 100;
-/// How many pages are read of one list.
+/// How many pages of one list are read.
 const PAGES: usize = 200;
-/// How many bytes are read of one list.
+/// How many bytes of one list are read.
 const BYTES: usize = 64 << 20;
-/// Both, in words.
+/// Both limits, in words.
 const LIMIT: &str = "200 pages or 64 MiB";
 
 impl Client {
-    /// Returns all of a list.
+    /// Returns all entries of a list.
     pub(crate) async fn pages<T: DeserializeOwned>(
         &self,
         asked: &Asked,
@@ -24,7 +24,7 @@ impl Client {
         }
     }
 
-    /// Returns all of a list, or that it is what `etag` names.
+    /// Returns all entries of a list, or that it still is the state that `etag` names.
     pub(crate) async fn pages_fresh<T: DeserializeOwned>(
         &self,
         asked: &Asked,
@@ -44,7 +44,7 @@ impl Client {
                 return Ok(Fresh::Unchanged);
             }
             let part: Vec<T> = self.read(&response)?;
-            // One name stands for the first page. It does for the list while that is not full.
+            // An etag covers one page. It covers the whole list only while the first page is not full.
             let is_whole = is_first && part.len() < PER_PAGE;
             list.extend(part);
             bytes += response.body.len();
@@ -69,8 +69,8 @@ impl Client {
 
 /// Returns the address of the next page.
 ///
-/// It is this one's with another query: so it is on the same server whatever a link says, also for
-/// a GitLab behind a proxy that takes itself for another.
+/// Only the query is taken from the link. So the request stays on the same server whatever the link says, also when
+/// a GitLab behind a proxy does not know its own address.
 fn next_page(url: &Url, response: &Response) -> Option<Url> {
     let link = response.header("link").and_then(next_query);
     let query = match (link, response.header("x-next-page")) {
@@ -86,7 +86,7 @@ fn next_page(url: &Url, response: &Response) -> Option<Url> {
     Some(next)
 }
 
-/// Returns the query of the next page by a header `Link`.
+/// Returns the query of the next page in a `Link` header.
 fn next_query(link: &str) -> Option<&str> {
     let links = link.split('<').skip(1).filter_map(|it| it.split_once('>'));
     let is_next = |rest: &str| rest.contains("rel=\"next\"") || rest.contains("rel=next");
@@ -95,7 +95,7 @@ fn next_query(link: &str) -> Option<&str> {
     query.split('#').next()
 }
 
-/// Returns a query with another number of the page.
+/// Returns the query of an address with another page number.
 fn with_page(url: &Url, number: u32) -> String {
     let pairs = url.query_pairs().filter(|(key, _)| key != "page");
     let mut query = url::form_urlencoded::Serializer::new(String::new());

@@ -5,22 +5,22 @@ use serde::Deserialize;
 /// A project.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Project {
-    /// Its number.
+    /// The numeric id.
     pub id: u64,
     /// Its path as GitLab writes it, `group/project`.
     pub path_with_namespace: String,
-    /// Its default branch; none when it is empty.
+    /// The default branch; `None` when the repository is empty.
     #[serde(default)]
     pub default_branch: Option<String>,
-    /// `private`, `internal` or `public`; not everybody is told.
+    /// `private`, `internal` or `public`; not every user may see it.
     #[serde(default)]
     pub visibility: Option<String>,
-    /// Whose it is.
+    /// The group or user that owns the project.
     #[serde(default)]
     pub namespace: Option<Namespace>,
 }
 
-/// Whose a project is.
+/// The group or user that owns a project.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Namespace {
     /// `group` or `user`.
@@ -29,7 +29,7 @@ pub struct Namespace {
     pub full_path: String,
 }
 
-/// Returns the groups around a project by its path, the outermost first.
+/// Returns the groups above a project, from its path, the outermost first.
 ///
 /// ```
 /// assert_eq!(gitlab_api::groups_of("a/b/project"), ["a", "a/b"]);
@@ -40,11 +40,11 @@ pub fn groups_of(project: &str) -> Vec<&str> {
 }
 
 impl Client {
-    /// Returns what there is to know of a project.
+    /// Returns a project.
     ///
     /// # Errors
     ///
-    /// When there is no answer, or no such project for who asks.
+    /// When there is no valid response, or the user can see no such project.
     pub async fn project(&self, path: &str) -> Result<Project, ApiError> {
         let asked = self.asked(format!("the project `{path}`"));
         let url = self.address(&["projects", &project_id(path)?], &[])?;

@@ -2,28 +2,28 @@ use crate::address::project_id;
 use crate::{ApiError, Client};
 use serde::Deserialize;
 
-/// What a project protects.
+/// An entry in a project's list of protected branches or tags.
 #[derive(Debug, Deserialize)]
 struct Protected {
     name: String,
 }
 
 impl Client {
-    /// Returns the names of the protected branches, those that there are not yet among them; `*` in
-    /// a name stands for any text.
+    /// Returns the names of the protected branches, including those of branches that do not exist yet. A `*` in a
+    /// name matches any text.
     ///
     /// # Errors
     ///
-    /// When there is no answer: it takes the role Maintainer.
+    /// When there is no valid response: the role Maintainer is required.
     pub async fn protected_branches(&self, project: &str) -> Result<Vec<String>, ApiError> {
         self.protected(project, "branches").await
     }
 
-    /// Returns the names of the protected tags, as those of the branches.
+    /// Returns the names of the protected tags, in the form of [`Self::protected_branches`].
     ///
     /// # Errors
     ///
-    /// When there is no answer: it takes the role Maintainer.
+    /// When there is no valid response: the role Maintainer is required.
     pub async fn protected_tags(&self, project: &str) -> Result<Vec<String>, ApiError> {
         self.protected(project, "tags").await
     }

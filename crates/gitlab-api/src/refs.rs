@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Commit {
-    /// Its id, in full.
+    /// The full id.
     pub id: String,
 }
 
@@ -14,10 +14,10 @@ pub struct Commit {
 pub struct Branch {
     /// Its name.
     pub name: String,
-    /// Whether not everybody may push to it.
+    /// Whether pushing to it is restricted.
     #[serde(default)]
     pub protected: bool,
-    /// Where it is.
+    /// The commit it points to.
     pub commit: Commit,
 }
 
@@ -26,21 +26,21 @@ pub struct Branch {
 pub struct Tag {
     /// Its name.
     pub name: String,
-    /// Where it is; a tag may name something that is no commit.
+    /// The commit it points to; a tag may name an object that is not a commit.
     #[serde(default)]
     pub commit: Option<Commit>,
-    /// Whether not everybody may make its like.
+    /// Whether creating such tags is restricted.
     #[serde(default)]
     pub protected: bool,
 }
 
 impl Client {
-    /// Returns the commit of a branch or tag, or of the default branch; `etag` names what the
+    /// Returns the commit of a branch or tag, or of the default branch; `etag` names the state that the
     /// caller has.
     ///
     /// # Errors
     ///
-    /// When there is no answer, or no such commit.
+    /// When there is no valid response, or no such commit.
     pub async fn commit(
         &self,
         project: &str,
@@ -51,7 +51,7 @@ impl Client {
         let asked = self.asked(format!("the commit `{reference}` of `{project}`"));
         let (id, commit) = (project_id(project)?, reference_id(reference)?);
         let parts = ["projects", &id, "repository", "commits", &commit];
-        // How much a commit changes is counted otherwise, which takes long for a large one.
+        // Without this, GitLab counts the changed lines, which takes long for a large commit.
         let url = self.address(&parts, &[("stats", "false")])?;
         let commit: Fresh<Commit> = self.get_fresh(&asked, url, etag).await?;
         if let Fresh::New { value, .. } = &commit {
@@ -64,7 +64,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When there is no answer, or no such branch.
+    /// When there is no valid response, or no such branch.
     pub async fn branch(&self, project: &str, name: &str) -> Result<Branch, ApiError> {
         let asked = self.asked(format!("the branch `{name}` of `{project}`"));
         let (id, branch) = (project_id(project)?, reference_id(name)?);
@@ -78,7 +78,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When there is no answer, or no such tag.
+    /// When there is no valid response, or no such tag.
     pub async fn tag(&self, project: &str, name: &str) -> Result<Tag, ApiError> {
         let asked = self.asked(format!("the tag `{name}` of `{project}`"));
         let (id, tag) = (project_id(project)?, reference_id(name)?);
@@ -90,11 +90,11 @@ impl Client {
         Ok(tag)
     }
 
-    /// Returns all tags of a project; `etag` names what the caller has.
+    /// Returns all tags of a project; `etag` names the state that the caller has.
     ///
     /// # Errors
     ///
-    /// When there is no answer, or more tags than are taken.
+    /// When there is no valid response, or more tags than the limit.
     pub async fn tags(
         &self,
         project: &str,
@@ -111,7 +111,7 @@ impl Client {
         Ok(tags)
     }
 
-    /// Checks that what a server calls a commit's id is one: it is put into paths and lines.
+    /// Checks that a server's commit id has the form of one: it becomes part of paths and lines.
     fn check_id(&self, id: &str) -> Result<(), ApiError> {
         let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_id

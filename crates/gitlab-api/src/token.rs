@@ -1,14 +1,14 @@
 use executor_core::job::SecretString;
 use web::Credential;
 
-/// What tells a GitLab who asks.
+/// Authenticates a user to a GitLab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// What kind of token it is, which decides how it is sent.
+    /// The kind, which decides the header it is sent in.
     pub kind: TokenKind,
     /// The token.
     pub value: SecretString,
-    /// Where it was found, in words for its owner: `GITLAB_TOKEN`, `~/.netrc`.
+    /// The place where it was found, in words for the user: `GITLAB_TOKEN`, `~/.netrc`.
     pub found: String,
 }
 
@@ -17,14 +17,14 @@ pub struct Token {
 pub enum TokenKind {
     /// A personal, group or project access token.
     Access,
-    /// A token of OAuth.
+    /// An OAuth token.
     OAuth,
     /// The token of a running job.
     Job,
 }
 
 impl Token {
-    /// Returns the header that carries it.
+    /// Returns the header that carries the token.
     pub fn credential(&self) -> Credential {
         let text = self.value.expose();
         match self.kind {

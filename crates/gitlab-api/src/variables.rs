@@ -3,13 +3,13 @@ use crate::{ApiError, Client, TokenMatter};
 use executor_core::job::SecretString;
 use serde::Deserialize;
 
-/// A variable that GitLab keeps.
+/// A CI/CD variable stored in GitLab.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "they are GitLab's own")]
 pub struct Variable {
     /// Its name.
     pub key: String,
-    /// Its value; GitLab tells nobody that of a hidden one.
+    /// The value; GitLab does not return that of a hidden variable.
     #[serde(default)]
     pub value: Option<SecretString>,
     /// `env_var`, or `file`.
@@ -18,19 +18,19 @@ pub struct Variable {
     /// Whether only jobs of protected branches and tags get it.
     #[serde(default)]
     pub protected: bool,
-    /// Whether its value is no text for logs.
+    /// Whether the value is masked in logs.
     #[serde(default)]
     pub masked: bool,
-    /// Whether its value is told to jobs alone.
+    /// Whether only jobs can read the value.
     #[serde(default)]
     pub hidden: bool,
-    /// Whether its value is taken as it stands.
+    /// Whether the value is used without expansion.
     #[serde(default)]
     pub raw: bool,
-    /// The environments it is for, `*` or `review/*`; those of an instance have none.
+    /// The environments that it applies to, `*` or `review/*`; variables of an instance have none.
     #[serde(default)]
     pub environment_scope: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(default)]
     pub description: Option<String>,
 }
@@ -43,8 +43,7 @@ impl Variable {
 }
 
 impl Client {
-    /// Returns why somebody without a token is not told the variables of a project; no GitLab needs to
-    /// be asked for that.
+    /// Returns the error for reading a project's variables without a token, without sending a request.
     pub fn needs_token_for_variables(&self, project: &str) -> ApiError {
         ApiError::Unauthorized {
             asked: Box::new(self.asked(format!("the variables of the project `{project}`"))),
@@ -56,7 +55,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When there is no answer: variables need the role Maintainer.
+    /// When there is no valid response: variables require the role Maintainer.
     pub async fn project_variables(&self, project: &str) -> Result<Vec<Variable>, ApiError> {
         let asked = self
             .asked(format!("the variables of the project `{project}`"))
@@ -65,11 +64,11 @@ impl Client {
         self.pages(&asked, url).await
     }
 
-    /// Returns the variables of a group itself, without those of the groups around it.
+    /// Returns the variables of a group itself, without those of its parent groups.
     ///
     /// # Errors
     ///
-    /// When there is no answer: variables need the role Owner.
+    /// When there is no valid response: variables require the role Owner.
     pub async fn group_variables(&self, group: &str) -> Result<Vec<Variable>, ApiError> {
         let asked = self
             .asked(format!("the variables of the group `{group}`"))
@@ -78,11 +77,11 @@ impl Client {
         self.pages(&asked, url).await
     }
 
-    /// Returns the variables of the whole GitLab.
+    /// Returns the variables of the GitLab instance.
     ///
     /// # Errors
     ///
-    /// When there is no answer: they are told to administrators.
+    /// When there is no valid response: only administrators may read them.
     pub async fn instance_variables(&self) -> Result<Vec<Variable>, ApiError> {
         let asked = self
             .asked("the variables of the instance".to_owned())
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_has_a_name() {
+    fn variables_require_a_name() {
         assert!(serde_json::from_value::<Variable>(json!({"value": "a"})).is_err());
     }
 }

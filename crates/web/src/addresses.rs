@@ -1,8 +1,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where clouds answer a machine's questions about itself, credentials included.
+/// Addresses at which clouds serve instance metadata, credentials included.
 ///
-/// That one may reach the network they are in does not mean that these may be reached.
+/// Letting in the network around them does not let in these.
 const METADATA: [IpAddr; 9] = [
     // AWS, Azure, Google, OpenStack and most others.
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
@@ -19,9 +19,9 @@ const METADATA: [IpAddr; 9] = [
     IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
 ];
 
-/// What is not public of IPv4: the network, the length of its prefix, and what it is for.
+/// IPv4 ranges outside the public network: network, prefix length and use.
 ///
-/// The first that fits is told. From the registry of special-purpose addresses (RFC 6890).
+/// The first match is reported. From the registry of special-purpose addresses (RFC 6890).
 const SPECIAL_V4: [(Ipv4Addr, u32, &str); 16] = [
     (Ipv4Addr::UNSPECIFIED, 8, "this host"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "a private network"),
@@ -41,7 +41,7 @@ const SPECIAL_V4: [(Ipv4Addr, u32, &str); 16] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4, "nothing yet"),
 ];
 
-/// The same of IPv6. What is outside of `2000::/3` is never public, and named here where it has a name.
+/// The same for IPv6. Nothing outside `2000::/3` is public; it is listed here where it has a name.
 const SPECIAL_V6: [(Ipv6Addr, u32, &str); 15] = [
     (v6(0, 0), 128, "this host"),
     (Ipv6Addr::LOCALHOST, 128, "this machine"),
@@ -64,10 +64,10 @@ const fn v6(first: u16, second: u16) -> Ipv6Addr {
     Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, 0)
 }
 
-/// Returns whom one speaks to at an address: the IPv4 address when it is only carried by one of IPv6.
+/// Returns the address that a connection reaches: the IPv4 address where an IPv6 address carries one.
 ///
-/// Carried are mapped ones (`::ffff:10.0.0.1`), those of 6to4 (`2002:a00:1::`) and of a translator
-/// (`64:ff9b::10.0.0.1`), which is what names have on a network without IPv4.
+/// These are mapped addresses (`::ffff:10.0.0.1`), 6to4 (`2002:a00:1::`) and NAT64 (`64:ff9b::10.0.0.1`).
+/// NAT64 addresses are how names resolve on a network without IPv4.
 pub(crate) fn meant(address: IpAddr) -> IpAddr {
     let IpAddr::V6(carrier) = address else {
         return address;
@@ -84,12 +84,12 @@ pub(crate) fn meant(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns whether an address that is [`meant`] is one where a cloud gives out credentials.
+/// Returns whether an address that [`meant`] returned is one at which a cloud serves credentials.
 pub(crate) fn is_metadata(address: IpAddr) -> bool {
     METADATA.contains(&address)
 }
 
-/// Returns what an address that is [`meant`] is for, when it is none of the public network.
+/// Returns the special use of an address that [`meant`] returned; `None` if the address is public.
 pub(crate) fn special_use(address: IpAddr) -> Option<&'static str> {
     if is_metadata(address) {
         return Some("what a cloud tells a machine about itself");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_public_network_is_public() {
+    fn public_addresses_have_no_special_use() {
         for address in [
             "1.1.1.1",
             "9.255.255.255",
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn special_addresses_are_known_with_their_use() {
+    fn special_addresses_report_their_use() {
         for (address, what) in [
             ("0.0.0.0", "this host"),
             ("0.1.2.3", "this host"),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn carried_addresses_are_what_they_carry() {
+    fn carried_ipv4_addresses_are_extracted() {
         for (address, what) in [
             ("::ffff:127.0.0.1", "this machine"),
             ("::ffff:10.0.0.1", "a private network"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_is_known_in_every_form() {
+    fn metadata_addresses_are_detected_in_every_form() {
         for address in [
             "169.254.169.254",
             "::ffff:169.254.169.254",

@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-/// What an attempt came to.
+/// The outcome of one attempt.
 pub(crate) struct Outcome<T> {
-    /// What the caller gets if it was the last one.
+    /// What the caller receives if no attempt follows.
     pub(crate) result: Result<T, WebError>,
-    /// What decides whether it is.
+    /// Decides whether another attempt follows.
     pub(crate) ending: Ending,
 }
 
@@ -32,7 +32,7 @@ impl<T> From<WebError> for Outcome<T> {
     }
 }
 
-/// Sends a request once, follows where it leads, and reads the answer.
+/// Sends a request once, follows redirects, and reads the whole response.
 pub(crate) async fn attempt(
     clients: &Clients,
     limits: &Limits,
@@ -56,7 +56,7 @@ pub(crate) async fn attempt(
     }
 }
 
-/// Sends a request once, and follows where it leads, until an answer begins.
+/// Sends a request once and follows redirects until a response begins.
 pub(crate) async fn open(
     clients: &Clients,
     limits: &Limits,
@@ -91,7 +91,7 @@ pub(crate) async fn open(
         match redirect(&hop.url, &hop.method, answer.status, location) {
             Ok(None) => return finished(answer),
             Ok(Some(next)) => {
-                // Once it has been elsewhere, nothing that it brings back is trusted with a secret.
+                // A secret is not sent back to the first server by another server's redirect.
                 let own = hop.own && Origin::of(&next.url).as_ref() == Some(&server);
                 hop = Hop {
                     url: next.url,
@@ -106,7 +106,7 @@ pub(crate) async fn open(
     WebError::Redirects(limits.redirects).into()
 }
 
-/// Returns the time after a while, or one that nobody lives to see.
+/// Returns the instant after `time`, capped at a year so that the addition cannot overflow.
 pub(crate) fn after(time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_hours(365 * 24);
     Instant::now() + time.min(YEAR)
@@ -121,7 +121,7 @@ fn finished(answer: Incoming) -> Outcome<Incoming> {
     }
 }
 
-/// Says in an error of the rules who led there.
+/// Adds the redirecting server to an error of the rules.
 fn told(error: WebError, from: Option<&Origin>) -> WebError {
     let Some(from) = from else {
         return error;
@@ -137,15 +137,15 @@ fn told(error: WebError, from: Option<&Origin>) -> WebError {
     }
 }
 
-/// Where a request is on its way.
+/// The current hop of a request along its redirects.
 struct Hop {
     url: Url,
     method: Method,
-    /// Whether it has been at no other server than its own.
+    /// Whether all hops so far were at the request's own server.
     own: bool,
 }
 
-/// One question to one server.
+/// One request to one server.
 struct Exchange<'a> {
     clients: &'a Clients,
     limits: &'a Limits,
@@ -154,7 +154,7 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// Checks where the request goes now.
+    /// Checks the address of the current hop against the rules.
     fn check(&self) -> Result<Origin, WebError> {
         let (rules, url) = (&self.clients.rules, &self.hop.url);
         let server = rules.check_url(url)?;
@@ -199,7 +199,7 @@ impl Exchange<'_> {
     fn headers(&self) -> Result<HeaderMap, WebError> {
         let mut headers = HeaderMap::new();
         let fixed = HeaderValue::from_static;
-        // Nothing is unpacked here, so nothing small becomes large.
+        // Nothing is decompressed here, so a small response cannot expand to a large one.
         headers.insert("accept-encoding", fixed("identity"));
         match &self.hop.method {
             Method::PostJson(_) => {

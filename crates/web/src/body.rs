@@ -7,36 +7,36 @@ use std::path::{Path, PathBuf};
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
-/// How much of a file is read at a time.
+/// How many bytes of a file are read at a time.
 const PIECE: usize = 256 << 10;
 
-/// What is sent to a server.
+/// The body of a request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Body {
-    /// What it is, `application/octet-stream` for instance; nothing is said where this is empty.
+    /// The media type, such as `application/octet-stream`; no `Content-Type` header is sent when it is empty.
     pub content_type: String,
-    /// Where it is.
+    /// The bytes, or the file that holds them.
     pub content: Content,
 }
 
-/// Where that is what is sent.
+/// Where the bytes of a body are.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Content {
-    /// Here.
+    /// In memory.
     Bytes(Vec<u8>),
-    /// In a part of a file, which is read while it is sent.
+    /// In a range of a file, which is read while it is sent.
     File {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// How many bytes are before it.
+        /// Where the range starts, in bytes.
         offset: u64,
-        /// How many bytes it has.
+        /// How long the range is, in bytes.
         length: u64,
     },
 }
 
 impl Body {
-    /// Returns one without anything in it.
+    /// Returns a body without content.
     pub fn empty() -> Self {
         Self {
             content_type: String::new(),
@@ -48,7 +48,7 @@ impl Body {
         self.content.length()
     }
 
-    /// Opens it anew, for one attempt.
+    /// Opens the content for one attempt.
     pub(crate) async fn open(&self) -> io::Result<reqwest::Body> {
         match &self.content {
             Content::Bytes(bytes) => Ok(bytes.clone().into()),
@@ -90,14 +90,14 @@ impl Content {
     }
 }
 
-/// Shows how much there is, and not what.
+/// Shows the length only: the content may be secret.
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Body({} bytes)", self.length())
     }
 }
 
-/// Shows how much there is, and not what.
+/// Shows the length only: the content may be secret.
 impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Content({} bytes)", self.length())

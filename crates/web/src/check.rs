@@ -3,14 +3,14 @@ use tokio::time::timeout;
 use url::{Host, Url};
 
 impl Web {
-    /// Checks whether a server may be spoken to, for whoever speaks to it by other means.
+    /// Checks whether a server may be reached, for callers that connect to it by other means.
     ///
-    /// Its name is looked up, and may have another address when it is looked up again: what goes through
-    /// [`Web::send`] is connected to the address that was checked.
+    /// The name may resolve to another address when the caller looks it up again. [`Web::send`] connects to the
+    /// address that it checked.
     ///
     /// # Errors
     ///
-    /// When the rules refuse it, or its name cannot be looked up.
+    /// When the rules refuse the server, or its name cannot be looked up.
     pub async fn check(&self, url: &Url) -> Result<(), WebError> {
         let clients = self.clients();
         let server = clients.rules.check_url(url)?;

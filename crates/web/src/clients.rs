@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{self, Handle};
 
-/// For how many servers connections are kept.
+/// How many clients are kept.
 const KEPT: usize = 64;
 
-/// A client for each server, so that a connection serves the server alone for which its address was checked.
+/// The clients, one for each server: a connection is used only for the server whose address was checked.
 ///
-/// And for each runtime: a connection is moved by the one that it was made in, which may stand still or be gone when
-/// another one sends a request.
+/// There is also one for each runtime: the runtime that opened a connection drives it, and it may be blocked or
+/// gone when another runtime sends a request.
 #[derive(Debug)]
 pub(crate) struct Clients {
     pub(crate) rules: Arc<Rules>,
@@ -52,7 +52,7 @@ impl Clients {
         }
         let client = self.make(server)?;
         if kept.len() >= KEPT {
-            // Who asks that many is not asking any of them often.
+            // With this many servers, no single one is used often enough to keep its connection.
             kept.clear();
         }
         kept.insert(key, client.clone());
@@ -82,11 +82,11 @@ impl Clients {
         let mut builder = Client::builder()
             .tls_backend_preconfigured(trust)
             .dns_resolver(Arc::new(lookup))
-            // Each of these is done by us, where the rules are.
+            // This crate does all of these itself, under its rules.
             .redirect(redirect::Policy::none())
             .retry(reqwest::retry::never())
             .referer(false)
-            // Not those of the environment, which are in the options.
+            // The proxies of the environment are in the options already.
             .no_proxy()
             .pool_max_idle_per_host(8)
             .pool_idle_timeout(Duration::from_secs(30))
@@ -99,7 +99,7 @@ impl Clients {
     }
 }
 
-/// Looks up a server for its client, and checks what is found. What it returns is connected to.
+/// Looks up a server for its client and checks the addresses. The client connects to those that are returned.
 #[derive(Debug)]
 struct Lookup {
     resolver: Arc<dyn Resolver>,
@@ -120,7 +120,7 @@ impl Resolve for Lookup {
                 server: server.clone(),
                 reason,
             };
-            // A client asks for its own server or for its proxy. Should it ever ask for another, nothing was checked.
+            // A client looks up its own server or its proxy. Any other name has not been checked.
             if host != proxy.as_ref().map_or(&server.host, |proxy| &proxy.host) {
                 let reason = format!("{host} is not what was to be looked up");
                 return Err(unreachable(reason).into());
@@ -134,7 +134,7 @@ impl Resolve for Lookup {
             if proxy.is_none() {
                 rules.check_addresses(&server, &found)?;
             }
-            // The port is put in by the client.
+            // The client fills in the port.
             let found = found.into_iter().map(|address| SocketAddr::new(address, 0));
             Ok(Box::new(found) as Addrs)
         })

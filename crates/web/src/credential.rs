@@ -1,10 +1,10 @@
 use executor_core::job::SecretString;
 
-/// What tells a server who asks: one header.
+/// A header that authenticates the sender to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {
-    /// The header's name, `private-token` for instance.
+    /// The header's name, such as `private-token`.
     pub header: &'static str,
-    /// Its value.
+    /// The header's value.
     pub value: SecretString,
 }

@@ -2,80 +2,80 @@ use crate::Origin;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why there is no answer.
+/// Why a request got no response.
 ///
-/// No message holds what stands before an `@` or after a `?` in an address: secrets do.
+/// No message contains the part of an address before an `@` or after a `?`, where secrets can be.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum WebError {
-    /// The address is none that can be asked.
+    /// The address cannot be requested.
     #[error("{0}")]
     Address(String),
-    /// The rules keep this server out; the words say which, and `help` what the user can do.
+    /// The rules refuse this server: `reason` says why, and `help` what the user can do.
     #[error("{reason}")]
     Refused {
-        /// Why.
+        /// Why the server is refused.
         reason: String,
-        /// What lets it in, if it is wanted.
+        /// The setting that lets the server in.
         help: Option<String>,
     },
-    /// The server was redirected from too often.
+    /// There were more redirects than the limits allow.
     #[error("more than {0} redirects")]
     Redirects(usize),
-    /// The server is elsewhere now, and what was to be sent is not sent to another one unasked.
+    /// The server moved. The body is not sent to another server unless the user names it.
     #[error("{server} says that it is at {to} now")]
     Moved {
-        /// Who was asked.
+        /// The server that was requested.
         server: Origin,
-        /// Whom to ask, as `https://gitlab.example.com`.
+        /// The server to name instead, such as `https://gitlab.example.com`.
         to: String,
         /// What the user can do.
         help: String,
     },
-    /// The answer was too long.
+    /// The response exceeds the limit.
     #[error("the answer has more than {0} bytes")]
     TooLong(usize),
-    /// The answer is compressed, though that was not asked for.
+    /// The response is compressed, which the request did not allow.
     #[error("{server} answers in `{encoding}`, which was not asked for")]
     Compressed {
-        /// Who.
+        /// The server.
         server: Origin,
-        /// In what.
+        /// The encoding of the response.
         encoding: String,
     },
-    /// The server did not answer in time.
+    /// The server did not respond in time.
     #[error("{server} did not answer within {within:?}")]
     Late {
-        /// Who.
+        /// The server.
         server: Origin,
-        /// What time there was.
+        /// How long the attempt was allowed to take.
         within: Duration,
     },
-    /// There is no way to the server.
+    /// The server cannot be reached.
     #[error("{server} cannot be reached: {reason}")]
     Unreachable {
-        /// Who.
+        /// The server.
         server: Origin,
-        /// What went wrong, in the words of whoever knows.
+        /// What went wrong, as the underlying error puts it.
         reason: String,
     },
     /// The server's certificate is not trusted.
     #[error("{server} is not trusted: {reason}")]
     Untrusted {
-        /// Who.
+        /// The server.
         server: Origin,
-        /// What is wrong with it.
+        /// What is wrong with the certificate.
         reason: String,
         /// What the user can do.
         help: String,
     },
-    /// The client could not be made.
+    /// The client could not be created.
     #[error("{0}")]
     Setup(String),
 }
 
 impl WebError {
-    /// Returns whether it may be different next time.
+    /// Returns whether another attempt can succeed.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Late { .. } | Self::Unreachable { .. })
     }

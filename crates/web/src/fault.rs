@@ -5,14 +5,14 @@ use rustls::CertificateError;
 use std::error::Error;
 use std::io;
 
-/// Returns what an error of the client means, and whether another attempt is worth it.
+/// Returns the meaning of a client's error, and how it bears on another attempt.
 pub(crate) fn fault(
     error: &reqwest::Error,
     server: &Origin,
     proxy: Option<&Proxy>,
 ) -> (WebError, Ending) {
     let causes = causes(error);
-    // Ours come through the client, from where names are looked up.
+    // Errors of this crate's own lookup arrive wrapped in those of the client.
     let own = causes
         .iter()
         .find_map(|cause| cause.downcast_ref::<WebError>());
@@ -62,13 +62,13 @@ fn is_break(error: &io::Error) -> bool {
     )
 }
 
-/// Returns an error and what is behind it, the last being the reason for all.
+/// Returns an error and its causes, the root cause last.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> Vec<&'e (dyn Error + 'static)> {
     let mut causes = Vec::new();
     let mut next = Some(error);
     while let Some(cause) = next {
         causes.push(cause);
-        // What an I/O error was made of is not its source, but holds it.
+        // The error inside an `io::Error` is not its `source`, so `get_ref` has to fetch it.
         let inner = cause
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref);
@@ -84,7 +84,7 @@ fn untrusted(server: &Origin, wrong: &CertificateError) -> WebError {
     use CertificateError as C;
     let own_authority = "if it is your own authority's, name the file with that authority's certificate: `ca-file` of the instance in your config.toml, or `SSL_CERT_FILE`";
     let (reason, help) = match wrong {
-        // A bad signature is what another authority of the same name leaves.
+        // A bad signature is the result of another authority with the same name.
         C::UnknownIssuer | C::BadSignature => (
             "nobody who is trusted here has signed its certificate".to_owned(),
             own_authority.to_owned(),
@@ -126,7 +126,7 @@ fn untrusted(server: &Origin, wrong: &CertificateError) -> WebError {
     }
 }
 
-/// Lists a certificate's names, which come as `DnsName("gitlab.example")` and `IpAddress(10.0.0.1)`.
+/// Lists a certificate's names, which arrive as `DnsName("gitlab.example")` and `IpAddress(10.0.0.1)`.
 fn names(presented: &[String]) -> String {
     let names: Vec<_> = presented.iter().take(3).map(|name| bare(name)).collect();
     match (names.as_slice(), presented.len()) {
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_a_certificate_are_listed() {
+    fn certificate_names_are_listed() {
         let dns = |name: &str| format!("DnsName({name:?})");
         for (presented, expect) in [
             (vec![], "no name at all"),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_is_found_below_all_that_holds_it() {
+    fn root_cause_is_found_below_wrapping_errors() {
         let tls = rustls::Error::InvalidCertificate(CertificateError::Expired);
         let error = io::Error::other(io::Error::other(tls));
         let causes = causes(&error);

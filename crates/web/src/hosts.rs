@@ -3,19 +3,19 @@ use ipnet::IpNet;
 use std::net::IpAddr;
 use url::Host;
 
-/// Hosts that the user wrote down: a name, all names beneath one, an address, a network.
+/// Hosts in a setting of the user: a name, all names below one, an address, or a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hosts {
-    /// This one.
+    /// This name.
     Name(String),
-    /// All that end in this, which starts with a dot.
+    /// All names with this suffix, which starts with a dot.
     Beneath(String),
-    /// Those at these addresses.
+    /// All hosts with an address in this network.
     Network(IpNet),
 }
 
 impl Hosts {
-    /// Reads what the user wrote, where `setting` is.
+    /// Parses an entry of the setting `setting`.
     pub(crate) fn parse(text: &str, setting: &str) -> Result<Self, WebError> {
         let none = || {
             WebError::Setup(format!(
@@ -36,7 +36,7 @@ impl Hosts {
             Some(rest) => (rest, true),
             None => (text, false),
         };
-        // `url` writes names in one way: small letters, Punycode, no percent signs.
+        // `url` normalizes names: lower case, Punycode, no percent-encoding.
         match Host::parse(name).map_err(|_| none())? {
             Host::Domain(name) if name.contains('*') => Err(none()),
             Host::Domain(name) if beneath => Ok(Self::Beneath(format!(".{}", bare_name(&name)))),
@@ -45,7 +45,7 @@ impl Hosts {
         }
     }
 
-    /// Returns whether a name is meant.
+    /// Returns whether the entry matches a name.
     pub(crate) fn has_name(&self, name: &str) -> bool {
         let name = bare_name(name);
         match self {
@@ -55,29 +55,29 @@ impl Hosts {
         }
     }
 
-    /// Returns whether an address is meant.
+    /// Returns whether the entry matches an address.
     pub(crate) fn has_address(&self, address: IpAddr) -> bool {
         matches!(self, Self::Network(network) if network.contains(&address))
     }
 
-    /// Returns whether this address is meant and no other.
+    /// Returns whether the entry matches this address and no other.
     pub(crate) fn is_address(&self, address: IpAddr) -> bool {
         matches!(self, Self::Network(network) if *network == IpNet::from(address))
     }
 }
 
-/// Returns whether a text is what [`Reach`](crate::Reach) lists: a host, all hosts beneath one
+/// Returns whether a text is an entry of [`Reach`](crate::Reach): a host, all hosts below one
 /// (`*.example.com`), an address or a network.
 pub fn names_hosts(text: &str) -> bool {
     Hosts::parse(text, "").is_ok()
 }
 
-/// Returns a name without the dot that may end it.
+/// Returns a name without its trailing dot.
 pub(crate) fn bare_name(name: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
-/// Returns whether a name is that of what tells a machine about itself, as a cloud calls it.
+/// Returns whether a name is one that a cloud gives its metadata service.
 pub(crate) fn is_metadata_name(name: &str) -> bool {
     matches!(
         bare_name(name),
@@ -85,7 +85,7 @@ pub(crate) fn is_metadata_name(name: &str) -> bool {
     )
 }
 
-/// Returns whether a name is this machine's, or that of what tells it about itself, wherever it is looked up.
+/// Returns whether a name always means this machine or its metadata service, whatever resolver looks it up.
 pub(crate) fn is_own_name(name: &str) -> bool {
     const OWN: [&str; 5] = [
         "localhost",
@@ -98,7 +98,7 @@ pub(crate) fn is_own_name(name: &str) -> bool {
     OWN.contains(&name) || is_metadata_name(name) || name.ends_with(".localhost")
 }
 
-/// Returns whether a name is none of the public network, by what it is called.
+/// Returns whether a name is outside the public network, judged by the name alone.
 pub(crate) fn is_inner_name(name: &str) -> bool {
     const INNER: [&str; 6] = [
         ".internal",
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_read_as_they_are_written() {
+    fn hosts_are_parsed_from_every_notation() {
         let read = |text| Hosts::parse(text, "allow-private");
         for (text, name, expect) in [
             ("gitlab.corp", "gitlab.corp", true),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_where_they_lead_when_nobody_looks_them_up() {
+    fn names_are_classified_without_a_lookup() {
         for (name, own, inner) in [
             ("localhost", true, true),
             ("localhost.", true, true),

@@ -9,32 +9,32 @@ use std::time::Duration;
 use tokio::time::timeout;
 use url::Url;
 
-/// What a server answers, whatever its status, while it comes.
+/// A server's response, whatever its status, whose body is still being received.
 pub struct Incoming {
-    /// The status: 200, 404.
+    /// The status, such as 200 or 404.
     pub status: u16,
-    /// Where it comes from in the end.
+    /// The address that responded, after all redirects.
     pub url: Url,
     pub(crate) server: Origin,
     pub(crate) proxy: Option<Proxy>,
-    /// How long it may be silent.
+    /// How long the server may be silent.
     pub(crate) idle: Duration,
     pub(crate) is_head: bool,
     pub(crate) answer: reqwest::Response,
 }
 
 impl Incoming {
-    /// Returns a header's value, if it is text.
+    /// Returns the value of a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers().get(name)?.to_str().ok()
     }
 
-    /// Returns the next piece of the body, nothing at its end.
+    /// Returns the next piece of the body, or `None` at its end.
     ///
     /// # Errors
     ///
     /// When the connection breaks, the server is silent for longer than an attempt may take, or the body is
-    /// compressed, which was not asked for.
+    /// compressed, which the request did not allow.
     pub async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + Send + use<>>, WebError> {
         self.plain()?;
         let within = self.idle;
@@ -47,11 +47,11 @@ impl Incoming {
         }
     }
 
-    /// Reads all of the body, of at most `limit` bytes.
+    /// Reads the whole body, at most `limit` bytes.
     ///
     /// # Errors
     ///
-    /// As [`Incoming::chunk`], and when there is more.
+    /// As [`Incoming::chunk`], and when the body is longer.
     pub async fn read(self, limit: usize) -> Result<Response, WebError> {
         let (server, within) = (self.server.clone(), self.idle);
         match timeout(within, self.whole(limit)).await {
@@ -60,7 +60,7 @@ impl Incoming {
         }
     }
 
-    /// Reads all of the body; the caller has a deadline.
+    /// Reads the whole body without a timeout of its own: the caller has a deadline.
     pub(crate) async fn whole(mut self, limit: usize) -> Result<Response, (WebError, Ending)> {
         let too_long = || (WebError::TooLong(limit), Ending::Settled);
         let most = u64::try_from(limit).unwrap_or(u64::MAX);
@@ -94,7 +94,7 @@ impl Incoming {
         fault(error, &self.server, self.proxy.as_ref())
     }
 
-    /// Refuses what was packed although nobody asked for that.
+    /// Refuses a compressed body, which the request did not allow.
     fn plain(&self) -> Result<(), WebError> {
         match self.header("content-encoding") {
             Some(encoding) if !encoding.eq_ignore_ascii_case("identity") => {
@@ -109,7 +109,7 @@ impl Incoming {
     }
 }
 
-/// Shows where it comes from, and not what it is.
+/// Shows where the response comes from, and not its content.
 impl fmt::Debug for Incoming {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Incoming")

@@ -1,9 +1,9 @@
-//! Requests over HTTP to addresses that a stranger may have chosen.
+//! HTTP requests to addresses that a stranger may have chosen.
 //!
-//! A pipeline file names addresses, and whoever wrote it need not be a friend. So every request goes
-//! through one [`Web`], which holds the rules: [`Reach`] says which servers may be spoken to, and
-//! [`Limits`] what a request may cost. A [`Credential`] goes to the server it is for and to no other,
-//! wherever that one may redirect to.
+//! A pipeline file names addresses, and its author is not always trusted. So every request goes
+//! through one [`Web`], which holds the rules: [`Reach`] says which servers may be reached, and
+//! [`Limits`] what a request may cost. A [`Credential`] is sent to its own server and to no other,
+//! wherever that server redirects.
 //!
 //! [`Waiter`] is for callers that cannot await.
 //!
@@ -22,7 +22,7 @@
 //! # }
 //! ```
 //!
-//! Why the rules are as they are is said in `docs/design/remote.md`.
+//! `docs/design/remote.md` gives the reasons for the rules.
 
 mod addresses;
 mod attempt;

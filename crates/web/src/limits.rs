@@ -3,19 +3,19 @@ use std::time::Duration;
 /// What one request may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest an attempt may take, lookups, redirects and body included.
+    /// How long one attempt may take, with lookups, redirects and body.
     pub deadline: Duration,
-    /// The longest all attempts may take, with what is waited between them.
+    /// How long all attempts may take, with the pauses between them.
     pub overall: Duration,
     /// How many redirects are followed.
     pub redirects: usize,
-    /// How long an answer may be, in bytes.
+    /// How long a response may be, in bytes.
     pub bytes: usize,
-    /// How often it is tried when a server is overloaded, broken or silent.
+    /// How many attempts are made when a server is overloaded, broken or silent.
     pub attempts: usize,
-    /// How long to wait before the second attempt; twice as long before each one after it.
+    /// The pause before the second attempt; it doubles before each later one.
     pub pause: Duration,
-    /// How long a server may ask to be left alone; when it asks for longer, its answer is the last.
+    /// The longest `Retry-After` that is honoured; when a server asks for more, its response is final.
     pub patience: Duration,
 }
 

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 /// How requests are sent.
 #[derive(Debug, Clone, Default)]
 pub struct WebOptions {
-    /// Which servers may be spoken to.
+    /// Which servers may be reached.
     pub reach: Reach,
     /// What a request may cost.
     pub limits: Limits,
-    /// Through whom.
+    /// The proxies to send requests through.
     pub proxies: Proxies,
-    /// Files with certificates, in PEM, that are trusted besides those of the system.
+    /// PEM files of certificates that are trusted in addition to those of the system.
     pub authorities: Vec<PathBuf>,
 }

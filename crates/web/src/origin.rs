@@ -1,19 +1,19 @@
 use std::fmt;
 use url::Url;
 
-/// A server as a browser tells them apart: scheme, host and port.
+/// A server as a browser distinguishes them: scheme, host and port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin {
     /// `http` or `https`.
     pub scheme: String,
-    /// The host, in lower case; an IPv6 address has its brackets.
+    /// The host, in lower case; an IPv6 address keeps its brackets.
     pub host: String,
-    /// The port, also when it is the scheme's usual one.
+    /// The port, even if it is the scheme's default.
     pub port: u16,
 }
 
 impl Origin {
-    /// Returns the server of an address; nothing when it is not one of HTTP.
+    /// Returns the server of an address; `None` if the scheme is not `http` or `https`.
     pub fn of(url: &Url) -> Option<Self> {
         if !matches!(url.scheme(), "http" | "https") {
             return None;
@@ -36,7 +36,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Returns what may be shown of an address: not who asks, and not what follows the path.
+/// Returns the part of an address that is safe to show: without user, password, query and fragment.
 pub(crate) fn shown(url: &Url) -> String {
     let server = Origin::of(url).map(|server| server.to_string());
     let server = server.unwrap_or_else(|| format!("{}:", url.scheme()));

@@ -1,29 +1,29 @@
 use std::fmt;
 
-/// The proxies of the environment: what `https_proxy` and its like say.
+/// The proxies of the environment: the values of `https_proxy` and its relatives.
 ///
-/// A proxy is chosen by the user and may be anywhere, unlike the servers that are asked through it. It
-/// looks up their names itself, so no address is checked then; addresses that are written as
-/// such and names that are never public are still refused.
+/// The user chooses a proxy, so it may be anywhere, unlike the servers behind it. It looks up
+/// their names itself, so no resolved address is checked. Literal addresses, and names that are
+/// never public, are still refused.
 ///
-/// What is on this machine, `localhost` and its addresses, is never asked through a proxy.
+/// This machine, `localhost` and its addresses, is never requested through a proxy.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
-    /// For `http`.
+    /// The proxy for `http`.
     pub http: Option<String>,
-    /// For `https`.
+    /// The proxy for `https`.
     pub https: Option<String>,
-    /// For both, where the one above does not say.
+    /// The proxy for both, where the field above is empty.
     pub all: Option<String>,
-    /// Hosts that are asked directly.
+    /// Hosts that are requested directly.
     pub except: Option<String>,
 }
 
 impl Proxies {
-    /// Reads what a function returns for `http_proxy`, `HTTPS_PROXY` and so on.
+    /// Reads the values that `variable` returns for `http_proxy`, `HTTPS_PROXY` and so on.
     ///
-    /// Small letters count more than capital ones. In a CGI program, which has a `REQUEST_METHOD`, whoever sends a
-    /// request chooses what `HTTP_PROXY` says, so it is not read there.
+    /// Lower-case names take precedence over upper-case ones. `HTTP_PROXY` is not read in a CGI program, which has a
+    /// `REQUEST_METHOD`: there a header of the incoming request sets it.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let first = |names: &[&str]| {
             let mut said = names.iter().filter_map(|name| variable(name));
@@ -43,7 +43,7 @@ impl Proxies {
     }
 }
 
-/// Says which there are and not where: their addresses may hold a password.
+/// Shows which proxies are set, and not their addresses, which may contain a password.
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxies")
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_is_read_as_elsewhere() {
+    fn proxy_variables_are_read_from_the_environment() {
         let some = |value: &str| Some(value.to_owned());
         let proxies = read(&[
             ("HTTP_PROXY", "http://a"),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_of_a_request_chooses_no_proxy() {
+    fn request_header_cannot_choose_a_proxy() {
         let header = ("HTTP_PROXY", "http://evil");
         assert_eq!(read(&[header, ("REQUEST_METHOD", "GET")]).http, None);
         let chosen = read(&[
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_not_shown() {
+    fn debug_output_hides_passwords() {
         let proxies = read(&[("https_proxy", "http://me:hunter2@proxy")]);
         assert!(!format!("{proxies:?}").contains("hunter2"));
     }

@@ -1,20 +1,20 @@
 use crate::{Method, Origin, WebError};
 use url::Url;
 
-/// Where a server sends us.
+/// The target of a redirect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Redirect {
-    /// What to ask for there.
+    /// The address to request next.
     pub(crate) url: Url,
-    /// How.
+    /// The method to request it with.
     pub(crate) method: Method,
 }
 
-/// Returns where an answer leads; nothing when it leads nowhere and is the answer itself.
+/// Returns the redirect in a response; `None` if the response is final.
 ///
-/// Reading something is done wherever it is. What is posted is not sent to another server, which it may be
-/// none of the business of, nor turned into reading, which would ask for another thing; only 303
-/// says that the result is to be read elsewhere.
+/// A read follows every redirect. A posted body is not sent to another server, which may have no business with it,
+/// and is not turned into a read, which would request something else. Only 303 says that the result is to be read
+/// at another address.
 pub(crate) fn redirect(
     asked: &Url,
     method: &Method,
@@ -36,7 +36,7 @@ pub(crate) fn redirect(
         ))
     })?;
     let to = Origin::of(&url);
-    // Who asks is not for the server to say.
+    // A server cannot choose the credentials of the next request.
     let (user, password) = if to == server {
         (
             asked.username().to_owned(),
@@ -45,7 +45,7 @@ pub(crate) fn redirect(
     } else {
         (String::new(), None)
     };
-    // Both fail on addresses alone that cannot have them, and so have none.
+    // Both fail only for addresses that cannot have a user, where there is none to set.
     let _ = url.set_username(&user);
     let _ = url.set_password(password.as_deref());
     let method = match (method, status) {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_goes_where_it_is_sent() {
+    fn reads_follow_redirects() {
         for (location, expect) in [
             ("/x", "https://me:secret@a.example/x"),
             ("x", "https://me:secret@a.example/b/x"),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_nowhere_is_the_answer() {
+    fn response_without_a_redirect_is_final() {
         let asked = Url::parse(ASKED).expect("an address");
         let at = |status, location| redirect(&asked, &Method::Get, status, location);
         for status in [200, 201, 300, 304, 305, 404, 502] {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_posted_stays_where_it_is() {
+    fn posts_do_not_leave_their_server() {
         let post = Method::PostJson("{}".to_owned());
         let sent =
             |status, location| go(&post, status, location).map(|next| next.map(|next| next.method));

@@ -3,38 +3,39 @@ use crate::{Body, Credential};
 use std::fmt;
 use url::Url;
 
-/// A request that is to be sent.
+/// A request to send.
 #[derive(Clone)]
 pub struct Request {
-    /// What is wanted of the server.
+    /// The method, with its body.
     pub method: Method,
-    /// Of what.
+    /// The address.
     pub url: Url,
-    /// Who asks; only the server of `url` is told.
+    /// The sender's credential; only the server of `url` receives it.
     pub credential: Option<Credential>,
-    /// What the caller has already, as [`Response::etag`](crate::Response::etag) named it; a server then answers 304.
+    /// The state that the caller has, as [`Response::etag`](crate::Response::etag) named it; if it is current, the
+    /// server responds with 304.
     pub etag: Option<String>,
-    /// Which kinds of answer the caller understands, as an `Accept` header; all where it is none.
+    /// The media types that the caller understands, as an `Accept` header; `None` accepts all.
     pub accept: Option<String>,
 }
 
-/// What is wanted of a server.
+/// An HTTP method, with its body.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Method {
-    /// To read something.
+    /// Reads a resource.
     Get,
-    /// To read what is known of something, without the thing itself.
+    /// Reads the headers of a resource, without its body.
     Head,
-    /// To read what becomes of a JSON text; nothing is changed by it, so it can be sent again.
+    /// Posts a JSON text to read the result. It changes nothing, so it can be sent again.
     PostJson(String),
-    /// To take something. The server must not mind to be sent it twice, as an answer may be lost.
+    /// Posts a body. The server must tolerate receiving it twice, as a response may be lost.
     Post(Body),
-    /// To have something under this address. The server may be sent it twice.
+    /// Stores a body at the address. The server may receive it twice.
     Put(Body),
 }
 
 impl Request {
-    /// Returns a request to read what is at `url`.
+    /// Returns a `GET` request for `url`.
     pub fn get(url: Url) -> Self {
         Self {
             method: Method::Get,
@@ -46,7 +47,7 @@ impl Request {
     }
 }
 
-/// Shows the address without what may be secret in it.
+/// Shows the address without the parts that may be secret.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
@@ -59,7 +60,7 @@ impl fmt::Debug for Request {
     }
 }
 
-/// Shows how much is posted, and not what.
+/// Shows the length of a body, and not its content.
 impl fmt::Debug for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -78,7 +79,7 @@ mod tests {
     use executor_core::job::SecretString;
 
     #[test]
-    fn nothing_secret_is_shown() {
+    fn debug_output_hides_secrets() {
         let url = "https://me:secret@gitlab.example:8443/a/b?token=secret#secret";
         let request = Request {
             method: Method::PostJson("secret".to_owned()),

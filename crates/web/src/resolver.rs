@@ -3,21 +3,21 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 
-/// Who knows the addresses of a name.
+/// Looks up the addresses of names.
 ///
-/// A name is looked up once for a connection, and the connection goes to one of the addresses that
-/// were given then.
+/// A name is looked up once for a connection, which then uses one of the addresses that this
+/// lookup returned.
 #[async_trait]
 pub trait Resolver: fmt::Debug + Send + Sync {
     /// Returns all addresses of a host.
     ///
     /// # Errors
     ///
-    /// When the name is not known, or nobody can be asked.
+    /// When the name is unknown, or no name server responds.
     async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Asks the system, which reads its `hosts` file and asks its name servers.
+/// The resolver of the system, which reads its `hosts` file and queries its name servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemResolver;
 

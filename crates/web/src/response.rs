@@ -3,31 +3,31 @@ use reqwest::header::HeaderMap;
 use std::fmt;
 use url::Url;
 
-/// What a server answered, whatever its status.
+/// A server's response, whatever its status.
 #[derive(Clone)]
 pub struct Response {
-    /// The status: 200, 404.
+    /// The status, such as 200 or 404.
     pub status: u16,
-    /// The body, whole.
+    /// The whole body.
     pub body: Vec<u8>,
-    /// Where it came from in the end.
+    /// The address that responded, after all redirects.
     pub url: Url,
     pub(crate) headers: HeaderMap,
 }
 
 impl Response {
-    /// Returns a header's value, if it is text.
+    /// Returns the value of a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns what names this state of the thing, for [`Request::etag`](crate::Request::etag).
+    /// Returns the `ETag` of this state of the resource, for [`Request::etag`](crate::Request::etag).
     pub fn etag(&self) -> Option<&str> {
         self.header("etag")
     }
 }
 
-/// Shows how long the answer is, and not what is in it.
+/// Shows the length of the body, and not its content.
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Response")

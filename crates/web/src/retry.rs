@@ -3,23 +3,23 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use std::time::Duration;
 
-/// How an attempt ended, as far as another one depends on it.
+/// How an attempt ended, as far as it decides on another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// There is an answer with this status, and the server may have said how long to wait.
+    /// A response with this status, and the wait that its `Retry-After` asks for.
     Answer(u16, Option<Duration>),
-    /// There was no answer in time.
+    /// No response in time.
     Late,
-    /// The connection broke after it was made.
+    /// The connection broke after it was established.
     Broken,
-    /// It will be the same next time.
+    /// Another attempt would end in the same way.
     Settled,
 }
 
-/// Returns how long to wait before another attempt, or nothing when there should be none.
+/// Returns how long to wait before another attempt; `None` if there is to be none.
 ///
-/// `attempt` counts from one, and `left` is the time there still is. A server that wants to be left alone for longer than
-/// we have patience is not asked again: its answer says so to the user.
+/// `attempt` counts from one, and `left` is the time that remains. When a server asks for a longer wait than
+/// `patience`, its response is final, so that the user sees it.
 pub(crate) fn wait(
     limits: &Limits,
     attempt: usize,
@@ -42,20 +42,20 @@ pub(crate) fn wait(
     (wait < left).then_some(wait)
 }
 
-/// Returns whether a status says that it may be another one soon.
+/// Returns whether a status may change on another attempt.
 fn is_passing(status: u16) -> bool {
-    // 501 and 505 are about what the server can do at all.
+    // 501 and 505 are about the server's abilities.
     matches!(status, 429 | 500 | 502..=504 | 506..=599)
 }
 
-/// Reads a `Retry-After`: seconds, or the time when.
+/// Parses a `Retry-After`: a number of seconds, or a time.
 pub(crate) fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
     }
     let at = rfc2822::DateTimeParser::new().parse_timestamp(value).ok()?;
-    // What is over already is no time to wait.
+    // A time in the past means no wait.
     Some(Duration::try_from(at.duration_since(now)).unwrap_or_default())
 }
 
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_tried_again() {
+    fn temporary_failures_are_retried() {
         let limits = Limits::default();
         let (plenty, seconds) = (millis(60_000), Duration::from_secs);
         for (attempt, ending, expect) in [
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_what_there_is_no_time_for() {
+    fn no_wait_exceeds_the_time_left() {
         let limits = Limits::default();
         assert_eq!(wait(&limits, 1, Late, millis(250)), None);
         assert_eq!(wait(&limits, 1, Late, millis(251)), Some(millis(250)));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_says_how_long_in_two_ways() {
+    fn retry_after_is_seconds_or_a_time() {
         let now = "2015-10-21T07:28:00Z".parse().expect("a time");
         for (value, expect) in [
             ("120", Some(120)),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use url::{Host, Url};
 
-/// What [`Proxies`] say, read and ready to decide.
+/// The parsed form of [`Proxies`], which chooses the proxy of a request.
 #[derive(Debug)]
 pub(crate) struct Routes {
     http: Option<Proxy>,
@@ -14,7 +14,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Reads the addresses of proxies, and who is asked without one.
+    /// Parses the addresses of the proxies, and the hosts that are requested without one.
     pub(crate) fn new(proxies: &Proxies) -> Result<Self, WebError> {
         let read = |own: Option<&String>, name: &str| match (own, &proxies.all) {
             (Some(text), _) => Proxy::parse(text, name).map(Some),
@@ -30,7 +30,7 @@ impl Routes {
         })
     }
 
-    /// Returns the proxy through which a server is asked; nothing when it is asked directly.
+    /// Returns the proxy for a server; `None` if the server is requested directly.
     pub(crate) fn proxy(&self, server: &Origin) -> Option<&Proxy> {
         let proxy = match server.scheme.as_str() {
             "http" => self.http.as_ref()?,
@@ -41,20 +41,20 @@ impl Routes {
     }
 }
 
-/// A proxy. It knows the password of its user, and shows it nowhere.
+/// A proxy. It holds the password of its user and never shows it.
 #[derive(Clone)]
 pub(crate) struct Proxy {
-    /// Its address as its client wants it.
+    /// The address in the form that the client expects.
     pub(crate) url: String,
-    /// Its host, as it is looked up.
+    /// The host in the form in which it is looked up.
     pub(crate) host: String,
-    /// Whether the way to it is encrypted.
+    /// Whether the connection to the proxy is encrypted.
     pub(crate) encrypted: bool,
     shown: String,
 }
 
 impl Proxy {
-    /// Reads an address of a proxy, which a variable holds.
+    /// Parses the address of a proxy in a variable.
     fn parse(text: &str, variable: &str) -> Result<Self, WebError> {
         let none = || {
             WebError::Setup(format!(
@@ -65,20 +65,20 @@ impl Proxy {
             Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
             None => ("http".to_owned(), text.trim()),
         };
-        // Names are left to the proxy in any case, so the two words for SOCKS mean the same.
+        // The proxy looks up names in any case, so the two schemes for SOCKS mean the same.
         let (scheme, shown, usual) = match scheme.as_str() {
             "http" => ("http", "http", 80),
             "https" => ("https", "https", 443),
             "socks5" | "socks5h" => ("socks5h", "socks5", 1080),
             _ => return Err(none()),
         };
-        // As one of HTTP, so that the host is read by the same rules whatever the scheme is.
+        // Parsed as `http`, so that the same rules apply to the host whatever the scheme is.
         let url = Url::parse(&format!("http://{rest}")).map_err(|_| none())?;
         if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
             return Err(none());
         }
         let host = url.host_str().ok_or_else(none)?.to_owned();
-        // `url` leaves out the usual port of the scheme that it was read with.
+        // `url` drops the default port of the scheme that it parsed.
         let written = rest.trim_end_matches('/').ends_with(":80").then_some(80);
         let port = url.port().or(written).unwrap_or(usual);
         let user = match (url.username(), url.password()) {
@@ -107,19 +107,19 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// Who is asked without a proxy: an entry of `no_proxy`.
+/// A host that is requested without a proxy: an entry of `no_proxy`.
 #[derive(Debug)]
 enum Except {
     All,
     Network(IpNet),
-    /// A name and all beneath it, at one port or all.
+    /// A name and all names below it, at one port or all.
     Names(String, Option<u16>),
     /// An address at one port.
     Address(IpAddr, u16),
 }
 
 impl Except {
-    /// Reads an entry; one that cannot be read is about nobody, as everywhere else.
+    /// Parses an entry; an invalid one matches no host, as in other programs.
     fn parse(text: &str) -> Option<Self> {
         if text == "*" {
             return Some(Self::All);
@@ -164,7 +164,7 @@ impl Except {
     }
 }
 
-/// Returns whether a server is on this machine, where no proxy but one of this machine finds it.
+/// Returns whether a server is on this machine, where only a local proxy could reach it.
 fn is_here(server: &Origin) -> bool {
     let host = bare_name(&server.host);
     address(server).map_or_else(
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn each_scheme_has_its_proxy() {
+    fn each_scheme_uses_its_own_proxy() {
         let some = |text: &str| Some(text.to_owned());
         let routes = routes(&Proxies {
             http: some("http://a:3128"),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_excepted_is_asked_directly() {
+    fn excepted_hosts_are_requested_directly() {
         for (except, url, direct) in [
             ("*", "https://x.example", true),
             ("x.example", "https://x.example", true),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_proxies_are_read() {
+    fn proxy_addresses_are_parsed() {
         for (text, url, shown) in [
             ("proxy", "http://proxy:80", "http://proxy:80"),
             ("proxy:3128", "http://proxy:3128", "http://proxy:3128"),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_proxy_is_told_without_its_password() {
+    fn invalid_proxy_is_reported_without_its_password() {
         for text in [
             "ftp://me:hunter2@proxy",
             "http://me:hunter2@",

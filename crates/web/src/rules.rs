@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use url::{Host, Url};
 
-/// What [`Reach`] says, read and ready to decide. Asks nobody.
+/// The parsed form of [`Reach`]. It decides without looking anything up.
 #[derive(Debug)]
 pub(crate) struct Rules {
     named: HashSet<Origin>,
@@ -14,7 +14,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Reads the hosts that are let in.
+    /// Parses the hosts that are let in.
     pub(crate) fn new(reach: &Reach) -> Result<Self, WebError> {
         let read = |texts: &[String], setting: &str| {
             let hosts = texts.iter().map(|text| Hosts::parse(text, setting));
@@ -27,9 +27,9 @@ impl Rules {
         })
     }
 
-    /// Returns the server of an address that may be asked, as far as the address itself tells.
+    /// Returns the server of an address if the address alone does not rule it out.
     ///
-    /// The addresses of a name are still to be looked up, and to be checked by [`Self::check_addresses`].
+    /// The addresses of a name are looked up later, and checked by [`Self::check_addresses`].
     pub(crate) fn check_url(&self, url: &Url) -> Result<Origin, WebError> {
         let server = Origin::of(url).ok_or_else(|| {
             WebError::Address(format!(
@@ -37,7 +37,7 @@ impl Rules {
                 url.scheme()
             ))
         })?;
-        // What stands in the address itself is told before the scheme: `https` would not help it.
+        // A refused host is reported before a refused scheme, as `https` would not help it.
         match url.host() {
             Some(Host::Ipv4(address)) => self.check_address(&server, address.into())?,
             Some(Host::Ipv6(address)) => self.check_address(&server, address.into())?,
@@ -56,7 +56,7 @@ impl Rules {
         Ok(server)
     }
 
-    /// Checks a server whose name will be looked up by somebody else, who may see more of it than we do.
+    /// Checks a server whose name a proxy will look up: the proxy may resolve more names than this machine.
     pub(crate) fn check_unseen(&self, server: &Origin, url: &Url) -> Result<(), WebError> {
         match url.host() {
             Some(Host::Domain(name)) if is_inner_name(name) => self.check_name(server, name),
@@ -64,7 +64,7 @@ impl Rules {
         }
     }
 
-    /// Checks all addresses that a server's name has: one bad one is enough, as nobody knows which is taken.
+    /// Checks all addresses of a server's name. One refused address is enough, as any of them may be used.
     pub(crate) fn check_addresses(
         &self,
         server: &Origin,
@@ -81,7 +81,7 @@ impl Rules {
         };
         let literal = literal(server) == Some(address);
         let exempt = if is_metadata(address) {
-            // Nobody has a GitLab there: who names it, as a remote for one, did not choose it himself.
+            // No GitLab is there: a name that leads there, in a remote for instance, is not the user's own choice.
             self.private.iter().any(|hosts| hosts.is_address(address))
         } else {
             let name = &server.host;
@@ -113,7 +113,7 @@ impl Rules {
         Err(refused(reason, name))
     }
 
-    /// Returns whether the user named a server, or the same one before it was encrypted.
+    /// Returns whether the user named a server, at this address or over `http` at the same host.
     fn is_named(&self, server: &Origin) -> bool {
         let unencrypted = || Origin {
             scheme: "http".to_owned(),
@@ -144,7 +144,7 @@ fn refused(reason: String, let_in: &str) -> WebError {
     }
 }
 
-/// Returns the address that a server's host is, when it is no name.
+/// Returns the address in a server's host; `None` if the host is a name.
 fn literal(server: &Origin) -> Option<IpAddr> {
     let host = server.host.trim_start_matches('[').trim_end_matches(']');
     host.parse().ok().map(meant)

@@ -18,16 +18,16 @@ pub struct Web {
 }
 
 impl Web {
-    /// Returns one that follows these rules. Nobody is asked yet, and no connection made.
+    /// Returns a `Web` with these rules. Nothing is looked up or connected yet.
     ///
     /// # Errors
     ///
-    /// When a file with certificates cannot be read, a proxy is none, or [`Reach`](crate::Reach) names what is no host.
+    /// When a certificate file cannot be read, or a proxy or a host in [`Reach`](crate::Reach) is invalid.
     pub fn new(options: WebOptions) -> Result<Self, WebError> {
         Self::with_resolver(options, Arc::new(SystemResolver))
     }
 
-    /// Returns one that asks somebody else than the system for the addresses of names.
+    /// Returns a `Web` that looks up names with `resolver` instead of the system's.
     ///
     /// # Errors
     ///
@@ -56,18 +56,18 @@ impl Web {
         &self.limits
     }
 
-    /// Sends a request and returns the answer, whatever its status.
+    /// Sends a request and returns the response, whatever its status.
     ///
-    /// It is sent again when the server is overloaded, broken or silent, and what the last
-    /// attempt came to is returned.
+    /// The request is sent again when the server is overloaded, broken or silent. The result of the last attempt
+    /// is returned.
     ///
     /// # Errors
     ///
-    /// When the rules refuse a server, or there is no whole answer within the limits.
+    /// When the rules refuse a server, or no complete response arrives within the limits.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime of Tokio; see [`Waiter`](crate::Waiter).
+    /// Outside of a Tokio runtime; see [`Waiter`](crate::Waiter).
     ///
     /// # Cancellation
     ///
@@ -82,10 +82,10 @@ impl Web {
         }
     }
 
-    /// Sends a request and returns the answer when it begins, whatever its status.
+    /// Sends a request and returns the response as soon as it begins, whatever its status.
     ///
-    /// Until then all is as [`Web::send`] does it. The body may be of any length, and take any time, as long as
-    /// it goes on; what breaks there is not sent again.
+    /// Up to then, this works as [`Web::send`]. The body may be of any length and take any time, as long as data keeps
+    /// arriving; a body that breaks off is not requested again.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Web {
     ///
     /// # Cancellation
     ///
-    /// Dropping the future ends the request, and so does dropping the answer.
+    /// Dropping the future ends the request, and so does dropping the response.
     pub async fn open(&self, request: &Request) -> Result<Incoming, WebError> {
         let mut tries = Tries::new(&self.limits);
         loop {
@@ -108,7 +108,7 @@ impl Web {
         }
     }
 
-    /// Returns one with the same connections and rules, and these limits.
+    /// Returns a `Web` with the same connections and rules, and these limits.
     pub fn with_limits(&self, limits: Limits) -> Self {
         Self {
             clients: Arc::clone(&self.clients),
@@ -117,7 +117,7 @@ impl Web {
     }
 }
 
-/// How often something was tried, and until when it may be.
+/// The attempts of one request, and their deadline.
 struct Tries<'a> {
     limits: &'a Limits,
     until: Instant,
@@ -142,7 +142,7 @@ impl<'a> Tries<'a> {
         self.limits.deadline.min(self.left())
     }
 
-    /// Waits until there may be another attempt, and returns whether there is to be one.
+    /// Waits for the pause before another attempt, and returns whether there is to be one.
     async fn again(&mut self, ending: Ending) -> bool {
         let Some(pause) = wait(self.limits, self.number, ending, self.left()) else {
             return false;

@@ -8,13 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// Whose certificates are trusted: the system's authorities, and those that the user named.
+/// The trusted authorities: the system's, and those that the user named.
 #[derive(Debug)]
 pub(crate) struct Trust {
     authorities: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
-    /// Made when it is first needed: what is asked over plain `http` needs no authorities, and a
-    /// small container has none.
+    /// Created on first use: plain `http` needs no authorities, and a small container has none.
     config: OnceLock<Result<ClientConfig, String>>,
 }
 
@@ -33,18 +32,18 @@ impl Trust {
         }
         Ok(Self {
             authorities,
-            // This one, whatever else is installed in the program.
+            // Set explicitly, so that a default installed elsewhere in the program has no effect.
             provider: Arc::new(ring::default_provider()),
             config: OnceLock::new(),
         })
     }
 
-    /// Returns what a client needs to trust servers, or why there is nobody to trust.
+    /// Returns a configuration that trusts these authorities, or why there are none.
     pub(crate) fn config(&self) -> Result<ClientConfig, String> {
         self.config.get_or_init(|| self.make()).clone()
     }
 
-    /// Returns what a client needs that trusts nobody, as all it does is in the clear.
+    /// Returns a configuration that trusts no server, for clients that use plain `http` only.
     pub(crate) fn none(&self) -> Result<ClientConfig, String> {
         let config = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()
@@ -70,7 +69,7 @@ impl Trust {
     }
 }
 
-/// Reads the certificates of a file: one or a bundle of them, in PEM.
+/// Reads the certificates of a PEM file, which holds one or several.
 fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let text = fs::read(file).map_err(|error| error.to_string())?;
     let certificates: Vec<_> = CertificateDer::pem_slice_iter(&text)

@@ -4,38 +4,38 @@ use std::io;
 use std::thread;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// Waits for requests on behalf of callers that cannot await, inside of a runtime or outside of all.
+/// Waits for requests on behalf of callers that cannot await, inside or outside of a runtime.
 ///
-/// Connections that one wait leaves open are there for the next. Several threads may wait at once, and
-/// what is waited for may itself wait with the same one.
+/// A connection that one wait leaves open serves the next. Several threads may wait at once, and a future that
+/// is waited for may itself wait with the same `Waiter`.
 ///
-/// Whoever waits blocks his thread. So what is waited for must not need that thread: a task of a runtime with
-/// one thread, on which somebody waits, does not go on meanwhile.
+/// A wait blocks the calling thread, so the future must not depend on that thread. In a single-threaded runtime,
+/// no other task makes progress during a wait.
 #[derive(Debug)]
 pub struct Waiter {
     runtime: Mutex<Option<Runtime>>,
 }
 
 impl Waiter {
-    /// Returns one that has no thread and no runtime yet.
+    /// Returns a `Waiter` without a thread or a runtime; both are created on first use.
     pub fn new() -> Self {
         Self {
             runtime: Mutex::new(None),
         }
     }
 
-    /// Waits for what a future gives, on a thread of its own.
+    /// Runs a future to its end on a thread of its own, and returns its output.
     ///
     /// # Errors
     ///
-    /// When the runtime or the thread cannot be made.
+    /// When the runtime or the thread cannot be created.
     ///
     /// # Panics
     ///
-    /// When the future does.
+    /// When the future panics.
     pub fn wait<T: Send>(&self, future: impl Future<Output = T> + Send) -> io::Result<T> {
         let runtime = self.handle()?;
-        // Not on this thread: it may be one of a runtime, which forbids to block on another.
+        // The calling thread may belong to a runtime, which forbids blocking on another one.
         thread::scope(|scope| {
             let waiting = thread::Builder::new()
                 .name("web-wait".to_owned())
@@ -47,8 +47,8 @@ impl Waiter {
         })
     }
 
-    /// Returns the runtime, which has a thread of its own: it moves connections between two waits, and while what is
-    /// waited for waits itself.
+    /// Returns the runtime. It has a thread of its own, which drives connections between two waits, and while a
+    /// future itself waits.
     fn handle(&self) -> io::Result<Handle> {
         let mut kept = self.runtime.lock();
         let runtime = match kept.take() {
@@ -73,7 +73,7 @@ impl Default for Waiter {
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        // Whoever drops this may be inside a runtime, where waiting for another is a mistake.
+        // The caller may drop this inside a runtime, where waiting for another runtime panics.
         if let Some(runtime) = self.runtime.get_mut().take() {
             runtime.shutdown_background();
         }
@@ -87,7 +87,7 @@ mod tests {
     use std::sync::Barrier;
 
     #[test]
-    fn waiting_works_inside_of_a_runtime_too() {
+    fn waiting_works_inside_a_runtime() {
         let outer = Builder::new_current_thread().build().expect("a runtime");
         let value = outer.block_on(async {
             let waiter = Waiter::new();
@@ -98,16 +98,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_waited_for_may_wait() {
+    fn waits_can_be_nested() {
         let waiter = Waiter::new();
         let value = waiter.wait(async { waiter.wait(async { 1 }).expect("a thread") + 1 });
         assert_eq!(value.expect("a thread"), 2);
     }
 
     #[test]
-    fn two_threads_wait_at_once() {
+    fn two_threads_can_wait_at_once() {
         let (waiter, both) = (Waiter::new(), Barrier::new(2));
-        // Each is done when the other is there.
+        // Each future completes only when the other has started.
         let met = thread::scope(|scope| {
             let meet = || {
                 waiter
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_the_callers_and_leaves_the_waiter_whole() {
+    fn panic_reaches_the_caller_and_leaves_the_waiter_usable() {
         let waiter = Waiter::new();
         let wait = || waiter.wait(async { panic!("of the future") });
         let panic: Result<io::Result<()>, _> = catch_unwind(AssertUnwindSafe(wait));

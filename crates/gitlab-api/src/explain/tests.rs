@@ -26,7 +26,7 @@ fn instance() -> Instance {
     Instance::parse("https://h/git").expect("an address")
 }
 
-/// Shows errors as the user sees them.
+/// Formats errors as the user sees them.
 fn shown(errors: impl IntoIterator<Item = ApiError>) -> String {
     let lines = errors.into_iter().map(|error| match error.help() {
         Some(help) => format!("{error}\n  help: {help}\n"),
@@ -36,7 +36,7 @@ fn shown(errors: impl IntoIterator<Item = ApiError>) -> String {
 }
 
 #[test]
-fn a_refused_token_is_named_by_where_it_was_found() {
+fn refused_token_is_named_by_its_origin() {
     let error = |kind, matter| ApiError::Unauthorized {
         asked: asked(kind, PROJECT),
         matter,
@@ -62,7 +62,7 @@ fn a_refused_token_is_named_by_where_it_was_found() {
 }
 
 #[test]
-fn a_token_that_is_not_enough_lacks_something() {
+fn insufficient_token_is_explained() {
     let error = |kind, scopes: &[&str], needs, said: Option<&str>| {
         let mut asked = asked(kind, "the variables of the project `g/p`");
         asked.needs = needs;
@@ -97,7 +97,7 @@ fn a_token_that_is_not_enough_lacks_something() {
 }
 
 #[test]
-fn what_is_missing_may_be_hidden() {
+fn missing_things_may_be_hidden() {
     let error = |kind, what: &str, missing| ApiError::NotFound {
         asked: asked(kind, what),
         missing,
@@ -135,7 +135,7 @@ fn what_is_missing_may_be_hidden() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_described() {
+fn invalid_responses_are_described() {
     let bad = |fault| ApiError::BadAnswer {
         instance: instance().into(),
         fault,
@@ -159,7 +159,7 @@ fn an_answer_that_is_none_is_described() {
 }
 
 #[test]
-fn all_others_say_who_and_what() {
+fn other_errors_name_gitlab_and_request() {
     let limited = |kind| ApiError::RateLimited {
         asked: asked(kind, PROJECT),
         wait: Some(Duration::from_mins(1)),

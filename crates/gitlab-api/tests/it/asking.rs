@@ -1,4 +1,4 @@
-//! What the client asks, and reads of the answers.
+//! The client's requests, and how it reads the responses.
 
 use crate::client::{TOKEN, client, gitlab, stranger, with_token};
 use gitlab_api::{Fresh, LintRequest, TokenKind};
@@ -13,7 +13,7 @@ fn new<T: std::fmt::Debug>(fresh: Fresh<T>) -> T {
 }
 
 #[tokio::test]
-async fn a_project_is_told_also_below_a_path() {
+async fn project_is_found_below_a_path() {
     let gitlab = GitLab::setup().below("/git/lab").start();
     let templates = gitlab.project("group/sub/templates");
     templates.commit(&[("a.yml", "a: b")]);
@@ -30,7 +30,7 @@ async fn a_project_is_told_also_below_a_path() {
 }
 
 #[tokio::test]
-async fn a_commit_is_found_by_branch_tag_id_and_without_any() {
+async fn commit_is_found_by_branch_tag_id_and_default() {
     let gitlab = gitlab(&["read_api"]);
     let project = gitlab.project("g/p").private();
     let first = project.commit(&[("a", "1")]);
@@ -50,7 +50,7 @@ async fn a_commit_is_found_by_branch_tag_id_and_without_any() {
 }
 
 #[tokio::test]
-async fn a_branch_is_told_with_its_protection() {
+async fn branch_reports_its_protection() {
     let gitlab = gitlab(&["read_api"]);
     let project = gitlab.project("g/p");
     let sha = project.commit(&[("a", "1")]);
@@ -63,7 +63,7 @@ async fn a_branch_is_told_with_its_protection() {
 }
 
 #[tokio::test]
-async fn a_file_is_read_whatever_its_name() {
+async fn files_of_any_name_are_read() {
     let names = [
         "a.yml",
         "a b/c+d.yml",
@@ -85,7 +85,7 @@ async fn a_file_is_read_whatever_its_name() {
 }
 
 #[tokio::test]
-async fn what_did_not_change_is_not_sent_again() {
+async fn unchanged_things_are_not_sent_again() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/p");
     let sha = project.commit(&[("a", "1")]);
@@ -121,7 +121,7 @@ async fn what_did_not_change_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn the_lint_is_asked_for_all_jobs_and_no_dry_run() {
+async fn lint_requests_all_jobs_without_a_dry_run() {
     // R-GLCI-167
     let gitlab = gitlab(&["api"]);
     let project = gitlab.project("g/p").lint(json!({
@@ -152,7 +152,7 @@ async fn the_lint_is_asked_for_all_jobs_and_no_dry_run() {
 }
 
 #[tokio::test]
-async fn variables_are_told_by_whose_they_are() {
+async fn variables_are_listed_by_owner() {
     let gitlab = GitLab::start();
     gitlab.token(TOKEN, &["read_api"]).admin();
     gitlab
@@ -175,7 +175,7 @@ async fn variables_are_told_by_whose_they_are() {
 }
 
 #[tokio::test]
-async fn a_token_and_its_owner_are_told() {
+async fn token_and_its_user_are_reported() {
     let gitlab = gitlab(&["read_api", "read_user"]);
     let client = with_token(&gitlab);
     let token = client.token_info().await.expect("a token");
@@ -193,7 +193,7 @@ async fn a_token_and_its_owner_are_told() {
 }
 
 #[tokio::test]
-async fn a_template_is_read() {
+async fn templates_are_read() {
     let gitlab = GitLab::start();
     gitlab.template("Bash", "build: {script: make}");
     let text = stranger(&gitlab).template("Bash").await;

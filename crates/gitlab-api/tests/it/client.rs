@@ -6,24 +6,24 @@ use web::{Limits, Origin, Reach, Web, WebOptions};
 
 pub(crate) const TOKEN: &str = "glpat-s3cret";
 
-/// Returns a GitLab that knows [`TOKEN`], with these scopes.
+/// Returns a GitLab at which [`TOKEN`] is valid, with these scopes.
 pub(crate) fn gitlab(scopes: &[&str]) -> GitLab {
     let gitlab = GitLab::start();
     gitlab.token(TOKEN, scopes);
     gitlab
 }
 
-/// Returns a client that has an access token.
+/// Returns a client with an access token.
 pub(crate) fn with_token(gitlab: &GitLab) -> Client {
     client(gitlab, Some(TokenKind::Access), &[])
 }
 
-/// Returns a client that has none.
+/// Returns a client without a token.
 pub(crate) fn stranger(gitlab: &GitLab) -> Client {
     client(gitlab, None, &[])
 }
 
-/// Returns a client; `others` may be spoken to besides.
+/// Returns a client that may also reach `others`.
 pub(crate) fn client(gitlab: &GitLab, kind: Option<TokenKind>, others: &[&GitLab]) -> Client {
     let named: HashSet<Origin> = [gitlab].iter().chain(others).map(|it| origin(it)).collect();
     let reach = Reach {
@@ -32,7 +32,7 @@ pub(crate) fn client(gitlab: &GitLab, kind: Option<TokenKind>, others: &[&GitLab
     };
     let options = WebOptions {
         reach,
-        // Requests are counted, so none is to be late.
+        // Tests count the requests, so none may time out.
         limits: Limits {
             deadline: Duration::from_mins(1),
             overall: Duration::from_mins(4),

@@ -1,11 +1,11 @@
-//! Servers that are broken, or no GitLab, or no friend.
+//! Servers that are broken, hostile, or not a GitLab.
 
 use crate::client::{client, gitlab, stranger, with_token};
 use gitlab_api::{ApiError, Fault as Wrong, TokenKind};
 use gitlab_testkit::{Fault, GitLab, Page};
 use web::WebError;
 
-/// Returns what a client says of tags, which a server answers so.
+/// Returns a client's error when the request for tags meets this fault.
 async fn tags(fault: Fault) -> ApiError {
     let gitlab = gitlab(&["read_api"]);
     let project = gitlab.project("g/p");
@@ -15,7 +15,7 @@ async fn tags(fault: Fault) -> ApiError {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_an_error() {
+async fn invalid_responses_are_errors() {
     let check = async |page: Page, expect: &str| {
         let error = tags(Fault::Page(page)).await;
         assert!(error.to_string().ends_with(expect), "{error}");
@@ -47,7 +47,7 @@ async fn what_is_no_answer_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_sign_in_before_the_api_is_told() {
+async fn sign_in_page_is_reported() {
     let gitlab = gitlab(&["read_api"]);
     let project = gitlab.project("g/p");
     let to = format!("{}/users/sign_in", gitlab.url());
@@ -68,7 +68,7 @@ async fn a_sign_in_before_the_api_is_told() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_server_takes_no_token_along() {
+async fn redirect_to_another_server_carries_no_token() {
     let (gitlab, other) = (gitlab(&["read_api"]), GitLab::start());
     let project = gitlab.project("g/p").private();
     project.commit(&[("a", "1")]);
@@ -87,7 +87,7 @@ async fn a_redirect_to_another_server_takes_no_token_along() {
 }
 
 #[tokio::test]
-async fn a_project_that_moved_is_followed_with_the_token() {
+async fn moved_project_is_followed_with_the_token() {
     let gitlab = gitlab(&["read_api"]);
     gitlab.project("new/p").private().commit(&[("a", "1")]);
     let old = gitlab.project("old/p").api("");
@@ -98,7 +98,7 @@ async fn a_project_that_moved_is_followed_with_the_token() {
 }
 
 #[tokio::test]
-async fn a_server_that_stumbles_is_asked_again() {
+async fn failing_server_is_retried() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/p");
     project.commit(&[("a", "1")]);
@@ -111,7 +111,7 @@ async fn a_server_that_stumbles_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_stays_broken_is_told() {
+async fn broken_server_is_reported() {
     let error = tags(Fault::Status(503)).await;
     assert!(
         matches!(error, ApiError::Server { status: 503, .. }),
@@ -121,7 +121,7 @@ async fn a_server_that_stays_broken_is_told() {
 }
 
 #[tokio::test]
-async fn an_endless_answer_is_not_read() {
+async fn endless_response_is_not_read() {
     let error = tags(Fault::Long(1 << 30)).await;
     let ApiError::Web(error) = &error else {
         panic!("{error}");

@@ -1,4 +1,4 @@
-//! The client against a GitLab for tests.
+//! The client against a test GitLab.
 
 mod asking;
 mod client;

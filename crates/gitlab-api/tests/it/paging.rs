@@ -4,7 +4,7 @@ use crate::client::{TOKEN, gitlab, stranger, with_token};
 use gitlab_api::{ApiError, Fault as Wrong, Fresh, Tag};
 use gitlab_testkit::{Fault, GitLab, Page, Project, Variable};
 
-/// Returns a project with so many tags.
+/// Returns a project with this many tags.
 fn tagged(gitlab: &GitLab, count: usize) -> Project {
     let project = gitlab.project("g/p").private();
     project.commit(&[("a", "1")]);
@@ -20,7 +20,7 @@ fn whole(tags: Fresh<Vec<Tag>>) -> (Vec<Tag>, Option<String>) {
 }
 
 #[tokio::test]
-async fn tags_of_three_pages_are_asked_for_three_times() {
+async fn three_pages_of_tags_take_three_requests() {
     // R-GLCI-152
     let gitlab = gitlab(&["read_api"]);
     let project = tagged(&gitlab, 250);
@@ -40,7 +40,7 @@ async fn tags_of_three_pages_are_asked_for_three_times() {
 }
 
 #[tokio::test]
-async fn one_page_has_a_name_while_it_is_not_full() {
+async fn etag_covers_a_list_of_one_partial_page() {
     let gitlab = gitlab(&["read_api"]);
     let project = tagged(&gitlab, 99);
     let client = with_token(&gitlab);
@@ -68,7 +68,7 @@ async fn one_page_has_a_name_while_it_is_not_full() {
 }
 
 #[tokio::test]
-async fn files_and_variables_come_in_pages_too() {
+async fn files_and_variables_are_paged() {
     let gitlab = gitlab(&["read_api"]);
     let names: Vec<String> = (0..130).map(|it| format!("ci/{it:03}.yml")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "a")).collect();
@@ -91,7 +91,7 @@ async fn files_and_variables_come_in_pages_too() {
 }
 
 #[tokio::test]
-async fn a_link_leads_to_no_other_server() {
+async fn link_does_not_lead_to_another_server() {
     let (gitlab, other) = (gitlab(&["read_api"]), GitLab::start());
     let project = tagged(&gitlab, 1);
     let link = format!("<{}/api/v4/stolen?page=2>; rel=\"next\"", other.url());
@@ -106,7 +106,7 @@ async fn a_link_leads_to_no_other_server() {
 }
 
 #[tokio::test]
-async fn a_list_without_end_is_given_up() {
+async fn endless_list_is_an_error() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/p");
     let path = project.api("/repository/tags");
@@ -123,7 +123,7 @@ async fn a_list_without_end_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_followed_by_itself_is_an_error() {
+async fn page_that_links_to_itself_is_an_error() {
     let gitlab = GitLab::start();
     let project = gitlab.project("g/p");
     let page = Page::new("[]").header("link", "</x?page=2>; rel=\"next\"");

@@ -1,4 +1,4 @@
-//! Who is refused, and what is said of it.
+//! Messages about requests that GitLab refuses.
 
 use crate::client::{TOKEN, client, gitlab, stranger, with_token};
 use gitlab_api::{ApiError, Thing, TokenKind, TokenMatter};
@@ -16,7 +16,7 @@ fn is_silent(error: &ApiError) {
 }
 
 #[tokio::test]
-async fn a_token_that_is_refused_is_told_by_what_is_the_matter() {
+async fn refused_token_is_reported_with_its_reason() {
     let check = async |prepare: &dyn Fn(&GitLab), expect, words: &str| {
         let gitlab = GitLab::start();
         prepare(&gitlab);
@@ -43,7 +43,7 @@ async fn a_token_that_is_refused_is_told_by_what_is_the_matter() {
 }
 
 #[tokio::test]
-async fn a_token_without_the_scope_is_told_which_one() {
+async fn missing_scope_is_named() {
     let gitlab = gitlab(&["read_user"]);
     gitlab.project("g/p").commit(&[("a", "1")]);
     let client = with_token(&gitlab);
@@ -68,7 +68,7 @@ async fn a_token_without_the_scope_is_told_which_one() {
 }
 
 #[tokio::test]
-async fn a_private_project_looks_like_a_missing_one() {
+async fn private_project_looks_missing() {
     let gitlab = GitLab::start();
     gitlab.token(TOKEN, &["read_api"]).only(&["other"]);
     gitlab.project("g/p").private().commit(&[("a", "1")]);
@@ -102,7 +102,7 @@ async fn a_private_project_looks_like_a_missing_one() {
 }
 
 #[tokio::test]
-async fn what_is_missing_in_a_project_is_told_apart() {
+async fn missing_things_in_a_project_are_distinguished() {
     let gitlab = GitLab::start();
     let sha = gitlab.project("g/p").commit(&[("a", "1")]);
     let client = stranger(&gitlab);
@@ -149,7 +149,7 @@ async fn what_is_missing_in_a_project_is_told_apart() {
 }
 
 #[tokio::test]
-async fn who_may_not_see_variables_is_told_the_role() {
+async fn required_role_for_variables_is_named() {
     let gitlab = GitLab::start();
     gitlab.token(TOKEN, &["read_api"]).role(Role::Developer);
     gitlab.project("g/p").commit(&[("a", "1")]);
@@ -168,7 +168,7 @@ async fn who_may_not_see_variables_is_told_the_role() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_elsewhere_is_asked_of_nobody() {
+async fn invalid_name_is_not_requested() {
     let gitlab = GitLab::start();
     let client = stranger(&gitlab);
     let sha = "0".repeat(40);

@@ -15,7 +15,7 @@ fn strict() -> Rules {
     rules(&[], &[], &[])
 }
 
-/// Decides over an address whose name, if it has one, is at `addresses`.
+/// Checks an address whose name, if it has one, resolves to `addresses`.
 fn decide(rules: &Rules, url: &str, addresses: &[&str]) -> Result<(), WebError> {
     let server = rules.check_url(&Url::parse(url).expect("an address"))?;
     let addresses: Vec<IpAddr> = addresses.iter().map(|a| a.parse().expect("one")).collect();
@@ -27,7 +27,7 @@ fn reason(rules: &Rules, url: &str, addresses: &[&str]) -> String {
 }
 
 #[test]
-fn public_https_is_open() {
+fn public_https_is_allowed() {
     for (url, addresses) in [
         (
             "https://gitlab.com/x",
@@ -42,7 +42,7 @@ fn public_https_is_open() {
 }
 
 #[test]
-fn other_schemes_are_none() {
+fn other_schemes_are_refused() {
     for url in [
         "file:///etc/passwd",
         "ftp://example.com/x",
@@ -61,7 +61,7 @@ fn other_schemes_are_none() {
 }
 
 #[test]
-fn addresses_are_seen_through_every_notation() {
+fn special_addresses_are_refused_in_every_notation() {
     for (url, expect) in [
         (
             "http://169.254.169.254/latest",
@@ -124,7 +124,7 @@ fn addresses_are_seen_through_every_notation() {
 }
 
 #[test]
-fn every_address_of_a_name_counts() {
+fn every_address_of_a_name_is_checked() {
     let rules = strict();
     let url = "https://evil.example/x?token=secret";
     for (addresses, expect) in [
@@ -150,7 +150,7 @@ fn every_address_of_a_name_counts() {
 }
 
 #[test]
-fn what_the_user_let_in_is_open() {
+fn hosts_that_the_user_lets_in_are_allowed() {
     let rules = rules(
         &[
             "http://gitlab.corp:8080",
@@ -192,7 +192,7 @@ fn what_the_user_let_in_is_open() {
 }
 
 #[test]
-fn a_server_that_was_named_may_have_become_encrypted() {
+fn server_named_over_http_is_allowed_over_https() {
     let rules = rules(
         &[
             "http://gitlab.corp",
@@ -214,7 +214,7 @@ fn a_server_that_was_named_may_have_become_encrypted() {
 }
 
 #[test]
-fn metadata_is_let_in_by_its_own_address_alone() {
+fn only_its_own_address_lets_metadata_in() {
     let url = "https://169.254.169.254/";
     let closed = rules(
         &["https://gitlab.corp"],
@@ -228,7 +228,7 @@ fn metadata_is_let_in_by_its_own_address_alone() {
         reason,
         "gitlab.corp is at 169.254.169.254, which is for what a cloud tells a machine about itself"
     );
-    // The remote of a checkout names a server too.
+    // The remote of a checkout is a named server too.
     let named = rules(
         &[
             url,
@@ -251,7 +251,7 @@ fn metadata_is_let_in_by_its_own_address_alone() {
 }
 
 #[test]
-fn the_help_names_the_setting() {
+fn help_names_the_setting() {
     let help = |url: &str, addresses: &[&str]| {
         let error = decide(&strict(), url, addresses).expect_err(url);
         error.help().expect("help").to_owned()
@@ -269,7 +269,7 @@ fn the_help_names_the_setting() {
 }
 
 #[test]
-fn names_that_somebody_else_looks_up_are_judged_by_their_look() {
+fn names_behind_a_proxy_are_checked_by_name_alone() {
     let rules = rules(&["https://gitlab"], &[], &["minio.internal"]);
     for (url, open) in [
         ("https://gitlab.com/", true),
@@ -286,7 +286,7 @@ fn names_that_somebody_else_looks_up_are_judged_by_their_look() {
 }
 
 #[test]
-fn settings_that_cannot_be_read_are_told() {
+fn invalid_settings_are_reported() {
     let reach = Reach {
         private: vec!["10.0.0.0/40".to_owned()],
         ..Reach::default()

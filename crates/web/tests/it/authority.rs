@@ -8,7 +8,7 @@ use rustls::pki_types::PrivateKeyDer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Somebody who signs certificates of servers.
+/// A certificate authority that signs server certificates.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -21,24 +21,24 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, key).expect("a certificate"))
     }
 
-    /// Returns its own certificate, as a file of a user holds it.
+    /// Returns the authority's own certificate as PEM.
     pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
 
-    /// Writes its own certificate into a directory.
+    /// Writes the authority's own certificate into a directory.
     pub(crate) fn write(&self, directory: &Path) -> PathBuf {
         let file = directory.join("authority.pem");
         std::fs::write(&file, self.pem()).expect("a file");
         file
     }
 
-    /// Returns what a server with this name shows.
+    /// Returns the TLS configuration of a server with this name.
     pub(crate) fn server(&self, name: &str) -> ServerConfig {
         self.signed(name, |_| {})
     }
 
-    /// Returns what a server shows that has not renewed its certificate.
+    /// Returns the TLS configuration of a server with an expired certificate.
     pub(crate) fn expired(&self, name: &str) -> ServerConfig {
         self.signed(name, |params| {
             params.not_before = date_time_ymd(2001, 1, 1);
@@ -46,7 +46,7 @@ impl Authority {
         })
     }
 
-    /// Returns what a server shows whose clock is ahead.
+    /// Returns the TLS configuration of a server whose certificate is not valid yet.
     pub(crate) fn early(&self, name: &str) -> ServerConfig {
         self.signed(name, |params| params.not_before = date_time_ymd(3000, 1, 1))
     }

@@ -5,7 +5,7 @@ use tempfile::tempdir;
 use web::{Body, Content, Limits, Method, Request, WebError, WebOptions};
 
 #[tokio::test]
-async fn a_part_of_a_file_is_sent_and_sent_again() {
+async fn part_of_a_file_is_sent_again_on_retry() {
     let directory = tempdir().expect("a directory");
     let path = directory.path().join("file");
     let text = "before".to_owned() + &"0123456789".repeat(100_000) + "after";
@@ -49,7 +49,7 @@ async fn a_part_of_a_file_is_sent_and_sent_again() {
 }
 
 #[tokio::test]
-async fn what_is_sent_goes_to_no_other_server() {
+async fn body_is_not_sent_to_another_server() {
     let other = Server::start(|_, wire| wire.answer("200 OK", &[], b""));
     let to = other.url("/x");
     let server =
@@ -64,7 +64,7 @@ async fn what_is_sent_goes_to_no_other_server() {
         assert!(matches!(error, WebError::Moved { .. }), "{error}");
     }
     assert!(other.seen().is_empty());
-    // What is only asked for is asked for there.
+    // A `HEAD` request follows the redirect.
     let head = Request {
         method: Method::Head,
         accept: Some("text/x".to_owned()),
@@ -77,7 +77,7 @@ async fn what_is_sent_goes_to_no_other_server() {
 }
 
 #[tokio::test]
-async fn an_answer_of_any_length_is_read_while_it_comes() {
+async fn body_of_any_length_is_streamed() {
     let server = Server::start(|seen, wire| {
         wire.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")?;
         let end = if seen.target == "/cut" { 99 } else { 100 };

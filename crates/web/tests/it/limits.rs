@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 use web::{Limits, Web, WebError};
 
-/// Returns one that takes as much and as long as a test does, once.
+/// Returns a `Web` that makes one attempt with tight limits.
 fn short(server: &Server, within: u64) -> Web {
     let mut options = naming(&[&server.url("")]);
     options.limits = Limits {
@@ -17,7 +17,7 @@ fn short(server: &Server, within: u64) -> Web {
     open(options)
 }
 
-/// Writes until nobody reads any more, with a pause after each piece.
+/// Writes until the reader is gone, with a pause after each piece.
 fn forever(wire: &mut dyn Wire, piece: &[u8], pause: Duration) -> io::Result<()> {
     loop {
         wire.write_all(piece)?;
@@ -27,11 +27,11 @@ fn forever(wire: &mut dyn Wire, piece: &[u8], pause: Duration) -> io::Result<()>
 }
 
 #[tokio::test]
-async fn who_does_not_answer_in_time_is_not_waited_for() {
+async fn slow_responses_time_out() {
     // R-GLCI-148
     let moment = Duration::from_millis(20);
     let silent = Server::speaking(|mut socket| {
-        // Reads to the end, which is when the client has gone.
+        // Reads until the client disconnects.
         io::copy(&mut socket, &mut io::sink()).map(|_| ())
     });
     let drips_head = Server::start(move |_, wire| {
@@ -59,10 +59,10 @@ async fn who_does_not_answer_in_time_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn silence_after_redirects_is_silence() {
+async fn silence_after_redirects_times_out() {
     let slow = Server::start(|seen, wire| {
         if seen.target == "/3" {
-            // Reads until the client has gone.
+            // Reads until the client disconnects.
             return io::copy(wire, &mut io::sink()).map(|_| ());
         }
         let next = if seen.target == "/1" { "/2" } else { "/3" };
@@ -83,11 +83,11 @@ async fn silence_after_redirects_is_silence() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_not_read() {
+async fn too_long_bodies_are_not_read() {
     // R-GLCI-148
     let too_long = "the answer has more than 1000 bytes";
     let told = Server::start(|_, wire| {
-        // Nothing of it ever comes.
+        // The announced body is never sent.
         wire.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1001\r\n\r\n")?;
         io::copy(wire, &mut io::sink()).map(|_| ())
     });
@@ -124,7 +124,7 @@ async fn what_is_too_long_is_not_read() {
 }
 
 #[tokio::test]
-async fn nothing_is_unpacked() {
+async fn compressed_bodies_are_refused() {
     for encoding in ["gzip", "x-gzip", "br", "zstd", "deflate"] {
         let server = Server::start(move |_, wire| {
             wire.answer("200 OK", &[("content-encoding", encoding)], b"\x1f\x8b\x08")
@@ -139,7 +139,7 @@ async fn nothing_is_unpacked() {
 }
 
 #[tokio::test]
-async fn an_answer_that_ends_early_is_none() {
+async fn truncated_responses_are_errors() {
     for (text, expect) in [
         ("", "connection closed before message completed"),
         (
@@ -172,7 +172,7 @@ async fn an_answer_that_ends_early_is_none() {
 }
 
 #[tokio::test]
-async fn headers_without_end_are_not_read() {
+async fn endless_headers_are_not_read() {
     let server = Server::start(|_, wire| {
         wire.write_all(b"HTTP/1.1 200 OK\r\n")?;
         forever(wire, b"x-more: and more and more\r\n", Duration::ZERO)
@@ -183,7 +183,7 @@ async fn headers_without_end_are_not_read() {
 }
 
 #[tokio::test]
-async fn nobody_at_a_port_is_told_by_the_reason_alone() {
+async fn refused_connection_is_reported_by_its_reason_alone() {
     let gone = Server::start(|_, wire| wire.raw(""));
     let (own, web) = (gone.url(""), short(&gone, 60_000));
     drop(gone);

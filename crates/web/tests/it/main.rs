@@ -31,7 +31,7 @@ fn naming(servers: &[&str]) -> WebOptions {
             ..Reach::default()
         },
         limits: Limits {
-            // Requests are counted, so none is to be late.
+            // Tests count the requests, so none may time out.
             deadline: Duration::from_mins(1),
             overall: Duration::from_mins(4),
             pause: Duration::from_millis(1),
@@ -49,7 +49,7 @@ fn open(options: WebOptions) -> Web {
     Web::new(options).expect("options that can be read")
 }
 
-/// Returns one that knows the addresses of names from a test.
+/// Returns a `Web` that resolves the names of a test.
 fn open_with(options: WebOptions, names: &Arc<Names>) -> Web {
     let names: Arc<Names> = Arc::clone(names);
     Web::with_resolver(options, names).expect("options that can be read")
@@ -59,7 +59,7 @@ fn request(url: &str) -> Request {
     Request::get(Url::parse(url).expect("an address"))
 }
 
-/// Returns a request with a token and the state of an earlier answer.
+/// Returns a request with a token and the etag of an earlier response.
 fn secret_request(url: &str) -> Request {
     Request {
         credential: Some(Credential {
@@ -75,7 +75,7 @@ async fn get(web: &Web, url: &str) -> Result<Response, WebError> {
     web.send(&request(url)).await
 }
 
-/// Returns why there is no answer, and makes sure that no part of the message is secret.
+/// Returns the error of a request, and checks that its message contains no secret.
 async fn refusal(web: &Web, url: &str) -> String {
     let error = get(web, url).await.expect_err(url);
     let text = format!("{error} {error:?} {:?}", error.help());

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use web::Resolver;
 
-/// Knows the names of a test, and counts who asks. Each name has a list of answers, of which the last is repeated.
+/// The names of a test. Each has a list of lookup results, the last of which repeats; lookups are counted.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     known: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
@@ -14,14 +14,14 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Returns one that knows these names, with their addresses in one answer after another.
+    /// Returns a resolver for these names; each lookup of a name takes its next list of addresses.
     pub(crate) fn new(names: &[(&str, &[&[&str]])]) -> Arc<Self> {
         let parse = |answer: &&[&str]| {
             let addresses = answer.iter().map(|address| address.parse());
             addresses.collect::<Result<Vec<_>, _>>().expect("addresses")
         };
         let known = names.iter().map(|(name, answers)| {
-            // The next answer is at the end.
+            // Results are popped from the end, so the first one goes last.
             let answers = answers.iter().rev().map(parse).collect();
             ((*name).to_owned(), answers)
         });
@@ -31,7 +31,7 @@ impl Names {
         })
     }
 
-    /// Returns one that knows these names, all on this machine.
+    /// Returns a resolver that resolves all of these names to this machine.
     pub(crate) fn here(names: &[&str]) -> Arc<Self> {
         let names: Vec<_> = names.iter().map(|name| (*name, HERE)).collect();
         Self::new(&names)

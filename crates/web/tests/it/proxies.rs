@@ -21,12 +21,12 @@ fn asked(asked: &Asked) -> Vec<(String, Option<String>)> {
 }
 
 #[tokio::test]
-async fn an_http_proxy_asks_for_what_is_not_encrypted() {
+async fn http_proxy_forwards_plain_requests() {
     // R-GLCI-148
     let proxy = hello();
     let mut options = via(&format!("http://me:p%40ss@{}", proxy.address));
     options.reach.plain.push("gitlab.example".to_owned());
-    // Nobody here knows the name; the proxy does.
+    // The name does not resolve here; only the proxy resolves it.
     let names = Names::new(&[]);
     let web = open_with(options, &names);
     let answer = get(&web, "http://gitlab.example/x?y").await;
@@ -39,7 +39,7 @@ async fn an_http_proxy_asks_for_what_is_not_encrypted() {
 }
 
 #[tokio::test]
-async fn tunnels_of_both_kinds_lead_to_what_is_encrypted() {
+async fn https_goes_through_tunnels_of_both_kinds() {
     // R-GLCI-148
     let (authority, directory) = (Authority::new("ours"), tempdir().expect("a directory"));
     let config = authority.server("gitlab.example");
@@ -92,7 +92,7 @@ async fn tunnels_of_both_kinds_lead_to_what_is_encrypted() {
 }
 
 #[tokio::test]
-async fn a_proxy_may_be_anywhere_and_is_found_by_its_name() {
+async fn proxy_name_may_resolve_to_any_address() {
     let server = hello();
     let (socks, asked_of_socks) = socks(server.address);
     for proxy in [
@@ -115,7 +115,7 @@ async fn a_proxy_may_be_anywhere_and_is_found_by_its_name() {
 }
 
 #[tokio::test]
-async fn what_is_surely_private_is_not_asked_of_a_proxy() {
+async fn private_hosts_are_not_requested_through_a_proxy() {
     // R-GLCI-148
     let proxy = hello();
     let web = open(via(&proxy.url("")));
@@ -147,7 +147,7 @@ async fn what_is_surely_private_is_not_asked_of_a_proxy() {
 }
 
 #[tokio::test]
-async fn redirects_are_checked_behind_a_proxy_too() {
+async fn redirects_are_checked_behind_a_proxy() {
     let proxy = Server::start(|_, wire| {
         wire.answer("302 Found", &[("location", "http://169.254.169.254/")], b"")
     });
@@ -162,7 +162,7 @@ async fn redirects_are_checked_behind_a_proxy_too() {
 }
 
 #[tokio::test]
-async fn this_machine_and_exceptions_are_asked_directly() {
+async fn this_machine_and_exceptions_bypass_the_proxy() {
     let (server, proxy) = (hello(), hello());
     let excepted = server.url_as("http", "gitlab.corp", "");
     let mut options = via(&proxy.url(""));
@@ -177,7 +177,7 @@ async fn this_machine_and_exceptions_are_asked_directly() {
 }
 
 #[tokio::test]
-async fn what_a_proxy_says_is_told_without_its_password() {
+async fn proxy_errors_are_reported_without_the_password() {
     let refuses = Server::start(|_, wire| {
         wire.answer("407 Proxy Authentication Required", &[], b"")?;
         wire.raw("")
@@ -232,7 +232,7 @@ async fn what_a_proxy_says_is_told_without_its_password() {
 }
 
 #[test]
-fn a_bad_proxy_is_told_when_the_client_is_made() {
+fn invalid_proxy_is_reported_at_construction() {
     let error = Web::new(via("gopher://me:secret@proxy")).expect_err("no proxy");
     assert!(matches!(error, WebError::Setup(_)));
     assert_eq!(

@@ -5,10 +5,10 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-/// What a proxy was asked for: the target, and who asked.
+/// The requests to a proxy: the target, and the proxy's user.
 pub(crate) type Asked = Arc<Mutex<Vec<(String, Option<String>)>>>;
 
-/// Starts a proxy that leads every tunnel to one server, whatever name was asked for.
+/// Starts a proxy whose tunnels all lead to one server, whatever name is requested.
 pub(crate) fn tunnels(to: SocketAddr) -> (Server, Asked) {
     let asked = Asked::default();
     let proxy = Server::speaking({
@@ -27,7 +27,7 @@ pub(crate) fn tunnels(to: SocketAddr) -> (Server, Asked) {
     (proxy, asked)
 }
 
-/// Starts a SOCKS proxy with a user and a password, which leads all to one server.
+/// Starts a SOCKS proxy with a user and a password, whose connections all lead to one server.
 pub(crate) fn socks(to: SocketAddr) -> (Server, Asked) {
     let asked = Asked::default();
     let proxy = Server::speaking({
@@ -75,7 +75,7 @@ fn note(asked: &Asked, target: String, user: Option<String>) {
     asked.lock().push((target, user));
 }
 
-/// Carries all from one to the other until one of them ends.
+/// Copies data in both directions until one side closes.
 fn join(client: TcpStream, to: SocketAddr) -> io::Result<()> {
     let server = TcpStream::connect(to)?;
     let (mut from_client, mut to_server) = (client.try_clone()?, server.try_clone()?);

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use web::{Reach, WebOptions};
 
 #[tokio::test]
-async fn what_strangers_name_is_refused_before_anybody_is_asked() {
+async fn servers_named_by_strangers_are_refused_before_any_connection() {
     // R-GLCI-148
     let names = Names::new(&[
         ("inner.example", &[&["10.0.0.1"]]),
@@ -55,9 +55,9 @@ async fn what_strangers_name_is_refused_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn a_name_is_looked_up_once_and_what_was_checked_is_connected_to() {
+async fn connection_uses_the_address_that_was_checked() {
     // R-GLCI-148
-    // What the attacker is after is at the same port of another address.
+    // The attacker's target listens on the same port of another address.
     let (public, inner) = (0..10).find_map(|_| at_one_port()).expect("a port");
     inner.set_nonblocking(true).expect("a socket");
     let names = Names::new(&[("rebind.example", &[&["127.0.0.2"], &["127.0.0.1"]])]);
@@ -94,7 +94,7 @@ fn at_one_port() -> Option<(Server, TcpListener)> {
 }
 
 #[tokio::test]
-async fn one_bad_address_keeps_a_name_out_although_another_is_good() {
+async fn one_refused_address_rules_a_name_out() {
     let good = Server::listen("127.0.0.2:0", None, |_, wire| {
         wire.answer("200 OK", &[], b"")
     });
@@ -120,7 +120,7 @@ async fn one_bad_address_keeps_a_name_out_although_another_is_good() {
 }
 
 #[tokio::test]
-async fn a_connection_serves_the_server_alone_that_it_was_made_for() {
+async fn connections_are_not_shared_between_servers() {
     let server = hello();
     let names = Names::here(&["named.example", "evil.example"]);
     let own = server.url_as("http", "named.example", "/");
@@ -139,7 +139,7 @@ async fn a_connection_serves_the_server_alone_that_it_was_made_for() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_named_is_let_in_at_its_own_port_alone() {
+async fn named_server_is_allowed_at_its_own_port_only() {
     let (named, other) = (hello(), hello());
     let web = open(naming(&[&named.url("/")]));
     assert_eq!(
@@ -158,7 +158,7 @@ async fn a_server_that_was_named_is_let_in_at_its_own_port_alone() {
 }
 
 #[tokio::test]
-async fn names_are_looked_up_as_they_are_written() {
+async fn names_are_looked_up_as_written() {
     let server = hello();
     for name in [
         "dot.example.",
@@ -174,7 +174,7 @@ async fn names_are_looked_up_as_they_are_written() {
 }
 
 #[tokio::test]
-async fn who_asks_and_what_is_asked_is_said_in_headers() {
+async fn credential_and_method_are_sent_in_headers() {
     let server = hello();
     let web = open(naming(&[&server.url("/")]));
     let request = crate::secret_request(&server.url("/"));
@@ -195,7 +195,7 @@ async fn who_asks_and_what_is_asked_is_said_in_headers() {
 }
 
 #[tokio::test]
-async fn a_token_that_no_header_may_have_is_told_without_it() {
+async fn invalid_token_is_reported_without_its_value() {
     let server = hello();
     let web = open(naming(&[&server.url("/")]));
     let mut request = crate::secret_request(&server.url("/"));

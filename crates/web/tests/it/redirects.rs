@@ -4,7 +4,7 @@ use crate::{get, naming, open, open_with, refusal, secret_request};
 use std::io;
 use web::{Method, Request};
 
-/// Sends on to what is asked for after `/to/`, and answers all else.
+/// Redirects to the part of the target after `/to/`, and answers all other requests.
 fn lead(seen: &Seen, wire: &mut dyn Wire) -> io::Result<()> {
     match seen.target.strip_prefix("/to/") {
         Some(target) => wire.answer("302 Found", &[("location", target)], b"go"),
@@ -12,7 +12,7 @@ fn lead(seen: &Seen, wire: &mut dyn Wire) -> io::Result<()> {
     }
 }
 
-/// Sends on with a status.
+/// Starts a server that redirects with this status.
 fn leading(status: &'static str, location: &str) -> Server {
     let location = location.to_owned();
     Server::start(move |seen, wire| match seen.target.as_str() {
@@ -22,7 +22,7 @@ fn leading(status: &'static str, location: &str) -> Server {
 }
 
 #[tokio::test]
-async fn relative_ones_are_followed_with_what_the_request_has() {
+async fn relative_redirects_keep_credential_and_method() {
     // R-GLCI-148
     for (status, location) in [
         ("301 Moved Permanently", "/end"),
@@ -45,7 +45,7 @@ async fn relative_ones_are_followed_with_what_the_request_has() {
 }
 
 #[tokio::test]
-async fn three_are_followed_and_a_fourth_is_not() {
+async fn redirects_beyond_the_limit_are_not_followed() {
     // R-GLCI-148
     let server = Server::start(lead);
     let web = open(naming(&[&server.url("/")]));
@@ -63,7 +63,7 @@ async fn three_are_followed_and_a_fourth_is_not() {
 }
 
 #[tokio::test]
-async fn where_they_lead_is_checked_as_if_it_was_asked_for() {
+async fn redirect_targets_are_checked_like_requests() {
     let server = Server::start(lead);
     let own = server.url("");
     let web = open(naming(&[&own]));
@@ -105,7 +105,7 @@ async fn where_they_lead_is_checked_as_if_it_was_asked_for() {
 }
 
 #[tokio::test]
-async fn the_address_of_a_name_is_checked_there_too() {
+async fn resolved_addresses_of_redirect_targets_are_checked() {
     let server = Server::start(lead);
     let names = Names::new(&[("evil.example", &[&["127.0.0.1"]])]);
     let own = server.url("");
@@ -118,7 +118,7 @@ async fn the_address_of_a_name_is_checked_there_too() {
 }
 
 #[tokio::test]
-async fn a_token_stays_with_its_server_and_is_not_given_back() {
+async fn token_is_not_sent_again_after_another_server() {
     let (own, other) = (Server::start(lead), Server::start(lead));
     let web = open(naming(&[&own.url(""), &other.url("")]));
     let round = format!("/to/{}/to/{}/end", other.url(""), own.url(""));
@@ -159,7 +159,7 @@ async fn another_name_port_or_scheme_is_another_server() {
 }
 
 #[tokio::test]
-async fn a_password_in_an_address_stays_with_its_server() {
+async fn password_in_an_address_stays_with_its_server() {
     let (own, other) = (Server::start(lead), Server::start(lead));
     let web = open(naming(&[&own.url(""), &other.url("")]));
     let port = own.address.port();
@@ -179,7 +179,7 @@ async fn a_password_in_an_address_stays_with_its_server() {
 }
 
 #[tokio::test]
-async fn what_is_posted_is_repeated_for_its_own_server_alone() {
+async fn posts_are_repeated_only_for_their_own_server() {
     let post = |url: &str| Request {
         method: Method::PostJson("{\"content\":1}".to_owned()),
         ..secret_request(url)

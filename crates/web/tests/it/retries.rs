@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use web::{Limits, Web, WebError};
 
-/// A status, and what `Retry-After` says.
+/// A status, and the value of `Retry-After`.
 type Answer = (&'static str, Option<&'static str>);
 
-/// Answers the first requests with the first answers, and the rest with the last.
+/// Starts a server that sends these responses in turn, and repeats the last.
 fn in_turn(answers: &[Answer]) -> Server {
     let (answers, next) = (answers.to_vec(), AtomicUsize::new(0));
     Server::start(move |_, wire| {
@@ -25,7 +25,7 @@ fn asking(server: &Server) -> Web {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_asked_three_times() {
+async fn temporary_failures_get_three_attempts() {
     // R-GLCI-148
     let fine = ("200 OK", None);
     let table: [(&[Answer], u16, usize); 9] = [
@@ -61,7 +61,7 @@ async fn what_may_pass_is_asked_three_times() {
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_made_again() {
+async fn broken_connection_is_retried() {
     let breaks = AtomicUsize::new(0);
     let server = Server::start(
         move |_, wire| match breaks.fetch_add(1, Ordering::Relaxed) {
@@ -80,7 +80,7 @@ async fn a_broken_connection_is_made_again() {
 }
 
 #[tokio::test]
-async fn a_connection_that_was_left_is_not_an_attempt() {
+async fn stale_connection_does_not_count_as_an_attempt() {
     let server = Server::start(|_, wire| {
         wire.answer("200 OK", &[], b"one")?;
         wire.raw("")
@@ -98,7 +98,7 @@ async fn a_connection_that_was_left_is_not_an_attempt() {
 }
 
 #[tokio::test]
-async fn silence_is_asked_again_and_then_told() {
+async fn silence_is_retried_then_reported() {
     let server = Server::speaking(|mut socket| io::copy(&mut socket, &mut io::sink()).map(|_| ()));
     let mut options = naming(&[&server.url("")]);
     options.limits.deadline = Duration::from_millis(200);
@@ -111,7 +111,7 @@ async fn silence_is_asked_again_and_then_told() {
 }
 
 #[tokio::test]
-async fn all_attempts_together_have_an_end() {
+async fn overall_limit_ends_all_attempts() {
     let server = Server::speaking(|mut socket| io::copy(&mut socket, &mut io::sink()).map(|_| ()));
     let mut options = naming(&[&server.url("")]);
     options.limits = Limits {
@@ -126,12 +126,12 @@ async fn all_attempts_together_have_an_end() {
         .await
         .expect_err("late");
     assert!(matches!(error, WebError::Late { .. }), "{error}");
-    // Far from what the attempts would take, and far from what a busy machine needs more.
+    // Far below the time that all attempts would take, and far above the delays of a busy machine.
     assert!(began.elapsed() < Duration::from_mins(1));
 }
 
 #[tokio::test]
-async fn who_hangs_up_is_asked_three_times() {
+async fn hanging_up_gets_three_attempts() {
     let server = Server::speaking(|socket| socket.shutdown(Shutdown::Both));
     let (url, web) = (server.url("/"), asking(&server));
     let error = get(&web, &url).await.expect_err("closed");
@@ -140,7 +140,7 @@ async fn who_hangs_up_is_asked_three_times() {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_not_asked_again() {
+async fn refused_requests_are_not_retried() {
     let server = Server::start(|_, wire| {
         wire.answer("302 Found", &[("location", "http://169.254.169.254/")], b"")
     });

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A request as a server sees it.
+/// A request as the server receives it.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
-    /// `GET`.
+    /// The method, such as `GET`.
     pub(crate) method: String,
-    /// What is asked for: a path, or a whole address by the client of a proxy.
+    /// The target: a path, or a whole address when the client uses a proxy.
     pub(crate) target: String,
     pub(crate) body: String,
     headers: Vec<(String, String)>,
@@ -26,9 +26,9 @@ impl Seen {
     }
 }
 
-/// Where an answer is written to.
+/// The connection that a response is written to.
 pub(crate) trait Wire: Read + Write {
-    /// Writes a whole answer, after which the connection is there for another request.
+    /// Writes a whole response and keeps the connection open for another request.
     fn answer(&mut self, status: &str, headers: &[(&str, &str)], body: &[u8]) -> io::Result<()> {
         let mut head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
         for (name, value) in headers {
@@ -39,7 +39,7 @@ pub(crate) trait Wire: Read + Write {
         self.flush()
     }
 
-    /// Writes what comes as it is, and ends the connection.
+    /// Writes the text verbatim and closes the connection.
     fn raw(&mut self, text: &str) -> io::Result<()> {
         self.write_all(text.as_bytes())?;
         self.flush()?;
@@ -51,7 +51,7 @@ impl<T: Read + Write> Wire for T {}
 
 type Handler = dyn Fn(&Seen, &mut dyn Wire) -> io::Result<()> + Send + Sync;
 
-/// A server on this machine, that remembers what it was asked. A failing handler ends its connection.
+/// A server on this machine that records its requests. A handler that fails closes its connection.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
@@ -72,14 +72,14 @@ struct Open {
 }
 
 impl Server {
-    /// Starts one at a free port.
+    /// Starts a server at a free port.
     pub(crate) fn start(
         handler: impl Fn(&Seen, &mut dyn Wire) -> io::Result<()> + Send + Sync + 'static,
     ) -> Self {
         Self::listen("127.0.0.1:0", None, handler)
     }
 
-    /// Starts one that speaks TLS.
+    /// Starts a server that speaks TLS.
     pub(crate) fn start_tls(
         config: ServerConfig,
         handler: impl Fn(&Seen, &mut dyn Wire) -> io::Result<()> + Send + Sync + 'static,
@@ -87,7 +87,7 @@ impl Server {
         Self::listen("127.0.0.1:0", Some(Arc::new(config)), handler)
     }
 
-    /// Starts one at an address.
+    /// Starts a server at an address.
     pub(crate) fn listen(
         address: &str,
         tls: Option<Arc<ServerConfig>>,
@@ -103,7 +103,7 @@ impl Server {
         })
     }
 
-    /// Starts one that speaks another language than HTTP.
+    /// Starts a server that speaks a protocol other than HTTP.
     pub(crate) fn speaking(
         speak: impl Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static,
     ) -> Self {
@@ -149,29 +149,29 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    /// Returns an address of this server by a name that leads to it.
+    /// Returns an address of this server with a name that resolves to it.
     pub(crate) fn url_as(&self, scheme: &str, name: &str, path: &str) -> String {
         format!("{scheme}://{name}:{}{path}", self.address.port())
     }
 
-    /// Returns the requests that it was sent.
+    /// Returns the requests received so far.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().clone()
     }
 
-    /// Returns what was asked for.
+    /// Returns the targets of the requests received so far.
     pub(crate) fn targets(&self) -> Vec<String> {
         self.seen().into_iter().map(|seen| seen.target).collect()
     }
 
-    /// Returns how often it was connected to.
+    /// Returns the number of connections accepted so far.
     pub(crate) fn connections(&self) -> usize {
         self.shared.open().sockets.len()
     }
 }
 
 impl Server {
-    /// Waits until it was connected to that often: who connects need not wait until it is noticed.
+    /// Waits until the server has accepted this many connections: a client can connect before the server accepts.
     pub(crate) fn wait_for_connections(&self, count: usize) {
         let until = Instant::now() + Duration::from_secs(30);
         while self.connections() < count {
@@ -198,7 +198,7 @@ impl Drop for Server {
             }
             std::mem::take(&mut open.threads)
         };
-        // Wakes up the thread that accepts.
+        // Wakes the accepting thread.
         let _ = TcpStream::connect(self.address);
         for thread in threads.into_iter().chain(self.accepting.take()) {
             let _ = thread.join();
@@ -215,7 +215,7 @@ fn talk(stream: impl Read + Write, shared: &Shared, handler: &Handler) -> io::Re
     }
 }
 
-/// Reads a request; an end of the connection is an error, as any other.
+/// Reads a request; a closed connection is an error like any other.
 pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Seen> {
     let mut line = || {
         let mut line = String::new();

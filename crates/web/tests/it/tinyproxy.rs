@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 use tempfile::tempdir;
 use web::{Proxies, WebOptions};
 
-/// A proxy as they are found in companies. It ends with the test.
+/// A proxy of the kind that companies run. It ends with the test.
 struct Tinyproxy {
     child: Child,
     address: SocketAddr,
 }
 
 impl Tinyproxy {
-    /// Starts one that wants a password and asks another proxy, which knows the names of the test.
-    /// Nothing when it is not installed.
+    /// Starts a proxy that requires a password and forwards to another proxy, which resolves the names of the test.
+    /// Returns `None` if tinyproxy is not installed.
     fn start(directory: &Path, upstream: SocketAddr) -> Option<Self> {
-        // Somebody else may take the port before it does.
+        // Another process may take the port first.
         for _ in 0..5 {
             let free = TcpListener::bind("127.0.0.1:0").expect("a port");
             let address = free.local_addr().expect("an address");
@@ -37,7 +37,7 @@ impl Tinyproxy {
         panic!("tinyproxy ends at once, five times");
     }
 
-    /// Waits until it listens, and returns whether it does.
+    /// Waits until the proxy listens, and returns whether it does.
     fn listens(&mut self) -> bool {
         let until = Instant::now() + Duration::from_secs(30);
         while self.child.try_wait().expect("a child").is_none() {
@@ -79,7 +79,7 @@ impl Drop for Tinyproxy {
 }
 
 #[tokio::test]
-async fn a_proxy_of_a_company_is_asked_with_its_password() {
+async fn company_proxy_receives_its_password() {
     // R-GLCI-148
     let (authority, directory) = (Authority::new("ours"), tempdir().expect("a directory"));
     let config = authority.server("gitlab.example");

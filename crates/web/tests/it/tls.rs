@@ -9,7 +9,7 @@ use std::process::Command;
 use tempfile::tempdir;
 use web::{Reach, Waiter, Web, WebError, WebOptions};
 
-/// Holds the address that a test asks for in a process of its own.
+/// The variable with the address that a child process requests.
 const ASK: &str = "WEB_TEST_ASK";
 
 fn serve(config: ServerConfig) -> Server {
@@ -24,11 +24,11 @@ fn trusting(server: &str, authorities: &[PathBuf]) -> WebOptions {
 }
 
 #[tokio::test]
-async fn an_authority_of_the_user_is_trusted() {
+async fn user_authority_is_trusted() {
     // R-GLCI-148
     let directory = tempdir().expect("a directory");
     let (own, other) = (Authority::new("ours"), Authority::new("theirs"));
-    // A bundle, with words around.
+    // A bundle, with text between the certificates.
     let bundle = directory.path().join("bundle.pem");
     let text = format!("# ours\n{}\nand theirs\n{}\n", other.pem(), own.pem());
     std::fs::write(&bundle, text).expect("a file");
@@ -44,7 +44,7 @@ async fn an_authority_of_the_user_is_trusted() {
 }
 
 #[tokio::test]
-async fn a_stranger_at_a_public_address_needs_a_certificate_too() {
+async fn public_addresses_need_a_certificate() {
     let directory = tempdir().expect("a directory");
     let server = serve(Authority::new("theirs").server("gitlab.example"));
     let url = server.url_as("https", "gitlab.example", "/");
@@ -64,7 +64,7 @@ async fn a_stranger_at_a_public_address_needs_a_certificate_too() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_certificate_is_told_with_what_helps() {
+async fn certificate_errors_come_with_help() {
     // R-GLCI-148
     let directory = tempdir().expect("a directory");
     let (own, other) = (Authority::new("ours"), Authority::new("theirs"));
@@ -118,7 +118,7 @@ async fn what_is_wrong_with_a_certificate_is_told_with_what_helps() {
 }
 
 #[tokio::test]
-async fn an_address_is_trusted_by_its_certificate_too() {
+async fn ip_address_is_trusted_by_its_certificate() {
     let (authority, directory) = (Authority::new("ours"), tempdir().expect("a directory"));
     let server = serve(authority.server("127.0.0.1"));
     let url = server.url_as("https", "127.0.0.1", "/");
@@ -127,7 +127,7 @@ async fn an_address_is_trusted_by_its_certificate_too() {
 }
 
 #[tokio::test]
-async fn a_server_without_tls_is_told() {
+async fn server_without_tls_is_reported() {
     let directory = tempdir().expect("a directory");
     let server = Server::speaking(|mut socket| {
         socket.read_exact(&mut [0; 5])?;
@@ -142,7 +142,7 @@ async fn a_server_without_tls_is_told() {
 }
 
 #[test]
-fn files_without_certificates_are_named() {
+fn files_without_certificates_are_named_in_the_error() {
     let directory = tempdir().expect("a directory");
     let file = |name: &str, text: &str| {
         let file = directory.path().join(name);
@@ -210,13 +210,13 @@ fn the_variables_of_the_system_say_whom_it_trusts() {
     assert_eq!(ask_in_child(&url, "SSL_CERT_FILE", &file), "hello");
     let said = ask_in_child(&url, "SSL_CERT_FILE", &empty);
     assert!(said.starts_with(&nobody), "{said}");
-    // A directory has its files by the names that OpenSSL gives them.
+    // OpenSSL finds certificates in a directory by their hashed names.
     let hashed = tempdir().expect("a directory");
     std::fs::copy(&file, hashed.path().join("0a1b2c3d.0")).expect("a file");
     assert_eq!(ask_in_child(&url, "SSL_CERT_DIR", hashed.path()), "hello");
 }
 
-/// Asks in a process that has its own environment, and returns the answer.
+/// Sends a request from a process with its own environment, and returns the result.
 fn ask_in_child(url: &str, variable: &str, path: &Path) -> String {
     let program = std::env::current_exe().expect("a path");
     #[expect(

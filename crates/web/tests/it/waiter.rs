@@ -17,7 +17,7 @@ fn each_waiter_keeps_its_connections() {
     let began = Instant::now();
     let mut opened = ask_both();
     assert_eq!((opened, server.seen().len()), (2, 2));
-    // A connection is kept a moment after its answer has come, so there may be another one first.
+    // A connection returns to the pool a moment after its response, so the first rounds may open another one.
     loop {
         let before = std::mem::replace(&mut opened, ask_both());
         if opened == before {
@@ -28,7 +28,7 @@ fn each_waiter_keeps_its_connections() {
 }
 
 #[test]
-fn a_waiter_that_is_gone_leaves_no_connection_that_is_waited_for() {
+fn dropped_waiter_leaves_no_stale_connection() {
     let server = hello();
     let web = open(naming(&[&server.url("")]));
     for _ in 0..3 {
@@ -41,14 +41,14 @@ fn a_waiter_that_is_gone_leaves_no_connection_that_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_runtime_with_one_thread_may_wait() {
+async fn single_threaded_runtime_can_wait() {
     let server = hello();
     let web = open(naming(&[&server.url("")]));
     assert_eq!(
         get(&web, &server.url("/")).await.expect("an answer").status,
         200
     );
-    // The connection that this runtime holds cannot move while its only thread waits.
+    // This runtime's connection makes no progress while its only thread waits.
     let waiter = Waiter::new();
     let answer = waiter.wait(get(&web, &server.url("/"))).expect("a thread");
     assert_eq!(answer.expect("an answer").status, 200);
