@@ -1,7 +1,7 @@
 //! How a local run treats each keyword: one table, and the checks derived from it.
 //!
 //! A valid file may need features that only a server has, or that are not implemented yet. The
-//! [`table`] gives the [`Class`] of each keyword: whether a local run supports it, and the
+//! table ([`file_keywords`], [`job_keywords`]) gives the [`Class`] of each keyword: whether a local run supports it, and the
 //! consequence if not. Everything that concerns local support derives from it:
 //!
 //! - [`diagnose`] checks a whole file for `lint`, which reports no errors because the file is
