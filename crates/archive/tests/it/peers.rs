@@ -37,6 +37,11 @@ fn sh(directory: &Path, tools: &[&str], script: &str) -> bool {
 }
 
 fn files(scratch: &Scratch) -> Vec<PathBuf> {
+    // The archives do not hold these folders, so the other tool makes them by its own umask.
+    scratch.folder("sub", 0o755);
+    for depth in 1..=30 {
+        scratch.folder(&"long/".repeat(depth), 0o755);
+    }
     vec![
         scratch.write("sub/small", "hello"),
         scratch.write("large", text(3_000_000)),
