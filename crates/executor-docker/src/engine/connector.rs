@@ -1,3 +1,9 @@
+//! Connections to the engine, over a socket, TCP, TLS or ssh.
+//!
+//! The connectors of bollard 0.21 were considered and are not used. Over TLS bollard trusts the system's roots beside
+//! the given `ca.pem`, where Docker's client trusts `ca.pem` alone, makes a handshake for each request, and cannot
+//! leave a certificate unchecked. Over ssh it starts a master for each connection and sets no deadline for it.
+
 use crate::engine::address::Address;
 use crate::engine::connection::Connection;
 use crate::engine::host::{DockerHost, EngineOptions};
