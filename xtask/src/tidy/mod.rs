@@ -5,6 +5,7 @@ mod doctests;
 mod edges;
 mod files;
 mod manifests;
+mod orphans;
 mod paths;
 mod sizes;
 
@@ -80,6 +81,7 @@ fn problems(workspace: &Workspace, files: &[TextFile]) -> Vec<Problem> {
     let mut problems = edges::check(&workspace.packages);
     problems.extend(sizes::check(files));
     problems.extend(paths::check(files));
+    problems.extend(orphans::check(files));
     for file in files.iter().filter(|file| file.is("rs")) {
         problems.extend(code::check(file));
         problems.extend(doctests::check(file));
