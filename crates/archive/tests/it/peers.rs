@@ -37,11 +37,6 @@ fn sh(directory: &Path, tools: &[&str], script: &str) -> bool {
 }
 
 fn files(scratch: &Scratch) -> Vec<PathBuf> {
-    // The archives do not hold these folders, so the other tool makes them by its own umask.
-    scratch.folder("sub", 0o755);
-    for depth in 1..=30 {
-        scratch.folder(&"long/".repeat(depth), 0o755);
-    }
     vec![
         scratch.write("sub/small", "hello"),
         scratch.write("large", text(3_000_000)),
@@ -59,6 +54,11 @@ fn files(scratch: &Scratch) -> Vec<PathBuf> {
 fn other_tools_unpack_our_archives() {
     let check = |format, tools: &[&str], script: &str| {
         let scratch = Scratch::new();
+        // The archives do not hold these folders, so the other tool makes them by its own umask.
+        scratch.folder("sub", 0o755);
+        for depth in 1..=30 {
+            scratch.folder(&"long/".repeat(depth), 0o755);
+        }
         scratch.pack(&files(&scratch), format).unwrap();
         if sh(&scratch.target(), tools, &format!("umask 022; {script}")) {
             assert_eq!(
