@@ -51,18 +51,16 @@ impl ReferenceExecutor {
 
     fn write_private(&self, path: &Path, content: &[u8]) -> std::io::Result<()> {
         use std::io::Write;
-        let mode = if self.has(Fault::OpenFiles) {
-            0o644
-        } else {
-            0o600
-        };
         // A file of an earlier stage may have other rights.
         let _ = fs::remove_file(path);
         let mut file = fs::OpenOptions::new()
             .create_new(true)
             .write(true)
-            .mode(mode)
+            .mode(0o600)
             .open(path)?;
+        if self.has(Fault::OpenFiles) {
+            file.set_permissions(fs::Permissions::from_mode(0o644))?;
+        }
         file.write_all(content)
     }
 
