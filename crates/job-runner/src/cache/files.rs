@@ -7,6 +7,7 @@ use executor_core::{BuildError, Cancellation};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 impl Stages<'_, '_> {
     /// Finds the files of a cache, and the directories whose modes must be kept.
@@ -40,10 +41,20 @@ pub(super) fn cached_paths(collected: Collected) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns whether a directory has other permissions than a new one.
+/// Returns whether a directory has other permissions than the one that a restore creates.
 ///
 /// Missing permissions of the owner do not count: the owner has them after the restore.
 fn has_own_mode(directory: &Path) -> bool {
+    static CREATED: LazyLock<u32> = LazyLock::new(|| 0o755 & !umask());
     let mode = fs::symlink_metadata(directory).map(|it| it.mode() & 0o777);
-    mode.is_ok_and(|mode| mode | 0o700 != 0o755)
+    mode.is_ok_and(|mode| mode | 0o700 != *CREATED)
+}
+
+/// Returns the umask of this process, as `/proc` shows it. Reading it by a system call would change it for a moment,
+/// also for other threads. Where `/proc` does not show it, the usual `022` is assumed.
+fn umask() -> u32 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let umask = status.lines().find_map(|it| it.strip_prefix("Umask:"));
+    let umask = umask.and_then(|it| u32::from_str_radix(it.trim(), 8).ok());
+    umask.unwrap_or(0o022)
 }
