@@ -1,4 +1,7 @@
-//! A simulation of the rest of a run.
+//! A simulation of the rest of a run, by the scheduler's own machine on virtual time.
+//!
+//! The longest path through the needs alone would not do: with fewer workers than ready jobs, with delays or with
+//! resource groups it promises an end that the run cannot reach.
 
 use super::course::Course;
 use jiff::{SignedDuration, Timestamp};
