@@ -1,9 +1,7 @@
 //! The settings of the shell executor.
 
 use process::{Containment, Supervisor};
-use std::sync::Arc;
 use std::time::Duration;
-use steps::Library;
 
 /// The way in which jobs run on this host.
 ///
@@ -36,7 +34,8 @@ pub struct ShellConfig {
     /// Fetches functions from git repositories and registries for the steps of a job (`run`).
     ///
     /// Default: none; such a step fails.
-    pub library: Option<Arc<dyn Library>>,
+    #[cfg(feature = "functions")]
+    pub library: Option<std::sync::Arc<dyn steps::Library>>,
 }
 
 impl Default for ShellConfig {
@@ -49,6 +48,7 @@ impl Default for ShellConfig {
             containment: Containment::default(),
             output_grace: Duration::from_secs(1),
             supervisor: None,
+            #[cfg(feature = "functions")]
             library: None,
         }
     }

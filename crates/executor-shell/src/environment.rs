@@ -54,6 +54,7 @@ impl RunnerEnvironment {
     }
 
     /// Returns all inherited variables.
+    #[cfg(feature = "functions")]
     pub(crate) fn variables(&self) -> &[(OsString, OsString)] {
         &self.variables
     }

@@ -4,7 +4,6 @@ use executor_core::{BoxError, BuildError, Retryability};
 use process::ProcessError;
 use std::io;
 use std::path::PathBuf;
-use steps::ServiceError;
 
 /// The backend in the messages of [`BuildError`].
 const BACKEND: &str = "shell";
@@ -42,8 +41,9 @@ pub(crate) enum ShellError {
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// The service for steps could not be started, or did not end as expected.
+    #[cfg(feature = "functions")]
     #[error("run the step-runner service")]
-    Steps(#[from] ServiceError),
+    Steps(#[from] steps::ServiceError),
     /// A terminal could not be opened.
     #[error("{action} a terminal")]
     Terminal {
@@ -67,6 +67,7 @@ impl From<ShellError> for BuildError {
             | ShellError::File { source, .. }
             | ShellError::Terminal { source, .. } => Self::system(BACKEND, message, source),
             ShellError::Process(error) => from_process(message, error),
+            #[cfg(feature = "functions")]
             ShellError::Steps(source) => Self::system(BACKEND, message, source),
         }
     }

@@ -4,13 +4,16 @@ use crate::directories;
 use crate::error::ShellError;
 use crate::host::Host;
 use crate::stage_files::StageFiles;
+#[cfg(feature = "functions")]
 use crate::step_service::StepService;
 use crate::terminal::ShellTerminal;
+#[cfg(feature = "functions")]
+use executor_core::StageIo;
 use executor_core::ability::{Abilities, Terminal};
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, BuildStage, Cancellation, Executor,
     ExecutorStage, ExitCode, JobOutcome, PrepareOptions, PreparedEnvironment, RunnerConfig,
-    ShellInfo, ShellKind, StageCell, StageCommand, StageIo, StageResult, StageStatus, Workspace,
+    ShellInfo, ShellKind, StageCell, StageCommand, StageResult, StageStatus, Workspace,
 };
 use process::{Ended, ExitStatus, Outcome, ProcessError, ProcessTree, Timing, TraceOutput};
 use std::io;
@@ -34,6 +37,7 @@ struct Prepared {
     tree: ProcessTree,
     files: StageFiles,
     terminal: Arc<ShellTerminal>,
+    #[cfg(feature = "functions")]
     /// Runs stages of steps; started with the first of them.
     steps: Option<StepService>,
 }
@@ -69,6 +73,7 @@ impl ShellExecutor {
     }
 }
 
+#[cfg(feature = "functions")]
 impl Prepared {
     /// Runs a stage of steps.
     async fn run_steps(
@@ -114,6 +119,7 @@ impl Executor for ShellExecutor {
             tree,
             files,
             terminal: Arc::new(terminal),
+            #[cfg(feature = "functions")]
             steps: None,
         });
         directories::make_usable(&dirs, owns_project)?;
@@ -136,11 +142,19 @@ impl Executor for ShellExecutor {
         let prepared = self.prepared.as_mut().ok_or_else(not_prepared)?;
         prepared.terminal.set_variables(&command.variables);
         if command.stage == BuildStage::StepRun {
-            let io = StageIo {
-                trace: &*trace,
-                cancellation,
-            };
-            return prepared.run_steps(&self.host, &command, timing, io).await;
+            #[cfg(feature = "functions")]
+            {
+                let io = StageIo {
+                    trace: &*trace,
+                    cancellation,
+                };
+                return prepared.run_steps(&self.host, &command, timing, io).await;
+            }
+            #[cfg(not(feature = "functions"))]
+            return Err(BuildError::config(
+                "this program runs no functions (`run`): it was built without the feature `functions` of \
+                 runwright-executor-shell",
+            ));
         }
         let script = prepared.files.write(&command, &prepared.shell)?;
 
@@ -175,6 +189,7 @@ impl Executor for ShellExecutor {
         let Some(prepared) = &mut self.prepared else {
             return Ok(());
         };
+        #[cfg(feature = "functions")]
         let served = match prepared.steps.take() {
             Some(steps) => steps.close().await,
             None => Ok(()),
@@ -184,7 +199,9 @@ impl Executor for ShellExecutor {
         let removed = prepared.files.remove().await;
         // If both failed, the surviving process is the reason.
         closed.map_err(ShellError::from)?;
-        Ok(served.and(removed)?)
+        #[cfg(feature = "functions")]
+        served?;
+        Ok(removed?)
     }
 
     fn current_stage(&self) -> ExecutorStage {

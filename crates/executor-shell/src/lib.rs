@@ -16,6 +16,8 @@
 //!
 //! [`provider`] creates the provider from a [`ShellConfig`]; its executors are [`ShellExecutor`]s.
 //!
+//! Jobs with `run` need the Cargo feature `functions`; without it, they fail with an error that names it.
+//!
 //! **Guarantees for a job.** Each stage is a shell in a process tree of its own. Its standard input is empty, its output
 //! reaches the log as two streams, and nothing that it started outlives it: neither a background process nor one in a
 //! session of its own.
@@ -33,6 +35,7 @@ mod provider;
 mod session;
 mod session_files;
 mod stage_files;
+#[cfg(feature = "functions")]
 mod step_service;
 mod terminal;
 

@@ -118,6 +118,7 @@ impl StageFiles {
     }
 
     /// Records files of variables that another component writes into the directory.
+    #[cfg(feature = "functions")]
     pub(crate) fn note_variables(&mut self, variables: &StageVariables) -> Result<(), ShellError> {
         for file in &variables.files {
             let path = self.directory.join(file_name(file)?);

@@ -48,9 +48,11 @@
 //! # Features
 //!
 //! - `docker`: the module `docker`, the executor that runs jobs in containers.
+//! - `functions`: jobs with `run`, in the shell executor and in local runs.
 //! - `layers`: the module `layers`, wrappers around any provider, one concern each.
 //! - `local` (default): [`workstation`], [`pipeline`] and [`scheduler`].
 //! - `shell` (default): [`shell`], the executor that runs jobs as processes of this host.
+//! - `watch`: what tells of changes in a working tree, `workstation::TreeWatch`.
 
 #[doc(inline)]
 pub use executor_core as core;

@@ -76,6 +76,7 @@ pub enum LocalError {
     #[error("read the caches of jobs")]
     Cache(#[from] job_runner::CacheError),
     /// The working tree cannot be watched.
+    #[cfg(feature = "watch")]
     #[error("watch the working tree: {0}")]
     Watch(String),
     /// An artifact cannot be exported.
@@ -85,9 +86,11 @@ pub enum LocalError {
     #[error(transparent)]
     Hook(#[from] HookError),
     /// The step-runner service cannot start, or did not end properly.
+    #[cfg(feature = "functions")]
     #[error("run the step-runner service")]
     Steps(#[source] steps::ServiceError),
     /// The fetched functions cannot be read.
+    #[cfg(feature = "functions")]
     #[error("read the fetched functions")]
     Functions(#[source] steps::LibraryError),
     /// The selected jobs cannot be planned.
@@ -153,16 +156,17 @@ impl LocalError {
             Self::Repository(_)
             | Self::Git(_)
             | Self::Snapshot(_)
-            | Self::Watch(_)
             | Self::State(_)
             | Self::Cache(_)
-            | Self::Functions(_)
             | Self::Export(_)
             | Self::Environments(_)
             | Self::Hook(_)
             | Self::Runs(_)
-            | Self::Process(_)
-            | Self::Steps(_) => Fault::Environment,
+            | Self::Process(_) => Fault::Environment,
+            #[cfg(feature = "functions")]
+            Self::Functions(_) | Self::Steps(_) => Fault::Environment,
+            #[cfg(feature = "watch")]
+            Self::Watch(_) => Fault::Environment,
         }
     }
 }

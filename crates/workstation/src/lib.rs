@@ -2,6 +2,14 @@
 //!
 //! [`LocalProject`] finds the pipeline file, [`LocalRun`] runs it, [`StateDir`] keeps what outlives
 //! the run.
+//!
+//! # Features
+//!
+//! None is in the default.
+//!
+//! - `functions`: jobs with `run`, [`FunctionRun`] and [`UserLibrary`]; it brings gRPC. Without it, such a job fails with an
+//!   error that names the feature, and its steps are not checked when a pipeline is read.
+//! - `watch`: [`TreeWatch`].
 
 mod by_image;
 mod error;
@@ -11,6 +19,7 @@ mod remote;
 mod reuse;
 mod run;
 mod settings;
+#[cfg(feature = "watch")]
 mod watch;
 
 pub use by_image::{ByImage, ByImageExecutor};
@@ -37,6 +46,7 @@ pub use project::local_project::{BITRAB_FILE, DEFAULT_FILE, LocalProject, is_in_
 pub use project::pipeline_options::PipelineOptions;
 pub use project::repository::GitRepository;
 pub use project::situation::{SOURCES, Situation, SituationError, SituationOptions, SituationRef};
+#[cfg(feature = "functions")]
 pub use remote::user_library::UserLibrary;
 pub use remote::vendor::{Vendor, VendorError};
 pub use remote::{
@@ -49,6 +59,7 @@ pub use run::environments::{
     Deployment, Environment, EnvironmentRunner, EnvironmentState, EnvironmentStep, Environments,
     EnvironmentsError,
 };
+#[cfg(feature = "functions")]
 pub use run::function_run::{FunctionEnd, FunctionRun};
 pub use run::isolation::Isolation;
 pub use run::resource_groups::MachineResources;
@@ -60,6 +71,7 @@ pub use settings::{
     SettingSection, SettingValue, Settings, SettingsError, SettingsFile, SshServer, TokenSource,
     settings_page,
 };
+#[cfg(feature = "watch")]
 pub use watch::{Rounds, TreeNews, TreeWatch, WatchMeans};
 
 #[doc(no_inline)]
@@ -74,7 +86,9 @@ pub use job_runner::{
 pub use process::{
     ProcessError, Stream as ProcessStream, Supervisor, can_mount, enter_user_namespace,
 };
+#[cfg(feature = "functions")]
 #[doc(no_inline)]
 pub use steps::language::{Value as InputValue, given_inputs};
+#[cfg(feature = "functions")]
 #[doc(no_inline)]
 pub use steps::{Library, RunResult, StepReport, StepState, StepsError};

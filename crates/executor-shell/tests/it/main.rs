@@ -9,6 +9,7 @@ mod login;
 mod prepare;
 mod provider;
 mod run;
+#[cfg(feature = "functions")]
 mod steps;
 mod support;
 mod terminal;

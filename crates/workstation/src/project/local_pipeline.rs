@@ -1,5 +1,6 @@
 use crate::error::LocalError;
 use crate::project::changed::{PipelineFiles, TreeChanges};
+#[cfg(feature = "functions")]
 use crate::project::check_steps::check_steps;
 use crate::project::gitlab_ci_local::{Decorations, OVERLAY};
 use crate::project::includes::LocalIncludes;
@@ -107,6 +108,7 @@ impl LocalPipeline {
         let asked = Arc::clone(&outside);
         let checked = checked.and_then(|loaded, diagnostics| {
             let resolved = loaded.resolve(diagnostics);
+            #[cfg(feature = "functions")]
             check_steps(&loaded, &resolved, diagnostics);
             let sources = diagnostics.sources();
             let files = PipelineFiles::of(project, sources, options);

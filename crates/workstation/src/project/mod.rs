@@ -2,6 +2,7 @@
 
 pub(crate) mod bitrab;
 pub(crate) mod changed;
+#[cfg(feature = "functions")]
 pub(crate) mod check_steps;
 pub(crate) mod declared_changes;
 pub(crate) mod gitlab_ci_local;

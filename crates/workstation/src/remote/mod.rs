@@ -1,6 +1,7 @@
 //! What a local run gets from servers: its GitLab and the user's accounts, included files, variables, and the
 //! GitLab's own reading of the pipeline file.
 
+#[cfg(feature = "functions")]
 pub(crate) mod user_library;
 pub(crate) mod vendor;
 

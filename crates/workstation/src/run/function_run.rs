@@ -3,7 +3,7 @@
 use crate::error::LocalError;
 use crate::history::state::StateDir;
 use crate::remote::user_library::UserLibrary;
-use crate::run::{recover, supervise};
+use crate::run::supervision::{recover, supervise};
 use executor_core::{Cancellation, StageVariables};
 use parking_lot::Mutex;
 use process::{OutputSink, Supervisor};

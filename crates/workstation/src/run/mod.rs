@@ -7,6 +7,7 @@ pub(crate) mod artifacts;
 pub(crate) mod caches;
 pub(crate) mod children;
 pub(crate) mod environments;
+#[cfg(feature = "functions")]
 pub(crate) mod function_run;
 pub(crate) mod isolation;
 pub(crate) mod resource_groups;
@@ -33,4 +34,3 @@ pub use run_controls::RunControls;
 
 pub(crate) use reserved::RunShared;
 pub(crate) use runner::{RunnerParts, runner_of};
-pub(crate) use supervision::{recover, supervise};

@@ -2,6 +2,7 @@
 
 use super::{Cleaning, Fate, Removable, RemovableKind};
 use crate::error::LocalError;
+#[cfg(feature = "functions")]
 use crate::remote::user_library::UserLibrary;
 use crate::reuse::ReuseStore;
 use crate::run::caches::project_name;
@@ -31,6 +32,7 @@ pub(super) fn clean_caches(cleaning: &Cleaning<'_>) -> Result<Vec<Removable>, Lo
 }
 
 /// Removes functions. All projects share them, so they have no project.
+#[cfg(feature = "functions")]
 pub(super) fn clean_functions(cleaning: &Cleaning<'_>) -> Result<Vec<Removable>, LocalError> {
     let cache = UserLibrary::cache(cleaning.state);
     let entries = cache.entries().map_err(LocalError::Functions)?.into_iter();

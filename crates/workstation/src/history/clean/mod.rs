@@ -111,6 +111,7 @@ impl Cleaning<'_> {
     /// # Errors
     ///
     /// When the state cannot be read.
+    #[cfg(feature = "functions")]
     pub fn functions(&self) -> Result<Vec<Removable>, LocalError> {
         caches::clean_functions(self)
     }

@@ -80,6 +80,7 @@ impl BlockingGit {
 
     /// Returns the files that a snapshot of the working tree takes, also those of repositories inside;
     /// some may be gone.
+    #[cfg(feature = "watch")]
     pub(crate) fn snapshot_files(&self) -> Result<Vec<PathBuf>, BlockingGitError> {
         self.call(async |root, processes| job_runner::taken_files(root, processes).await)
     }

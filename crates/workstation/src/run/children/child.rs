@@ -4,6 +4,7 @@ use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, note, warn};
 use crate::history::state::{PipelineDir, ProjectState};
 use crate::history::{EarlierRun, ParentOfRun};
+#[cfg(feature = "functions")]
 use crate::project::check_steps::check_steps;
 use crate::project::situation::stamp;
 use crate::run::artifacts::PipelineArtifacts;
@@ -104,6 +105,7 @@ impl ParentPipeline {
         } = unplanned;
         let observer = &*bridge.observer;
         let resolved = read.loaded.resolve(&mut diagnostics);
+        #[cfg(feature = "functions")]
         check_steps(&read.loaded, &resolved, &mut diagnostics);
         if diagnostics.has_errors() {
             return Err(invalid(observer, &diagnostics));
