@@ -70,7 +70,7 @@ impl EarlierRun {
         valid.map(|job| (job.name.clone(), job.id)).collect()
     }
 
-    /// Adds the jobs that were played, now or earlier, to a selection. EarlierRun ones that the created
+    /// Adds the jobs that were played, now or earlier, to a selection. Earlier ones that the created
     /// pipeline no longer has are left out.
     pub(crate) fn add_played(&self, selection: &mut Selection, creation: &Creation) {
         let is_known = |name: &str| creation.job(name).is_some_and(|job| job.is_included);

@@ -83,7 +83,7 @@ impl Login {
             let forward = ssh.route.forward(&control, &login.socket(), there);
             login.forwards = ssh.run(forward).await?.outcome.success();
         }
-        // What was ssh_error of on the way is nobody's reason any more.
+        // Errors before the login no longer explain anything.
         ssh.error_output.clear();
         Ok(Some(login))
     }
@@ -170,7 +170,7 @@ async fn read_lines(held: &mut BufReader<SshStream>) -> io::Result<Vec<String>> 
     }
 }
 
-/// Returns an error that says what ssh ssh_error of.
+/// Returns an error with what ssh wrote to stderr.
 fn ssh_error(ssh: &SshClient, kind: io::ErrorKind) -> io::Error {
     match ssh.error_output.text() {
         Some(error_output) => io::Error::new(kind, format!("log in by ssh: {error_output}")),
