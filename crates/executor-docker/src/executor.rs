@@ -20,7 +20,7 @@ use executor_core::{
 };
 use std::sync::Arc;
 
-/// RequestStates the stages of one job in a container.
+/// Runs the stages of one job in a container.
 ///
 /// Created by the provider that [`provider`](crate::provider()) returns. `prepare` pulls the image, creates and starts
 /// the container; `cleanup` removes everything that was created.

@@ -36,7 +36,7 @@ pub(crate) struct RunShared {
     pub(crate) options: RunOptions,
     /// The logs of all its pipelines.
     pub(crate) logs: RunLogs,
-    /// EarlierRun results, for jobs of the project that the run was started in.
+    /// Earlier results, for jobs of the project that the run was started in.
     pub(crate) reuse: Option<Arc<ProjectReuse>>,
 }
 

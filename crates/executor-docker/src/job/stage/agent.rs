@@ -19,7 +19,7 @@ const LATE: Duration = Duration::from_millis(500);
 /// How long after its agent a stopped container may end: `docker stop` waits 10 s.
 const PARTING: Duration = Duration::from_secs(15);
 
-/// RequestStates stages through one agent.
+/// Runs stages through one agent.
 #[derive(Debug)]
 pub(crate) struct AgentRunner {
     pub(crate) client: StepsClient,
@@ -37,7 +37,7 @@ pub(crate) struct AgentRunner {
 }
 
 impl AgentRunner {
-    /// RequestStates a stage to its end. One that another process has begun goes on, one that has ended is not run
+    /// Runs a stage to its end. One that another process has begun is followed, one that has ended is not run
     /// again.
     pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
         let id = self.next_id(&stage.command.stage);
