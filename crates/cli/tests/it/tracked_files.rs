@@ -145,9 +145,9 @@ fn summary_events_and_report_list_the_changes_and_the_exit_code_is_unaffected() 
             "changed tracked files: fails: a.txt",
         ]
     );
-    let told: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
-    assert_eq!(told["jobs"][0]["changed"]["count"], 6);
-    assert_eq!(told["jobs"][1]["changed"], Value::Null);
+    let report_value: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+    assert_eq!(report_value["jobs"][0]["changed"]["count"], 6);
+    assert_eq!(report_value["jobs"][1]["changed"], Value::Null);
     let events = fs::read_to_string(&events).unwrap();
     // The other job may end first.
     let of_fmt = |line: &&str| line.contains(r#""changed":{"#) && line.contains(r#""job":"fmt""#);

@@ -1,7 +1,7 @@
 //! Where the fail points are, and what an undisturbed run stores.
 
 use super::scenario::{SCENARIOS, Scenario};
-use super::stage::Stage;
+use super::scenario_project::ScenarioProject;
 use crate::project::Done;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,7 +21,7 @@ impl Survey {
     /// # Panics
     ///
     /// When no scenario reaches a point, since its failure would be untested.
-    pub(super) fn of(stage: &Stage) -> Self {
+    pub(super) fn of(stage: &ScenarioProject) -> Self {
         let mut all = BTreeSet::new();
         let mut points = BTreeMap::new();
         let mut logs = BTreeMap::new();

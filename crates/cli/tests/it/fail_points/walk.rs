@@ -6,7 +6,7 @@
 )]
 
 use super::scenario::Scenario;
-use super::stage::Stage;
+use super::scenario_project::ScenarioProject;
 use super::survey::Survey;
 use crate::project::{Done, wait_until};
 use parking_lot::Mutex;
@@ -144,8 +144,11 @@ fn is_in_sample(what: &str, sample: Option<&str>) -> bool {
 /// Walks all cases concurrently, each thread in a project of its own.
 ///
 /// `ways` returns the faults for a point and its number of visits.
-fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stage, &Case) + Sync) {
-    let Some(stage) = Stage::new() else {
+fn walk(
+    ways: impl Fn(&str, usize) -> Vec<String>,
+    check: impl Fn(&Survey, &ScenarioProject, &Case) + Sync,
+) {
+    let Some(stage) = ScenarioProject::new() else {
         executor_testkit::not_tested("fail points", "making a cgroup for them needs root");
         return;
     };
@@ -169,7 +172,7 @@ fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stag
     let left = Mutex::new(cases.into_iter());
     let slowest = Mutex::new((Duration::ZERO, String::new()));
     let failed = Mutex::new(Vec::new());
-    let one = |stage: &Stage, case: &Case| {
+    let one = |stage: &ScenarioProject, case: &Case| {
         stage.set(case.scenario);
         check(&survey, stage, case);
         stage.next_start(&case.what);
@@ -181,7 +184,7 @@ fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stag
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                let mut stage = Stage::new().expect("made before");
+                let mut stage = ScenarioProject::new().expect("made before");
                 loop {
                     let case = left.lock().next();
                     let Some(case) = case else { break };
@@ -189,7 +192,7 @@ fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stag
                     // Every failure is reported, each with its own message.
                     if catch_unwind(AssertUnwindSafe(|| one(&stage, &case))).is_err() {
                         failed.lock().push(case.what);
-                        stage = Stage::new().expect("made before");
+                        stage = ScenarioProject::new().expect("made before");
                         continue;
                     }
                     let mut slowest = slowest.lock();
@@ -233,14 +236,14 @@ fn killed_at_any_point_nothing_is_left() {
         assert_eq!(signal, Some(9), "{what}: {:?}", Done::from(output));
         if what.starts_with("kill after") {
             // The guardian dies too, so the next run must clean up.
-            stage.cell.kill();
-            stage.cell.wait_until_empty(what);
+            stage.cgroup.kill();
+            stage.cgroup.wait_until_empty(what);
         } else if case.scenario != Scenario::AfterDeath {
-            wait_until(what, || stage.cell.processes_of_jobs().is_empty());
+            wait_until(what, || stage.cgroup.processes_of_jobs().is_empty());
             let mut slowest = slowest.lock();
             *slowest = died.elapsed().max(*slowest);
             drop(slowest);
-            stage.cell.wait_until_empty(what);
+            stage.cgroup.wait_until_empty(what);
         }
         if case.scenario == Scenario::Copies {
             for (name, log) in stage.logs() {
@@ -283,11 +286,11 @@ fn failed_at_any_point_the_run_says_so_and_nothing_is_left() {
         assert!(!done.all().contains("panicked"), "{what}: {done:?}");
         // The message contains the attempted operation, then the cause.
         let cause = format!("fail point {point}");
-        let told = done.all().lines().any(|line| {
+        let is_reported = done.all().lines().any(|line| {
             let attempt = line.split_once(&cause);
             attempt.is_some_and(|(attempt, _)| attempt.contains(' '))
         });
-        assert!(told || made_up_for, "{what}: {done:?}");
+        assert!(is_reported || made_up_for, "{what}: {done:?}");
         if case.scenario == Scenario::Resumed {
             stage.resume(what);
         }

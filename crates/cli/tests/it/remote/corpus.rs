@@ -3,7 +3,7 @@
 //! We may not keep its file here: `RUNWRIGHT_CORPUS` names a directory with it. Stand-ins with the same file and job
 //! names replace its includes.
 
-use super::scene::Scene;
+use super::remote_project::RemoteProject;
 use gitlab_testkit::GitLab;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -55,8 +55,8 @@ build-sysext:
     - echo \"sysext with $[[ inputs.meson-options ]]\"
 ";
 
-/// Returns a scene with that project on a GitLab with all its includes, if its file is present.
-fn mutter() -> Option<Scene> {
+/// Returns a on_gitlab with that project on a GitLab with all its includes, if its file is present.
+fn mutter() -> Option<RemoteProject> {
     let corpus = PathBuf::from(std::env::var_os("RUNWRIGHT_CORPUS")?);
     let file = corpus.join("real/GNOME+mutter/.gitlab-ci.yml");
     let text = fs::read_to_string(&file);
@@ -79,40 +79,42 @@ fn mutter() -> Option<Scene> {
             "gitlab.gnome.org/GNOME/citemplates",
             "HOST/GNOME/citemplates",
         );
-    let scene = Scene::new(gitlab, &text);
-    let remote = format!("{}/GNOME/mutter.git", scene.gitlab.url());
-    scene.project.git(&["remote", "set-url", "origin", &remote]);
+    let on_gitlab = RemoteProject::new(gitlab, &text);
+    let remote = format!("{}/GNOME/mutter.git", on_gitlab.gitlab.url());
+    on_gitlab
+        .project
+        .git(&["remote", "set-url", "origin", &remote]);
     let script = ".gitlab-ci/install-gnomeos-sysext-dependencies.sh";
-    scene
+    on_gitlab
         .project
         .write(script, "#!/bin/sh\necho installing to \"$1\"\n");
     let mode = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(scene.project.dir().join(script), mode).unwrap();
-    scene.project.commit();
-    Some(scene)
+    fs::set_permissions(on_gitlab.project.dir().join(script), mode).unwrap();
+    on_gitlab.project.commit();
+    Some(on_gitlab)
 }
 
 #[test]
 fn real_project_runs_offline_from_its_lock_file() {
-    let Some(scene) = mutter() else {
+    let Some(on_gitlab) = mutter() else {
         executor_testkit::not_tested(
             "a real project from its lock file",
             "RUNWRIGHT_CORPUS is not set",
         );
         return;
     };
-    scene.runwright(&["vendor"]).expect_code(0);
-    let asked = scene.gitlab.total();
-    let online = scene.jobs(&[]);
+    on_gitlab.runwright(&["vendor"]).expect_code(0);
+    let asked = on_gitlab.gitlab.total();
+    let online = on_gitlab.jobs(&[]);
     assert_eq!(
-        scene.gitlab.total(),
+        on_gitlab.gitlab.total(),
         asked,
         "what is locked is asked of nobody"
     );
 
-    scene.gitlab.stop();
-    fs::remove_dir_all(scene.project.home()).unwrap();
-    let jobs = scene.jobs(&["--offline"]);
+    on_gitlab.gitlab.stop();
+    fs::remove_dir_all(on_gitlab.project.home()).unwrap();
+    let jobs = on_gitlab.jobs(&["--offline"]);
     assert_eq!(jobs, online);
     let has = |start: &str| jobs.iter().any(|job| job.starts_with(start));
     for job in [
@@ -123,7 +125,7 @@ fn real_project_runs_offline_from_its_lock_file() {
         assert!(has(job), "{job}: {jobs:?}");
     }
     assert!(!has("release-service"), "{jobs:?}");
-    let tagged = scene.jobs(&["--offline", "--tag", "50.1"]);
+    let tagged = on_gitlab.jobs(&["--offline", "--tag", "50.1"]);
     assert!(
         tagged
             .iter()
@@ -131,17 +133,17 @@ fn real_project_runs_offline_from_its_lock_file() {
         "{tagged:?}"
     );
 
-    scene.runwright(&["lint", "--offline"]).expect_code(0);
-    scene
+    on_gitlab.runwright(&["lint", "--offline"]).expect_code(0);
+    on_gitlab
         .runwright(&["plan", "--offline"])
         .expect_code(0)
         .expect_text("test-mutter@x86_64");
-    scene
+    on_gitlab
         .runwright(&["run", "build-sysext", "--offline"])
         .expect_code(0)
         .expect_text(
             "sysext with -Dxwayland_initfd=enabled -Dprofiler=true -Dbash_completion=false",
         )
         .expect_text("installing to /");
-    scene.runwright(&["vendor", "--check"]).expect_code(0);
+    on_gitlab.runwright(&["vendor", "--check"]).expect_code(0);
 }
