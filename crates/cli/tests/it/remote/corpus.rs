@@ -55,7 +55,7 @@ build-sysext:
     - echo \"sysext with $[[ inputs.meson-options ]]\"
 ";
 
-/// Returns a on_gitlab with that project on a GitLab with all its includes, if its file is present.
+/// Returns a remote_project with that project on a GitLab with all its includes, if its file is present.
 fn mutter() -> Option<RemoteProject> {
     let corpus = PathBuf::from(std::env::var_os("RUNWRIGHT_CORPUS")?);
     let file = corpus.join("real/GNOME+mutter/.gitlab-ci.yml");
@@ -79,42 +79,42 @@ fn mutter() -> Option<RemoteProject> {
             "gitlab.gnome.org/GNOME/citemplates",
             "HOST/GNOME/citemplates",
         );
-    let on_gitlab = RemoteProject::new(gitlab, &text);
-    let remote = format!("{}/GNOME/mutter.git", on_gitlab.gitlab.url());
-    on_gitlab
+    let remote_project = RemoteProject::new(gitlab, &text);
+    let remote = format!("{}/GNOME/mutter.git", remote_project.gitlab.url());
+    remote_project
         .project
         .git(&["remote", "set-url", "origin", &remote]);
     let script = ".gitlab-ci/install-gnomeos-sysext-dependencies.sh";
-    on_gitlab
+    remote_project
         .project
         .write(script, "#!/bin/sh\necho installing to \"$1\"\n");
     let mode = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(on_gitlab.project.dir().join(script), mode).unwrap();
-    on_gitlab.project.commit();
-    Some(on_gitlab)
+    fs::set_permissions(remote_project.project.dir().join(script), mode).unwrap();
+    remote_project.project.commit();
+    Some(remote_project)
 }
 
 #[test]
 fn real_project_runs_offline_from_its_lock_file() {
-    let Some(on_gitlab) = mutter() else {
+    let Some(remote_project) = mutter() else {
         executor_testkit::not_tested(
             "a real project from its lock file",
             "RUNWRIGHT_CORPUS is not set",
         );
         return;
     };
-    on_gitlab.runwright(&["vendor"]).expect_code(0);
-    let asked = on_gitlab.gitlab.total();
-    let online = on_gitlab.jobs(&[]);
+    remote_project.runwright(&["vendor"]).expect_code(0);
+    let asked = remote_project.gitlab.total();
+    let online = remote_project.jobs(&[]);
     assert_eq!(
-        on_gitlab.gitlab.total(),
+        remote_project.gitlab.total(),
         asked,
         "what is locked is asked of nobody"
     );
 
-    on_gitlab.gitlab.stop();
-    fs::remove_dir_all(on_gitlab.project.home()).unwrap();
-    let jobs = on_gitlab.jobs(&["--offline"]);
+    remote_project.gitlab.stop();
+    fs::remove_dir_all(remote_project.project.home()).unwrap();
+    let jobs = remote_project.jobs(&["--offline"]);
     assert_eq!(jobs, online);
     let has = |start: &str| jobs.iter().any(|job| job.starts_with(start));
     for job in [
@@ -125,7 +125,7 @@ fn real_project_runs_offline_from_its_lock_file() {
         assert!(has(job), "{job}: {jobs:?}");
     }
     assert!(!has("release-service"), "{jobs:?}");
-    let tagged = on_gitlab.jobs(&["--offline", "--tag", "50.1"]);
+    let tagged = remote_project.jobs(&["--offline", "--tag", "50.1"]);
     assert!(
         tagged
             .iter()
@@ -133,17 +133,21 @@ fn real_project_runs_offline_from_its_lock_file() {
         "{tagged:?}"
     );
 
-    on_gitlab.runwright(&["lint", "--offline"]).expect_code(0);
-    on_gitlab
+    remote_project
+        .runwright(&["lint", "--offline"])
+        .expect_code(0);
+    remote_project
         .runwright(&["plan", "--offline"])
         .expect_code(0)
         .expect_text("test-mutter@x86_64");
-    on_gitlab
+    remote_project
         .runwright(&["run", "build-sysext", "--offline"])
         .expect_code(0)
         .expect_text(
             "sysext with -Dxwayland_initfd=enabled -Dprofiler=true -Dbash_completion=false",
         )
         .expect_text("installing to /");
-    on_gitlab.runwright(&["vendor", "--check"]).expect_code(0);
+    remote_project
+        .runwright(&["vendor", "--check"])
+        .expect_code(0);
 }

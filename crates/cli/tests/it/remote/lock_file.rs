@@ -6,54 +6,62 @@ use crate::project::files_below;
 use std::fs;
 
 /// Simulates a machine of another user, without cache or settings, after the GitLab has gone.
-fn alone(on_gitlab: &RemoteProject) {
-    on_gitlab.gitlab.stop();
-    fs::remove_dir_all(on_gitlab.project.home()).unwrap();
-    on_gitlab.only_settings("");
+fn alone(remote_project: &RemoteProject) {
+    remote_project.gitlab.stop();
+    fs::remove_dir_all(remote_project.project.home()).unwrap();
+    remote_project.only_settings("");
 }
 
 #[test]
 fn locked_pipeline_is_read_without_server_cache_and_token() {
-    let (on_gitlab, ..) = everything();
-    on_gitlab.runwright(&["vendor"]).expect_code(0);
-    alone(&on_gitlab);
-    assert_eq!(on_gitlab.jobs(&["--offline"]), ALL);
-    on_gitlab.runwright(&["lint", "--offline"]).expect_code(0);
-    on_gitlab.runwright(&["plan", "--offline"]).expect_code(0);
-    on_gitlab.runwright(&["vendor", "--check"]).expect_code(0);
-    let run = on_gitlab.runwright(&["run", "from-project", "--offline"]);
+    let (remote_project, ..) = everything();
+    remote_project.runwright(&["vendor"]).expect_code(0);
+    alone(&remote_project);
+    assert_eq!(remote_project.jobs(&["--offline"]), ALL);
+    remote_project
+        .runwright(&["lint", "--offline"])
+        .expect_code(0);
+    remote_project
+        .runwright(&["plan", "--offline"])
+        .expect_code(0);
+    remote_project
+        .runwright(&["vendor", "--check"])
+        .expect_code(0);
+    let run = remote_project.runwright(&["run", "from-project", "--offline"]);
     // The shell reports the missing program, so the job has started.
     run.expect_code(1).expect_text("no-such-program: ");
 }
 
 #[test]
 fn locked_includes_cause_no_request() {
-    let (on_gitlab, files, components) = everything();
-    on_gitlab.runwright(&["vendor"]).expect_code(0);
+    let (remote_project, files, components) = everything();
+    remote_project.runwright(&["vendor"]).expect_code(0);
     files.commit(&[("b.yml", "nested: {script: changed}\n")]);
     components.tag("1.1.0");
-    on_gitlab
+    remote_project
         .gitlab
         .page("/remote.yml", "remote: {script: changed}\n");
-    on_gitlab.gitlab.reset_count();
-    assert_eq!(on_gitlab.jobs(&[]), ALL);
-    on_gitlab.runwright(&["vendor", "--check"]).expect_code(0);
-    assert_eq!(on_gitlab.gitlab.total(), 0);
+    remote_project.gitlab.reset_count();
+    assert_eq!(remote_project.jobs(&[]), ALL);
+    remote_project
+        .runwright(&["vendor", "--check"])
+        .expect_code(0);
+    assert_eq!(remote_project.gitlab.total(), 0);
 
-    on_gitlab.runwright(&["vendor"]).expect_code(0);
-    let jobs = on_gitlab.jobs(&[]);
+    remote_project.runwright(&["vendor"]).expect_code(0);
+    let jobs = remote_project.jobs(&[]);
     assert!(jobs.contains(&"nested: changed".to_owned()), "{jobs:?}");
     assert!(jobs.contains(&"remote: changed".to_owned()), "{jobs:?}");
 }
 
 #[test]
 fn clone_reads_the_same_pipeline() {
-    let (on_gitlab, ..) = everything();
-    on_gitlab.runwright(&["vendor"]).expect_code(0);
-    on_gitlab.project.commit();
-    alone(&on_gitlab);
-    let clone = on_gitlab.project.scratch().join("clone");
-    on_gitlab
+    let (remote_project, ..) = everything();
+    remote_project.runwright(&["vendor"]).expect_code(0);
+    remote_project.project.commit();
+    alone(&remote_project);
+    let clone = remote_project.project.scratch().join("clone");
+    remote_project
         .project
         .git(&["clone", "-q", ".", clone.to_str().unwrap()]);
     // The remote is the path of a directory, a mirror, another GitLab, or absent.
@@ -66,7 +74,7 @@ fn clone_reads_the_same_pipeline() {
         match remote {
             "" => {}
             "-" => {
-                on_gitlab.project.git(&[
+                remote_project.project.git(&[
                     "-C",
                     clone.to_str().unwrap(),
                     "remote",
@@ -74,7 +82,7 @@ fn clone_reads_the_same_pipeline() {
                     "origin",
                 ]);
             }
-            remote => on_gitlab.project.git(&[
+            remote => remote_project.project.git(&[
                 "-C",
                 clone.to_str().unwrap(),
                 "remote",
@@ -84,7 +92,7 @@ fn clone_reads_the_same_pipeline() {
             ]),
         }
         for arguments in [&["list", "--offline"][..], &["vendor", "--check"]] {
-            let mut command = on_gitlab.command(arguments);
+            let mut command = remote_project.command(arguments);
             let done = command.current_dir(&clone).output().unwrap();
             assert!(done.status.success(), "{remote}: {done:?}");
             let said = String::from_utf8_lossy(&done.stdout);
@@ -100,28 +108,28 @@ fn clone_reads_the_same_pipeline() {
 
 #[test]
 fn no_token_is_locked() {
-    let (on_gitlab, ..) = everything();
+    let (remote_project, ..) = everything();
     let secret = "?private_token=glpat-InTheAddress&as=a.yml";
-    on_gitlab
+    remote_project
         .gitlab
         .page("/remote.yml", "remote: {script: remote}\n");
-    let file = on_gitlab.project.dir().join(".gitlab-ci.yml");
+    let file = remote_project.project.dir().join(".gitlab-ci.yml");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(
         &file,
         text.replace("/remote.yml", &format!("/remote.yml{secret}")),
     )
     .unwrap();
-    let done = on_gitlab.runwright(&["vendor"]).expect_code(0);
+    let done = remote_project.runwright(&["vendor"]).expect_code(0);
     assert!(!done.all().contains("InTheAddress"), "{}", done.all());
-    let mut kept = files_below(&on_gitlab.project.dir().join(".runwright"));
-    kept.push(on_gitlab.project.dir().join(".runwright.lock"));
+    let mut kept = files_below(&remote_project.project.dir().join(".runwright"));
+    kept.push(remote_project.project.dir().join(".runwright.lock"));
     for path in kept.iter().filter(|path| path.is_file()) {
         let bytes = fs::read(path).unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains(TOKEN), "{}", path.display());
         assert!(!text.contains("InTheAddress"), "{}: {text}", path.display());
     }
-    alone(&on_gitlab);
-    assert_eq!(on_gitlab.jobs(&["--offline"]), ALL);
+    alone(&remote_project);
+    assert_eq!(remote_project.jobs(&["--offline"]), ALL);
 }

@@ -44,11 +44,11 @@ impl RemoteProject {
         let remote = format!("{}/group/app.git", gitlab.url());
         project.git(&["remote", "add", "origin", &remote]);
         gitlab.token(TOKEN, &["read_api"]);
-        let on_gitlab = Self { gitlab, project };
-        let url = on_gitlab.gitlab.url();
-        on_gitlab.settings(&format!("[include]\ntemplates = \"{url}/templates/\"\n"));
-        on_gitlab.pipeline(pipeline);
-        on_gitlab
+        let remote_project = Self { gitlab, project };
+        let url = remote_project.gitlab.url();
+        remote_project.settings(&format!("[include]\ntemplates = \"{url}/templates/\"\n"));
+        remote_project.pipeline(pipeline);
+        remote_project
     }
 
     /// Replaces the pipeline file of the project. `HOST` is replaced by the GitLab's name and `URL` by its address.
