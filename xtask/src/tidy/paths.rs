@@ -15,7 +15,7 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "measurements keep the disk out of the figures where a memory file system is there",
     ),
     (
-        "crates/cli/tests/it/fail_points/stage.rs",
+        "crates/cli/tests/it/fail_points/scenario_project.rs",
         "/dev/shm",
         "an export to another file system needs one, and every Linux has this one",
     ),

@@ -25,8 +25,8 @@ fn cache_is_reused_while_its_key_stays_the_same() {
     let run = || project.runwright(&["run"]).expect_code(0);
     run().expect_text("count | found nothing");
     run().expect_text("count | found 1");
-    let told = project.runwright(&["run", "-v"]).expect_code(0);
-    told.expect_text("Successfully extracted cache")
+    let done = project.runwright(&["run", "-v"]).expect_code(0);
+    done.expect_text("Successfully extracted cache")
         .expect_text("count | found 2");
     // The file is not committed, but the jobs see it.
     project.write("lock", "one");

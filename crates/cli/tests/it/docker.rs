@@ -289,8 +289,8 @@ fn auto_uses_containers_when_an_engine_answers() {
     run.env("DOCKER_HOST", "unix:///nonexistent/docker.sock");
     let done: Done = run.output().unwrap().into();
     let done = done.expect_code(0);
-    let told = done.stderr.matches("no container engine answers").count();
-    assert_eq!(told, 1, "{}", done.all());
+    let count = done.stderr.matches("no container engine answers").count();
+    assert_eq!(count, 1, "{}", done.all());
     let done = done.expect_text("here  | at ");
     assert!(!done.stdout.contains("at /builds/"), "{}", done.all());
 

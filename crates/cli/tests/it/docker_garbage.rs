@@ -89,26 +89,26 @@ fn created_objects_are_listed_and_removed_when_space_is_short() {
     settings(&project, "");
     runwright(&project, &["run", "--executor", "docker"]).expect_code(0);
     assert!(registry.is_pulled());
-    let told = runwright(&project, &["clean", "--docker"]).expect_code(0);
+    let output = runwright(&project, &["clean", "--docker"]).expect_code(0);
     assert_eq!(
-        timeless(&told.stdout, &registry),
+        timeless(&output.stdout, &registry),
         "kind name size last used why\n\
          0 things removed, 0 B; jobs brought 300.0 kB\n\
          stays image REGISTRY/app:1 300.0 kB now there is no limit\n\
          stays volume VOLUME 0 B now there is no limit\n"
     );
-    told.expect_text("nothing is removed without --older-than");
+    output.expect_text("nothing is removed without --older-than");
 
     settings(&project, "disk-budget = \"1 kB\"");
-    let told = runwright(&project, &["clean", "--docker", "--dry-run"]).expect_code(0);
-    let told = timeless(&told.stdout, &registry);
+    let output = runwright(&project, &["clean", "--docker", "--dry-run"]).expect_code(0);
+    let output = timeless(&output.stdout, &registry);
     assert!(
-        told.contains("would go image REGISTRY/app:1 300.0 kB now over the budget\n"),
-        "{told}"
+        output.contains("would go image REGISTRY/app:1 300.0 kB now over the budget\n"),
+        "{output}"
     );
     assert!(
-        told.contains("1 thing could go, 300.0 kB; jobs brought 300.0 kB of 1.0 kB\n"),
-        "{told}"
+        output.contains("1 thing could go, 300.0 kB; jobs brought 300.0 kB of 1.0 kB\n"),
+        "{output}"
     );
     assert!(registry.is_pulled());
 
@@ -118,11 +118,11 @@ fn created_objects_are_listed_and_removed_when_space_is_short() {
         &["run", "--executor", "docker", "--variable", "GO=1"],
     );
     project.wait_for("it begins");
-    let told = runwright(&project, &["clean", "--docker"]).expect_code(0);
-    let told = timeless(&told.stdout, &registry);
+    let output = runwright(&project, &["clean", "--docker"]).expect_code(0);
+    let output = timeless(&output.stdout, &registry);
     assert!(
-        told.contains("stays image REGISTRY/app:1 300.0 kB now a container has it\n"),
-        "{told}"
+        output.contains("stays image REGISTRY/app:1 300.0 kB now a container has it\n"),
+        "{output}"
     );
     child.kill().unwrap();
     child.wait().unwrap();
@@ -142,8 +142,8 @@ fn created_objects_are_listed_and_removed_when_space_is_short() {
     });
     // The engine releases volumes shortly after it removes the container.
     wait_until("nobody to have the volume", || {
-        let told = runwright(&project, &["clean", "--docker", "--dry-run"]).expect_code(0);
-        !told.stdout.contains("a container has it")
+        let output = runwright(&project, &["clean", "--docker", "--dry-run"]).expect_code(0);
+        !output.stdout.contains("a container has it")
     });
     let rest = runwright(&project, &["clean", "--docker", "--older-than", "1 week"]);
     rest.expect_code(0)

@@ -34,11 +34,11 @@ fn environments(project: &Project) -> Vec<Value> {
 }
 
 fn states(project: &Project) -> Vec<String> {
-    let told = |it: &Value| {
+    let summary = |it: &Value| {
         let text = |key: &str| it[key].as_str().unwrap().to_owned();
         format!("{} {}", text("name"), text("state"))
     };
-    environments(project).iter().map(told).collect()
+    environments(project).iter().map(summary).collect()
 }
 
 #[test]

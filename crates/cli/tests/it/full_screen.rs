@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{Project, files_below, is_of_slow_stage, wait_until_told};
+use crate::project::{Project, files_below, is_of_slow_stage, wait_until_described};
 use crate::tmux::Terminal;
 use std::fs;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ fn wait_until_held(terminal: &Terminal) {
 fn process_of(project: &Project) -> u32 {
     let home = format!("RUNWRIGHT_HOME={}", project.home().display());
     let mut found = None;
-    wait_until_told(
+    wait_until_described(
         || "the process of the run".to_owned(),
         || {
             let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -214,7 +214,7 @@ fn shell_opens_beside_a_running_job() {
     assert!(!terminal.screen().contains("at-2"), "all is drawn anew");
     // A user inside a job is notified when the job ends.
     terminal.type_keys(&["s"]);
-    wait_until_told(|| terminal.text(), || prompts() > before);
+    wait_until_described(|| terminal.text(), || prompts() > before);
     open(&project, "compile");
     terminal.wait_for(&["the shell has ended with the job compile", "✗ unit-tests"]);
     terminal.type_keys(&["q"]);
@@ -274,7 +274,7 @@ fn job_that_cannot_be_entered_shows_the_reason() {
         path.ends_with("journal.jsonl")
             && fs::read_to_string(path).is_ok_and(|text| text.contains("pipeline_done"))
     };
-    wait_until_told(
+    wait_until_described(
         || "the child pipeline's end".to_owned(),
         || files_below(&project.home()).iter().any(has_ended),
     );
@@ -472,7 +472,7 @@ fn frequent_resizes_do_no_harm() {
         terminal.resize(10 + step * 37 % 190, 3 + step * 13 % 60);
     }
     terminal.resize(20, 5);
-    wait_until_told(
+    wait_until_described(
         || terminal.screen(),
         || terminal.screen().lines().count() == 5,
     );

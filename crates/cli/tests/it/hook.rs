@@ -215,12 +215,12 @@ fn existing_hook_keeps_running_and_its_exit_code_counts() {
         assert_eq!(it.hooks().join("pre-push.before-runwright").exists(), kept);
         it.push().expect_code(0);
         assert_eq!(it.runs(), 1);
-        let told = fs::read_to_string(it.project.dir().join("told")).unwrap();
+        let received = fs::read_to_string(it.project.dir().join("told")).unwrap();
         assert!(
-            told.starts_with("HEAD ") || told.starts_with("refs/heads/main "),
-            "{told}"
+            received.starts_with("HEAD ") || received.starts_with("refs/heads/main "),
+            "{received}"
         );
-        assert_eq!(told.lines().count(), 1, "{told}");
+        assert_eq!(received.lines().count(), 1, "{received}");
         it.project.write("code", "7");
         it.project.commit();
         it.push().expect_code(1);

@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::fault::guardian;
+use crate::killed_runner::guardian;
 use crate::project::{Done, Project, copy_program, mounts_below, wait_until};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -428,6 +428,6 @@ fn state_inside_the_project_is_invisible_to_git_and_jobs() {
     run(".state");
     let mut status = Command::new("git");
     let status = status.args(["status", "--porcelain"]);
-    let told = status.current_dir(project.dir()).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&told.stdout), "");
+    let output = status.current_dir(project.dir()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
 }

@@ -79,8 +79,8 @@ fn file_has_one_name_in_reports_however_it_is_given() {
         let arguments = ["lint", "--sarif", "-C", directory, "-f", file];
         let report = project.runwright(&arguments).expect_code(2).stdout;
         let report: Value = serde_json::from_str(&report).unwrap();
-        let place = &report["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
-        assert_eq!(place["artifactLocation"]["uri"], expect, "of {file}");
+        let location = &report["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+        assert_eq!(location["artifactLocation"]["uri"], expect, "of {file}");
     };
     let absolute = project.dir().join("ci/other.yml");
     check(".", absolute.to_str().unwrap(), "ci/other.yml");
@@ -194,10 +194,10 @@ fn check_object(value: &Value, required: &[&str], others: &[&str]) {
     }
 }
 
-fn check_place(place: &Value) {
-    check_object(place, &["artifactLocation"], &["region"]);
-    check_object(&place["artifactLocation"], &["uri"], &["uriBaseId"]);
-    let region = &place["region"];
+fn check_location(location: &Value) {
+    check_object(location, &["artifactLocation"], &["region"]);
+    check_object(&location["artifactLocation"], &["uri"], &["uriBaseId"]);
+    let region = &location["region"];
     if !region.is_null() {
         let keys = ["startLine", "startColumn", "endLine", "endColumn"];
         check_object(region, &keys, &[]);
@@ -243,23 +243,23 @@ fn sarif_report_conforms_to_the_standard() {
         assert!(["error", "warning", "note"].contains(&result["level"].as_str().unwrap()));
         for location in result["locations"].as_array().unwrap() {
             check_object(location, &["physicalLocation"], &[]);
-            check_place(&location["physicalLocation"]);
+            check_location(&location["physicalLocation"]);
         }
         for location in result["relatedLocations"].as_array().into_iter().flatten() {
             check_object(location, &["id", "physicalLocation", "message"], &[]);
-            check_place(&location["physicalLocation"]);
+            check_location(&location["physicalLocation"]);
         }
     }
     let needs = results.iter().find(|result| {
         let line = &result["locations"][0]["physicalLocation"]["region"]["startLine"];
         line == 8
     });
-    let place = &needs.unwrap()["locations"][0]["physicalLocation"];
+    let location = &needs.unwrap()["locations"][0]["physicalLocation"];
     let expect = json!({
         "artifactLocation": { "uri": ".gitlab-ci.yml", "uriBaseId": "%SRCROOT%" },
         "region": { "startLine": 8, "startColumn": 11, "endLine": 8, "endColumn": 18 },
     });
-    assert_eq!(place, &expect);
+    assert_eq!(location, &expect);
 }
 
 #[test]
@@ -271,8 +271,8 @@ fn sarif_report_names_a_missing_file() {
     let report: Value = serde_json::from_str(&done.stdout).unwrap();
     let result = &report["runs"][0]["results"][0];
     assert_eq!(result["ruleId"], "unreadable-file");
-    let place = &result["locations"][0]["physicalLocation"];
-    assert_eq!(place["artifactLocation"]["uri"], "no%20such.yml");
+    let location = &result["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "no%20such.yml");
 }
 
 #[test]

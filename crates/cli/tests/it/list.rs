@@ -63,12 +63,12 @@ fn json_list_has_the_normalized_shape() {
 #[test]
 fn commit_that_skips_the_pipeline_is_noted() {
     let project = Project::with_pipeline("a: {script: 'true'}\n");
-    let told = |arguments: &[&str]| {
+    let reports = |arguments: &[&str]| {
         let done = project.runwright(arguments).expect_code(0);
         done.all()
             .contains("note: the commit message has `[ci skip]`")
     };
-    assert!(!told(&["list"]));
+    assert!(!reports(&["list"]));
     project.git(&["commit", "--quiet", "--allow-empty", "-m", "wip [skip-ci]"]);
     for arguments in [
         &["list"][..],
@@ -76,7 +76,7 @@ fn commit_that_skips_the_pipeline_is_noted() {
         &["run", "--dry-run"],
         &["run"],
     ] {
-        assert!(told(arguments), "{arguments:?}");
+        assert!(reports(arguments), "{arguments:?}");
     }
-    assert!(!told(&["plan", "--source", "web"]));
+    assert!(!reports(&["plan", "--source", "web"]));
 }

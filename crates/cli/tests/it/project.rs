@@ -285,11 +285,11 @@ pub(crate) fn mounts_below(directory: &Path) -> Vec<String> {
 
 /// Waits for a condition and panics on timeout.
 pub(crate) fn wait_until(what: &str, condition: impl FnMut() -> bool) {
-    wait_until_told(|| what.to_owned(), condition);
+    wait_until_described(|| what.to_owned(), condition);
 }
 
 /// Waits for a condition and panics on timeout with this description.
-pub(crate) fn wait_until_told(what: impl Fn() -> String, mut condition: impl FnMut() -> bool) {
+pub(crate) fn wait_until_described(what: impl Fn() -> String, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + DEADLINE;
     while !condition() {
         assert!(Instant::now() < end, "waited in vain for {}", what());

@@ -1,6 +1,6 @@
 //! Resource groups across runs of the binary.
 
-use crate::fault::guardians;
+use crate::killed_runner::guardians;
 use crate::project::{Project, files_below, processes_with, wait_until};
 use crate::signals::interrupt;
 use std::fs;

@@ -247,8 +247,8 @@ fn unreadable_login_is_reported_once_and_public_functions_are_fetched() {
     let done = Done::from(command.output().unwrap()).expect_code(0);
     let done = done.expect_text("hello from the public");
     let printed = done.all();
-    let told = printed.matches("docker/config.json are not used");
-    assert_eq!(told.count(), 1, "{printed}");
+    let lines = printed.matches("docker/config.json are not used");
+    assert_eq!(lines.count(), 1, "{printed}");
     assert!(!printed.contains("hunter2"), "{printed}");
 }
 

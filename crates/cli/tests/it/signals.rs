@@ -30,8 +30,8 @@ fn ctrl_c_cancels_runs_after_script_and_cleans_up() {
         "{}",
         project.printed()
     );
-    for told in ["job | after=canceled", "canceled by the user"] {
-        assert!(project.printed().contains(told), "{}", project.printed());
+    for line in ["job | after=canceled", "canceled by the user"] {
+        assert!(project.printed().contains(line), "{}", project.printed());
     }
     assert!(project.leftovers().is_empty(), "{:?}", project.leftovers());
 }

@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{DEADLINE, Project, wait_until_told};
+use crate::project::{DEADLINE, Project, wait_until_described};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{ioctl_fionread, read, write};
@@ -77,7 +77,7 @@ impl Slow {
     /// Waits until a frame is longer than the terminal's buffer.
     fn wait_until_full(&self) {
         let mut held = 0;
-        wait_until_told(
+        wait_until_described(
             || "a terminal that is full".to_owned(),
             || {
                 let before = held;
@@ -109,7 +109,7 @@ impl Slow {
     /// Reads output until it contains this text.
     fn take_until(&self, part: &str) {
         let mut taken = Vec::new();
-        wait_until_told(
+        wait_until_described(
             || format!("{part:?}"),
             || {
                 taken.extend(self.take());
@@ -148,7 +148,7 @@ fn key_pressed_during_a_resize_is_handled() {
         // The resize signal comes first.
         thread::sleep(Duration::from_millis(20));
         terminal.press("m");
-        let told = [HEARS_THE_MOUSE, HEARS_NO_MOUSE][usize::from(step % 2)];
-        terminal.take_until(told);
+        let sequence = [HEARS_THE_MOUSE, HEARS_NO_MOUSE][usize::from(step % 2)];
+        terminal.take_until(sequence);
     }
 }

@@ -1,6 +1,6 @@
 //! `runwright steps run`: functions run by hand.
 
-use crate::fault::{assert_nothing_stays, cgroups, guardian, kill_9};
+use crate::killed_runner::{assert_nothing_stays, cgroups, guardian, kill_9};
 use crate::project::{Project, wait_until};
 use crate::signals::interrupt;
 use std::fs;

@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{Project, wait_until_told};
+use crate::project::{Project, wait_until_described};
 use crate::tmux::Terminal;
 use std::process::Command;
 
@@ -47,7 +47,7 @@ const HELD: &[&str] = &["3 running, 3 waiting"];
 
 /// Waits until all three jobs have reached the command that waits.
 fn wait_until_held(terminal: &Terminal) {
-    wait_until_told(
+    wait_until_described(
         || format!("three jobs that wait in\n{}", terminal.text()),
         || {
             let text = terminal.text();
@@ -239,7 +239,7 @@ fn resize_damages_nothing() {
     let terminal = start(&project, (80, 24), "");
     wait_until_held(&terminal);
     terminal.resize(40, 20);
-    wait_until_told(
+    wait_until_described(
         || terminal.text(),
         || view(&terminal).contains("stage build"),
     );
@@ -247,7 +247,7 @@ fn resize_damages_nothing() {
         let view = view(&terminal);
         view.contains("3 running, 3 waiting") && view.lines().all(|line| line.chars().count() < 40)
     };
-    wait_until_told(|| terminal.text(), narrow);
+    wait_until_described(|| terminal.text(), narrow);
     insta::assert_snapshot!(view(&terminal), @r#"
     • compile      T:TT
     • lint         T:TT
@@ -259,7 +259,7 @@ fn resize_damages_nothing() {
     "#);
     terminal.resize(100, 20);
     let is_whole = |text: &str| text.contains("done") && text.contains("3 running, 3 waiting");
-    wait_until_told(|| terminal.text(), || is_whole(&view(&terminal)));
+    wait_until_described(|| terminal.text(), || is_whole(&view(&terminal)));
     insta::assert_snapshot!(view(&terminal), @r#"
     • compile      T:TT  $ until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done
     • lint         T:TT  $ until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done

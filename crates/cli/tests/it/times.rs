@@ -81,18 +81,18 @@ fn run_records_the_durations_of_its_jobs() {
     project.write(".gitlab-ci.yml", "build: {script: ['exit 1']}");
     project.runwright(&["run"]).expect_code(1);
     let done = project.runwright(&["times", "--json"]).expect_code(0);
-    let told: Value = serde_json::from_str(&done.stdout).unwrap();
-    let jobs = told["places"][0]["jobs"].as_array().unwrap();
+    let json: Value = serde_json::from_str(&done.stdout).unwrap();
+    let jobs = json["places"][0]["jobs"].as_array().unwrap();
     let names: Vec<&str> = jobs
         .iter()
         .map(|job| job["job"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["build", "lint", "test"]);
-    assert_eq!(told["places"][0]["executor"], "shell");
+    assert_eq!(json["places"][0]["executor"], "shell");
     assert_eq!(jobs[2]["times"][0]["run"], 1);
-    assert!(jobs[2]["last_ms"].as_u64().unwrap() >= 1200, "{told}");
+    assert!(jobs[2]["last_ms"].as_u64().unwrap() >= 1200, "{json}");
     assert_eq!(jobs[2]["usual_ms"], Value::Null, "one run says nothing yet");
-    assert_eq!(told["last_run"]["run"], 2);
+    assert_eq!(json["last_run"]["run"], 2);
     // Without a terminal, expectations are shown only on request.
     assert_eq!(
         fs::read_to_string(durations(&project))
@@ -141,9 +141,9 @@ fn table_shows_slower_jobs_and_since_when() {
         done.stderr
     );
     let done = project.runwright(&["times", "--json"]).expect_code(0);
-    let told: Value = serde_json::from_str(&done.stdout).unwrap();
+    let json: Value = serde_json::from_str(&done.stdout).unwrap();
     let trend = json!({"slower": true, "since_run": 4, "before_ms": 22_000, "now_ms": 43_000});
-    assert_eq!(told["places"][0]["jobs"][2]["trend"], trend);
+    assert_eq!(json["places"][0]["jobs"][2]["trend"], trend);
 }
 
 #[test]
@@ -195,8 +195,8 @@ fn job_slower_than_usual_is_named() {
     let slower = "slower: test took T, usually T";
     let is_named = done.stdout.lines().any(|line| normal(line) == slower);
     assert!(is_named, "{}", done.stdout);
-    let told: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
-    let times = &told["times"];
+    let json: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+    let times = &json["times"];
     assert_eq!(
         (&times["expected_ms"], &times["at_least"]),
         (&json!(130), &json!(false))
@@ -205,8 +205,8 @@ fn job_slower_than_usual_is_named() {
     let names: Vec<&Value> = path.iter().map(|step| &step["job"]).collect();
     assert_eq!(names, ["lint", "build", "test"]);
     let mut slower = times["slower"].as_array().unwrap().iter();
-    let told = slower.find(|slower| slower["job"] == "test");
-    assert_eq!(told.unwrap()["usual_ms"], 100);
+    let json = slower.find(|slower| slower["job"] == "test");
+    assert_eq!(json.unwrap()["usual_ms"], 100);
 }
 
 #[test]
@@ -228,9 +228,9 @@ fn plan_shows_the_expected_duration() {
     let done = project
         .runwright(&["plan", "--times", "--json"])
         .expect_code(0);
-    let told: Value = serde_json::from_str(&done.stdout).unwrap();
-    assert_eq!(told["times"]["expected_ms"], 52_000);
-    assert_eq!(told["times"]["usual_ms"]["lint"], 3_000);
+    let json: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(json["times"]["expected_ms"], 52_000);
+    assert_eq!(json["times"]["usual_ms"]["lint"], 3_000);
     let done = project.runwright(&["plan"]).expect_code(0);
     assert!(!done.stdout.contains("usual"), "{}", done.stdout);
 }

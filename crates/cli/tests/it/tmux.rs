@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{Project, is_of_slow_stage, wait_until_told};
+use crate::project::{Project, is_of_slow_stage, wait_until_described};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -99,7 +99,7 @@ impl Terminal {
 
     /// Waits until the text contains all of these.
     pub(crate) fn wait_for(&self, parts: &[&str]) {
-        wait_until_told(
+        wait_until_described(
             || format!("{parts:?} in\n{}", self.text()),
             || {
                 let text = self.text();
@@ -130,7 +130,7 @@ impl Terminal {
         };
         let mut shown = normal();
         let what = || "a screen that stays as it is".to_owned();
-        wait_until_told(what, || {
+        wait_until_described(what, || {
             std::thread::sleep(Duration::from_millis(100));
             let before = std::mem::replace(&mut shown, normal());
             before == shown
@@ -140,8 +140,8 @@ impl Terminal {
 
     /// Returns whether the program has enabled mouse events.
     pub(crate) fn has_mouse(&self) -> bool {
-        let told = self.tmux(&["display-message", "-p", "#{mouse_any_flag}"]);
-        told.stdout.starts_with(b"1")
+        let output = self.tmux(&["display-message", "-p", "#{mouse_any_flag}"]);
+        output.stdout.starts_with(b"1")
     }
 
     /// Presses keys by tmux's names; other text is typed.
@@ -171,8 +171,8 @@ impl Terminal {
     /// Returns whether the cursor is visible, lines wrap, and no alternate screen is open.
     pub(crate) fn is_as_before(&self) -> bool {
         let flags = "#{cursor_flag} #{wrap_flag} #{alternate_on} #{insert_flag}";
-        let told = self.tmux(&["display-message", "-p", flags]);
-        told.stdout.starts_with(b"1 1 0 0")
+        let output = self.tmux(&["display-message", "-p", flags]);
+        output.stdout.starts_with(b"1 1 0 0")
     }
 }
 

@@ -29,7 +29,7 @@ fn warning(done: &Done) -> Option<&str> {
     words.next()
 }
 
-const WAYS: [&[&str]; 4] = [
+const ISOLATION_OPTIONS: [&[&str]; 4] = [
     &["--snapshot", "copy"],
     &["--snapshot", "auto"],
     &["--isolation", "worktree"],
@@ -38,11 +38,11 @@ const WAYS: [&[&str]; 4] = [
 
 /// Runs a job with this script in every kind of isolation, and compares the warning.
 fn check(script: &str, expect: Option<&str>) {
-    for way in WAYS {
+    for isolation in ISOLATION_OPTIONS {
         let project = project(&format!("job:\n  script:\n    - |\n      {script}\n"));
-        let words = [&["run", "--warn-changes"], way].concat();
+        let words = [&["run", "--warn-changes"], isolation].concat();
         let done = project.runwright(&words).expect_code(0);
-        assert_eq!(warning(&done), expect, "{way:?} {}", done.all());
+        assert_eq!(warning(&done), expect, "{isolation:?} {}", done.all());
     }
 }
 
@@ -145,9 +145,9 @@ fn summary_events_and_report_list_the_changes_and_the_exit_code_is_unaffected() 
             "changed tracked files: fails: a.txt",
         ]
     );
-    let told: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
-    assert_eq!(told["jobs"][0]["changed"]["count"], 6);
-    assert_eq!(told["jobs"][1]["changed"], Value::Null);
+    let report_value: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+    assert_eq!(report_value["jobs"][0]["changed"]["count"], 6);
+    assert_eq!(report_value["jobs"][1]["changed"], Value::Null);
     let events = fs::read_to_string(&events).unwrap();
     // The other job may end first.
     let of_fmt = |line: &&str| line.contains(r#""changed":{"#) && line.contains(r#""job":"fmt""#);
@@ -164,11 +164,11 @@ fn in_place_earlier_changes_do_not_count() {
     project.write("a.txt", "dirty as can be");
     project.write("b.txt", "dirty");
     fs::remove_file(project.dir().join("c.txt")).unwrap();
-    for way in [&["--in-place"][..], &["--snapshot", "copy"]] {
-        let words = [&["run", "--warn-changes"], way].concat();
+    for isolation in [&["--in-place"][..], &["--snapshot", "copy"]] {
+        let words = [&["run", "--warn-changes"], isolation].concat();
         let done = project.runwright(&words).expect_code(0);
         let expect = "the job changed 1 tracked file that it did not declare: b.txt";
-        assert_eq!(warning(&done), Some(expect), "{way:?} {}", done.all());
+        assert_eq!(warning(&done), Some(expect), "{isolation:?} {}", done.all());
         project.write("b.txt", "dirty");
     }
     // Restoring the committed content is a change too.

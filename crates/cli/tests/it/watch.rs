@@ -1,6 +1,6 @@
 //! `runwright watch`.
 
-use crate::fault::guardian;
+use crate::killed_runner::guardian;
 use crate::project::{DEADLINE, Project, processes_with, wait_until};
 use crate::signals::interrupt;
 use crate::tmux::Terminal;

@@ -19,7 +19,7 @@ fn jobs_run_by_exec_and_the_reason_is_reported_once() {
     let logs = ["first", "second"].map(|job| project.runwright(&["logs", job]).stdout);
     let reason = "stages are run by exec, without the agent: \
                   read the agent /no/such/agent: No such file or directory";
-    let told = logs.each_ref().map(|log| log.matches(reason).count());
-    assert_eq!(told, [1, 0], "{logs:?}");
+    let counts = logs.each_ref().map(|log| log.matches(reason).count());
+    assert_eq!(counts, [1, 0], "{logs:?}");
     nothing_left(&project);
 }

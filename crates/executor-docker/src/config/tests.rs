@@ -7,7 +7,7 @@ use executor_core::job::{ExecutorOptions, Image};
 use serde_json::json;
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let config = DockerConfig {
         isolation: Some("process".to_owned()),
         pids_limit: -5,
@@ -32,7 +32,7 @@ fn gpus_are_reported() {
 }
 
 #[test]
-fn a_job_says_platform_and_user_in_two_ways() {
+fn platform_and_user_of_a_job_have_two_spellings() {
     let check =
         |docker: serde_json::Value, sent: serde_json::Value, expect: Result<[&str; 2], &str>| {
             let image = Image {
@@ -90,7 +90,7 @@ fn jobs_run_with_warnings_and_not_with_errors() {
 }
 
 #[test]
-fn how_long_a_job_goes_on_without_a_runner() {
+fn a_job_survives_its_runner_for_the_configured_time() {
     let check = |seconds, expect| {
         let config = DockerConfig {
             orphan_grace: seconds,

@@ -93,7 +93,7 @@ fn items_unused_for_too_long_are_removed_first() {
         decision.verdicts[0],
         Verdict::Keep(KeepReason::WithinBudget)
     );
-    // The rest fits then.
+    // The remaining items then fit.
     check(&things, &[], &budget(50, 14), &["older", "old"]);
     check(&things, &[], &budget(None, 30), &[]);
 }
@@ -171,7 +171,7 @@ fn an_item_that_frees_nothing_is_kept() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_makes_nothing_old() {
+fn a_clock_set_back_makes_no_item_old() {
     let mut future = candidate("a", 0, 1);
     future.used = now() + 100 * DAY;
     check(&[future], &[], &budget(None, 1), &[]);

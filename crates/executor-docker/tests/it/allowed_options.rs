@@ -1,6 +1,6 @@
-//! What a job asks for and does not get, and what it gets only because somebody allows it.
+//! Options of jobs that are refused, and those that settings allow.
 
-use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use crate::support::runner::{BUSYBOX, Run, job, log_text, settings};
 use executor_core::JobVariable;
 use executor_core::job::{Image, Job};
 use executor_core::prelude::*;
@@ -15,10 +15,10 @@ fn exec() -> DockerConfig {
     }
 }
 
-/// Checks that a job is refused with this reason, and that nothing is left of it.
-async fn refused(settings: DockerConfig, said: serde_json::Value, reason: &str) {
+/// Checks that a job is refused with this reason and leaves nothing.
+async fn refused(settings: DockerConfig, options: serde_json::Value, reason: &str) {
     let mut job = job(BUSYBOX);
-    job.image.docker = Some(said);
+    job.image.docker = Some(options);
     job_is_refused(settings, job, reason).await;
 }
 
@@ -28,7 +28,7 @@ async fn job_is_refused(settings: DockerConfig, job: Job, reason: &str) {
     assert!(error.to_string().contains(reason), "{error}");
     assert!(matches!(error, BuildError::Config { .. }), "{error:?}");
     executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,11 +39,11 @@ async fn a_user_outside_the_list_is_refused() {
     };
     let reason = "is not allowed: the runner's allowed_users has only app";
     refused(listed.clone(), json!({ "user": "root" }), reason).await;
-    // The image's own user is root.
+    // The image's default user is root.
     refused(listed, json!({}), reason).await;
 }
 
-/// Returns a job with these services, and what its variables stand for.
+/// Returns a job with these services, and with variables that their names may use.
 fn with_services(services: &[&str]) -> Job {
     let mut job = job(BUSYBOX);
     job.services = services.iter().map(|name| Image::named(*name)).collect();
@@ -132,9 +132,9 @@ async fn a_numeric_user_works_and_warnings_are_logged() {
     let mut job = job(BUSYBOX);
     job.image.docker = Some(json!({ "user": 1000 }));
     let mut opened = run.open(job).await;
-    let log = shown(&opened.trace);
+    let log = log_text(&opened.trace);
     assert!(log.contains("runners.docker.helper_image_flavor"), "{log}");
     assert_eq!(opened.print("id -u").await, "1000\n");
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }

@@ -1,8 +1,8 @@
-//! Where a job's files are going to be is said before its container is there.
+//! The location of a job's files is announced before its container exists.
 
 use crate::support::address;
 use crate::support::endpoints::Port;
-use crate::support::runner::{NONROOT, Run, job, settings, shown};
+use crate::support::runner::{NONROOT, Run, job, log_text, settings};
 use crate::support::test_transport::is_socket_or_skips;
 use executor_core::prelude::*;
 use executor_core::{PlannedWorkspace, Workspace};
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 async fn announced(planned: &PlannedWorkspace) -> Workspace {
     let announced = timeout(Duration::from_mins(2), planned.announced()).await;
-    announced.expect("where the files are going to be is said")
+    announced.expect("the location of the files is announced")
 }
 
 fn exec() -> DockerConfig {
@@ -30,7 +30,7 @@ fn exec() -> DockerConfig {
 #[tokio::test(flavor = "multi_thread")]
 async fn files_copied_meanwhile_belong_to_the_containers_user() {
     if !is_socket_or_skips(
-        "planned::files_copied_meanwhile_belong_to_the_containers_user",
+        "announced_files::files_copied_meanwhile_belong_to_the_containers_user",
         "an engine that may be elsewhere is not expected to see our files, so none come before its container",
     ) {
         return;
@@ -55,16 +55,16 @@ async fn files_copied_meanwhile_belong_to_the_containers_user() {
     let never = Cancellation::new();
     let (environment, ()) = tokio::join!(executor.prepare(options.build(), &never), comes);
     let workspace = environment.unwrap().workspace;
-    let said = announced(&planned).await;
-    assert_eq!(said.dirs(), workspace.dirs());
-    assert_eq!(said.host_dirs(), workspace.host_dirs());
+    let workspace_announced = announced(&planned).await;
+    assert_eq!(workspace_announced.dirs(), workspace.dirs());
+    assert_eq!(workspace_announced.host_dirs(), workspace.host_dirs());
     let script = "set -e; echo late >>kept; cat kept";
     let command = CommandBuilder::new(script).working_dir(&*workspace.dirs().project_dir);
     let result = executor.run(command.build(), &never).await.unwrap();
-    assert!(result.status.is_success(), "{}", shown(&trace));
+    assert!(result.status.is_success(), "{}", log_text(&trace));
     assert_eq!(trace.text(TraceStream::STDOUT), "early\nlate\n");
     executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,7 +89,7 @@ async fn the_location_of_mounted_files_is_announced_early() {
         prepared.expect_err("there is no such image");
         assert_eq!(planned.is_announced(), is_said, "{what}");
         executor.cleanup().await.unwrap();
-        assert_eq!(run.left().await, Vec::<String>::new());
+        assert_eq!(run.leftovers().await, Vec::<String>::new());
     };
     check(exec(), address().starts_with("unix://")).await;
     let copied = DockerConfig {

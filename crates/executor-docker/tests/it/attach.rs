@@ -1,9 +1,9 @@
-//! Jobs whose containers are started anew for each stage, as GitLab Runner does it.
+//! Jobs whose containers are started anew for each stage, as GitLab Runner does.
 
 use crate::support::runner::{
-    BUSYBOX, DEBIAN, NONROOT, Opened, Run, job, left_of, settings, shown,
+    BUSYBOX, DEBIAN, NONROOT, Opened, Run, job, leftovers_of, log_text, settings,
 };
-use crate::support::{engine, noticed};
+use crate::support::{engine, in_time};
 use bollard::models::{ContainerInspectResponse, EventMessage, MountPoint};
 use bollard::query_parameters::EventsOptions;
 use executor_core::prelude::*;
@@ -29,15 +29,15 @@ async fn inspect(container: &str) -> ContainerInspectResponse {
     found.unwrap()
 }
 
-/// Runs a script where common work is done, and returns what it printed.
-async fn help(opened: &mut Opened, script: &str) -> String {
+/// Runs a script in a stage of the runner and returns its output.
+async fn print_in_helper(opened: &mut Opened, script: &str) -> String {
     opened.trace.clear();
     let project = opened.environment.workspace.dirs().project_dir.clone();
     let command = CommandBuilder::new(script).stage(BuildStage::GetSources);
     let command = command.placement(Placement::Helper).working_dir(project);
     let result = opened.run(command).await;
     let result = result.unwrap();
-    assert!(result.status.is_success(), "{}", shown(&opened.trace));
+    assert!(result.status.is_success(), "{}", log_text(&opened.trace));
     opened.trace.text(TraceStream::STDOUT)
 }
 
@@ -49,9 +49,9 @@ fn mount_of(container: &ContainerInspectResponse, path: &str) -> MountPoint {
     found.unwrap()
 }
 
-/// Collects what the engine does with what has this owner, from now on until all of it is removed.
+/// Collects the engine's events about the objects of this owner, from now on until all are removed.
 ///
-/// It is heard live: the engine keeps no more than its last 256 events, those of other tests among them.
+/// The events are read live: the engine keeps only its last 256 events, including those of other tests.
 pub(crate) async fn events_until_gone(owner: &str) -> JoinSet<Vec<EventMessage>> {
     let api = engine().await.api().clone();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -105,8 +105,8 @@ async fn a_stage_is_a_start_whose_main_process_reads_the_script() {
     );
     assert_eq!((found.exec_ids, state.running), (None, Some(false)));
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
-    let seen = noticed(events.join_next()).await.unwrap().unwrap();
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
+    let seen = in_time(events.join_next()).await.unwrap().unwrap();
     let count = |action: &str| {
         let of_build = seen.iter().filter(|event| {
             let actor = event.actor.as_ref().and_then(|actor| actor.id.as_deref());
@@ -119,36 +119,38 @@ async fn a_stage_is_a_start_whose_main_process_reads_the_script() {
         fits.count()
     };
     assert_eq!(count("create"), 1);
-    // One to see what is inside, one to make a directory, and one for each script.
+    // One start probes the image, one creates a directory, and one runs each script.
     assert_eq!((count("attach"), count("start"), count("die")), (4, 4, 4));
     assert_eq!(count("exec_create"), 0);
 }
 
-async fn works_beside(run: Run) {
+async fn check_helper_container(run: Run) {
     let mut opened = run.open(job(NONROOT)).await;
+    assert_eq!(container_count(&run).await, 1, "none before it is needed");
+    let script_of_runner = "test -e /usr/bin/git && echo tools; echo brought >> file; id -u";
     assert_eq!(
-        left_of_containers(&run).await,
-        1,
-        "none before it is needed"
+        print_in_helper(&mut opened, script_of_runner).await,
+        "tools\n1000\n"
     );
-    let said = "test -e /usr/bin/git && echo tools; echo brought >> file; id -u";
-    assert_eq!(help(&mut opened, said).await, "tools\n1000\n");
-    assert_eq!(left_of_containers(&run).await, 2);
+    assert_eq!(container_count(&run).await, 2);
     let script = "test -e /usr/bin/git || cat file; echo built >> file";
     assert_eq!(opened.print(script).await, "brought\n");
-    assert_eq!(help(&mut opened, "cat file").await, "brought\nbuilt\n");
-    assert_eq!(left_of_containers(&run).await, 2, "each is made once");
+    assert_eq!(
+        print_in_helper(&mut opened, "cat file").await,
+        "brought\nbuilt\n"
+    );
+    assert_eq!(container_count(&run).await, 2, "each is made once");
     let build = inspect(&opened.environment.hostname).await;
     let name = build.name.as_deref().unwrap().trim_start_matches('/');
     let helper = inspect(&format!("{name}-helper")).await;
     let (build, helper) = (mount_of(&build, "/builds"), mount_of(&helper, "/builds"));
     assert_eq!((build.name, build.source), (helper.name, helper.source));
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }
 
-async fn left_of_containers(run: &Run) -> usize {
-    let left = left_of(&run.owner).await;
+async fn container_count(run: &Run) -> usize {
+    let left = leftovers_of(&run.owner).await;
     let containers = left.iter().filter(|it| it.starts_with("container"));
     containers.count()
 }
@@ -156,13 +158,13 @@ async fn left_of_containers(run: &Run) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn stages_of_the_runner_use_the_helper_image() {
     // R-EXEC-52, R-EXEC-63
-    works_beside(Run::new(attach())).await;
+    check_helper_container(Run::new(attach())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_containers_share_a_volume_without_mounted_files() {
     // R-EXEC-52
-    works_beside(Run::remote(attach())).await;
+    check_helper_container(Run::remote(attach())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -180,13 +182,13 @@ async fn output_and_exit_code_of_a_shell_come_from_the_engine() {
         assert_eq!(opened.trace.text(TraceStream::STDOUT), "out\n");
         assert_eq!(opened.trace.text(TraceStream::STDERR), "err\n");
     }
-    // A shell without an output goes on.
+    // A shell that closes its output continues.
     let result = opened
         .run(CommandBuilder::new("exec >&- 2>&-; sleep 1; exit 7"))
         .await;
     assert_eq!(result.unwrap().status.exit_code(), ExitCode(7));
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -200,7 +202,7 @@ async fn a_missing_helper_image_fails_before_the_job_starts() {
     let (error, mut executor, _) = run.try_open(job(BUSYBOX)).await.err().unwrap();
     assert!(error.chain().contains("there-is-none"), "{}", error.chain());
     executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -219,5 +221,5 @@ async fn a_shell_without_its_script_is_not_a_success() {
     assert!(words.contains("before it had read the script"), "{words}");
     assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }

@@ -1,15 +1,15 @@
-//! The suite that every executor passes, with several engines and images.
+//! The conformance suite with several engines and images.
 //!
-//! Each image passes all of it with the engine that is chosen first, and each engine with one image. Of the other
-//! pairs it is what an image or the place of its files can change: all of it for all of them takes ten minutes.
+//! Each image runs the whole suite with the default engine, and each engine runs it with one image. The other pairs run
+//! only the parts that an image or the location of its files can affect: the full matrix takes ten minutes.
 
-use crate::support::runner::{BUSYBOX, DEBIAN, NONROOT, Run, job, left_of, settings};
+use crate::support::runner::{BUSYBOX, DEBIAN, NONROOT, Run, job, leftovers_of, settings};
 use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_testkit::{Report, SuiteOptions, conformance};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What depends on the programs of an image, its user, or where the files of its jobs are.
+/// The parts that depend on the programs of an image, its user, or the location of its jobs' files.
 const PARTS: &[&str] = &[
     "exit_codes",
     "multi_line_script",
@@ -38,20 +38,20 @@ async fn check_parts(run: Run, image: &str) {
     report(run, image, PARTS).await.assert_part_passed();
 }
 
-/// The same, where files go by tar streams: the agent's, or those of an image's `tar`.
+/// Like `check_parts`, for files that travel as tar streams, by the agent or by the image's `tar`.
 async fn check_parts_and_files(run: Run, image: &str) {
     let parts = [PARTS, &["file_transfer"]].concat();
     report(run, image, &parts).await.assert_part_passed();
 }
 
-/// All but one check pass: no signal that it sends itself kills the first process of a container.
+/// All but one check pass: a signal that the first process of a container sends to itself does not kill it.
 async fn check_attach(run: Run, image: &str) {
     let report = report(run, image, &[]).await;
     assert!(report.is_whole(), "{report}");
     assert_eq!(report.failed(), ["signals"], "{report}");
 }
 
-/// Runs the suite, or parts of it.
+/// Runs the suite or parts of it.
 pub(crate) async fn report(run: Run, image: &str, parts: &[&str]) -> Report {
     let Run {
         provider,
@@ -62,10 +62,10 @@ pub(crate) async fn report(run: Run, image: &str, parts: &[&str]) -> Report {
     config.graceful_kill_timeout = Duration::from_secs(1);
     let find = move || {
         let owner = owner.clone();
-        // The suite asks from inside its runtime, and waits for the answer.
+        // The suite blocks inside its runtime until the answer arrives.
         let asked = std::thread::spawn(move || {
             let runtime = tokio::runtime::Runtime::new().unwrap();
-            runtime.block_on(left_of(&owner))
+            runtime.block_on(leftovers_of(&owner))
         });
         asked.join().unwrap()
     };

@@ -1,7 +1,7 @@
 //! Connections to the engine.
 
-use crate::support::endpoints::{Certificates, Port, Sshd, works};
-use crate::support::unprivileged::become_nobody;
+use crate::support::endpoints::{Certificates, Port, Sshd, check_connection};
+use crate::support::unprivileged::drop_privileges;
 use crate::support::{address, engine};
 use executor_core::{BuildError, FailureReason};
 use executor_docker::engine::EngineOptions;
@@ -30,7 +30,7 @@ async fn the_engine_says_who_it_is() {
 async fn it_is_reached_over_a_port() {
     let port = Port::plain();
     let host = host(&format!("tcp://127.0.0.1:{}", port.number));
-    let engine = works(&host, EngineOptions::default()).await;
+    let engine = check_connection(&host, EngineOptions::default()).await;
     assert!(!engine.is_local());
 }
 
@@ -41,9 +41,9 @@ async fn it_is_reached_over_tls_with_a_certificate() {
     let bare = host(&format!("tcp://127.0.0.1:{}", port.number));
     for verify in [true, false] {
         let host = bare.clone().with_tls(certificates.files(verify));
-        works(&host, EngineOptions::default()).await;
+        check_connection(&host, EngineOptions::default()).await;
     }
-    // An authority that did not sign the server's.
+    // An authority that did not sign the server's certificate.
     let others = Certificates::new();
     let error = Engine::connect(&bare.clone().with_tls(others.files(true)))
         .await
@@ -53,7 +53,7 @@ async fn it_is_reached_over_tls_with_a_certificate() {
         words.contains("certificate") && words.contains("tls_verify"),
         "{words}"
     );
-    // Nobody's certificate.
+    // A certificate without its key.
     std::fs::remove_file(certificates.path().join("key.pem")).unwrap();
     let error = Engine::connect(&bare.with_tls(certificates.files(true)))
         .await
@@ -65,9 +65,9 @@ async fn it_is_reached_over_tls_with_a_certificate() {
 async fn it_is_reached_through_ssh() {
     let sshd = Sshd::start().await;
     let (host, options) = sshd.engine("known_hosts");
-    let engine = works(&host, options).await;
+    let engine = check_connection(&host, options).await;
     assert!(!engine.is_local());
-    // A host that nobody knows is not spoken with.
+    // An unknown host is refused.
     let (host, options) = sshd.engine("nobody");
     let error = Engine::connect_with(&host, options).await.unwrap_err();
     assert!(
@@ -90,8 +90,8 @@ async fn a_silent_engine_times_out() {
     assert!(error.is_temporary());
 }
 
-/// Connects to a port where somebody says this of himself.
-async fn connected_to(answer: &str) -> Result<Engine, DockerError> {
+/// Connects to a server that sends this response.
+async fn connect_to_server_with(answer: &str) -> Result<Engine, DockerError> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("tcp://{}", listener.local_addr().unwrap());
     let served = async {
@@ -112,9 +112,9 @@ async fn connected_to(answer: &str) -> Result<Engine, DockerError> {
 #[tokio::test]
 async fn an_engine_that_creates_mount_sources_gets_no_mounts() {
     let podman = r#"{"Version":"4.3.1","ApiVersion":"1.41","Components":[{"Name":"Podman Engine","Version":"4.3.1"}]}"#;
-    let behind_a_port = connected_to(podman).await.unwrap();
+    let behind_a_port = connect_to_server_with(podman).await.unwrap();
     assert!(behind_a_port.may_make_sources(), "{behind_a_port:?}");
-    let docker = connected_to(r#"{"Version":"28.5.1","ApiVersion":"1.41"}"#).await;
+    let docker = connect_to_server_with(r#"{"Version":"28.5.1","ApiVersion":"1.41"}"#).await;
     assert!(!docker.unwrap().may_make_sources());
 }
 
@@ -128,7 +128,7 @@ async fn an_old_engine_or_another_server_is_reported() {
         (r#"{"hello":"world"}"#, "not a container engine"),
         ("hello", "JSON"),
     ] {
-        let connected = connected_to(answer).await;
+        let connected = connect_to_server_with(answer).await;
         let error = connected.unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
     }
@@ -156,11 +156,11 @@ async fn a_missing_engine_is_a_system_failure() {
     assert!(error.is_temporary(), "{}", error.chain());
 }
 
-/// Connects in a thread of its own that has no rights: root may open every socket.
-fn connect_as_nobody(socket: &Path) -> Result<Engine, DockerError> {
+/// Connects in a separate thread without privileges, because root may open every socket.
+fn connect_unprivileged(socket: &Path) -> Result<Engine, DockerError> {
     let host = host(&format!("unix://{}", socket.display()));
     let connecting = std::thread::spawn(move || {
-        become_nobody();
+        drop_privileges();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
@@ -179,7 +179,7 @@ fn a_socket_without_permission_is_reported_with_help() {
     let socket = directory.path().join("docker.sock");
     let _listener = UnixListener::bind(&socket).unwrap();
     mode(&socket, 0o000);
-    let error = connect_as_nobody(&socket).unwrap_err();
+    let error = connect_unprivileged(&socket).unwrap_err();
     let words = error.to_string();
     assert!(
         words.contains("docker.sock: permission denied; add the user to the group"),

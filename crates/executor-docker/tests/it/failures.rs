@@ -1,7 +1,7 @@
-//! What goes wrong with a job's container, and what is said of it.
+//! Failures of a job's container, and how they are reported.
 
-use crate::support::runner::{BUSYBOX, NONROOT, Opened, Run, job, settings, shown};
-use crate::support::{engine, noticed};
+use crate::support::runner::{BUSYBOX, NONROOT, Opened, Run, job, log_text, settings};
+use crate::support::{engine, in_time};
 use bollard::query_parameters::RemoveContainerOptions;
 use executor_core::FailureReason;
 use executor_core::job::Job;
@@ -32,7 +32,7 @@ fn container_of(run: &Run, opened: &Opened) -> String {
 
 async fn clean(run: &Run, executor: &mut Box<dyn Executor>) {
     executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
     let private = run.directory.path().join(".tmp");
     let left = std::fs::read_dir(private).into_iter().flatten().flatten();
     let left: Vec<_> = left.map(|entry| entry.path()).collect();
@@ -43,7 +43,7 @@ async fn refused(run: &Run, job: Job) -> (BuildError, String) {
     match run.try_open(job).await {
         Err((error, mut executor, trace)) => {
             clean(run, &mut executor).await;
-            (error, shown(&trace))
+            (error, log_text(&trace))
         }
         Ok(mut opened) => {
             opened.executor.cleanup().await.unwrap();
@@ -103,14 +103,14 @@ async fn an_entry_point_that_starts_the_command_runs_first() {
             Ok(opened) => opened,
             Err((error, ..)) => panic!("{engine:?}: {}", error.chain()),
         };
-        // The stream that does not say that it is ready may come later.
+        // The two streams arrive independently, so the test waits for both.
         for (stream, text) in [
             (TraceStream::STDOUT, "to out"),
             (TraceStream::STDERR, "to err"),
         ] {
-            noticed(opened.trace.wait_for(stream, text)).await;
+            in_time(opened.trace.wait_for(stream, text)).await;
         }
-        let log = shown(&opened.trace);
+        let log = log_text(&opened.trace);
         assert!(!log.contains("runwright-agent is listening"), "{log}");
         clean(&run, &mut opened.executor).await;
     }
@@ -137,7 +137,7 @@ async fn a_removed_container_fails_the_stage_soon_and_permanently() {
                 .await
                 .unwrap();
         };
-        let (ran, ()) = tokio::join!(noticed(opened.run(command)), removal);
+        let (ran, ()) = tokio::join!(in_time(opened.run(command)), removal);
         let error = ran.unwrap_err();
         assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
         assert!(!error.is_temporary(), "{error:?}");
@@ -146,7 +146,7 @@ async fn a_removed_container_fails_the_stage_soon_and_permanently() {
             "{engine_choice:?}: {}",
             error.chain()
         );
-        // What comes after is refused as well.
+        // Later stages are refused as well.
         let after = CommandBuilder::new("true").working_dir("/");
         let after = opened.run(after.stage(BuildStage::AfterScript)).await;
         assert!(!after.unwrap_err().is_temporary());
@@ -163,8 +163,8 @@ fn limited(engine: EngineChoice, memory: &str) -> DockerConfig {
     }
 }
 
-/// Runs a script that ends for lack of memory and is told so. The engine does not always hear of it, or late: then the
-/// script runs again in another job.
+/// Runs a script that runs out of memory until this is reported. The engine sometimes misses the event or reports it
+/// late: then the script runs again in another job.
 async fn out_of_memory(engine: EngineChoice, memory: &str, script: &str) -> (Run, Opened) {
     let mut tries = 1..=5;
     loop {
@@ -185,7 +185,7 @@ async fn out_of_memory(engine: EngineChoice, memory: &str, script: &str) -> (Run
 async fn a_script_out_of_memory_is_reported() {
     // R-EXEC-66
     for engine in ENGINES {
-        // A child, so that the container's main process lives on.
+        // A child, so that the container's main process survives.
         let script = "sh -c 'x=0123456789abcdef; while :; do x=$x$x; done'; exit $?";
         let (run, mut opened) = out_of_memory(engine, "64m", script).await;
         clean(&run, &mut opened.executor).await;
@@ -196,7 +196,7 @@ async fn a_script_out_of_memory_is_reported() {
 async fn a_container_out_of_memory_fails_its_script() {
     // R-EXEC-66
     for engine in ENGINES {
-        // Nobody has the memory of a file, so the kernel takes whom it is told to: the first process.
+        // The memory of a file belongs to no process, so the kernel kills the preferred victim: the first process.
         let script =
             "echo 1000 >/proc/1/oom_score_adj; d=/dev; dd if=$d/zero of=$d/shm/full bs=65536";
         let mut tries = 1..=5;
@@ -204,7 +204,7 @@ async fn a_container_out_of_memory_fails_its_script() {
             let (run, mut opened) = out_of_memory(engine, "32m", script).await;
             let mut lost = String::new();
             if engine != EngineChoice::Attach {
-                // What comes after has no place to run in.
+                // Later stages have no container to run in.
                 let after = CommandBuilder::new("true").working_dir("/");
                 let after = opened.run(after.stage(BuildStage::AfterScript)).await;
                 lost = after.unwrap_err().chain();
@@ -214,7 +214,7 @@ async fn a_container_out_of_memory_fails_its_script() {
             if lost.is_empty() || lost.contains("because the memory ran out") {
                 break;
             }
-            // The engine may hear of that after it told of the end.
+            // The engine may notice this after it reported the end.
             assert!(tries.next().is_some(), "{engine:?}: {lost}");
         }
     }
@@ -232,7 +232,7 @@ async fn the_engine_shows_no_values_of_variables() {
             .file("FILE", *b"battery-staple")
             .working_dir(project);
         opened.run(command).await.unwrap();
-        // Where jobs of GitLab have them too.
+        // The same file as in jobs of GitLab Runner.
         let expected = "correct-horse in </builds/group/project.tmp/FILE>\nbattery-staple";
         assert_eq!(
             opened.trace.text(TraceStream::STDOUT),
@@ -267,9 +267,9 @@ async fn a_full_disk_fails_only_the_script_that_fills_it() {
         let script = "dd if=/dev/zero of=/small/full bs=1024 count=1000 || exit 7";
         let ran = opened.run(CommandBuilder::new(script)).await;
         assert_eq!(ran.unwrap().status.exit_code(), ExitCode(7), "{engine:?}");
-        let log = shown(&opened.trace);
+        let log = log_text(&opened.trace);
         assert!(log.contains("No space left on device"), "{engine:?}: {log}");
-        // What the runner itself cannot bring is the system's failure, and the job's container lives on.
+        // A failed write of the runner itself is a system failure, and the job's container survives.
         if let Some(transfer) = opened.executor.abilities().file_transfer {
             let archive = archive_of(&vec![7; 200_000]);
             let go_on = Cancellation::new();

@@ -1,4 +1,4 @@
-//! Images that come from a registry, which is not always well.
+//! Pulling images from registries, including faulty ones.
 
 use crate::support::engine;
 use crate::support::proxy::{Fault, Proxy};
@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 const ALWAYS: &[PullPolicy] = &[PullPolicy::Always];
 
-/// A registry with one image, what stands before it, and the engine that pulls.
-struct World {
+/// A registry with one image, the proxy before it, and the engine that pulls.
+struct PullSetup {
     engine: Engine,
     registry: Registry,
     proxy: Proxy,
@@ -29,7 +29,7 @@ struct World {
     digest: String,
 }
 
-impl World {
+impl PullSetup {
     async fn new(
         auth: Auth,
         bytes: usize,
@@ -57,8 +57,8 @@ impl World {
         }
     }
 
-    async fn well() -> Self {
-        Self::new(Auth::Everybody, 1000, |_, _| Fault::None).await
+    async fn healthy() -> Self {
+        Self::new(Auth::Anonymous, 1000, |_, _| Fault::None).await
     }
 
     fn named(&self, rest: &str) -> ImageReference {
@@ -85,8 +85,8 @@ impl World {
         String::from_utf8(self.trace.all()).unwrap()
     }
 
-    /// Removes what the engine has pulled.
-    async fn end(self) {
+    /// Removes the pulled images from the engine.
+    async fn remove_images(self) {
         remove(&self.engine, &self.image.to_string()).await;
     }
 }
@@ -106,27 +106,27 @@ fn fault(error: &DockerError) -> Option<PullFault> {
 #[tokio::test]
 async fn each_policy_has_its_number_of_requests() {
     // R-EXEC-60
-    let world = World::well().await;
-    let never = world.ensure(&[PullPolicy::Never]).await.unwrap_err();
+    let setup = PullSetup::healthy().await;
+    let never = setup.ensure(&[PullPolicy::Never]).await.unwrap_err();
     assert_eq!(fault(&never), Some(PullFault::NotFound));
-    assert_eq!(world.proxy.count(""), 0);
+    assert_eq!(setup.proxy.count(""), 0);
 
-    let info = world.ensure(&[PullPolicy::IfNotPresent]).await.unwrap();
+    let info = setup.ensure(&[PullPolicy::IfNotPresent]).await.unwrap();
     assert_eq!(info.os, "linux");
-    assert!(info.digest.unwrap().ends_with(&world.digest));
-    let asked = world.proxy.count("");
+    assert!(info.digest.unwrap().ends_with(&setup.digest));
+    let asked = setup.proxy.count("");
     assert!(asked > 0);
 
     for policy in [PullPolicy::IfNotPresent, PullPolicy::Never] {
-        assert_eq!(world.ensure(&[policy]).await.unwrap().id, info.id);
+        assert_eq!(setup.ensure(&[policy]).await.unwrap().id, info.id);
     }
-    assert_eq!(world.proxy.count(""), asked);
+    assert_eq!(setup.proxy.count(""), asked);
 
-    world.ensure(ALWAYS).await.unwrap();
-    assert!(world.proxy.count("") > asked);
-    let log = world.log();
+    setup.ensure(ALWAYS).await.unwrap();
+    assert!(setup.proxy.count("") > asked);
+    let log = setup.log();
     assert!(
-        log.contains(&format!("Pulling docker image {} ...\n", world.image)),
+        log.contains(&format!("Pulling docker image {} ...\n", setup.image)),
         "{log}"
     );
     assert!(
@@ -137,72 +137,72 @@ async fn each_policy_has_its_number_of_requests() {
         log.contains("due to \"if-not-present\" pull policy"),
         "{log}"
     );
-    world.end().await;
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 async fn a_missing_image_is_reported_at_once() {
-    let world = World::well().await;
+    let setup = PullSetup::healthy().await;
     for missing in ["team/app:2", "team/none:1"] {
-        let before = world.proxy.count("/manifests/");
-        let image = world.named(missing);
-        let error = world
-            .ensure_of(&world.images, &image, ALWAYS)
+        let before = setup.proxy.count("/manifests/");
+        let image = setup.named(missing);
+        let error = setup
+            .ensure_of(&setup.images, &image, ALWAYS)
             .await
             .unwrap_err();
         assert!(error.to_string().contains(missing), "{error}");
         assert_eq!(class(error), (FailureReason::ImagePullFailure, false));
-        // The engine asks for the head and then for the whole.
-        assert!(world.proxy.count("/manifests/") - before <= 2);
+        // The engine sends a HEAD request and then a GET request.
+        assert!(setup.proxy.count("/manifests/") - before <= 2);
     }
-    assert!(!world.log().contains("trying again"), "{}", world.log());
-    world.end().await;
+    assert!(!setup.log().contains("trying again"), "{}", setup.log());
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 async fn a_digest_names_one_image() {
-    let world = World::well().await;
-    let pinned = world.named(&format!("team/app:moved@{}", world.digest));
-    let info = world
-        .ensure_of(&world.images, &pinned, ALWAYS)
+    let setup = PullSetup::healthy().await;
+    let pinned = setup.named(&format!("team/app:moved@{}", setup.digest));
+    let info = setup
+        .ensure_of(&setup.images, &pinned, ALWAYS)
         .await
         .unwrap();
-    assert!(info.digest.unwrap().ends_with(&world.digest));
-    let other = world.named(&format!("team/app@sha256:{}", "0".repeat(64)));
-    let error = world
-        .ensure_of(&world.images, &other, ALWAYS)
+    assert!(info.digest.unwrap().ends_with(&setup.digest));
+    let other = setup.named(&format!("team/app@sha256:{}", "0".repeat(64)));
+    let error = setup
+        .ensure_of(&setup.images, &other, ALWAYS)
         .await
         .unwrap_err();
     assert_eq!(fault(&error), Some(PullFault::NotFound), "{error}");
-    remove(&world.engine, &info.id).await;
-    world.end().await;
+    remove(&setup.engine, &info.id).await;
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 async fn a_failing_registry_is_retried() {
-    // An engine asks for the head of a manifest, and for the whole when that fails.
+    // An engine requests a manifest with HEAD, and with GET when that fails.
     let plan = |line: &str, number| match line {
         line if line.contains("/manifests/") && number <= 4 => Fault::Status(503),
         _ => Fault::None,
     };
-    let world = World::new(Auth::Everybody, 1000, plan).await;
-    world.ensure(ALWAYS).await.unwrap();
-    let log = world.log();
+    let setup = PullSetup::new(Auth::Anonymous, 1000, plan).await;
+    setup.ensure(ALWAYS).await.unwrap();
+    let log = setup.log();
     assert!(log.contains("503"), "{log}");
     assert!(log.contains("trying again in"), "{log}");
-    world.end().await;
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 async fn a_failing_registry_is_not_retried_forever() {
-    let world = World::new(Auth::Everybody, 1000, |_, _| Fault::Status(502)).await;
-    let error = world.ensure(ALWAYS).await.unwrap_err();
-    // Not temporary any more: nobody further out shall try all of it again.
+    let setup = PullSetup::new(Auth::Anonymous, 1000, |_, _| Fault::Status(502)).await;
+    let error = setup.ensure(ALWAYS).await.unwrap_err();
+    // Not temporary: outer layers do not repeat all of it.
     let expected = (FailureReason::RunnerExternalDependencyFailure, false);
     assert_eq!(class(error), expected);
-    assert_eq!(world.log().matches("trying again in").count(), 2);
-    assert_eq!(world.proxy.count("GET /v2/ "), 3);
-    world.end().await;
+    assert_eq!(setup.log().matches("trying again in").count(), 2);
+    assert_eq!(setup.proxy.count("GET /v2/ "), 3);
+    setup.remove_images().await;
 }
 
 #[tokio::test]
@@ -211,11 +211,11 @@ async fn an_interrupted_layer_is_pulled_again() {
         line if line.contains("/blobs/") && number <= 2 => Fault::Reset(20_000),
         _ => Fault::None,
     };
-    let world = World::new(Auth::Everybody, 3_000_000, plan).await;
-    let info = world.ensure(ALWAYS).await.unwrap();
-    assert!(info.digest.unwrap().ends_with(&world.digest));
-    assert!(world.proxy.count("/blobs/") > 2);
-    world.end().await;
+    let setup = PullSetup::new(Auth::Anonymous, 3_000_000, plan).await;
+    let info = setup.ensure(ALWAYS).await.unwrap();
+    assert!(info.digest.unwrap().ends_with(&setup.digest));
+    assert!(setup.proxy.count("/blobs/") > 2);
+    setup.remove_images().await;
 }
 
 #[tokio::test]
@@ -224,31 +224,31 @@ async fn a_slow_registry_is_awaited_and_reported() {
         line if line.contains("/blobs/") => Fault::Slow(20_000),
         _ => Fault::None,
     };
-    let mut world = World::new(Auth::Everybody, 1_000_000, plan).await;
+    let mut setup = PullSetup::new(Auth::Anonymous, 1_000_000, plan).await;
     let mut retry = PullRetry::default();
     retry.report = Duration::from_millis(50);
-    world.images = world.images.with_retry(retry);
-    world.ensure(ALWAYS).await.unwrap();
-    let log = world.log();
+    setup.images = setup.images.with_retry(retry);
+    setup.ensure(ALWAYS).await.unwrap();
+    let log = setup.log();
     assert!(
-        log.contains(&format!("Still pulling {}: 0 of 1 layers", world.image)),
+        log.contains(&format!("Still pulling {}: 0 of 1 layers", setup.image)),
         "{log}"
     );
-    world.end().await;
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 async fn an_unreachable_registry_is_external_and_the_next_policy_applies() {
-    let mut world = World::well().await;
-    world.ensure(ALWAYS).await.unwrap();
-    // The image stays in the engine under the name of a registry that is gone.
-    let port = world.proxy.port;
-    world.proxy = Proxy::start(world.registry.port, |_, _| Fault::None).await;
+    let mut setup = PullSetup::healthy().await;
+    setup.ensure(ALWAYS).await.unwrap();
+    // The image stays in the engine under the name of a registry that no longer exists.
+    let port = setup.proxy.port;
+    setup.proxy = Proxy::start(setup.registry.port, |_, _| Fault::None).await;
     tokio::task::yield_now().await;
     let gone = ImageReference::parse(&format!("127.0.0.1:{port}/team/app:1")).unwrap();
 
-    let error = world
-        .ensure_of(&world.images, &gone, ALWAYS)
+    let error = setup
+        .ensure_of(&setup.images, &gone, ALWAYS)
         .await
         .unwrap_err();
     assert_eq!(fault(&error), Some(PullFault::Unreachable), "{error}");
@@ -256,8 +256,8 @@ async fn an_unreachable_registry_is_external_and_the_next_policy_applies() {
     assert_eq!(reason, FailureReason::RunnerExternalDependencyFailure);
 
     let list = [PullPolicy::Always, PullPolicy::IfNotPresent];
-    world.ensure_of(&world.images, &gone, &list).await.unwrap();
-    let log = world.log();
+    setup.ensure_of(&setup.images, &gone, &list).await.unwrap();
+    let log = setup.log();
     assert!(
         log.contains("Failed to pull image with policy \"always\""),
         "{log}"
@@ -266,27 +266,27 @@ async fn an_unreachable_registry_is_external_and_the_next_policy_applies() {
         log.contains("Attempt #2: Trying \"if-not-present\" pull policy"),
         "{log}"
     );
-    remove(&world.engine, &gone.to_string()).await;
+    remove(&setup.engine, &gone.to_string()).await;
 
-    // What the registry said explains more than that there is no copy.
+    // The registry's error explains more than the absence of a local copy.
     let list = [PullPolicy::Always, PullPolicy::Never];
-    let error = world
-        .ensure_of(&world.images, &gone, &list)
+    let error = setup
+        .ensure_of(&setup.images, &gone, &list)
         .await
         .unwrap_err();
     assert_eq!(fault(&error), Some(PullFault::Unreachable), "{error}");
-    world.end().await;
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 async fn a_silent_registry_times_out_and_a_cancel_is_immediate() {
-    let mut world = World::new(Auth::Everybody, 1000, |_, _| Fault::Stall).await;
+    let mut setup = PullSetup::new(Auth::Anonymous, 1000, |_, _| Fault::Stall).await;
     let started = Instant::now();
-    let (result, ()) = tokio::join!(world.ensure(ALWAYS), async {
-        while world.proxy.count("") == 0 {
+    let (result, ()) = tokio::join!(setup.ensure(ALWAYS), async {
+        while setup.proxy.count("") == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        world.cancellation.cancel(CancelCause::User);
+        setup.cancellation.cancel(CancelCause::User);
     });
     let error = result.unwrap_err();
     assert!(
@@ -294,16 +294,16 @@ async fn a_silent_registry_times_out_and_a_cancel_is_immediate() {
         "{error}"
     );
 
-    world.cancellation = Cancellation::new();
+    setup.cancellation = Cancellation::new();
     let mut retry = PullRetry::default();
     retry.tries = 1;
     retry.stall = Duration::from_secs(1);
-    world.images = world.images.with_retry(retry);
-    let error = world.ensure(ALWAYS).await.unwrap_err();
+    setup.images = setup.images.with_retry(retry);
+    let error = setup.ensure(ALWAYS).await.unwrap_err();
     assert!(error.to_string().contains("no progress for 1s"), "{error}");
-    // One that is not left is waited for longer.
+    // Without the shorter limit, the wait would be longer.
     assert!(started.elapsed() < PullRetry::default().stall);
-    world.end().await;
+    setup.remove_images().await;
 }
 
 #[tokio::test]
@@ -312,22 +312,22 @@ async fn jobs_with_the_same_image_share_a_pull() {
         line if line.contains("/blobs/") => Fault::Slow(10_000),
         _ => Fault::None,
     };
-    let world = World::new(Auth::Everybody, 200_000, plan).await;
-    let all = join_all((0..10).map(|_| world.ensure(ALWAYS))).await;
+    let setup = PullSetup::new(Auth::Anonymous, 200_000, plan).await;
+    let all = join_all((0..10).map(|_| setup.ensure(ALWAYS))).await;
     let ids: Vec<_> = all.into_iter().map(|info| info.unwrap().id).collect();
     assert!(ids.iter().all(|id| *id == ids[0]));
-    // Of the one manifest: its head and the whole.
-    assert!(world.proxy.count("/manifests/") <= 2);
-    assert_eq!(world.log().matches("Using docker image").count(), 10);
-    world.end().await;
+    // The only manifest is requested with HEAD and with GET.
+    assert!(setup.proxy.count("/manifests/") <= 2);
+    assert_eq!(setup.log().matches("Using docker image").count(), 10);
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 async fn an_image_for_another_platform_is_a_clear_error() {
-    let mut world = World::well().await;
-    world.registry.push("team/other", 100, "s390x").await;
-    world.image = world.named("team/other:1");
-    let error = world.ensure(ALWAYS).await.unwrap_err();
+    let mut setup = PullSetup::healthy().await;
+    setup.registry.push("team/other", 100, "s390x").await;
+    setup.image = setup.named("team/other:1");
+    let error = setup.ensure(ALWAYS).await.unwrap_err();
     assert_eq!(fault(&error), Some(PullFault::Platform));
     let words = error.to_string();
     assert!(
@@ -335,13 +335,13 @@ async fn an_image_for_another_platform_is_a_clear_error() {
         "{words}"
     );
     assert_eq!(class(error), (FailureReason::ImagePullFailure, false));
-    world.end().await;
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 async fn every_source_of_credentials_opens_the_registry() {
-    let world = World::new(Auth::Password, 1000, |_, _| Fault::None).await;
-    let port = world.proxy.port;
+    let setup = PullSetup::new(Auth::Password, 1000, |_, _| Fault::None).await;
+    let port = setup.proxy.port;
     let directory = tempfile::tempdir().unwrap();
     let good = document(port, PASSWORD);
     let none = CredentialSources::default;
@@ -363,36 +363,36 @@ async fn every_source_of_credentials_opens_the_registry() {
             none().with_job(None, &[payload(port, PASSWORD)]),
             "from the job\n",
         ),
-        // All are tried, one after the other.
+        // All credentials are tried in order.
         (
             none().with_job(Some(&bad), &[payload(port, PASSWORD)]),
             "from the job\n",
         ),
     ];
     for (sources, line) in cases {
-        world.trace.clear();
-        let images = world.images.for_job(Credentials::new(sources));
-        world
-            .ensure_of(&images, &world.image, ALWAYS)
+        setup.trace.clear();
+        let images = setup.images.for_job(Credentials::new(sources));
+        setup
+            .ensure_of(&images, &setup.image, ALWAYS)
             .await
             .unwrap();
-        assert!(world.log().contains(line), "{}", world.log());
-        assert!(!world.log().contains(PASSWORD), "{}", world.log());
-        remove(&world.engine, &world.image.to_string()).await;
+        assert!(setup.log().contains(line), "{}", setup.log());
+        assert!(!setup.log().contains(PASSWORD), "{}", setup.log());
+        remove(&setup.engine, &setup.image.to_string()).await;
     }
-    assert!(world.trace.masks().contains(&PASSWORD.to_owned()));
-    world.end().await;
+    assert!(setup.trace.masks().contains(&PASSWORD.to_owned()));
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "a shell that ends at once")]
 async fn a_credential_helper_needs_a_safe_name() {
-    let world = World::new(Auth::Password, 1000, |_, _| Fault::None).await;
-    let registry = format!("127.0.0.1:{}", world.proxy.port);
+    let setup = PullSetup::new(Auth::Password, 1000, |_, _| Fault::None).await;
+    let registry = format!("127.0.0.1:{}", setup.proxy.port);
     let directory = tempfile::tempdir().unwrap();
     let script = |name: &str, text: &str| {
         let path = directory.path().join(name);
-        // By a process of its own: a child of this one that is being made may have it open, and then nobody can run it.
+        // Written by another process: a child of this one could still hold the file open, which prevents its execution.
         let written = Command::new("sh")
             .args([
                 "-c",
@@ -416,16 +416,16 @@ async fn a_credential_helper_needs_a_safe_name() {
     let supervisor = Supervisor::start(settings).unwrap();
     let path = format!("{}:/usr/bin:/bin", directory.path().display());
     let ask = async |name: &str| {
-        world.trace.clear();
+        setup.trace.clear();
         let document = serde_json::json!({ "credHelpers": { (&registry): name } }).to_string();
         let sources = CredentialSources::default().with_job(Some(&document), &[]);
         let credentials = Credentials::new(sources)
             .with_helpers(supervisor.tree())
             .with_helper_path(&path);
-        let images = world.images.for_job(credentials);
-        let result = world.ensure_of(&images, &world.image, ALWAYS).await;
-        assert!(!world.log().contains("hunter2"), "{}", world.log());
-        (result, world.log())
+        let images = setup.images.for_job(credentials);
+        let result = setup.ensure_of(&images, &setup.image, ALWAYS).await;
+        assert!(!setup.log().contains("hunter2"), "{}", setup.log());
+        (result, setup.log())
     };
     let (result, log) = ask("good").await;
     result.unwrap();
@@ -441,38 +441,38 @@ async fn a_credential_helper_needs_a_safe_name() {
         assert!(log.contains(part), "{log}");
     }
     supervisor.shutdown().await.unwrap();
-    world.end().await;
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 async fn denied_access_is_reported_at_once() {
-    let world = World::new(Auth::Password, 1000, |_, _| Fault::None).await;
-    let bad = document(world.proxy.port, "wrong");
+    let setup = PullSetup::new(Auth::Password, 1000, |_, _| Fault::None).await;
+    let bad = document(setup.proxy.port, "wrong");
     let sources = CredentialSources::default().with_job(Some(&bad), &[]);
-    let images = world.images.for_job(Credentials::new(sources));
-    for images in [&images, &world.images] {
-        let error = world
-            .ensure_of(images, &world.image, ALWAYS)
+    let images = setup.images.for_job(Credentials::new(sources));
+    for images in [&images, &setup.images] {
+        let error = setup
+            .ensure_of(images, &setup.image, ALWAYS)
             .await
             .unwrap_err();
         assert_eq!(fault(&error), Some(PullFault::Denied), "{error}");
         assert_eq!(class(error), (FailureReason::ImagePullFailure, false));
     }
-    assert!(!world.log().contains("trying again"), "{}", world.log());
-    world.end().await;
+    assert!(!setup.log().contains("trying again"), "{}", setup.log());
+    setup.remove_images().await;
 }
 
 #[tokio::test]
 async fn a_broken_document_is_a_warning_without_its_content() {
-    let world = World::well().await;
+    let setup = PullSetup::healthy().await;
     let sources = CredentialSources::default().with_job(Some("{\"auths\": hunter2"), &[]);
-    let images = world.images.for_job(Credentials::new(sources));
-    world
-        .ensure_of(&images, &world.image, ALWAYS)
+    let images = setup.images.for_job(Credentials::new(sources));
+    setup
+        .ensure_of(&images, &setup.image, ALWAYS)
         .await
         .unwrap();
-    let warnings = world.trace.text(TraceStream::SYSTEM_WARNING);
+    let warnings = setup.trace.text(TraceStream::SYSTEM_WARNING);
     assert!(warnings.contains("$DOCKER_AUTH_CONFIG"), "{warnings}");
     assert!(!warnings.contains("hunter2"), "{warnings}");
-    world.end().await;
+    setup.remove_images().await;
 }

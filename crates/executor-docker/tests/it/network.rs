@@ -15,7 +15,7 @@ use executor_testkit::RecordingTrace;
 
 const IMAGE: &str = "runwright-test/busybox:1";
 
-/// A network of a job that no other test has.
+/// A network of a job that no other test uses.
 struct Setup {
     engine: Engine,
     names: Names,
@@ -57,7 +57,7 @@ impl Setup {
         made.expect("the network is made")
     }
 
-    /// Returns what the engine says of the job's network.
+    /// Returns the engine's description of the job's network.
     async fn inspect(&self) -> Option<NetworkInspect> {
         let name = self.names.network();
         let found = self.engine.api().inspect_network(&name, None);
@@ -119,7 +119,7 @@ async fn packets_fit_the_default_route() {
     assert!(mtu >= 1280, "{mtu}");
 }
 
-/// The interfaces of default routes.
+/// Returns the interfaces of default routes.
 fn default_interfaces() -> Vec<String> {
     let routes = std::fs::read_to_string("/proc/net/route").expect("routes");
     let defaults = routes
@@ -170,7 +170,7 @@ async fn a_leftover_network_is_found_by_name_and_replaced() {
     let setup = Setup::new("left").await;
     let config = DockerConfig::default();
     drop(setup.made(&config).await);
-    // As a later process has it, which knows no id.
+    // Like a later process, this does not know the id.
     let mode = NetworkMode::choose(&config.network(), 1, false).expect("a mode");
     let found = JobNetwork::named(&setup.engine, mode, &setup.names);
     found.remove().await.expect("it is removed");

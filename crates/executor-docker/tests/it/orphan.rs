@@ -1,7 +1,7 @@
-//! Jobs whose runner is gone and that nobody goes on with.
+//! Jobs whose runner died and that are not resumed.
 
 use crate::support::engine;
-use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use crate::support::runner::{BUSYBOX, Run, job, log_text, settings};
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_docker::garbage::sweep;
@@ -26,10 +26,10 @@ async fn an_orphaned_job_ends_with_its_container() {
     };
     let hangs = CommandBuilder::new("echo it runs; while true; do sleep 1; done");
     tokio::select! {
-        ended = opened.run(hangs) => panic!("it hangs: {ended:?}; log: {}", shown(&trace)),
+        ended = opened.run(hangs) => panic!("it hangs: {ended:?}; log: {}", log_text(&trace)),
         () = begun => {}
     }
-    // As a process that is killed: nothing is cleaned up.
+    // Like a killed process, this cleans up nothing.
     drop(opened);
     let engine = engine().await;
     let ended = async {
@@ -47,5 +47,5 @@ async fn an_orphaned_job_ends_with_its_container() {
     let owner = run.owner.clone();
     let swept = sweep(&engine, |it| it.owner != owner).await.unwrap();
     assert_eq!(swept.failures, Vec::<String>::new());
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }

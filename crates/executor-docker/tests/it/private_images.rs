@@ -1,9 +1,9 @@
-//! Jobs whose images are in a registry that asks for a password.
+//! Jobs whose images are in a registry that requires a password.
 
 use crate::support::engine;
 use crate::support::proxy::{Fault, Proxy};
 use crate::support::registry::{Auth, PASSWORD, Registry, document, payload, remove};
-use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use crate::support::runner::{BUSYBOX, Run, job, log_text, settings};
 use executor_core::JobVariable;
 use executor_core::job::Image;
 use executor_docker::config::{DockerConfig, EngineChoice};
@@ -40,7 +40,7 @@ async fn credentials_of_a_job_apply_to_its_services() {
             job.variables = vec![JobVariable::public("DOCKER_AUTH_CONFIG", document)];
         }
         let mut opened = run.open(job).await;
-        let log = shown(&opened.trace);
+        let log = log_text(&opened.trace);
         let source = if is_payload {
             "from the job\n"
         } else {
@@ -54,7 +54,7 @@ async fn credentials_of_a_job_apply_to_its_services() {
             "it is\n"
         );
         opened.executor.cleanup().await.unwrap();
-        assert_eq!(run.left().await, Vec::<String>::new());
+        assert_eq!(run.leftovers().await, Vec::<String>::new());
     }
     let engine = engine().await;
     for path in ["team/app", "team/web"] {

@@ -1,7 +1,7 @@
-//! Jobs whose runner is killed, and who goes on with them.
+//! Jobs whose runner is killed, and their resumption by another process.
 
 use crate::support::runner::{BUSYBOX, Opened, Run, job, settings};
-use crate::support::{engine, noticed};
+use crate::support::{engine, in_time};
 use bollard::exec::StartExecResults;
 use bollard::models::ExecConfig;
 use bollard::query_parameters::RemoveContainerOptions;
@@ -23,30 +23,30 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 const LINES: u32 = 60;
-/// What is in a container whose job somebody goes on with.
-const ADOPTED: &str = "/tmp/adopted";
-/// The test that is that process too.
-const KILLED: &str = "resume::a_job_of_a_killed_runner_resumes_without_gap_or_repetition";
-/// Where the process that is killed finds what it is to do.
+/// A file in the container of a job that has been resumed.
+const RESUMED: &str = "/tmp/adopted";
+/// The test whose name the process that is killed runs under.
+const KILLED_TEST: &str = "resume::a_job_of_a_killed_runner_resumes_without_gap_or_repetition";
+/// The environment variable with the task of the process that is killed.
 const TASK: &str = "RUNWRIGHT_TEST_ADOPT";
 
-/// What the process that is killed is to do.
+/// The task of the process that is killed.
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
     owner: String,
-    /// Where its builds are; none: in volumes.
+    /// The directory of its builds, or `None` if they are in volumes.
     builds: Option<String>,
-    /// What its service is called; none: it has none.
+    /// The alias of its service, or `None` if it has no service.
     service: Option<String>,
-    /// Where it writes its [`Note`]s.
+    /// The file for its [`Note`]s.
     note: PathBuf,
 }
 
-/// How far a process has come.
+/// The progress of a process.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
     handle: ResumeHandle,
-    /// What it has shown up to now.
+    /// The output so far.
     shown: String,
 }
 
@@ -58,7 +58,7 @@ fn config() -> DockerConfig {
     }
 }
 
-/// Returns a job that shows what its service writes, if it has one.
+/// Returns a job that logs its service's output, if it has a service.
 fn job_with(service: Option<&str>) -> Job {
     let mut job = job(BUSYBOX);
     if let Some(alias) = service {
@@ -74,14 +74,14 @@ fn job_with(service: Option<&str>) -> Job {
     job
 }
 
-/// Writes a line now and then, and a file that tells how often it ran. It does not end before somebody goes on with it.
+/// Writes lines slowly, and a file that counts how often it ran. It does not end before the job is resumed.
 fn script() -> CommandBuilder {
     let script = format!(
         "echo ran >> ran; i=0; while [ $i -lt {LINES} ]; do echo \"line $i\"; i=$((i+1)); sleep 0.1; \
-         [ $i = 30 ] && until [ -e {ADOPTED} ]; do sleep 0.1; done; done; \
+         [ $i = 30 ] && until [ -e {RESUMED} ]; do sleep 0.1; done; done; \
          echo done > done; exit 7"
     );
-    // The directory of the project.
+    // An empty path is the project's directory.
     CommandBuilder::new(script).working_dir("")
 }
 
@@ -89,13 +89,13 @@ fn lines(count: u32) -> String {
     (0..count).fold(String::new(), |text, line| text + &format!("line {line}\n"))
 }
 
-/// What the process does that is killed.
+/// The body of the process that is killed.
 async fn run_until_killed(task: &str) {
     let task: Task = serde_json::from_str(task).unwrap();
     let mut run = Run::new(config());
     run.provider = provider(DockerOptions::new().with_owner(&task.owner));
     run.config.host_builds_dir = task.builds;
-    // Nobody else would remove it when this process is killed.
+    // Removed now, because the killed process cannot remove it.
     fs::remove_dir_all(run.directory.path()).unwrap();
     let trace = RecordingTrace::new();
     let log = trace.clone();
@@ -113,16 +113,16 @@ async fn run_until_killed(task: &str) {
     let mut opened = run.open_with(job, &data, trace).await;
     opened.trace.clear();
     let ran = opened.run(script()).await;
-    panic!("nobody killed this process: {ran:?}");
+    panic!("nothing killed this process: {ran:?}");
 }
 
-/// Starts a run in a process of its own, and kills it while its job writes.
-async fn killed(run: &Run) -> Note {
-    killed_beside(run, None).await
+/// Starts a run in a separate process, and kills it while its job writes.
+async fn start_and_kill(run: &Run) -> Note {
+    start_and_kill_with_service(run, None).await
 }
 
-/// The same, with a service beside the job.
-async fn killed_beside(run: &Run, service: Option<&str>) -> Note {
+/// Like `start_and_kill`, with a service beside the job.
+async fn start_and_kill_with_service(run: &Run, service: Option<&str>) -> Note {
     let note = run.directory.path().join("note");
     let task = Task {
         owner: run.owner.clone(),
@@ -152,14 +152,14 @@ async fn killed_beside(run: &Run, service: Option<&str>) -> Note {
 )]
 fn start(task: &Task) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", KILLED])
+        .args(["--exact", KILLED_TEST])
         .env(TASK, serde_json::to_string(task).unwrap())
         .spawn()
         .unwrap()
 }
 
-/// Goes on with the job of a run that was killed, as another run.
-async fn adopt(dead: &Run, note: &Note) -> Opened {
+/// Resumes the job of a killed run in another run.
+async fn resume(dead: &Run, note: &Note) -> Opened {
     let opened = adopt_job(dead, note, job(BUSYBOX)).await;
     opened.trace.clear();
     opened
@@ -171,13 +171,13 @@ async fn adopt_job(dead: &Run, note: &Note, job: Job) -> Opened {
     let data = ExecutorData::new().with(note.handle.clone());
     let opened = run.open_with(job, &data, RecordingTrace::new()).await;
     let container = &opened.environment.hostname;
-    inside(container, &format!("touch {ADOPTED}")).await;
+    inside(container, &format!("touch {RESUMED}")).await;
     opened
 }
 
 async fn is_clean(run: &Run, opened: &mut Opened) {
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
     assert_eq!(private_directories(run.directory.path()), 0);
 }
 
@@ -193,8 +193,8 @@ async fn a_job_of_a_killed_runner_resumes_without_gap_or_repetition() {
         return run_until_killed(&task).await;
     }
     for run in [Run::new(config()), Run::remote(config())] {
-        let note = killed(&run).await;
-        let mut opened = adopt(&run, &note).await;
+        let note = start_and_kill(&run).await;
+        let mut opened = resume(&run, &note).await;
         let result = opened.run(script()).await.unwrap();
         assert_eq!(result.status, StageStatus::Exited(ExitCode(7)));
         let after = opened.trace.text(TraceStream::STDOUT);
@@ -208,8 +208,8 @@ async fn a_job_of_a_killed_runner_resumes_without_gap_or_repetition() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_ended_without_a_runner_reports_its_result() {
     let run = Run::new(config());
-    let note = killed(&run).await;
-    let mut opened = adopt(&run, &note).await;
+    let note = start_and_kill(&run).await;
+    let mut opened = resume(&run, &note).await;
     let Workspace::Mounted { host, .. } = &opened.environment.workspace else {
         panic!("{:?}", opened.environment.workspace);
     };
@@ -228,8 +228,8 @@ async fn a_job_that_ended_without_a_runner_reports_its_result() {
 async fn a_resumed_job_has_its_services_without_repeated_output() {
     // R-EXEC-56, R-EXEC-68
     let run = Run::new(config());
-    let note = killed_beside(&run, Some("web")).await;
-    let left = run.left().await;
+    let note = start_and_kill_with_service(&run, Some("web")).await;
+    let left = run.leftovers().await;
     assert_eq!(left.len(), 3, "two containers and a network: {left:?}");
     let job = job_with(Some("web"));
     let attempt = note.handle.fields.get("attempt").unwrap();
@@ -258,7 +258,7 @@ async fn a_resumed_job_has_its_services_without_repeated_output() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resumed_job_without_its_container_fails_and_is_cleaned_up() {
     let run = Run::new(config());
-    let note = killed(&run).await;
+    let note = start_and_kill(&run).await;
     let container = note.handle.fields.get("container").unwrap();
     let options = RemoveContainerOptions {
         force: true,
@@ -267,7 +267,7 @@ async fn a_resumed_job_without_its_container_fails_and_is_cleaned_up() {
     let engine = engine().await;
     let removed = engine.api().remove_container(container, Some(options));
     removed.await.unwrap();
-    assert_eq!(run.left().await.len(), 1, "the network");
+    assert_eq!(run.leftovers().await.len(), 1, "the network");
     let data = ExecutorData::new().with(note.handle.clone());
     let tried = run
         .try_open_with(job(BUSYBOX), &data, RecordingTrace::new())
@@ -282,7 +282,7 @@ async fn a_resumed_job_without_its_container_fails_and_is_cleaned_up() {
         error.chain()
     );
     executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
     assert_eq!(private_directories(run.directory.path()), 0);
 }
 
@@ -342,13 +342,13 @@ async fn output_is_exact_after_a_broken_connection_to_the_agent() {
             sleep(Duration::from_millis(300)).await;
         }
     };
-    let (ran, ()) = noticed(async { tokio::join!(running, cutting) }).await;
+    let (ran, ()) = in_time(async { tokio::join!(running, cutting) }).await;
     assert_eq!(ran.unwrap().status, StageStatus::Exited(ExitCode(3)));
     assert_eq!(opened.trace.text(TraceStream::STDOUT), lines(4000));
     is_clean(&run, &mut opened).await;
 }
 
-/// Kills whatever leads to the agent in a container; returns how many that were.
+/// Kills all proxies to the agent in a container and returns their number.
 async fn cut(container: &str) -> usize {
     // The pattern does not match itself.
     let script = "for p in /proc/[0-9]*; do grep -q 'agent.[p]roxy' $p/cmdline 2>/dev/null \
@@ -356,7 +356,7 @@ async fn cut(container: &str) -> usize {
     inside(container, script).await.lines().count()
 }
 
-/// Runs a script in a container; returns what it said.
+/// Runs a script in a container and returns its output.
 async fn inside(container: &str, script: &str) -> String {
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let config = ExecConfig {
@@ -370,9 +370,9 @@ async fn inside(container: &str, script: &str) -> String {
     let StartExecResults::Attached { mut output, .. } = started else {
         panic!("no output");
     };
-    let mut said = String::new();
+    let mut text = String::new();
     while let Some(Ok(piece)) = output.next().await {
-        said += &String::from_utf8_lossy(piece.as_ref());
+        text += &String::from_utf8_lossy(piece.as_ref());
     }
-    said
+    text
 }

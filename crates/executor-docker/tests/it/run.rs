@@ -1,7 +1,7 @@
-//! A job from beginning to end.
+//! Jobs from `prepare` to `cleanup`.
 
 use crate::support::engine;
-use crate::support::runner::{BUSYBOX, DEBIAN, Run, job, settings, shown};
+use crate::support::runner::{BUSYBOX, DEBIAN, Run, job, log_text, settings};
 use executor_core::JobOutcome;
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice, NetworkChoice};
@@ -19,13 +19,13 @@ async fn a_job_runs_in_its_own_container_and_leaves_nothing() {
     // R-EXEC-51, R-EXEC-62, R-EXEC-68
     let run = Run::new(exec());
     let mut opened = run.open(job(BUSYBOX)).await;
-    assert_eq!(run.left().await.len(), 1, "one container");
+    assert_eq!(run.leftovers().await.len(), 1, "one container");
     assert_eq!(
         opened.print("echo $((40 + 2)); pwd").await,
         "42\n/builds/group/project\n"
     );
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -43,11 +43,11 @@ async fn output_and_exit_code_come_from_the_engine() {
         opened.trace.text(TraceStream::STDERR),
         "err\n",
         "{}",
-        shown(&opened.trace)
+        log_text(&opened.trace)
     );
     assert_eq!((result.stdout_bytes, result.stderr_bytes), (4, 4));
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,7 +79,7 @@ async fn the_best_shell_of_an_image_runs_scripts_and_not_as_a_login_shell() {
         let script = "shopt -q login_shell && echo login || echo \"${BASH##*/}\"";
         assert_eq!(opened.print(script).await, "bash\n", "{engine:?}");
         opened.executor.cleanup().await.unwrap();
-        assert_eq!(run.left().await, Vec::<String>::new());
+        assert_eq!(run.leftovers().await, Vec::<String>::new());
     }
 }
 
@@ -94,7 +94,7 @@ async fn prepare_creates_all_objects_and_finish_removes_none() {
         ..exec()
     });
     let mut opened = run.open(job(BUSYBOX)).await;
-    let made = run.left().await;
+    let made = run.leftovers().await;
     let count = |what: &str| made.iter().filter(|it| it.starts_with(what)).count();
     assert_eq!(count("container"), 1, "{made:?}");
     assert_eq!(count("network"), 1, "{made:?}");
@@ -106,9 +106,9 @@ async fn prepare_creates_all_objects_and_finish_removes_none() {
         "there\n"
     );
     opened.executor.finish(&JobOutcome::success()).await;
-    assert_eq!(run.left().await, made);
+    assert_eq!(run.leftovers().await, made);
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,7 +118,7 @@ async fn the_agent_is_reached_by_its_local_socket_or_one_exec() {
         engine: EngineChoice::Agent,
         ..settings()
     };
-    // Who is not root here may not use a socket that root in a container made.
+    // An unprivileged user cannot use a socket that root created in a container.
     let is_root = rustix::process::geteuid().is_root();
     let expected = [
         (Run::new(agent()), usize::from(!is_root)),
@@ -135,6 +135,6 @@ async fn the_agent_is_reached_by_its_local_socket_or_one_exec() {
         let found = container.await.unwrap().exec_ids.unwrap_or_default();
         assert_eq!(found.len(), execs, "{found:?}");
         opened.executor.cleanup().await.unwrap();
-        assert_eq!(run.left().await, Vec::<String>::new());
+        assert_eq!(run.leftovers().await, Vec::<String>::new());
     }
 }

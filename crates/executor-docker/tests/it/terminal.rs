@@ -42,7 +42,7 @@ async fn type_line(session: &mut Box<dyn TerminalSession>, line: &str, expect: &
     }
 }
 
-/// Waits until the terminal has this size, which comes by a call of its own.
+/// Waits until the terminal has this size, which is set by a separate call.
 async fn has_size(session: &mut Box<dyn TerminalSession>, size: &str) {
     let line = format!(
         "until [ \"$(stty size)\" = '{size}' ]; do sleep 0.1; done; echo \"is now $(stty size)\""
@@ -75,7 +75,7 @@ async fn terminal_input_runs_in_the_jobs_container() {
     assert_eq!(ended.unwrap(), Some(StageStatus::Exited(ExitCode(7))));
     drop(session);
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,5 +95,5 @@ async fn a_shell_ends_with_its_session() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }

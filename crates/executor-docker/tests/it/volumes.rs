@@ -1,4 +1,4 @@
-//! Volumes that live on, and those that do not.
+//! Volumes that outlive their job, and those that do not.
 
 use crate::support::engine;
 use crate::support::scratch::{unique, with_container};
@@ -15,7 +15,7 @@ use executor_docker::volume::{CacheKey, JobVolumes, VolumeContext, VolumePlan, s
 
 const NONROOT: &str = "runwright-test/nonroot:1";
 
-/// A job on a runner that no other test has.
+/// A project on a runner that no other test uses.
 struct Project {
     engine: Engine,
     key: CacheKey,
@@ -58,7 +58,7 @@ impl Project {
         volumes
     }
 
-    /// Runs a job, as the image's user, and returns what it says.
+    /// Runs a job as the image's user and returns its output.
     async fn job(&self, config: &DockerConfig, script: &str) -> String {
         let mut volumes = self.volumes(config).await;
         let plan = ContainerPlan {
@@ -84,8 +84,8 @@ impl Project {
         output
     }
 
-    /// Returns the names of the volumes that are there and were made by this.
-    async fn left(&self) -> Vec<String> {
+    /// Returns the names of the existing volumes of this project.
+    async fn leftovers(&self) -> Vec<String> {
         let volumes = self
             .engine
             .api()
@@ -98,7 +98,7 @@ impl Project {
     }
 
     async fn clean(self) {
-        for name in self.left().await {
+        for name in self.leftovers().await {
             let options = RemoveVolumeOptions { force: true };
             self.engine
                 .api()
@@ -121,7 +121,7 @@ async fn a_cache_volume_outlives_jobs_and_is_writable_for_every_user() {
     let config = config("volumes = [\"/cache/deep\"]");
     assert_eq!(project.job(&config, WRITE).await, "1000\n");
     assert_eq!(project.job(&config, WRITE).await, "1\n1000\n");
-    let left = project.left().await;
+    let left = project.leftovers().await;
     assert_eq!(left, [project.key.volume("/cache/deep")]);
     let volume = project.engine.api().inspect_volume(&left[0]).await.unwrap();
     assert_eq!(volume.labels.get(KEEP).map(String::as_str), Some("true"));
@@ -134,7 +134,7 @@ async fn without_a_cache_no_volume_is_kept() {
     let project = Project::new().await;
     let config = config("volumes = [\"/cache/deep\"]\ndisable_cache = true");
     assert_eq!(project.job(&config, WRITE).await, "1000\n");
-    assert_eq!(project.left().await, Vec::<String>::new());
+    assert_eq!(project.leftovers().await, Vec::<String>::new());
     assert_eq!(project.job(&config, WRITE).await, "1000\n");
     project.clean().await;
 }
@@ -147,7 +147,7 @@ async fn protected_and_other_refs_share_nothing() {
     assert_eq!(project.job(&config, WRITE).await, "1000\n");
     project.key.protected = true;
     assert_eq!(project.job(&config, WRITE).await, "1000\n");
-    assert_eq!(project.left().await.len(), 2);
+    assert_eq!(project.leftovers().await.len(), 2);
     project.clean().await;
 }
 
@@ -189,7 +189,7 @@ async fn a_failed_volume_leaves_nothing() {
     let error = made.unwrap_err().to_string();
     assert!(error.contains("no-such-driver"), "{error}");
     volumes.remove().await.unwrap();
-    assert_eq!(project.left().await, Vec::<String>::new());
+    assert_eq!(project.leftovers().await, Vec::<String>::new());
 
     let cancellation = Cancellation::new();
     cancellation.cancel(executor_core::CancelCause::User);
@@ -198,6 +198,6 @@ async fn a_failed_volume_leaves_nothing() {
     let made = volumes.make(&good, &labels, &cancellation).await;
     assert!(made.is_err());
     volumes.remove().await.unwrap();
-    assert_eq!(project.left().await, Vec::<String>::new());
+    assert_eq!(project.leftovers().await, Vec::<String>::new());
     project.clean().await;
 }

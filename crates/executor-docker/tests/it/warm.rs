@@ -1,7 +1,7 @@
-//! Containers that are ready before a job wants them.
+//! Containers that are prepared before a job needs them.
 
 use crate::support::engine;
-use crate::support::runner::{BUSYBOX, DEBIAN, NONROOT, Opened, Run, job, settings, shown};
+use crate::support::runner::{BUSYBOX, DEBIAN, NONROOT, Opened, Run, job, log_text, settings};
 use bollard::models::ContainerInspectResponse;
 use bollard::query_parameters::{RemoveImageOptions, TagImageOptions};
 use executor_core::job::{Image, JobId};
@@ -14,8 +14,8 @@ use executor_testkit::RecordingTrace;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// What the log says of such a container.
-const WAS_READY: &str = "Using a warm container.";
+/// The log line of a job in a warm container.
+const WARM_LINE: &str = "Using a warm container.";
 const BOTH: [EngineChoice; 2] = [EngineChoice::Agent, EngineChoice::Exec];
 
 fn warm(engine: EngineChoice) -> DockerConfig {
@@ -26,8 +26,8 @@ fn warm(engine: EngineChoice) -> DockerConfig {
     }
 }
 
-fn was_ready(opened: &Opened) -> bool {
-    shown(&opened.trace).contains(WAS_READY)
+fn is_warm(opened: &Opened) -> bool {
+    log_text(&opened.trace).contains(WARM_LINE)
 }
 
 async fn inspect(container: &str) -> ContainerInspectResponse {
@@ -40,10 +40,10 @@ async fn end(opened: &mut Opened) {
     opened.executor.cleanup().await.unwrap();
 }
 
-/// Lets a job run, so that the next of its kind finds a container.
+/// Runs a job, so that the next similar one finds a container.
 async fn fill(run: &Run, image: &str) {
     let mut first = run.open(job(image)).await;
-    assert!(!was_ready(&first), "{}", shown(&first.trace));
+    assert!(!is_warm(&first), "{}", log_text(&first.trace));
     end(&mut first).await;
     run.provider.settled().await;
     assert_eq!(run.provider.warm(), 1);
@@ -52,11 +52,11 @@ async fn fill(run: &Run, image: &str) {
 async fn shut_down(run: &Run) {
     let ended = run.provider.shutdown(Duration::from_secs(30)).await;
     ended.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
     assert_eq!(private(run), Vec::<String>::new());
 }
 
-/// Returns the private directories that there are.
+/// Returns the existing private directories.
 fn private(run: &Run) -> Vec<String> {
     let entries = std::fs::read_dir(run.directory.path().join(".tmp"));
     let entries = entries.into_iter().flatten().flatten();
@@ -74,9 +74,9 @@ async fn each_job_gets_an_unused_container() {
         for _ in 0..3 {
             let mut opened = run.open(job(image)).await;
             assert!(
-                was_ready(&opened),
+                is_warm(&opened),
                 "{image} {choice:?}: {}",
-                shown(&opened.trace)
+                log_text(&opened.trace)
             );
             let script = "ls /tmp; touch /tmp/mine; echo file >here; cat here";
             assert_eq!(opened.print(script).await, "file\n", "{image} {choice:?}");
@@ -93,7 +93,7 @@ async fn each_job_gets_an_unused_container() {
         seen.sort();
         seen.dedup();
         assert_eq!(seen.len(), 3, "each had its own");
-        assert_eq!(run.left().await.len(), 1, "the one that is ready");
+        assert_eq!(run.leftovers().await.len(), 1, "the one that is ready");
         shut_down(&run).await;
     }
 }
@@ -108,7 +108,7 @@ async fn a_container_has_no_traces_of_earlier_jobs() {
         .print("export LEFT=1; touch /tmp/left; sleep 1000 >/dev/null 2>&1 &")
         .await;
     run.provider.settled().await;
-    let spare = run.left().await;
+    let spare = run.leftovers().await;
     let spare = spare
         .iter()
         .find(|it| it.contains("-warm-"))
@@ -119,11 +119,11 @@ async fn a_container_has_no_traces_of_earlier_jobs() {
     assert_eq!(labels[WARM], "true");
     assert!(!labels.contains_key(JOB_ID));
     assert!(!format!("{config:?}").contains("quite-a-secret"));
-    // Both are there at the same time.
+    // Both exist at the same time.
     let mut second = job(BUSYBOX);
     second.id = JobId(2);
     let mut second = run.open(second).await;
-    assert!(was_ready(&second));
+    assert!(is_warm(&second));
     assert_ne!(second.environment.hostname, first.environment.hostname);
     let script = "ls /tmp; echo \"<$LEFT$TOKEN>\"; ps | grep -c '[s]leep 1000' || :";
     assert_eq!(second.print(script).await, "<>\n0\n");
@@ -146,7 +146,7 @@ async fn no_process_of_a_job_runs_after_its_end() {
         end(&mut opened).await;
         let at_its_end = std::fs::metadata(&written).unwrap().len();
         run.provider.settled().await;
-        assert_eq!(run.left().await.len(), 1, "the one that is ready");
+        assert_eq!(run.leftovers().await.len(), 1, "the one that is ready");
         let afterwards = std::fs::metadata(&written).unwrap().len();
         assert_eq!(at_its_end, afterwards, "{choice:?}");
         shut_down(&run).await;
@@ -163,7 +163,7 @@ async fn a_job_with_other_limits_gets_another_container() {
     });
     for is_ready in [false, true] {
         let mut opened = run.open(job(BUSYBOX)).await;
-        assert_eq!(was_ready(&opened), is_ready, "{}", shown(&opened.trace));
+        assert_eq!(is_warm(&opened), is_ready, "{}", log_text(&opened.trace));
         let found = inspect(&opened.environment.hostname).await;
         assert_eq!(found.host_config.unwrap().memory, Some(64 << 20));
         end(&mut opened).await;
@@ -173,7 +173,7 @@ async fn a_job_with_other_limits_gets_another_container() {
     let mut entry = job(BUSYBOX);
     entry.image.entrypoint = vec![String::new()];
     let mut entry = run.open(entry).await;
-    assert!(!was_ready(&entry));
+    assert!(!is_warm(&entry));
     end(&mut entry).await;
     shut_down(&run).await;
 }
@@ -195,12 +195,12 @@ async fn a_changed_image_gets_a_new_container() {
     fill(&run, &image).await;
     tag(DEBIAN).await;
     let mut opened = run.open(job(&image)).await;
-    let log = shown(&opened.trace);
+    let log = log_text(&opened.trace);
     let system = opened.print("grep -c debian /etc/os-release || :").await;
     end(&mut opened).await;
     run.provider.settled().await;
     let mut next = run.open(job(&image)).await;
-    let is_ready = was_ready(&next);
+    let is_ready = is_warm(&next);
     let of_next = next.print("grep -c debian /etc/os-release || :").await;
     end(&mut next).await;
     shut_down(&run).await;
@@ -208,7 +208,7 @@ async fn a_changed_image_gets_a_new_container() {
         .api()
         .remove_image(&image, None::<RemoveImageOptions>, None);
     untag.await.unwrap();
-    assert!(!log.contains(WAS_READY), "{log}");
+    assert!(!log.contains(WARM_LINE), "{log}");
     assert_ne!(system, "0\n");
     assert!(is_ready);
     assert_eq!(of_next, system);
@@ -231,7 +231,7 @@ async fn a_job_with_its_own_network_gets_no_warm_container() {
         run.provider.settled().await;
         assert_eq!(run.provider.warm(), 0);
         end(&mut opened).await;
-        assert_eq!(run.left().await, Vec::<String>::new());
+        assert_eq!(run.leftovers().await, Vec::<String>::new());
     }
     shut_down(&run).await;
 }
@@ -246,7 +246,7 @@ async fn an_unused_one_is_removed_after_its_time() {
     end(&mut first).await;
     run.provider.settled().await;
     let gone = async {
-        while !run.left().await.is_empty() || !private(&run).is_empty() {
+        while !run.leftovers().await.is_empty() || !private(&run).is_empty() {
             sleep(Duration::from_millis(50)).await;
         }
     };
@@ -255,7 +255,7 @@ async fn an_unused_one_is_removed_after_its_time() {
         .expect("it goes");
     assert_eq!(run.provider.warm(), 0);
     let mut next = run.open(job(BUSYBOX)).await;
-    assert!(!was_ready(&next));
+    assert!(!is_warm(&next));
     end(&mut next).await;
     shut_down(&run).await;
 }
@@ -268,14 +268,14 @@ async fn after_shutdown_jobs_create_their_containers() {
     });
     fill(&run, BUSYBOX).await;
     let mut second = run.open(job(BUSYBOX)).await;
-    // While one is being made.
+    // The shutdown happens while a container is being prepared.
     let ended = run.provider.shutdown(Duration::from_secs(30)).await;
     ended.unwrap();
-    assert_eq!(run.left().await.len(), 1, "that of the job");
+    assert_eq!(run.leftovers().await.len(), 1, "that of the job");
     assert_eq!(second.print("echo it lives").await, "it lives\n");
     end(&mut second).await;
     let mut third = run.open(job(BUSYBOX)).await;
-    assert!(!was_ready(&third));
+    assert!(!is_warm(&third));
     end(&mut third).await;
     run.provider.settled().await;
     shut_down(&run).await;
@@ -286,7 +286,7 @@ async fn warm_containers_of_a_killed_run_are_removed_by_the_next() {
     let run = Run::new(warm(EngineChoice::Agent));
     fill(&run, BUSYBOX).await;
     let owner = run.owner.clone();
-    // As a process that is killed: nothing is cleaned up.
+    // Like a killed process, this cleans up nothing.
     drop(run);
     let swept = sweep(&engine().await, |other| other.owner != owner)
         .await
@@ -295,7 +295,7 @@ async fn warm_containers_of_a_killed_run_are_removed_by_the_next() {
     assert_eq!(swept.containers.len(), 1, "{swept:?}");
     assert!(swept.containers[0].contains("-warm-"), "{swept:?}");
     assert_eq!(
-        crate::support::runner::left_of(&owner).await,
+        crate::support::runner::leftovers_of(&owner).await,
         Vec::<String>::new()
     );
 }
@@ -305,7 +305,7 @@ async fn a_job_in_a_warm_container_can_be_resumed() {
     let run = Run::new(warm(EngineChoice::Agent));
     fill(&run, BUSYBOX).await;
     let mut opened = run.open(job(BUSYBOX)).await;
-    assert!(was_ready(&opened));
+    assert!(is_warm(&opened));
     opened.print("echo first >word").await;
     let handle = opened
         .executor
@@ -318,7 +318,7 @@ async fn a_job_in_a_warm_container_can_be_resumed() {
         let environment = &opened.environment;
         (environment.hostname.clone(), environment.workspace.clone())
     };
-    // As a process that is killed.
+    // Like a killed process, this cleans up nothing.
     drop(opened);
     let is_needed = |other: &ObjectOwner<'_>| other.is_of(&handle) || other.owner != run.owner;
     let swept = sweep(&engine().await, is_needed).await.unwrap();
@@ -333,7 +333,7 @@ async fn a_job_in_a_warm_container_can_be_resumed() {
         again.environment.workspace.host_dirs(),
         workspace.host_dirs()
     );
-    // What has run does not run again.
+    // A finished stage does not run again.
     assert_eq!(again.print("echo again >word").await, "");
     assert_eq!(again.print("cat word").await, "first\n");
     end(&mut again).await;

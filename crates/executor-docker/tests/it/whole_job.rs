@@ -1,8 +1,8 @@
-//! A job from its sources to its end, as a runner takes it through its stages.
+//! Whole jobs, from fetching the sources to cleanup.
 
 use crate::attach::{attach, events_until_gone};
-use crate::support::noticed;
-use crate::support::runner::{BUSYBOX, NONROOT, Run, left_of, settings};
+use crate::support::in_time;
+use crate::support::runner::{BUSYBOX, NONROOT, Run, leftovers_of, settings};
 use content_store::ContentStore;
 use executor_core::job::{Artifact, Cache, Image, Job};
 use executor_core::prelude::*;
@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 const ADDRESS: &str = "ssh://host.example/group/project.git";
 
-/// Calls git in a directory of this host and returns what it printed.
+/// Calls git in a directory of this host and returns its output.
 #[expect(
     clippy::disallowed_methods,
     reason = "a test makes the repository that a job comes from"
@@ -45,7 +45,7 @@ fn git(directory: &Path, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// A run whose jobs are taken through all their stages.
+/// A run whose jobs go through all their stages.
 struct WholeRun {
     provider: Arc<dyn ExecutorProvider>,
     config: Arc<RunnerConfig>,
@@ -64,7 +64,7 @@ impl From<Run> for WholeRun {
     }
 }
 
-/// Runs a job to its end; returns its log too.
+/// Runs a job to its end and returns its outcome and log.
 async fn outcome(run: &WholeRun, options: BuildRunnerOptions, job: Job) -> (JobOutcome, String) {
     let observer = RecordingObserver::new();
     let runner = BuildRunner::new(options, Supervisor::start(Settings::default()).unwrap());
@@ -86,7 +86,7 @@ async fn outcome(run: &WholeRun, options: BuildRunnerOptions, job: Job) -> (JobO
     (outcome, log)
 }
 
-/// Returns what a runner has whose jobs come from a working tree, and keep caches and artifacts.
+/// Returns the options of a runner whose jobs use a snapshot of a working tree and store caches and artifacts.
 fn with_stores(root: &Path, tree: &Path) -> (StoredArtifacts, BuildRunnerOptions) {
     let content = ContentStore::at(root.join("content"));
     let artifacts = StoredArtifacts::new(content, root.join("artifacts"));
@@ -162,9 +162,9 @@ async fn files_are_streamed_to_the_images_user_and_back() {
     );
     let large = fs::metadata(tree.join("data/large")).unwrap();
     assert_eq!(large.len(), 300_000, "the job has a copy");
-    // Where they are put together for the way is empty again.
+    // The directory in which files are assembled for transfer is empty again.
     assert_eq!(fs::read_dir(run.directory.path()).unwrap().count(), 0);
-    assert_eq!(left_of(&run.owner).await, Vec::<String>::new());
+    assert_eq!(leftovers_of(&run.owner).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -176,7 +176,7 @@ async fn the_helper_container_gets_the_sources_and_the_build_container_runs_the_
     git(path, &["init", "--quiet", "--initial-branch=main"]);
     git(path, &["add", "--all"]);
     git(path, &["commit", "--quiet", "-m", "first"]);
-    // In place of a server, the helper's git finds it in its own container, and may read it whoever we are here.
+    // Instead of a server, the helper's git uses a repository in its container. It may read it as any user.
     let ssh = path.join("ssh");
     fs::write(&ssh, "#!/bin/sh\nexec git upload-pack /repository\n").unwrap();
     fs::set_permissions(&ssh, Permissions::from_mode(0o755)).unwrap();
@@ -190,7 +190,7 @@ async fn the_helper_container_gets_the_sources_and_the_build_container_runs_the_
         ],
         ..attach()
     }));
-    // What it complains of comes by another stream, at any time.
+    // Error messages arrive on another stream, at any time.
     let script = "cat main.c; git --version 2>/dev/null || echo no tools here";
     let job = JobBuilder::new(1).script([script]).with(|job| {
         job.image = Image::named(BUSYBOX);
@@ -206,8 +206,8 @@ async fn the_helper_container_gets_the_sources_and_the_build_container_runs_the_
     let (outcome, log) = outcome(&run, options, job.build()).await;
     assert_eq!(outcome.state, JobState::Success, "{log}");
     assert!(log.contains("int main;\nno tools here"), "{log}");
-    assert_eq!(left_of(&run.owner).await, Vec::<String>::new());
-    let seen = noticed(events.join_next()).await.unwrap().unwrap();
+    assert_eq!(leftovers_of(&run.owner).await, Vec::<String>::new());
+    let seen = in_time(events.join_next()).await.unwrap().unwrap();
     let starts = seen
         .into_iter()
         .filter(|event| event.action.as_deref() == Some("start"));
@@ -217,6 +217,6 @@ async fn the_helper_container_gets_the_sources_and_the_build_container_runs_the_
     });
     let mut roles: Vec<_> = roles.collect();
     roles.dedup();
-    // The first start of the build container asks what is in it; after the script the job's files are removed.
+    // The first start of the build container probes its programs; after the script the job's files are removed.
     assert_eq!(roles, ["build", "helper", "build", "helper"]);
 }

@@ -1,4 +1,4 @@
-//! What the suite says of abilities that work, and of those that do not.
+//! The suite's verdicts on working and broken abilities.
 
 use executor_core::ability::{
     ByteStream, Connection, ResumeHandle, TerminalRequest, TerminalSession, TerminalSize,
@@ -44,7 +44,7 @@ fn broken(message: &str) -> BuildError {
     BuildError::config(message)
 }
 
-/// Moves nothing; what scripts find afterwards is up to the test.
+/// Transfers nothing; the scripted output decides what the check finds afterwards.
 #[derive(Debug)]
 struct Mover;
 
@@ -71,7 +71,7 @@ impl FileTransfer for Mover {
     }
 }
 
-/// Refuses a path that is not there, which it should leave out.
+/// Refuses a missing path, which it should skip.
 #[derive(Debug)]
 struct Pedant;
 
@@ -110,24 +110,24 @@ async fn lost_files_are_caught() {
     assert_fails(&refused, "file transfer: missing does not exist");
 }
 
-/// A terminal in which this is shown, and then nothing more.
+/// A terminal that shows this text and then nothing more.
 #[derive(Debug)]
-struct Shows {
+struct ScriptedTerminal {
     text: &'static str,
-    /// What its shell is said to have exited with.
+    /// The reported exit code of its shell.
     code: i32,
 }
 
 #[derive(Debug)]
-struct Shown {
+struct ScriptedSession {
     session: DuplexStream,
-    /// Takes what is typed.
+    /// Receives the input.
     _shell: DuplexStream,
     code: i32,
 }
 
 #[async_trait]
-impl Terminal for Shows {
+impl Terminal for ScriptedTerminal {
     async fn open(
         &self,
         _request: TerminalRequest,
@@ -140,7 +140,7 @@ impl Terminal for Shows {
             .await
             .map_err(failed)?;
         shell.shutdown().await.map_err(failed)?;
-        Ok(Box::new(Shown {
+        Ok(Box::new(ScriptedSession {
             session,
             _shell: shell,
             code: self.code,
@@ -149,7 +149,7 @@ impl Terminal for Shows {
 }
 
 #[async_trait]
-impl TerminalSession for Shown {
+impl TerminalSession for ScriptedSession {
     fn resize(&self, _size: TerminalSize) -> Result<(), BuildError> {
         Ok(())
     }
@@ -159,7 +159,7 @@ impl TerminalSession for Shown {
     }
 }
 
-impl AsyncRead for Shown {
+impl AsyncRead for ScriptedSession {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -169,7 +169,7 @@ impl AsyncRead for Shown {
     }
 }
 
-impl AsyncWrite for Shown {
+impl AsyncWrite for ScriptedSession {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -196,7 +196,7 @@ impl AsyncWrite for Shown {
 #[tokio::test]
 async fn a_terminal_that_runs_nothing_is_caught() {
     let with = |text, code| ScriptedAbilities {
-        terminal: Some(Arc::new(Shows { text, code })),
+        terminal: Some(Arc::new(ScriptedTerminal { text, code })),
         ..ScriptedAbilities::default()
     };
     let answer = "$ echo $((6*7))-typed\r\n42-typed\r\n";
@@ -204,12 +204,12 @@ async fn a_terminal_that_runs_nothing_is_caught() {
     runs.assert_part_passed();
     let lies = check("terminal", with(answer, 0), &[]).await;
     assert_fails(&lies, "expected the shell's exit code 7, got 0");
-    // What is typed is echoed, and that is not an answer.
+    // Input is echoed, which does not count as output.
     let echoes = check("terminal", with("$ echo $((6*7))-typed\r\n", 7), &[]).await;
     assert_fails(&echoes, "terminal: the terminal closed before its output");
 }
 
-/// Serves so many connections.
+/// Serves this many connections.
 #[derive(Debug)]
 struct Serves(AtomicU32);
 
@@ -239,11 +239,11 @@ async fn a_service_for_one_connection_is_caught() {
     assert_fails(&once, "steps: somebody is connected");
 }
 
-/// Names an environment like this.
+/// Returns this name as the handle of an environment.
 #[derive(Debug)]
-struct Names(Option<&'static str>);
+struct NamedHandle(Option<&'static str>);
 
-impl Names {
+impl NamedHandle {
     fn handle(&self) -> Option<ResumeHandle> {
         self.0.map(|executor| ResumeHandle {
             executor: executor.to_owned(),
@@ -252,14 +252,14 @@ impl Names {
     }
 }
 
-impl Resumable for Names {
+impl Resumable for NamedHandle {
     fn resume_handle(&self) -> Option<ResumeHandle> {
         self.handle()
     }
 }
 
 #[async_trait]
-impl Suspend for Names {
+impl Suspend for NamedHandle {
     async fn suspend(&self, _cancellation: &Cancellation) -> Result<ResumeHandle, BuildError> {
         self.handle().ok_or_else(|| broken("it cannot be stopped"))
     }
@@ -268,7 +268,7 @@ impl Suspend for Names {
 #[tokio::test]
 async fn an_environment_without_a_name_is_caught() {
     let with = |name| ScriptedAbilities {
-        resumable: Some(Arc::new(Names(name))),
+        resumable: Some(Arc::new(NamedHandle(name))),
         ..ScriptedAbilities::default()
     };
     let named = check("resumable", with(Some("scripted")), &[]).await;
@@ -280,9 +280,9 @@ async fn an_environment_without_a_name_is_caught() {
 }
 
 #[tokio::test]
-async fn an_environment_that_is_not_kept_is_caught() {
+async fn a_discarded_environment_is_caught() {
     let with = |name| ScriptedAbilities {
-        suspend: Some(Arc::new(Names(name))),
+        suspend: Some(Arc::new(NamedHandle(name))),
         ..ScriptedAbilities::default()
     };
     let kept = check("suspend", with(Some("scripted")), &["", "kept\n"]).await;

@@ -1,4 +1,4 @@
-//! The doubles do what they are told and see what is done wrong.
+//! The test doubles follow their directives and record violations of the contract.
 
 use executor_core::prelude::*;
 use executor_testkit::{
@@ -12,20 +12,20 @@ fn command(stage: BuildStage) -> StageCommand {
 }
 
 #[tokio::test]
-async fn directives_of_a_stage_are_followed_in_turn() {
+async fn directives_of_a_stage_apply_in_order() {
     let provider = ScriptedProvider::new();
     provider.on(BuildStage::GetSources, Directive::exit(1).times(2));
     provider.on(BuildStage::GetSources, Directive::oom().times(1));
-    let go_on = Cancellation::new();
+    let never = Cancellation::new();
     let mut executor = provider.create(&ExecutorData::new()).unwrap();
     executor
-        .prepare(OptionsBuilder::new().build(), &go_on)
+        .prepare(OptionsBuilder::new().build(), &never)
         .await
         .unwrap();
     let mut ends = Vec::new();
     for _ in 0..4 {
         let result = executor
-            .run(command(BuildStage::GetSources), &go_on)
+            .run(command(BuildStage::GetSources), &never)
             .await
             .unwrap();
         ends.push((result.status.exit_code().0, result.oom_killed));
@@ -37,7 +37,7 @@ async fn directives_of_a_stage_are_followed_in_turn() {
 }
 
 #[tokio::test]
-async fn prepare_fails_as_often_as_ordered_over_several_executors() {
+async fn prepare_fails_the_requested_number_of_times_across_executors() {
     let provider = ScriptedProvider::new();
     provider.on(
         Moment::Prepare,
@@ -61,7 +61,7 @@ async fn prepare_fails_as_often_as_ordered_over_several_executors() {
 }
 
 #[tokio::test]
-async fn output_and_orders_for_one_job_reach_its_log_only() {
+async fn output_and_directives_of_one_job_affect_only_its_log() {
     let provider = ScriptedProvider::new();
     provider.on(
         BuildStage::script(),
@@ -137,8 +137,8 @@ async fn a_gate_holds_a_stage_until_it_is_opened() {
         .prepare(OptionsBuilder::new().build(), &Cancellation::new())
         .await
         .unwrap();
-    let go_on = Cancellation::new();
-    let (result, ()) = tokio::join!(executor.run(command(BuildStage::script()), &go_on), async {
+    let never = Cancellation::new();
+    let (result, ()) = tokio::join!(executor.run(command(BuildStage::script()), &never), async {
         provider
             .timeline()
             .wait_for_line("executor(1).run(step_script)")
@@ -151,11 +151,11 @@ async fn a_gate_holds_a_stage_until_it_is_opened() {
 }
 
 #[tokio::test]
-async fn calls_against_the_contract_are_complained_about() {
+async fn calls_that_break_the_contract_are_reported() {
     let provider = ScriptedProvider::new();
-    let go_on = Cancellation::new();
+    let never = Cancellation::new();
     let mut executor = provider.create(&ExecutorData::new()).unwrap();
-    let _ = executor.run(command(BuildStage::script()), &go_on).await;
+    let _ = executor.run(command(BuildStage::script()), &never).await;
     drop(executor);
     assert_eq!(
         provider.violations(),
@@ -167,7 +167,7 @@ async fn calls_against_the_contract_are_complained_about() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_half_way_is_complained_about() {
+async fn a_call_dropped_before_its_end_is_reported() {
     let provider = ScriptedProvider::new();
     provider.on(BuildStage::script(), Directive::hang());
     let mut executor = provider.create(&ExecutorData::new()).unwrap();
@@ -175,9 +175,9 @@ async fn a_call_that_is_dropped_half_way_is_complained_about() {
         .prepare(OptionsBuilder::new().build(), &Cancellation::new())
         .await
         .unwrap();
-    let go_on = Cancellation::new();
+    let never = Cancellation::new();
     tokio::select! {
-        _ = executor.run(command(BuildStage::script()), &go_on) => panic!("it must hang"),
+        _ = executor.run(command(BuildStage::script()), &never) => panic!("it must hang"),
         () = provider.timeline().wait_for(|event| matches!(event, Event::Run { .. })) => {}
     }
     executor.cleanup().await.unwrap();
@@ -188,19 +188,19 @@ async fn a_call_that_is_dropped_half_way_is_complained_about() {
 }
 
 #[tokio::test]
-async fn leases_are_limited_and_followed() {
+async fn leases_are_limited_and_tracked() {
     let provider = ScriptedProvider::new();
     provider.set_capacity(Some(1));
     let config = runner_config("scripted");
-    let go_on = Cancellation::new();
-    let data = provider.acquire(&config, &go_on).await.unwrap();
+    let never = Cancellation::new();
+    let data = provider.acquire(&config, &never).await.unwrap();
     assert_eq!(data.get(), Some(&Lease { number: 1 }));
-    let refused = provider.acquire(&config, &go_on).await.unwrap_err();
+    let refused = provider.acquire(&config, &never).await.unwrap_err();
     assert!(matches!(refused, AcquireError::NoFreeExecutor));
 
     let mut executor = provider.create(&data).unwrap();
     executor
-        .prepare(OptionsBuilder::new().build(), &go_on)
+        .prepare(OptionsBuilder::new().build(), &never)
         .await
         .unwrap();
     provider.release(&config, data.clone()).await;
@@ -217,7 +217,7 @@ async fn leases_are_limited_and_followed() {
 }
 
 #[tokio::test]
-async fn a_panic_on_order_leaves_the_records_readable() {
+async fn a_requested_panic_leaves_the_records_readable() {
     let provider = ScriptedProvider::new();
     provider.on(
         BuildStage::script(),

@@ -3,8 +3,8 @@
 #![cfg(test)]
 
 mod abilities;
-mod broken;
+mod broken_executors;
+mod correct_executor;
 mod doubles;
-mod honest;
 mod options;
 mod reference;

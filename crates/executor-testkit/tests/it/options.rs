@@ -1,10 +1,10 @@
-//! A suite that could prove nothing does not pass.
+//! A suite whose options leave nothing to prove does not pass.
 
 use crate::reference::ReferenceProvider;
 use executor_testkit::{SuiteOptions, Verdict, conformance};
 use std::time::Duration;
 
-/// Runs one check on an honest executor with an option that leaves it nothing to find.
+/// Runs one check on a correct executor with an option that leaves nothing to find.
 async fn check(name: &str, option: &str, change: fn(SuiteOptions) -> SuiteOptions) {
     let reference = ReferenceProvider::new();
     let options = change(ReferenceProvider::short_suite()).only([name]);
@@ -17,7 +17,7 @@ async fn check(name: &str, option: &str, change: fn(SuiteOptions) -> SuiteOption
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_size_that_proves_nothing_fails_its_check() {
+async fn a_size_too_small_to_prove_anything_fails_its_check() {
     check("exit_codes", "exit_codes", |options| options.exit_codes([])).await;
     check("exit_codes", "exit_codes", |options| {
         options.exit_codes([0, 1])
@@ -44,7 +44,7 @@ async fn a_grace_period_longer_than_the_deadline_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_part_of_the_suite_names_what_it_left_out() {
+async fn a_partial_suite_lists_the_omitted_checks() {
     let reference = ReferenceProvider::new();
     let options = ReferenceProvider::short_suite().only(["success"]);
     let report = conformance(reference.build(None), options).await;

@@ -1,4 +1,4 @@
-//! A GitLab reads the pipeline file.
+//! API mode: a GitLab evaluates the pipeline file.
 
 use crate::project::Project;
 use gitlab_testkit::{Fault, GitLab};
@@ -14,7 +14,7 @@ const LINT: &str = "/api/v4/projects/group%2Fapp/ci/lint";
 const OWN: &str = include_str!("../../../pipeline/tests/data/lint/own.yml");
 const STATIC: &str = include_str!("../../../pipeline/tests/data/lint/static.json");
 
-/// Returns a GitLab whose lint gives an answer, and a clone of its project.
+/// Returns a GitLab with this lint response, and a clone of its project.
 fn cloned(answer: &Value) -> (GitLab, Project) {
     let gitlab = GitLab::start();
     gitlab.token(TOKEN, &["api"]);

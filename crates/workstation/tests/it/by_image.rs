@@ -1,4 +1,4 @@
-//! Jobs by image.
+//! Jobs whose image selects the provider.
 
 use executor_core::job::Image;
 use executor_core::{Cancellation, ExecutorProvider, FeaturesInfo, StageCommand};

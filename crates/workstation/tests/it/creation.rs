@@ -5,7 +5,7 @@ use executor_core::variable::JobVariable;
 use pipeline::Dialect;
 use workstation::PipelineOptions;
 
-/// Returns the jobs that are in the pipeline.
+/// Returns the names of the pipeline's jobs.
 pub(crate) fn jobs(project: &Project, options: &PipelineOptions) -> Vec<String> {
     let pipeline = project.read(options);
     let creation = pipeline.create().unwrap();

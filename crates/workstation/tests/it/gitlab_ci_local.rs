@@ -1,4 +1,4 @@
-//! Files of gitlab-ci-local.
+//! Settings files of gitlab-ci-local.
 
 use crate::project::Project;
 use std::path::Path;

@@ -157,7 +157,7 @@ fn other_kinds_of_includes_are_not_fetched() {
     }
 }
 
-/// Returns what a child pipeline is that includes an artifact, or why there is none.
+/// Returns the child pipeline that includes an artifact, or the error.
 fn child_of_artifact(project: &Project, includes: &LocalIncludes, path: &str) -> String {
     let text = format!(
         "gen: {{script: x}}\nstart: {{trigger: {{include: [{{artifact: {path}, job: gen}}]}}}}\n"

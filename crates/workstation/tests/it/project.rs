@@ -1,4 +1,4 @@
-//! A repository of a test's own.
+//! A repository for one test.
 
 #![expect(
     clippy::disallowed_methods,
@@ -11,13 +11,13 @@ use std::process::Command;
 use tempfile::TempDir;
 use workstation::{LocalPipeline, LocalProject, PipelineOptions, SituationOptions};
 
-/// A working tree with one commit, and a home that is empty.
+/// A working tree with one commit, and an empty home directory.
 #[derive(Debug)]
 pub(crate) struct Project {
     scratch: TempDir,
 }
 
-/// A pipeline file that every test can do with.
+/// The default pipeline file of the tests.
 pub(crate) const PIPELINE: &str = "job: {script: make}\n";
 
 impl Project {
@@ -72,14 +72,14 @@ impl Project {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Commits everything there is.
+    /// Commits all files.
     pub(crate) fn commit(&self, message: &str) -> String {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", message]);
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// Makes it as if `branch` had been pushed at `revision`.
+    /// Pretends that `branch` was pushed at `revision`.
     pub(crate) fn pushed(&self, branch: &str, revision: &str) {
         self.git(&[
             "update-ref",
@@ -88,7 +88,7 @@ impl Project {
         ]);
     }
 
-    /// Returns the options of a test, which never sees the files of who runs it.
+    /// Returns options that hide the files of the user who runs the tests.
     pub(crate) fn options(&self) -> PipelineOptions {
         PipelineOptions {
             home: Some(self.home()),
@@ -96,7 +96,7 @@ impl Project {
         }
     }
 
-    /// Reads the pipeline, which has no errors.
+    /// Reads a pipeline without errors.
     pub(crate) fn read(&self, options: &PipelineOptions) -> LocalPipeline {
         let checked = self.find().read(options).unwrap();
         let (pipeline, _) = checked
@@ -113,7 +113,7 @@ impl Project {
         })
     }
 
-    /// Reads a pipeline that has errors, and returns them.
+    /// Reads a pipeline with errors, and returns them.
     pub(crate) fn errors(&self, options: &PipelineOptions) -> String {
         let checked = self.find().read(options).unwrap();
         let found = checked.into_result().expect_err("there are errors");

@@ -10,7 +10,7 @@ use workstation::{PipelineOptions, RemoteOptions};
 
 const TOKEN: &str = "glpat-of-this-test";
 
-/// Returns a GitLab with a project of templates and components, which only a token may read.
+/// Returns a GitLab with a project of templates and components that requires a token.
 fn gitlab() -> GitLab {
     let gitlab = GitLab::start();
     gitlab.token(TOKEN, &["read_api"]);
@@ -36,8 +36,8 @@ fn gitlab() -> GitLab {
     gitlab
 }
 
-/// Makes the project one of a GitLab, and its user one who has a token there.
-fn join(project: &Project, gitlab: &GitLab) {
+/// Adds the project's remote on the GitLab, and a token to the user's settings.
+fn connect(project: &Project, gitlab: &GitLab) {
     let remote = format!("{}/group/app.git", gitlab.url());
     project.git(&["remote", "add", "origin", &remote]);
     let settings = format!(
@@ -66,7 +66,7 @@ fn jobs(project: &Project, options: &PipelineOptions) -> Vec<String> {
     jobs.map(|job| job.definition.name.clone()).collect()
 }
 
-fn with(options: &PipelineOptions, fetching: FetchPolicy) -> PipelineOptions {
+fn with_fetching(options: &PipelineOptions, fetching: FetchPolicy) -> PipelineOptions {
     let mut options = options.clone();
     options.remote.fetching = fetching;
     options
@@ -77,7 +77,7 @@ fn files_and_components_of_other_projects_are_included() {
     // R-GLCI-150 R-GLCI-151 R-GLCI-153
     let gitlab = gitlab();
     let project = Project::new();
-    join(&project, &gitlab);
+    connect(&project, &gitlab);
     let host = gitlab.name();
     project.write(
         ".gitlab-ci.yml",
@@ -100,7 +100,7 @@ fn files_and_components_of_other_projects_are_included() {
     let script = format!("{:?}", scan.unwrap().definition);
     assert!(script.contains("echo scan 1.1.0 1 high"), "{script}");
 
-    // The branch, the tags, the paths, and each file once; `deep` is looked for in two places.
+    // The branch, the tags, the paths, and each file once; `deep` is tried at two paths.
     let api = |rest: &str| format!("/api/v4/projects/group%2Ftemplates/repository{rest}");
     assert_eq!(gitlab.count("GET", &api("/commits/*")), 1);
     assert_eq!(gitlab.count("GET", &api("/tags")), 1);
@@ -114,17 +114,20 @@ fn files_and_components_of_other_projects_are_included() {
             .all(|it| it.token().as_deref() == Some(TOKEN))
     );
 
-    // What was fetched is kept: what may change is asked again when that is wanted.
+    // Fetched files are cached; those that may change are requested again only on refresh.
     gitlab.reset_count();
-    assert_eq!(jobs(&project, &with(&options, FetchPolicy::Usual)), expect);
     assert_eq!(
-        jobs(&project, &with(&options, FetchPolicy::Offline)),
+        jobs(&project, &with_fetching(&options, FetchPolicy::Usual)),
+        expect
+    );
+    assert_eq!(
+        jobs(&project, &with_fetching(&options, FetchPolicy::Offline)),
         expect
     );
     assert_eq!(gitlab.total(), 0);
-    // That is the branch, the tags, and the file that a commit did not have.
+    // The branch, the tags, and the file that is missing at a commit.
     assert_eq!(
-        jobs(&project, &with(&options, FetchPolicy::Refresh)),
+        jobs(&project, &with_fetching(&options, FetchPolicy::Refresh)),
         expect
     );
     assert_eq!(gitlab.total(), 3, "{:?}", gitlab.requests());
@@ -135,8 +138,8 @@ fn files_without_remote_includes_need_no_server_and_no_settings() {
     // R-GLCI-166
     let gitlab = gitlab();
     let project = Project::new();
-    join(&project, &gitlab);
-    // Settings that cannot be read show that nobody reads them.
+    connect(&project, &gitlab);
+    // Invalid settings cause no error, so they are not read.
     project.write_home(".runwright/config.toml", "what is this?");
     project.write("ci.yml", "job: {script: make}");
     project.write(".gitlab-ci.yml", "include: ci.yml\nother: {script: make}");
@@ -158,7 +161,7 @@ fn files_without_remote_includes_need_no_server_and_no_settings() {
 fn failed_includes_are_reported_at_their_location() {
     let gitlab = gitlab();
     let project = Project::new();
-    join(&project, &gitlab);
+    connect(&project, &gitlab);
     let host = gitlab.name();
     let check = |include: &str, expect: &[&str]| {
         project.write(
@@ -228,7 +231,7 @@ fn remote_file_that_includes_itself_is_fetched_once() {
     // R-GLCI-148 R-PIPE-06
     let gitlab = gitlab();
     let project = Project::new();
-    join(&project, &gitlab);
+    connect(&project, &gitlab);
     let url = gitlab.page("/loop.yml", "placeholder");
     gitlab.page(
         "/loop.yml",
@@ -239,7 +242,7 @@ fn remote_file_that_includes_itself_is_fetched_once() {
     assert!(errors.contains("error[too-many-includes]"), "{errors}");
     assert!(errors.contains("more than 150 files"), "{errors}");
     assert_eq!(gitlab.count("GET", "/loop.yml"), 1);
-    // The GitLab's token is none for its pages.
+    // The GitLab's token is not sent to its pages.
     assert_eq!(gitlab.requests()[0].token(), None);
 }
 
@@ -247,7 +250,7 @@ fn remote_file_that_includes_itself_is_fetched_once() {
 fn integrity_of_remote_files_is_checked() {
     let gitlab = gitlab();
     let project = Project::new();
-    join(&project, &gitlab);
+    connect(&project, &gitlab);
     let url = gitlab.page(
         "/utf16.yml",
         Page::new(b"\xff\xfej\0:\0 \0{\0s\0c\0r\0i\0p\0t\0:\0 \0m\0}\0".to_vec()),
@@ -268,7 +271,7 @@ fn integrity_of_remote_files_is_checked() {
 fn components_of_the_project_itself_come_from_the_working_tree() {
     let gitlab = gitlab();
     let project = Project::new();
-    join(&project, &gitlab);
+    connect(&project, &gitlab);
     project.write("templates/build.yml", "spec: {component: [sha, version]}\n---\nbuild: {script: 'make $[[ component.sha ]]$[[ component.version ]]'}");
     project.write("templates/deep/template.yml", "include: templates/part.yml");
     project.write("templates/part.yml", "part: {script: make}");
@@ -287,7 +290,7 @@ fn components_of_the_project_itself_come_from_the_working_tree() {
     assert_eq!(jobs(&project, &options(&project)), ["build", "part"]);
     assert_eq!(gitlab.total(), 0);
 
-    // Another version is the server's.
+    // Another version comes from the server.
     project.write(
         ".gitlab-ci.yml",
         "include: [{component: $CI_SERVER_FQDN/group/app/build@1.0.0}]",
@@ -302,7 +305,7 @@ fn components_of_the_project_itself_come_from_the_working_tree() {
 fn rules_exists_may_name_another_project() {
     let gitlab = gitlab();
     let project = Project::new();
-    join(&project, &gitlab);
+    connect(&project, &gitlab);
     let rule = |path: &str| {
         format!("{{exists: {{paths: [{path}], project: group/templates, ref: 1.0.0}}}}")
     };
@@ -327,7 +330,7 @@ fn rules_exists_may_name_another_project() {
         .map(CreatedJob::name)
         .collect();
     assert_eq!(jobs, ["a", "has"]);
-    // Where the tag is, and which files are there.
+    // One request for the tag, and one for the list of files.
     assert_eq!(gitlab.total(), 2, "{:?}", gitlab.requests());
 }
 
@@ -335,7 +338,7 @@ fn rules_exists_may_name_another_project() {
 fn a_lock_file_needs_no_server() {
     let gitlab = gitlab();
     let project = Project::new();
-    join(&project, &gitlab);
+    connect(&project, &gitlab);
     project.write(
         ".gitlab-ci.yml",
         format!(
@@ -353,10 +356,10 @@ fn a_lock_file_needs_no_server() {
     options.remote.unlocked = false;
     assert_eq!(jobs(&project, &options), ["scan"]);
     assert_eq!(
-        jobs(&project, &with(&options, FetchPolicy::Offline)),
+        jobs(&project, &with_fetching(&options, FetchPolicy::Offline)),
         ["scan"]
     );
-    let refreshed = project.read(&with(&options, FetchPolicy::Refresh));
+    let refreshed = project.read(&with_fetching(&options, FetchPolicy::Refresh));
     let notes = refreshed.notes().unwrap().join("\n");
     assert!(notes.contains(".runwright.lock"), "{notes}");
 }
@@ -366,7 +369,7 @@ fn git_is_used_if_the_api_refuses() {
     let gitlab = gitlab();
     gitlab.job_token("job-token-of-this-test");
     let project = Project::new();
-    join(&project, &gitlab);
+    connect(&project, &gitlab);
     let settings = format!(
         "[[gitlab.instance]]\nurl = \"{}\"\ntoken = \"job-token-of-this-test\"\n\
          token-kind = \"job\"\ngit = \"https\"\n",

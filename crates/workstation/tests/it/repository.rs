@@ -15,7 +15,7 @@ fn push() -> SituationOptions {
 }
 
 #[test]
-fn a_push_changes_what_the_server_does_not_have_yet() {
+fn a_push_changes_files_that_differ_from_the_server() {
     // R-GLCI-161
     let project = Project::new();
     project.write("gone", "1");
@@ -83,7 +83,7 @@ fn only_pushes_and_merge_requests_change_files() {
 }
 
 #[test]
-fn a_merge_request_changes_what_its_branch_did() {
+fn a_merge_request_changes_the_files_of_its_branch() {
     // R-GLCI-161
     let project = Project::new();
     project.git(&["checkout", "-q", "-b", "feature"]);
@@ -105,7 +105,7 @@ fn a_merge_request_changes_what_its_branch_did() {
 }
 
 #[test]
-fn compare_to_starts_where_the_histories_part() {
+fn compare_to_starts_at_the_merge_base() {
     // R-GLCI-161
     let project = Project::new();
     let first = project.git(&["rev-parse", "HEAD"]);
@@ -127,7 +127,7 @@ fn compare_to_starts_where_the_histories_part() {
         assert_eq!(since(reference), expect, "since {reference}");
     }
     assert_eq!(since("feature"), Ok(Vec::new()), "since the branch itself");
-    // What the server has is newer than the local branch.
+    // The server's branch is newer than the local one.
     project.pushed("main", "feature");
     let pipeline = project.situated(push());
     let since = pipeline.repository().unwrap().changed_since("main");
@@ -135,7 +135,7 @@ fn compare_to_starts_where_the_histories_part() {
 }
 
 #[test]
-fn what_is_no_reference_is_an_error_and_never_an_option() {
+fn invalid_references_are_errors_and_never_options() {
     let project = Project::new();
     let pipeline = project.situated(push());
     let repository = pipeline.repository().unwrap();
@@ -170,7 +170,7 @@ fn what_is_no_reference_is_an_error_and_never_an_option() {
 }
 
 #[test]
-fn branches_with_odd_names_are_only_names() {
+fn odd_branch_names_are_never_options_or_commands() {
     let project = Project::new();
     let marker = project.dir().join("marker");
     for name in [
@@ -202,7 +202,7 @@ fn branches_with_odd_names_are_only_names() {
 }
 
 #[test]
-fn files_are_those_that_jobs_get() {
+fn files_are_those_in_the_working_copies_of_jobs() {
     // R-GLCI-162
     let project = Project::new();
     project.write("src/tracked", "");
@@ -224,7 +224,7 @@ fn files_are_those_that_jobs_get() {
     let committed = [".gitignore", ".gitlab-ci.yml", "gone", "src/tracked"];
     let own = repository.files_of("Local/project", None).unwrap();
     assert_eq!(own.to_vec(), committed);
-    // No remote says where another project could be.
+    // Without a remote, the location of another project is unknown.
     let error = repository.files_of("other/project", None).unwrap_err();
     let RepositoryError::Unreadable(reason) = error else {
         panic!("{error:?}");
@@ -250,7 +250,7 @@ fn contents_and_commits_have_ids() {
         assert_eq!(repository.blob_id(path), Ok(None), "{path}");
         assert_eq!(repository.last_commit_of(path), Ok(None), "{path}");
     }
-    // What is not committed yet is told apart by what it holds.
+    // Uncommitted files are distinguished by their content.
     project.write("-x *", "changed");
     let pipeline = project.situated(push());
     let repository = pipeline.repository().unwrap();
@@ -259,7 +259,7 @@ fn contents_and_commits_have_ids() {
 }
 
 #[test]
-fn without_git_nothing_is_known_to_have_changed() {
+fn without_git_changes_are_unknown() {
     let project = Project::without_git();
     project.write(".gitlab-ci.yml", crate::project::PIPELINE);
     let pipeline = project.situated(push());

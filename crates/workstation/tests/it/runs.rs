@@ -1,4 +1,4 @@
-//! Runs that are resumed, retried or played after they were killed, failed or waited.
+//! Runs that are killed, fail or wait, and are then resumed, retried or played.
 
 use crate::project::Project;
 use executor_core::{CancelCause, Cancellation};
@@ -20,19 +20,19 @@ use workstation::{
 };
 
 /// A project whose jobs record that they ran.
-struct Scene {
+struct RecordingProject {
     project: Project,
 }
 
-impl Scene {
+impl RecordingProject {
     /// `OUT` in the file is a directory that all jobs share.
     fn new(file: &str) -> Self {
         let project = Project::new();
         fs::create_dir(project.home().join("out")).unwrap();
-        let scene = Self { project };
-        scene.write(file);
-        scene.project.commit("jobs");
-        scene
+        let project = Self { project };
+        project.write(file);
+        project.project.commit("jobs");
+        project
     }
 
     fn write(&self, file: &str) {
@@ -79,12 +79,12 @@ impl Scene {
 
     /// Returns how often each job ran since the last call.
     fn ran(&self) -> BTreeMap<String, usize> {
-        let ran = self.ran_until_now();
+        let ran = self.ran_so_far();
         let _ = fs::remove_file(self.out().join("ran"));
         ran
     }
 
-    fn ran_until_now(&self) -> BTreeMap<String, usize> {
+    fn ran_so_far(&self) -> BTreeMap<String, usize> {
         let text = fs::read_to_string(self.out().join("ran")).unwrap_or_default();
         let mut ran = BTreeMap::new();
         for job in text.lines() {
@@ -100,9 +100,9 @@ impl Scene {
     }
 }
 
-/// Returns the state of an ended run. A process that another test is just starting holds the run's lock, too, until
-/// it executes another program.
-async fn settled(run: &Run) -> RunState {
+/// Returns the state of an ended run. A process that another test has just forked also holds the run's lock until
+/// it executes its program.
+async fn ended_state(run: &Run) -> RunState {
     let history = run.history().unwrap();
     for _ in 0..1000 {
         let state = run.state(&history);
@@ -165,7 +165,7 @@ fn ran_once(jobs: &[&str]) -> BTreeMap<String, usize> {
     jobs.iter().map(|&job| (job.to_owned(), 1)).collect()
 }
 
-const FIVE: &str = "
+const FIVE_JOBS: &str = "
 stages: [a, b, c]
 default: {before_script: ['echo $CI_JOB_NAME >>OUT/ran']}
 one: {stage: a, script: ['echo made >made'], artifacts: {paths: [made]}}
@@ -177,12 +177,12 @@ five: {stage: c, script: ['true']}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn run_killed_at_any_line_of_its_journal_resumes_without_running_jobs_twice() {
-    let scene = Scene::new(FIVE);
-    let report = scene.run(RunOptions::default()).await.unwrap();
+    let project = RecordingProject::new(FIVE_JOBS);
+    let report = project.run(RunOptions::default()).await.unwrap();
     assert_eq!(report.exit, RunExit::Success);
     let all = ["one", "two", "three", "four", "five"];
-    assert_eq!(scene.ran(), ran_once(&all));
-    let run = scene.only_run();
+    assert_eq!(project.ran(), ran_once(&all));
+    let run = project.only_run();
     let path = run.directory().join("journal.jsonl");
     let whole = fs::read_to_string(&path).unwrap();
     let mut cuts: Vec<usize> = vec![0];
@@ -208,7 +208,7 @@ async fn run_killed_at_any_line_of_its_journal_resumes_without_running_jobs_twic
                     .find(|job| line.contains(&format!("\"{job}\"")))
             })
             .collect();
-        let state = settled(&run).await;
+        let state = ended_state(&run).await;
         let jobs = if journal.contains('\n') { 5 } else { 0 };
         let killed = RunState::Killed {
             finished: finished.len(),
@@ -216,7 +216,7 @@ async fn run_killed_at_any_line_of_its_journal_resumes_without_running_jobs_twic
         };
         assert_eq!(state, killed, "cut at {cut}");
 
-        let report = scene
+        let report = project
             .resume(run.id(), ContinuationKind::Resume)
             .await
             .unwrap();
@@ -224,19 +224,19 @@ async fn run_killed_at_any_line_of_its_journal_resumes_without_running_jobs_twic
             .into_iter()
             .filter(|it| !finished.contains(it))
             .collect();
-        assert_eq!(scene.ran(), ran_once(&left), "cut at {cut}:\n{journal}");
+        assert_eq!(project.ran(), ran_once(&left), "cut at {cut}:\n{journal}");
         assert_eq!(report.exit, RunExit::Success, "cut at {cut}");
         let history = run.history().unwrap();
         assert_eq!(history.finished().count(), 5, "cut at {cut}");
         assert_eq!(history.damaged, 0);
         assert_eq!(run.state(&history), RunState::Success);
     }
-    assert_eq!(scene.only_run().id(), run.id());
+    assert_eq!(project.only_run().id(), run.id());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn retry_runs_failed_jobs_and_those_skipped_after_them() {
-    let scene = Scene::new(
+    let project = RecordingProject::new(
         "
 stages: [a, b, c]
 default: {before_script: ['echo $CI_JOB_NAME >>OUT/ran']}
@@ -246,21 +246,24 @@ behind: {stage: c, script: ['true']}
 after: {stage: c, script: ['true'], when: always}
 ",
     );
-    let report = scene.run(RunOptions::default()).await.unwrap();
+    let report = project.run(RunOptions::default()).await.unwrap();
     assert_eq!(report.exit, RunExit::JobFailed);
-    assert_eq!(scene.ran(), ran_once(&["good", "bad", "after"]));
-    let refused = scene.resume(1, ContinuationKind::Resume).await.unwrap_err();
+    assert_eq!(project.ran(), ran_once(&["good", "bad", "after"]));
+    let refused = project
+        .resume(1, ContinuationKind::Resume)
+        .await
+        .unwrap_err();
     assert_eq!(
         refused.to_string(),
         "run 1 failed: there is nothing to resume"
     );
 
-    let report = scene.resume(1, ContinuationKind::Retry).await.unwrap();
+    let report = project.resume(1, ContinuationKind::Retry).await.unwrap();
     assert_eq!(report.exit, RunExit::JobFailed);
-    assert_eq!(scene.ran(), ran_once(&["bad"]));
+    assert_eq!(project.ran(), ran_once(&["bad"]));
 
-    fs::write(scene.out().join("flag"), "").unwrap();
-    let run = scene
+    fs::write(project.out().join("flag"), "").unwrap();
+    let run = project
         .prepare(continuing(1, ContinuationKind::Retry))
         .await
         .unwrap();
@@ -270,11 +273,11 @@ after: {stage: c, script: ['true'], when: always}
         .await
         .unwrap();
     assert_eq!((report.exit, report.id.0), (RunExit::Success, 1));
-    assert_eq!(scene.ran(), ran_once(&["bad", "behind"]));
+    assert_eq!(project.ran(), ran_once(&["bad", "behind"]));
     for job in &report.jobs {
         assert!(logs.of(report.id, job).is_some(), "{} has a log", job.name);
     }
-    let run = scene.only_run();
+    let run = project.only_run();
     let history = run.history().unwrap();
     assert_eq!(history.attempts, 3);
     assert_eq!(run.logs(history.job("bad").unwrap()).len(), 3);
@@ -285,17 +288,26 @@ after: {stage: c, script: ['true'], when: always}
             .contains("the-first-log")
     );
     assert_eq!(run.report(&history).exit, RunExit::Success);
-    let refused = scene.resume(1, ContinuationKind::Retry).await.unwrap_err();
+    let refused = project
+        .resume(1, ContinuationKind::Retry)
+        .await
+        .unwrap_err();
     assert_eq!(
         refused.to_string(),
         "run 1 ended with success: there is nothing to retry"
     );
-    let refused = scene.resume(9, ContinuationKind::Retry).await.unwrap_err();
+    let refused = project
+        .resume(9, ContinuationKind::Retry)
+        .await
+        .unwrap_err();
     assert!(
         refused.to_string().starts_with("there is no run 9 of "),
         "{refused}"
     );
-    assert!(scene.runs().find(9).is_err(), "looking for it made nothing");
+    assert!(
+        project.runs().find(9).is_err(),
+        "looking for it made nothing"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -306,20 +318,22 @@ default: {before_script: ['echo $CI_JOB_NAME >>OUT/ran']}
 make: {stage: a, script: ['true']}
 ship: {stage: b, script: ['true'], when: manual, allow_failure: false}
 ";
-    let scene = Scene::new(file);
-    let report = scene.run(RunOptions::default()).await.unwrap();
+    let project = RecordingProject::new(file);
+    let report = project.run(RunOptions::default()).await.unwrap();
     assert_eq!(report.status, Status::Manual);
-    assert_eq!(scene.ran(), ran_once(&["make"]));
-    assert_eq!(scene.runs().take_killed(), []);
+    assert_eq!(project.ran(), ran_once(&["make"]));
+    assert_eq!(project.runs().take_killed(), []);
 
-    scene.write(&file.replace(
+    project.write(&file.replace(
         "stage: b, script: ['true']",
         "stage: b, script: [echo shipped]",
     ));
     let play = ContinuationKind::Play(vec!["ship".to_owned()]);
-    let run = scene.prepare(continuing(1, play)).await.unwrap();
+    let run = project.prepare(continuing(1, play)).await.unwrap();
     assert_eq!(run.notes(), ["changed since then: the job \"ship\""]);
-    let second = scene.prepare(continuing(1, ContinuationKind::Resume)).await;
+    let second = project
+        .prepare(continuing(1, ContinuationKind::Resume))
+        .await;
     let refused = second.unwrap_err().to_string();
     let own = std::process::id();
     assert_eq!(refused, format!("run 1 is running, by process {own}"));
@@ -327,22 +341,22 @@ ship: {stage: b, script: ['true'], when: manual, allow_failure: false}
         .await
         .unwrap();
     assert_eq!(report.status, Status::Success);
-    assert_eq!(scene.ran(), ran_once(&["ship"]));
+    assert_eq!(project.ran(), ran_once(&["ship"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_run_is_reported_once() {
-    let scene = Scene::new(FIVE);
+    let project = RecordingProject::new(FIVE_JOBS);
     let command = workstation::RunCommand {
         words: vec!["run".to_owned(), "--login".to_owned()],
-        directory: scene.project.dir(),
+        directory: project.project.dir(),
     };
     let options = RunOptions {
         command: command.clone(),
         ..RunOptions::default()
     };
-    scene.run(options).await.unwrap();
-    let run = scene.only_run();
+    project.run(options).await.unwrap();
+    let run = project.only_run();
     assert_eq!(run.record().command, command);
     assert_eq!(run.record().situation.reference, "main");
     for file in ["run.json", "journal.jsonl", "lock"] {
@@ -352,39 +366,39 @@ async fn killed_run_is_reported_once() {
             .mode();
         assert_eq!(mode & 0o777, 0o600, "{file}");
     }
-    assert_eq!(scene.runs().take_killed(), []);
+    assert_eq!(project.runs().take_killed(), []);
     let path = run.directory().join("journal.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let done = text.find("{\"v\":1,\"seq\"").unwrap();
     fs::write(&path, &text[..done]).unwrap();
-    let told = scene.runs().take_killed();
+    let told = project.runs().take_killed();
     let words = "run 1 was killed while 0 of 5 jobs had finished";
     assert_eq!(
         told.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [words]
     );
-    assert_eq!(scene.runs().take_killed(), []);
+    assert_eq!(project.runs().take_killed(), []);
     // A resumed run that is killed again is reported again.
-    scene.resume(1, ContinuationKind::Resume).await.unwrap();
+    project.resume(1, ContinuationKind::Resume).await.unwrap();
     fs::write(&path, &text[..done]).unwrap();
-    assert_eq!(scene.runs().take_killed().len(), 1);
+    assert_eq!(project.runs().take_killed().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn running_run_plays_jobs_and_is_canceled_by_requests() {
     // R-GLCI-123
-    let scene = Scene::new(
+    let project = RecordingProject::new(
         "
 default: {before_script: ['echo $CI_JOB_NAME >>OUT/ran']}
 long: {script: ['until test -e OUT/enough; do sleep 0.05; done']}
 ship: {script: ['true'], when: manual}
 ",
     );
-    let run = scene.prepare(RunOptions::default()).await.unwrap();
+    let run = project.prepare(RunOptions::default()).await.unwrap();
     let (sender, mut statuses) = unbounded_channel();
     let tell = async {
         wait_for(&mut statuses, "long", Status::Running).await;
-        let run = scene.only_run();
+        let run = project.only_run();
         let control = run.control();
         let play = |job: &str| ControlRequest::Play {
             job: job.to_owned(),
@@ -412,7 +426,7 @@ ship: {script: ['true'], when: manual}
         assert_eq!(state, RunState::Running { pid });
         // The status is sent before the script runs.
         let begun = async {
-            while !scene.ran_until_now().contains_key("long") {
+            while !project.ran_so_far().contains_key("long") {
                 sleep(Duration::from_millis(10)).await;
             }
         };
@@ -429,16 +443,16 @@ ship: {script: ['true'], when: manual}
         tell
     );
     assert_eq!(report.unwrap().exit, RunExit::Interrupted);
-    let run = scene.only_run();
+    let run = project.only_run();
     assert!(!run.directory().join("control").exists());
     let history = run.history().unwrap();
     assert_eq!(run.state(&history), RunState::Canceled);
-    assert_eq!(scene.ran(), ran_once(&["long", "ship"]));
+    assert_eq!(project.ran(), ran_once(&["long", "ship"]));
     // A canceled job has not finished.
-    fs::write(scene.out().join("enough"), "").unwrap();
-    let report = scene.resume(1, ContinuationKind::Resume).await.unwrap();
+    fs::write(project.out().join("enough"), "").unwrap();
+    let report = project.resume(1, ContinuationKind::Resume).await.unwrap();
     assert_eq!(report.exit, RunExit::Success);
-    assert_eq!(scene.ran(), ran_once(&["long"]));
+    assert_eq!(project.ran(), ran_once(&["long"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -452,7 +466,7 @@ long: {{script: ['until test -e OUT/enough; do sleep 0.05; done']}}
         )
     };
     let check = async |interruptible: bool, is_new: bool, exit: RunExit, told: &[&str]| {
-        let scene = Scene::new(&file(interruptible));
+        let project = RecordingProject::new(&file(interruptible));
         let lines = Arc::new(Mutex::new(Vec::new()));
         let notices = |name: &'static str| {
             let lines = Arc::clone(&lines);
@@ -462,18 +476,18 @@ long: {{script: ['until test -e OUT/enough; do sleep 0.05; done']}}
             notices: notices("older"),
             ..RunOptions::default()
         };
-        let older = scene.prepare(older).await.unwrap();
+        let older = project.prepare(older).await.unwrap();
         let (sender, mut statuses) = unbounded_channel();
         let then = async {
             wait_for(&mut statuses, "long", Status::Running).await;
             if is_new {
-                scene.project.commit("newer");
+                project.project.commit("newer");
             }
             let newer = RunOptions {
                 notices: notices("newer"),
                 ..RunOptions::default()
             };
-            let newer = scene.prepare(newer).await.unwrap();
+            let newer = project.prepare(newer).await.unwrap();
             let stop = Cancellation::new();
             let (second, mut later) = unbounded_channel();
             let newer = execute(newer, Arc::new(Statuses(second)), &stop);
@@ -481,7 +495,7 @@ long: {{script: ['until test -e OUT/enough; do sleep 0.05; done']}}
                 wait_for(&mut later, "long", Status::Running).await;
                 if exit == RunExit::Success {
                     // The notices come before the jobs end.
-                    fs::write(scene.out().join("enough"), "").unwrap();
+                    fs::write(project.out().join("enough"), "").unwrap();
                 } else {
                     wait_for(&mut statuses, "long", Status::Canceled).await;
                     stop.cancel(CancelCause::User);
@@ -508,7 +522,7 @@ long: {{script: ['until test -e OUT/enough; do sleep 0.05; done']}}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn child_pipelines_are_resumed() {
-    let scene = Scene::new(
+    let project = RecordingProject::new(
         "
 default: {before_script: ['echo $CI_JOB_NAME >>OUT/ran']}
 stages: [a, b]
@@ -523,20 +537,22 @@ stages: [a, b]
 good: {stage: a, script: ['true']}
 bad: {stage: b, script: [test -e OUT/flag]}
 ";
-    let out = scene.out().display().to_string();
-    scene.project.write("child.yml", child.replace("OUT", &out));
-    scene.project.commit("child");
-    let report = scene.run(RunOptions::default()).await.unwrap();
+    let out = project.out().display().to_string();
+    project
+        .project
+        .write("child.yml", child.replace("OUT", &out));
+    project.project.commit("child");
+    let report = project.run(RunOptions::default()).await.unwrap();
     assert_eq!(report.exit, RunExit::JobFailed);
-    assert_eq!(scene.ran(), ran_once(&["first", "good", "bad"]));
-    fs::write(scene.out().join("flag"), "").unwrap();
-    let report = scene.resume(1, ContinuationKind::Retry).await.unwrap();
+    assert_eq!(project.ran(), ran_once(&["first", "good", "bad"]));
+    fs::write(project.out().join("flag"), "").unwrap();
+    let report = project.resume(1, ContinuationKind::Retry).await.unwrap();
     assert_eq!(report.exit, RunExit::Success);
-    assert_eq!(scene.ran(), ran_once(&["bad", "last"]));
-    let runs = scene.runs().list().unwrap();
+    assert_eq!(project.ran(), ran_once(&["bad", "last"]));
+    let runs = project.runs().list().unwrap();
     assert_eq!(runs.iter().map(Run::id).collect::<Vec<_>>(), [2, 1]);
     assert_eq!(
-        scene.runs().latest().unwrap().id(),
+        project.runs().latest().unwrap().id(),
         1,
         "a child is no run of its own"
     );

@@ -1,7 +1,7 @@
 //! Checks after a fault was injected.
 
 use super::scenario::{COUNTING, RUN, Scenario};
-use super::stage::Stage;
+use super::scenario_project::ScenarioProject;
 use crate::project::{Done, files_below, processes_with};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use workstation::{LocalCacheEntry, StateDir};
 
-impl Stage {
+impl ScenarioProject {
     /// Returns how often a job has reached the end of its script.
     fn times(&self, job: &str) -> usize {
         let lines = fs::read_to_string(self.count()).unwrap_or_default();
@@ -92,8 +92,8 @@ impl Stage {
 
     /// Asserts that no process, group, directory, mount or journal of any run remains.
     pub(super) fn assert_nothing_left(&self, when: &str) {
-        self.cell.wait_until_empty(when);
-        assert_eq!(self.cell.groups(), Vec::<PathBuf>::new(), "{when}");
+        self.cgroup.wait_until_empty(when);
+        assert_eq!(self.cgroup.groups(), Vec::<PathBuf>::new(), "{when}");
         assert_eq!(self.project.leftovers(), Vec::<PathBuf>::new(), "{when}");
         let scratch = self.project.scratch().display().to_string();
         assert_eq!(processes_with(&scratch), Vec::<u32>::new(), "{when}");

@@ -3,9 +3,9 @@
 //!
 //! `RUNWRIGHT_TEST_SAMPLE` selects a third of the cases, as continuous integration does.
 
-mod cell;
+mod cgroup;
 mod checks;
 mod scenario;
-mod stage;
+mod scenario_project;
 mod survey;
 mod walk;

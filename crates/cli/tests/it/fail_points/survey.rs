@@ -1,7 +1,7 @@
 //! Where the fail points are, and what an undisturbed run stores.
 
 use super::scenario::{SCENARIOS, Scenario};
-use super::stage::Stage;
+use super::scenario_project::ScenarioProject;
 use crate::project::Done;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,17 +21,20 @@ impl Survey {
     /// # Panics
     ///
     /// When no scenario reaches a point, since its failure would be untested.
-    pub(super) fn of(stage: &Stage) -> Self {
+    pub(super) fn of(project: &ScenarioProject) -> Self {
         let mut all = BTreeSet::new();
         let mut points = BTreeMap::new();
         let mut logs = BTreeMap::new();
         for scenario in SCENARIOS {
-            let record = stage.project.scratch().join(format!("record-{scenario:?}"));
-            stage.set(scenario);
-            let done = Done::from(stage.play(scenario, &format!("record {}", record.display())));
+            let record = project
+                .project
+                .scratch()
+                .join(format!("record-{scenario:?}"));
+            project.set(scenario);
+            let done = Done::from(project.play(scenario, &format!("record {}", record.display())));
             assert_eq!(done.code, Some(0), "{done:?}");
             if scenario == Scenario::Copies {
-                logs = stage.logs();
+                logs = project.logs();
             }
             let mut visits: BTreeMap<String, usize> = BTreeMap::new();
             for line in fs::read_to_string(record).unwrap().lines() {

@@ -6,7 +6,7 @@
 )]
 
 use super::scenario::Scenario;
-use super::stage::Stage;
+use super::scenario_project::ScenarioProject;
 use super::survey::Survey;
 use crate::project::{Done, wait_until};
 use parking_lot::Mutex;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const THREADS: usize = 4;
 
 /// Points whose failure causes a warning and does not fail the run.
-const WARNED_OF: &[&str] = &[
+const WARNED_ABOUT: &[&str] = &[
     // The result of a job matters more than its cache.
     "archive::pack::create",
     "archive::pack::write",
@@ -78,7 +78,7 @@ const WARNED_OF: &[&str] = &[
 ];
 
 /// Points whose failure is compensated in another way or at another time, without a message.
-const MADE_UP_FOR: &[&str] = &[
+const COMPENSATED: &[&str] = &[
     // The next run checks again whether an old run lives.
     "runwright::state::open_lock 7",
     // Artifacts that cannot be mounted are copied.
@@ -141,21 +141,24 @@ fn is_in_sample(what: &str, sample: Option<&str>) -> bool {
     })
 }
 
-/// Walks all cases concurrently, each thread in a project of its own.
+/// Walks all cases concurrently, each thread in its own project.
 ///
-/// `ways` returns the faults for a point and its number of visits.
-fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stage, &Case) + Sync) {
-    let Some(stage) = Stage::new() else {
+/// `faults` returns the faults for a point and its number of visits.
+fn walk(
+    faults: impl Fn(&str, usize) -> Vec<String>,
+    check: impl Fn(&Survey, &ScenarioProject, &Case) + Sync,
+) {
+    let Some(project) = ScenarioProject::new() else {
         executor_testkit::not_tested("fail points", "making a cgroup for them needs root");
         return;
     };
-    let survey = Survey::of(&stage);
+    let survey = Survey::of(&project);
     let cases = survey
         .points
         .iter()
         .flat_map(|(point, (scenario, visits))| {
-            let ways = ways(point, *visits).into_iter();
-            ways.map(|what| Case {
+            let faults = faults(point, *visits).into_iter();
+            faults.map(|what| Case {
                 scenario: *scenario,
                 point: point.clone(),
                 what,
@@ -169,27 +172,27 @@ fn walk(ways: impl Fn(&str, usize) -> Vec<String>, check: impl Fn(&Survey, &Stag
     let left = Mutex::new(cases.into_iter());
     let slowest = Mutex::new((Duration::ZERO, String::new()));
     let failed = Mutex::new(Vec::new());
-    let one = |stage: &Stage, case: &Case| {
-        stage.set(case.scenario);
-        check(&survey, stage, case);
-        stage.next_start(&case.what);
-        stage.assert_nothing_left(&case.what);
+    let one = |project: &ScenarioProject, case: &Case| {
+        project.set(case.scenario);
+        check(&survey, project, case);
+        project.next_start(&case.what);
+        project.assert_nothing_left(&case.what);
         // Either the old or the new cache.
-        let cached = case.scenario != Scenario::Inputs || stage.caches().len() == 1;
+        let cached = case.scenario != Scenario::Inputs || project.caches().len() == 1;
         assert!(cached, "{}", case.what);
     };
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                let mut stage = Stage::new().expect("made before");
+                let mut project = ScenarioProject::new().expect("one was created before");
                 loop {
                     let case = left.lock().next();
                     let Some(case) = case else { break };
                     let begun = Instant::now();
                     // Every failure is reported, each with its own message.
-                    if catch_unwind(AssertUnwindSafe(|| one(&stage, &case))).is_err() {
+                    if catch_unwind(AssertUnwindSafe(|| one(&project, &case))).is_err() {
                         failed.lock().push(case.what);
-                        stage = Stage::new().expect("made before");
+                        project = ScenarioProject::new().expect("one was created before");
                         continue;
                     }
                     let mut slowest = slowest.lock();
@@ -218,42 +221,42 @@ fn middle(point: &str, visits: usize) -> usize {
 
 #[test]
 fn killed_at_any_point_nothing_is_left() {
-    let ways = |point: &str, visits| {
+    let faults = |point: &str, visits| {
         vec![
             format!("kill before {point}"),
             format!("kill after {point} {}", middle(point, visits)),
         ]
     };
     let slowest = Mutex::new(Duration::ZERO);
-    walk(ways, |survey, stage, case| {
+    walk(faults, |survey, project, case| {
         let what = &case.what;
-        let output = stage.play(case.scenario, what);
+        let output = project.play(case.scenario, what);
         let died = Instant::now();
         let signal = output.status.signal();
         assert_eq!(signal, Some(9), "{what}: {:?}", Done::from(output));
         if what.starts_with("kill after") {
             // The guardian dies too, so the next run must clean up.
-            stage.cell.kill();
-            stage.cell.wait_until_empty(what);
+            project.cgroup.kill();
+            project.cgroup.wait_until_empty(what);
         } else if case.scenario != Scenario::AfterDeath {
-            wait_until(what, || stage.cell.processes_of_jobs().is_empty());
+            wait_until(what, || project.cgroup.processes_of_jobs().is_empty());
             let mut slowest = slowest.lock();
             *slowest = died.elapsed().max(*slowest);
             drop(slowest);
-            stage.cell.wait_until_empty(what);
+            project.cgroup.wait_until_empty(what);
         }
         if case.scenario == Scenario::Copies {
-            for (name, log) in stage.logs() {
+            for (name, log) in project.logs() {
                 let whole = &survey.logs[&name];
                 assert!(whole.starts_with(&log), "{what}: {log:?} of {whole:?}");
             }
         }
         if case.scenario.is_whole() {
-            let done = stage.resume(what);
+            let done = project.resume(what);
             // Resuming reports the death, unless it was reported before.
-            let is_told = done.stderr.contains("run 12 was killed ");
-            let hears = done.code == Some(0) && case.scenario == Scenario::Copies;
-            assert!(is_told || !hears, "{what}: {done:?}");
+            let is_reported = done.stderr.contains("run 12 was killed ");
+            let must_report = done.code == Some(0) && case.scenario == Scenario::Copies;
+            assert!(is_reported || !must_report, "{what}: {done:?}");
         }
     });
     let slowest = slowest.into_inner();
@@ -262,34 +265,34 @@ fn killed_at_any_point_nothing_is_left() {
 
 #[test]
 fn failed_at_any_point_the_run_says_so_and_nothing_is_left() {
-    let ways = |point: &str, visits| {
+    let faults = |point: &str, visits| {
         let visits = BTreeSet::from([1, middle(point, visits)]);
-        let ways = visits
+        let faults = visits
             .iter()
             .map(|visit| format!("error at {point} {visit}"));
-        ways.collect()
+        faults.collect()
     };
-    walk(ways, |_, stage, case| {
+    walk(faults, |_, project, case| {
         let Case { point, what, .. } = case;
-        let done = Done::from(stage.play(case.scenario, what));
+        let done = Done::from(project.play(case.scenario, what));
         let among = |names: &[&str]| {
             let mut names = names.iter();
             names.any(|name| name == point || what.ends_with(name))
         };
-        let made_up_for = among(MADE_UP_FOR);
-        let goes_on = made_up_for || among(WARNED_OF);
-        let expected = if goes_on { 0 } else { 3 };
+        let is_compensated = among(COMPENSATED);
+        let continues = is_compensated || among(WARNED_ABOUT);
+        let expected = if continues { 0 } else { 3 };
         assert_eq!(done.code, Some(expected), "{what}: {done:?}");
         assert!(!done.all().contains("panicked"), "{what}: {done:?}");
         // The message contains the attempted operation, then the cause.
         let cause = format!("fail point {point}");
-        let told = done.all().lines().any(|line| {
+        let is_reported = done.all().lines().any(|line| {
             let attempt = line.split_once(&cause);
             attempt.is_some_and(|(attempt, _)| attempt.contains(' '))
         });
-        assert!(told || made_up_for, "{what}: {done:?}");
+        assert!(is_reported || is_compensated, "{what}: {done:?}");
         if case.scenario == Scenario::Resumed {
-            stage.resume(what);
+            project.resume(what);
         }
     });
 }

@@ -102,7 +102,7 @@ fn images_are_compared_by_all_their_names_and_by_no_other() {
     );
     check(&["registry.example/**"], "registry.example/a/b", true);
     check(&["registry.example/**"], "registry.example:5000/a/b", false);
-    // What Docker Hub has below a name like another registry's is not that registry's.
+    // Docker Hub may have a name like another registry's; that is not the other registry.
     check(
         &["registry.example/**"],
         "docker.io/registry.example/evil",
@@ -121,7 +121,7 @@ fn images_are_compared_by_all_their_names_and_by_no_other() {
 }
 
 #[test]
-fn a_refusal_names_the_list_and_what_is_on_it() {
+fn a_refusal_names_the_list_and_its_entries() {
     let config = DockerConfig {
         allowed_images: texts(&["ruby:*", "registry.example/**"]),
         allowed_services: (0..12).map(|it| format!("s{it}")).collect(),
@@ -143,7 +143,7 @@ fn a_refusal_names_the_list_and_what_is_on_it() {
 }
 
 #[test]
-fn only_listed_images_have_all_rights_and_only_when_somebody_is_to_have_them() {
+fn only_listed_images_are_privileged_and_only_if_enabled() {
     let check = |on: bool, list: &[&str], name: &str, expect: Result<(), &str>| {
         let config = DockerConfig {
             privileged: on,
@@ -180,7 +180,7 @@ fn only_listed_images_have_all_rights_and_only_when_somebody_is_to_have_them() {
 }
 
 #[test]
-fn a_user_is_the_jobs_where_the_list_allows_him() {
+fn a_job_may_choose_a_listed_user() {
     let config = |user: Option<&str>, allowed: &[&str]| DockerConfig {
         user: user.map(str::to_owned),
         allowed_users: texts(allowed),
@@ -191,7 +191,7 @@ fn a_user_is_the_jobs_where_the_list_allows_him() {
     };
     check(None, &[], None, None);
     check(None, &[], Some("app"), Some("app"));
-    // The runner means all jobs, when no list says that a job may choose.
+    // Without a list, the runner's user applies to all jobs.
     check(Some("1000"), &[], Some("root"), Some("1000"));
     check(Some("1000"), &["app"], Some("app"), Some("app"));
     check(Some("1000"), &["app"], None, Some("1000"));
@@ -221,7 +221,7 @@ fn a_user_is_the_jobs_where_the_list_allows_him() {
     }
 }
 
-/// Checks volumes as the settings of a runner have them, on a host with `/run/docker.sock`.
+/// Checks volumes like the settings of a runner, on a host with `/run/docker.sock`.
 fn volume(list: &[&str], text: &str, asked: RequestedBy, real: &str) -> Result<(), String> {
     let config = DockerConfig {
         allowed_volumes: texts(list),
@@ -235,7 +235,7 @@ fn volume(list: &[&str], text: &str, asked: RequestedBy, real: &str) -> Result<(
 }
 
 #[test]
-fn what_the_runner_names_is_mounted_and_what_a_job_names_only_from_the_list() {
+fn volumes_of_the_runner_are_mounted_and_those_of_jobs_only_if_listed() {
     let check = |list: &[&str], text: &str, real: &str, expect: [bool; 2]| {
         let found = [RequestedBy::Runner, RequestedBy::Job]
             .map(|asked| volume(list, text, asked, real).is_ok());
@@ -251,7 +251,7 @@ fn what_the_runner_names_is_mounted_and_what_a_job_names_only_from_the_list() {
     check(&["/srv"], "/srv/../etc:/a", "/etc", [false, false]);
     check(&["/srv", "ci-*"], "ci-tools:/a", "", [true, true]);
     check(&["/srv", "ci-*"], "tools:/a", "", [false, false]);
-    // The caches of others.
+    // The caches of other projects.
     check(&["**"], "runwright-cache-0123:/a", "", [true, false]);
     check(&[], "/srv/a:/a", "", [false, false]);
 }
@@ -329,7 +329,7 @@ fn a_real_path_has_no_links_or_parents() {
 
 proptest! {
     #[test]
-    fn no_name_passes_for_an_image_of_another_registry(name in "[ -~]{1,60}") {
+    fn no_name_matches_an_image_of_another_registry(name in "[ -~]{1,60}") {
         let config = DockerConfig {
             allowed_images: texts(&["registry.example/team/**"]),
             ..DockerConfig::default()

@@ -1,25 +1,25 @@
-//! What becomes of values of keys.
+//! Checks how a value of a key is judged.
 
 use crate::config::{DockerConfig, Severity};
 
-/// What becomes of a value of a key.
+/// How a value of a key is judged.
 pub(super) enum Expect {
-    /// Nobody has anything against it.
+    /// The value is accepted without a problem.
     Good,
-    /// It cannot be read, and the message has this and shows the key.
-    Unread(&'static str),
-    /// It is read and is wrong, and the message has this.
+    /// The value cannot be read. The message contains this and the key.
+    Unreadable(&'static str),
+    /// The value is read and causes an error. The message contains this.
     Wrong(&'static str),
-    /// It is read, and somebody is told this.
-    Told(&'static str),
+    /// The value is read and causes a warning. The message contains this.
+    Warned(&'static str),
 }
-pub(super) use Expect::{Good, Told, Unread, Wrong};
+pub(super) use Expect::{Good, Unreadable, Warned, Wrong};
 
 pub(super) fn check(key: &str, value: &str, expect: &Expect) {
     check_with("", key, value, expect);
 }
 
-/// Checks a value beside other lines.
+/// Checks a value together with other lines.
 pub(super) fn check_with(other: &str, key: &str, value: &str, expect: &Expect) {
     let text = if key.starts_with('[') {
         format!("{other}\n{key}\n{value}")
@@ -28,23 +28,23 @@ pub(super) fn check_with(other: &str, key: &str, value: &str, expect: &Expect) {
     };
     let read = toml::from_str::<DockerConfig>(&text);
     let config = match (read, expect) {
-        (Err(error), Unread(part)) => {
+        (Err(error), Unreadable(part)) => {
             let error = error.to_string();
             assert!(error.contains(part), "{text}: {error}");
-            // In a table below, it is that table's own key.
+            // In a nested table, the message shows the key of that table.
             let shows_key = key.starts_with('[') || error.contains(key);
             assert!(shows_key, "{text}: {error}");
             return;
         }
-        (Ok(config), Good | Wrong(_) | Told(_)) => config,
-        (Ok(_), Unread(part)) => panic!("{text}: was read, and not refused with {part:?}"),
+        (Ok(config), Good | Wrong(_) | Warned(_)) => config,
+        (Ok(_), Unreadable(part)) => panic!("{text}: was read, and not refused with {part:?}"),
         (Err(error), _) => panic!("{text}: {error}"),
     };
     let problems = config.problems();
     let (severity, part) = match expect {
         Wrong(part) => (Severity::Error, part),
-        Told(part) => (Severity::Warning, part),
-        Good | Unread(_) => {
+        Warned(part) => (Severity::Warning, part),
+        Good | Unreadable(_) => {
             assert!(problems.is_empty(), "{text}: {problems:?}");
             return;
         }

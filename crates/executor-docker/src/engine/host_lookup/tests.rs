@@ -1,7 +1,7 @@
 use super::*;
 use std::fs;
 
-/// Finds the engine where these variables are set and these sockets are usable.
+/// Finds the engine with these variables set and these sockets usable.
 fn find(
     settings: &HostSettings<'_>,
     variables: &[(&str, &str)],
@@ -71,7 +71,7 @@ fn the_default_is_an_accessible_socket() {
         &["/run/podman/podman.sock"],
         "unix:///run/podman/podman.sock",
     );
-    // One that is there and not for us makes a better error than none.
+    // A socket without permission makes a better error than no socket.
     check(&runtime, &[], "unix:///var/run/docker.sock");
 }
 

@@ -81,7 +81,7 @@ fn a_minimal_service_gets_safe_defaults() {
     );
 }
 
-/// Settings with every key about a job.
+/// Settings with every key that affects jobs.
 const EVERY_KEY: &str = r#"
         hostname = "ci"
         group_add = ["video"]
@@ -126,7 +126,7 @@ const EVERY_KEY: &str = r#"
         max-size = "10m"
         "#;
 
-/// What the engine is asked for with them.
+/// The request to the engine that they cause.
 const EVERY_ANSWER: &str = r#"{
             "Hostname": "ci",
             "User": "1000",
@@ -330,7 +330,7 @@ fn rights_follow_settings_and_lists() {
     let drop = json!(["MKNOD", "NET_RAW"]);
     let no_new = json!(["no-new-privileges=true"]);
     check("", false, json!([null, null, drop, no_new]));
-    // The setting alone gives nothing: the image must be allowed to have it.
+    // The setting alone is not enough: the image must be allowed too.
     check(
         "privileged = true",
         false,
@@ -502,7 +502,7 @@ fn the_lists_determine_allowed_options() {
         Some("root"),
         Err("user `root` is not allowed: the runner's allowed_users has only app"),
     );
-    // An image that says nothing is root's.
+    // An image without a user runs as root.
     check(list, "", None, Err("user `root` is not allowed"));
     check("privileged = true", "", None, Ok((None, true)));
     let listed = "privileged = true\nallowed_privileged_images = [\"docker:*\"]";

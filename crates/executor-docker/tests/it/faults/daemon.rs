@@ -1,9 +1,9 @@
-//! The engine goes, and comes back, while a job runs: engines of the tests' own.
+//! The engine stops and comes back while a job runs. The tests start their own engines.
 
 use crate::conformance::report;
 use crate::support::runner::{BUSYBOX, Run, job, settings};
-use crate::support::test_transport::Road;
-use crate::support::{engine, noticed};
+use crate::support::test_transport::TestEndpoint;
+use crate::support::{engine, in_time};
 use bollard::body_full;
 use bollard::query_parameters::{
     ImportImageOptions, ListContainersOptions, RemoveContainerOptions,
@@ -20,12 +20,12 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// An engine without a network, which ends with this.
+/// An engine without a network, stopped on drop.
 struct Daemon {
     directory: tempfile::TempDir,
-    road: Road,
+    endpoint: TestEndpoint,
     arguments: &'static [&'static str],
-    /// A directory of this host that it does not see.
+    /// A directory of this host that the engine does not see.
     hidden: Option<PathBuf>,
     child: Option<Child>,
 }
@@ -35,11 +35,11 @@ impl Daemon {
         Self::start_without(arguments, None).await
     }
 
-    /// Starts one as if it were on another host, as far as this directory goes.
+    /// Starts an engine that does not see this directory, as if it were on another host.
     async fn start_without(arguments: &'static [&'static str], hidden: Option<PathBuf>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut daemon = Self {
-            road: Road::to(&directory.path().join("docker.sock")),
+            endpoint: TestEndpoint::to(&directory.path().join("docker.sock")),
             directory,
             arguments,
             hidden,
@@ -69,7 +69,7 @@ impl Daemon {
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "TERM"])
-            // An engine without a bridge takes the one of another away.
+            // An engine without a bridge would remove the bridge of another engine.
             .args(["unshare", "--net", "--mount", "sh", "-c"])
             .arg("test -z \"$0\" || mount -t tmpfs tmpfs \"$0\"; exec \"$@\"")
             .arg(self.hidden.clone().unwrap_or_default())
@@ -106,7 +106,7 @@ impl Daemon {
                     panic!("{error}: {}", log.unwrap_or_default())
                 }
                 Err(_) => {
-                    // One that finds the socket or the mount of the one before still there ends at once.
+                    // An engine that finds the socket or mount of its predecessor ends at once.
                     if let Some(Ok(Some(_))) = self.child.as_mut().map(Child::try_wait) {
                         self.run();
                     }
@@ -123,14 +123,14 @@ impl Daemon {
         }
     }
 
-    /// Ends it, and starts it again.
+    /// Stops the engine and starts it again.
     async fn restart(&mut self, signal: Signal) {
         self.signal(signal);
         self.run();
         self.answers().await;
     }
 
-    /// Returns the containers it has.
+    /// Returns the engine's containers.
     async fn containers(&mut self) -> Vec<String> {
         let options = ListContainersOptions {
             all: true,
@@ -141,7 +141,7 @@ impl Daemon {
         found.into_iter().filter_map(|found| found.id).collect()
     }
 
-    /// Removes what a test left, so that nothing of it outlives the engine.
+    /// Removes all leftovers of a test, so that none outlives the engine.
     async fn end(mut self) {
         let engine = self.answers().await;
         for container in self.containers().await {
@@ -160,7 +160,7 @@ impl Drop for Daemon {
     #[expect(clippy::disallowed_methods, reason = "an engine of the test's own")]
     fn drop(&mut self) {
         self.signal(Signal::TERM);
-        // An engine that was killed leaves the one below it.
+        // A killed engine leaves its containerd running.
         let below = self.directory.path().join("exec/containerd/containerd.pid");
         let below = read_to_string(below)
             .ok()
@@ -168,7 +168,7 @@ impl Drop for Daemon {
         if let Some(below) = below.and_then(Pid::from_raw) {
             let _ = kill_process(below, Signal::TERM);
         }
-        // One that keeps its containers keeps its mount.
+        // An engine that keeps its containers keeps its mount.
         let mut command = Command::new("umount");
         command
             .args(["-q", "-l"])
@@ -179,7 +179,7 @@ impl Drop for Daemon {
 
 fn run_in(daemon: &Daemon, engine: EngineChoice) -> Run {
     Run::new(DockerConfig {
-        host: Some(daemon.road.address().to_owned()),
+        host: Some(daemon.endpoint.address().to_owned()),
         network_mode: Some("none".to_owned()),
         engine,
         ..settings()
@@ -196,13 +196,13 @@ async fn lost(choice: EngineChoice, signal: Signal) {
         daemon.signal(signal);
     };
     let command = CommandBuilder::new("echo begun; sleep 300").working_dir("/");
-    let (ran, ()) = tokio::join!(noticed(opened.run(command)), end);
+    let (ran, ()) = tokio::join!(in_time(opened.run(command)), end);
     let error = ran.unwrap_err();
-    let told = error.chain();
-    assert!(told.contains("is lost"), "{choice:?}: {told}");
+    let message = error.chain();
+    assert!(message.contains("is lost"), "{choice:?}: {message}");
     assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
-    assert!(!error.is_temporary(), "{choice:?}: {told}");
-    // It comes back while the job is being cleaned up.
+    assert!(!error.is_temporary(), "{choice:?}: {message}");
+    // The engine comes back during the cleanup of the job.
     daemon.run();
     let begun = Instant::now();
     while let Err(error) = opened.executor.cleanup().await {
@@ -270,7 +270,7 @@ async fn an_engine_without_our_files_gets_them_as_a_stream() {
             .assert_part_passed();
     }
     assert_eq!(daemon.containers().await, Vec::<String>::new());
-    // What was made before the engine said that it sees nothing of it.
+    // These were created before the engine turned out not to see the directory.
     let private = ours.path().join(".tmp").read_dir().unwrap();
     let left: Vec<_> = private.map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.is_empty(), "{left:?}");
@@ -288,12 +288,12 @@ async fn a_missing_engine_is_reported_with_help() {
     let Err((error, mut executor, _)) = run.try_open(job(BUSYBOX)).await else {
         panic!("it was prepared");
     };
-    let told = error.chain();
+    let message = error.chain();
     assert!(
-        told.contains(&address) && told.contains("start Docker"),
-        "{told}"
+        message.contains(&address) && message.contains("start Docker"),
+        "{message}"
     );
     assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
-    assert!(error.is_temporary(), "{told}");
+    assert!(error.is_temporary(), "{message}");
     executor.cleanup().await.unwrap();
 }

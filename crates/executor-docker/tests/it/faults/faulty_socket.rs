@@ -1,7 +1,7 @@
-//! A socket before that of the engine, which does harm on request.
+//! A socket in front of the engine's that injects faults.
 
 use crate::support::endpoints::socket;
-use crate::support::test_transport::Road;
+use crate::support::test_transport::TestEndpoint;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,33 +10,33 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// What happens to a request.
+/// The fault that is injected into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Harm {
-    /// Its connection breaks before the engine sees it.
+pub(super) enum SocketFault {
+    /// The connection breaks before the engine receives the request.
     Before,
-    /// The engine sees it; its connection breaks before the answer is there.
+    /// The engine receives the request; the connection breaks before the response arrives.
     After,
-    /// The engine sees it; its answer is not passed on.
+    /// The engine receives the request; the response is not forwarded.
     Deaf,
-    /// Its client waits in vain; when he is gone, and there were this many other requests, the engine sees it.
+    /// The engine receives the request after the client has left and this many other requests were sent.
     Late(usize),
-    /// The engine sees it after so many seconds.
+    /// The engine receives the request after this many seconds.
     Slow(u64),
 }
 
-/// What happens to everything.
+/// The state of all connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,
-    /// Nothing is passed on any more, and nothing is closed.
+    /// Nothing is forwarded, and nothing is closed.
     Frozen,
 }
 
 #[derive(Debug)]
 struct Plan {
     request: String,
-    harm: Harm,
+    fault: SocketFault,
     times: usize,
 }
 
@@ -46,21 +46,21 @@ struct Shared {
     state: watch::Sender<State>,
     /// Counts the cuts of all connections.
     cuts: watch::Sender<usize>,
-    /// Counts what clients sent.
+    /// Counts the requests that clients sent.
     requests: watch::Sender<usize>,
-    /// Counts the harms that were done.
+    /// Counts the injected faults.
     done: watch::Sender<usize>,
 }
 
-/// The way to the engine; it ends with this.
-pub(super) struct Way {
-    road: Road,
+/// A faulty socket, closed on drop.
+pub(super) struct FaultySocket {
+    endpoint: TestEndpoint,
     _directory: tempfile::TempDir,
     shared: Arc<Shared>,
     _tasks: JoinSet<()>,
 }
 
-impl Way {
+impl FaultySocket {
     pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("docker.sock");
@@ -81,47 +81,47 @@ impl Way {
             }
         });
         Self {
-            road: Road::to(&path),
+            endpoint: TestEndpoint::to(&path),
             _directory: directory,
             shared,
             _tasks: tasks,
         }
     }
 
-    /// Returns its address.
+    /// Returns the address to connect to.
     pub(super) fn address(&self) -> String {
-        self.road.address().to_owned()
+        self.endpoint.address().to_owned()
     }
 
-    /// Breaks so many of the requests that begin with `method` and have `part` in their first line.
-    pub(super) fn harm(&self, request: &str, harm: Harm, times: usize) {
+    /// Injects a fault into this many requests. `request` is a method and a part of the path, separated by a space.
+    pub(super) fn inject(&self, request: &str, fault: SocketFault, times: usize) {
         let request = request.to_owned();
         let plan = Plan {
             request,
-            harm,
+            fault,
             times,
         };
         self.shared.plans.lock().push(plan);
     }
 
-    /// Returns how many harms were not done yet.
-    pub(super) fn to_come(&self) -> usize {
+    /// Returns how many planned faults remain.
+    pub(super) fn remaining_faults(&self) -> usize {
         let plans = self.shared.plans.lock();
         plans.iter().map(|plan| plan.times).sum()
     }
 
-    /// Waits until so many harms were done.
-    pub(super) async fn done(&self, harms: usize) {
+    /// Waits until this many faults were injected.
+    pub(super) async fn done(&self, count: usize) {
         let mut done = self.shared.done.subscribe();
-        done.wait_for(|done| *done >= harms).await.unwrap();
+        done.wait_for(|done| *done >= count).await.unwrap();
     }
 
-    /// Breaks all connections there are.
+    /// Breaks all open connections.
     pub(super) fn cut(&self) {
         self.shared.cuts.send_modify(|cuts| *cuts += 1);
     }
 
-    /// Passes nothing on from now on, or goes on.
+    /// Stops or resumes forwarding.
     pub(super) fn freeze(&self, frozen: bool) {
         let state = if frozen { State::Frozen } else { State::Open };
         self.shared.state.send_replace(state);
@@ -129,8 +129,8 @@ impl Way {
 }
 
 impl Shared {
-    /// Decides for what a client sends; a request is sent at once and not in pieces.
-    fn harm_of(&self, sent: &[u8]) -> Option<Harm> {
+    /// Returns the fault for data from a client. Clients send a request in one piece.
+    fn fault_of(&self, sent: &[u8]) -> Option<SocketFault> {
         let line = sent.split(|byte| *byte == b'\r').next()?;
         let line = std::str::from_utf8(line).ok()?;
         let mut plans = self.plans.lock();
@@ -142,11 +142,11 @@ impl Shared {
                 && part.is_some_and(|part| line.contains(part))
         })?;
         plan.times -= 1;
-        // The engine has done what a deaf client asked for when its answer comes.
-        if plan.harm != Harm::Deaf {
+        // A fault that drops the response counts when the response arrives: then the engine has acted on the request.
+        if plan.fault != SocketFault::Deaf {
             self.done.send_modify(|done| *done += 1);
         }
-        Some(plan.harm)
+        Some(plan.fault)
     }
 }
 
@@ -166,25 +166,25 @@ async fn pass(shared: &Shared, client: UnixStream) {
     let mut requests = shared.requests.subscribe();
     let mut opened = shared.state.subscribe();
     let mut open = async move || {
-        // The sender lives as long as the way.
+        // The sender lives as long as the socket.
         let _ = opened.wait_for(|state| *state == State::Open).await;
     };
-    let (told, deaf) = watch::channel(None);
+    let (chosen, deaf) = watch::channel(None);
     let there = async {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(bytes @ 1..) = from_client.read(&mut buffer).await {
             let _ = state.wait_for(|state| *state == State::Open).await;
             shared.requests.send_modify(|requests| *requests += 1);
-            let harm = shared.harm_of(&buffer[..bytes]);
-            if harm == Some(Harm::Before) {
+            let fault = shared.fault_of(&buffer[..bytes]);
+            if fault == Some(SocketFault::Before) {
                 return true;
             }
-            if let Some(Harm::Slow(seconds)) = harm {
+            if let Some(SocketFault::Slow(seconds)) = fault {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
-            } else if harm.is_some() {
-                told.send_replace(harm);
+            } else if fault.is_some() {
+                chosen.send_replace(fault);
             }
-            if let Some(Harm::Late(others)) = harm {
+            if let Some(SocketFault::Late(others)) = fault {
                 let mut gone = [0];
                 let _ = from_client.read(&mut gone).await;
                 let seen = *requests.borrow_and_update();
@@ -193,12 +193,12 @@ async fn pass(shared: &Shared, client: UnixStream) {
             if to_engine.write_all(&buffer[..bytes]).await.is_err() {
                 return true;
             }
-            if matches!(harm, Some(Harm::Late(_))) {
-                // Whoever closes tells the engine that nobody wants it any more.
+            if matches!(fault, Some(SocketFault::Late(_))) {
+                // Kept open, because closing tells the engine that the client has left.
                 std::future::pending::<()>().await;
             }
         }
-        // A half may be closed while the other goes on.
+        // One direction may close while the other continues.
         let _ = to_engine.shutdown().await;
         false
     };
@@ -209,8 +209,8 @@ async fn pass(shared: &Shared, client: UnixStream) {
             open().await;
             let deaf = *deaf.borrow();
             match deaf {
-                Some(Harm::Deaf) if answered => {}
-                Some(Harm::Deaf) => {
+                Some(SocketFault::Deaf) if answered => {}
+                Some(SocketFault::Deaf) => {
                     answered = true;
                     shared.done.send_modify(|done| *done += 1);
                 }

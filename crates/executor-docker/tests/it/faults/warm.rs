@@ -1,8 +1,8 @@
 //! Warm containers that became unusable.
 
-use super::faulty_socket::{Harm, Way};
+use super::faulty_socket::{FaultySocket, SocketFault};
 use crate::support::engine;
-use crate::support::runner::{BUSYBOX, Opened, Run, job, left_of, settings, shown};
+use crate::support::runner::{BUSYBOX, Opened, Run, job, leftovers_of, log_text, settings};
 use bollard::query_parameters::{KillContainerOptions, RemoveContainerOptions};
 use executor_core::prelude::*;
 use executor_docker::Engine;
@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-const WAS_READY: &str = "Using a warm container.";
-const OF_NO_USE: &str = "A warm container is unusable: ";
+const WARM_LINE: &str = "Using a warm container.";
+const UNUSABLE_LINE: &str = "A warm container is unusable: ";
 
 fn warm() -> DockerConfig {
     DockerConfig {
@@ -24,12 +24,12 @@ fn warm() -> DockerConfig {
     }
 }
 
-/// Lets a job run, and returns the name of what is ready for the next one.
+/// Runs a job and returns the name of the container that is ready for the next one.
 async fn fill(run: &Run) -> String {
     let mut first = run.open(job(BUSYBOX)).await;
     first.executor.cleanup().await.unwrap();
     run.provider.settled().await;
-    let left = left_of(&run.owner).await;
+    let left = leftovers_of(&run.owner).await;
     let name = left.iter().find_map(|it| it.split('"').nth(1));
     name.expect("one is ready")
         .trim_start_matches('/')
@@ -38,7 +38,7 @@ async fn fill(run: &Run) -> String {
 
 async fn runs_anew(run: &Run, what: &str) -> Opened {
     let mut opened = run.open(job(BUSYBOX)).await;
-    assert!(!shown(&opened.trace).contains(WAS_READY), "{what}");
+    assert!(!log_text(&opened.trace).contains(WARM_LINE), "{what}");
     assert_eq!(opened.print("echo it runs").await, "it runs\n", "{what}");
     opened
 }
@@ -47,7 +47,7 @@ async fn end(run: &Run, opened: &mut Opened, what: &str) {
     opened.executor.cleanup().await.unwrap();
     let ended = run.provider.shutdown(Duration::from_secs(30)).await;
     ended.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new(), "{what}");
+    assert_eq!(run.leftovers().await, Vec::<String>::new(), "{what}");
     let private = std::fs::read_dir(run.directory.path().join(".tmp"));
     let private: Vec<PathBuf> = private.unwrap().flatten().map(|it| it.path()).collect();
     assert!(private.is_empty(), "{what}: {private:?}");
@@ -56,7 +56,7 @@ async fn end(run: &Run, opened: &mut Opened, what: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dead_silent_removed_or_paused_one_is_not_used() {
     type Harming = fn(Engine, String) -> futures_util::future::BoxFuture<'static, ()>;
-    let harms: [(&str, Harming); 4] = [
+    let count: [(&str, Harming); 4] = [
         ("killed", |engine, name| {
             Box::pin(async move {
                 let none = None::<KillContainerOptions>;
@@ -86,10 +86,10 @@ async fn a_dead_silent_removed_or_paused_one_is_not_used() {
             Box::pin(async move { engine.api().pause_container(&name).await.unwrap() })
         }),
     ];
-    for (what, harm) in harms {
+    for (what, fault) in count {
         let run = Run::new(warm());
         let name = fill(&run).await;
-        harm(engine().await, name).await;
+        fault(engine().await, name).await;
         let mut opened = runs_anew(&run, what).await;
         end(&run, &mut opened, what).await;
     }
@@ -111,20 +111,20 @@ async fn one_with_replaced_directories_is_not_used() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_claim_creates_another_container() {
-    for when in [Harm::Before, Harm::After] {
-        let way = Way::new();
+    for when in [SocketFault::Before, SocketFault::After] {
+        let faulty = FaultySocket::new();
         let run = Run::new(DockerConfig {
-            host: Some(way.address()),
+            host: Some(faulty.address()),
             ..warm()
         });
         fill(&run).await;
-        way.harm("POST /rename", when, 1);
+        faulty.inject("POST /rename", when, 1);
         let mut opened = run.open(job(BUSYBOX)).await;
-        assert_eq!(way.to_come(), 0);
-        let told = shown(&opened.trace);
+        assert_eq!(faulty.remaining_faults(), 0);
+        let log = log_text(&opened.trace);
         assert!(
-            told.contains(OF_NO_USE) && !told.contains(WAS_READY),
-            "{told}"
+            log.contains(UNUSABLE_LINE) && !log.contains(WARM_LINE),
+            "{log}"
         );
         assert_eq!(opened.print("echo it runs").await, "it runs\n");
         end(&run, &mut opened, "renamed").await;
@@ -133,30 +133,30 @@ async fn a_failed_claim_creates_another_container() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_claim_is_awaited() {
-    let way = Way::new();
+    let faulty = FaultySocket::new();
     let run = Run::new(DockerConfig {
-        host: Some(way.address()),
+        host: Some(faulty.address()),
         ..warm()
     });
     fill(&run).await;
-    way.harm("POST /rename", Harm::Slow(6), 1);
+    faulty.inject("POST /rename", SocketFault::Slow(6), 1);
     let mut opened = run.open(job(BUSYBOX)).await;
-    assert_eq!(way.to_come(), 0);
-    let told = shown(&opened.trace);
-    assert!(told.contains(WAS_READY), "{told}");
+    assert_eq!(faulty.remaining_faults(), 0);
+    let log = log_text(&opened.trace);
+    assert!(log.contains(WARM_LINE), "{log}");
     end(&run, &mut opened, "late").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_stopped_while_it_claims_one_leaves_nothing() {
-    for when in [Harm::Deaf, Harm::Late(0)] {
-        let way = Way::new();
+    for when in [SocketFault::Deaf, SocketFault::Late(0)] {
+        let faulty = FaultySocket::new();
         let run = Run::new(DockerConfig {
-            host: Some(way.address()),
+            host: Some(faulty.address()),
             ..warm()
         });
         fill(&run).await;
-        way.harm("POST /rename", when, 1);
+        faulty.inject("POST /rename", when, 1);
         let cancellation = Cancellation::new();
         let mut executor = run.provider.create(&ExecutorData::new()).unwrap();
         let trace = RecordingTrace::new();
@@ -166,7 +166,7 @@ async fn a_job_stopped_while_it_claims_one_leaves_nothing() {
             .trace(Arc::new(trace.clone()))
             .build();
         let stop = async {
-            let done = tokio::time::timeout(Duration::from_mins(1), way.done(1)).await;
+            let done = tokio::time::timeout(Duration::from_mins(1), faulty.done(1)).await;
             done.expect("it is taken");
             cancellation.cancel(CancelCause::User);
         };
@@ -175,7 +175,7 @@ async fn a_job_stopped_while_it_claims_one_leaves_nothing() {
         let is_stopped = matches!(error, BuildError::Canceled(CancelCause::User));
         assert!(is_stopped, "{when:?}: {}", error.chain());
         executor.cleanup().await.unwrap();
-        assert_eq!(run.left().await, Vec::<String>::new(), "{when:?}");
+        assert_eq!(run.leftovers().await, Vec::<String>::new(), "{when:?}");
         let ended = run.provider.shutdown(Duration::from_secs(30)).await;
         ended.unwrap();
     }
@@ -183,19 +183,19 @@ async fn a_job_stopped_while_it_claims_one_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_death_event_the_cleanup_waits_for_the_removal() {
-    for when in [Harm::Before, Harm::Deaf] {
-        let way = Way::new();
+    for when in [SocketFault::Before, SocketFault::Deaf] {
+        let faulty = FaultySocket::new();
         let run = Run::new(DockerConfig {
-            host: Some(way.address()),
+            host: Some(faulty.address()),
             ..warm()
         });
         let mut opened = runs_anew(&run, "the first").await;
         run.provider.settled().await;
-        assert_eq!(run.left().await.len(), 2, "the job's and the next one");
-        way.harm("GET die", when, 1);
+        assert_eq!(run.leftovers().await.len(), 2, "the job's and the next one");
+        faulty.inject("GET die", when, 1);
         opened.executor.cleanup().await.unwrap();
-        assert_eq!(way.to_come(), 0, "{when:?}");
-        let left = run.left().await;
+        assert_eq!(faulty.remaining_faults(), 0, "{when:?}");
+        let left = run.leftovers().await;
         assert!(
             left.len() == 1 && left[0].contains("-warm-"),
             "{when:?}: {left:?}"
@@ -206,18 +206,18 @@ async fn without_a_death_event_the_cleanup_waits_for_the_removal() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_does_not_wait_for_the_removal_of_a_dead_container() {
-    let way = Way::new();
+    let faulty = FaultySocket::new();
     let run = Run::new(DockerConfig {
-        host: Some(way.address()),
+        host: Some(faulty.address()),
         ..warm()
     });
     let mut opened = runs_anew(&run, "the first").await;
     run.provider.settled().await;
-    // The engine removes it, and nobody hears of that.
-    way.harm("DELETE /containers", Harm::Deaf, 1);
+    // The engine removes it, and the response is lost.
+    faulty.inject("DELETE /containers", SocketFault::Deaf, 1);
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(way.to_come(), 0);
-    // Twice is once.
+    assert_eq!(faulty.remaining_faults(), 0);
+    // A second cleanup does nothing.
     opened.executor.cleanup().await.unwrap();
     let ended = run.provider.shutdown(Duration::from_secs(5)).await;
     let error = ended.unwrap_err().to_string();
@@ -226,47 +226,51 @@ async fn a_job_does_not_wait_for_the_removal_of_a_dead_container() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_cleanup_can_be_repeated() {
-    let way = Way::new();
+    let faulty = FaultySocket::new();
     let run = Run::new(DockerConfig {
-        host: Some(way.address()),
+        host: Some(faulty.address()),
         ..warm()
     });
     let mut opened = runs_anew(&run, "the first").await;
     run.provider.settled().await;
-    way.freeze(true);
+    faulty.freeze(true);
     let cleanup = opened.executor.cleanup();
     let given_up = tokio::time::timeout(Duration::from_millis(300), cleanup).await;
     assert!(given_up.is_err(), "the engine says nothing");
-    way.freeze(false);
+    faulty.freeze(false);
     end(&run, &mut opened, "asked for again").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_removal_is_finished_by_the_next_run() {
-    let way = Way::new();
+    let faulty = FaultySocket::new();
     let run = Run::new(DockerConfig {
-        host: Some(way.address()),
+        host: Some(faulty.address()),
         ..warm()
     });
     let mut opened = runs_anew(&run, "the first").await;
     run.provider.settled().await;
-    way.harm("DELETE /containers", Harm::Late(1 << 40), 1);
+    faulty.inject("DELETE /containers", SocketFault::Late(1 << 40), 1);
     let removing = async {
-        let done = tokio::time::timeout(Duration::from_mins(1), way.done(1)).await;
+        let done = tokio::time::timeout(Duration::from_mins(1), faulty.done(1)).await;
         done.expect("the removal is asked for");
     };
     tokio::select! {
         ended = opened.executor.cleanup() => panic!("nothing is dead: {ended:?}"),
         () = removing => {}
     }
-    // As a process that is killed: whatever it was at ends.
+    // Like a killed process, this abandons the work in progress.
     let owner = run.owner.clone();
     drop(opened);
     drop(run);
-    assert_eq!(left_of(&owner).await.len(), 2, "the job's and the next one");
+    assert_eq!(
+        leftovers_of(&owner).await.len(),
+        2,
+        "the job's and the next one"
+    );
     let swept = sweep(&engine().await, |other| other.owner != owner).await;
     let swept = swept.unwrap();
     assert_eq!(swept.failures, Vec::<String>::new());
     assert_eq!(swept.containers.len(), 2, "{swept:?}");
-    assert_eq!(left_of(&owner).await, Vec::<String>::new());
+    assert_eq!(leftovers_of(&owner).await, Vec::<String>::new());
 }

@@ -1,6 +1,6 @@
-//! A job with services, from beginning to end.
+//! A whole job with services.
 
-use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use crate::support::runner::{BUSYBOX, Run, job, log_text, settings};
 use executor_core::JobVariable;
 use executor_core::job::Image;
 
@@ -16,9 +16,13 @@ async fn a_script_finds_ready_services_by_name() {
     service.variables = vec![JobVariable::public("RUNWRIGHT_READY_TCP", "8080")];
     job.services = vec![service];
     let mut opened = run.open(job).await;
-    assert_eq!(run.left().await.len(), 3, "two containers and a network");
+    assert_eq!(
+        run.leftovers().await.len(),
+        3,
+        "two containers and a network"
+    );
     let printed = opened.print("wget -q -O - http://web:8080/").await;
-    assert_eq!(printed, "hello\n", "{}", shown(&opened.trace));
+    assert_eq!(printed, "hello\n", "{}", log_text(&opened.trace));
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }

@@ -1,7 +1,7 @@
 //! The services of jobs, in a real engine.
 
-mod ends;
+mod connections;
+mod exits;
 mod job;
-mod reach;
-mod ready;
+mod readiness;
 mod setup;

@@ -1,6 +1,6 @@
 //! A job's services without the job.
 
-use crate::support::{engine, noticed};
+use crate::support::{engine, in_time};
 use bollard::container::LogOutput;
 use bollard::models::{ContainerConfig, ContainerCreateBody, HostConfig};
 use bollard::query_parameters::{
@@ -41,13 +41,13 @@ pub(super) fn of_image(image: &str, alias: &str, script: &str) -> Image {
     }
 }
 
-/// Adds a variable of a service's own.
+/// Adds a variable to a service.
 pub(super) fn with(mut service: Image, name: &str, value: &str) -> Image {
     service.variables.push(JobVariable::public(name, value));
     service
 }
 
-/// Settings that pull nothing.
+/// Returns settings that pull nothing.
 pub(super) fn settings() -> DockerConfig {
     DockerConfig {
         pull_policy: vec![PullPolicy::Never],
@@ -55,7 +55,7 @@ pub(super) fn settings() -> DockerConfig {
     }
 }
 
-/// Services of a job that no other test has, and its network.
+/// Services of a job that no other test uses, and its network.
 pub(super) struct Setup {
     pub(super) engine: Engine,
     pub(super) names: Names,
@@ -66,7 +66,7 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Services with their images, of which none is started.
+    /// Returns services whose images are present and of which none is started.
     pub(super) async fn new(
         test: &str,
         config: DockerConfig,
@@ -136,7 +136,7 @@ impl Setup {
         }
     }
 
-    /// The services, started, with settings of no consequence.
+    /// Returns started services with default settings.
     pub(super) async fn started(test: &str, services: &[Image]) -> Self {
         let setup = Self::new(test, settings(), &[], services).await;
         setup.start().await.expect("they start");
@@ -152,26 +152,26 @@ impl Setup {
         self.services.ready(&Cancellation::new()).await
     }
 
-    /// What the runner has said.
-    pub(super) fn said(&self) -> String {
-        let said = self.trace.text(TraceStream::SYSTEM);
-        said + &self.trace.text(TraceStream::SYSTEM_WARNING)
+    /// Returns the runner's messages.
+    pub(super) fn messages(&self) -> String {
+        let messages = self.trace.text(TraceStream::SYSTEM);
+        messages + &self.trace.text(TraceStream::SYSTEM_WARNING)
     }
 
-    /// What a service's log has in the job's.
-    pub(super) fn written(&self, index: u8) -> String {
+    /// Returns the part of the job's log that comes from a service.
+    pub(super) fn service_output(&self, index: u8) -> String {
         self.trace
             .text(TraceStream::service(index, StreamKind::Stdout))
     }
 
-    /// Waits until the engine has this in a service's log.
-    pub(super) async fn has_logged(&self, index: usize, text: &str) {
+    /// Waits until the engine has this text in a service's log.
+    pub(super) async fn wait_for_log(&self, index: usize, text: &str) {
         let name = self.names.service(index);
         let logged = async { while !self.log_of(&name).await.contains(text) {} };
-        noticed(logged).await;
+        in_time(logged).await;
     }
 
-    /// Returns what the engine has in the log of a container.
+    /// Returns the engine's log of a container.
     async fn log_of(&self, container: &str) -> String {
         let options = LogsOptions {
             stdout: true,
@@ -184,7 +184,7 @@ impl Setup {
         pieces.map(|piece: LogOutput| piece.to_string()).collect()
     }
 
-    /// Runs a script where the job's scripts run, and returns its output.
+    /// Runs a script in the network of the job's scripts and returns its output.
     pub(super) async fn in_the_job(&self, script: &str) -> String {
         let attachment = self.services.attachment(&self.network);
         let body = ContainerCreateBody {
@@ -217,7 +217,7 @@ impl Setup {
         output
     }
 
-    /// Removes all, and looks whether that is so.
+    /// Removes everything and checks that nothing remains.
     pub(super) async fn close(self) {
         self.services.remove().await.expect("services are removed");
         self.network.remove().await.expect("the network is removed");
@@ -236,7 +236,7 @@ impl Setup {
     }
 }
 
-/// An image made of that of busybox by instructions such as `EXPOSE 80`.
+/// A variant of the busybox image, changed by instructions such as `EXPOSE 80`.
 pub(super) struct TestImage {
     engine: Engine,
     pub(super) name: String,

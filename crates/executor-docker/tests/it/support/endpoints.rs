@@ -1,6 +1,6 @@
-//! Ways to the engine of the tests: a port, a port with TLS, and an sshd.
+//! Endpoints that lead to the engine of the tests: a port, a port with TLS, and an sshd.
 
-use crate::support::{address, patient};
+use crate::support::{address, patient_options};
 use executor_docker::engine::{Address, EngineOptions, TlsFiles};
 use executor_docker::{DockerHost, Engine};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// Returns the socket of the engine of the tests, whatever way they go.
+/// Returns the socket of the engine of the tests, whichever transport they use.
 pub(crate) fn socket() -> PathBuf {
     if let Some(path) = std::env::var_os("RUNWRIGHT_TEST_DOCKER_SOCKET") {
         return path.into();
@@ -31,7 +31,7 @@ pub(crate) fn socket() -> PathBuf {
     }
 }
 
-/// A port that leads to a socket, until this is dropped.
+/// A port that forwards to a socket, closed on drop.
 pub(crate) struct Port {
     pub(crate) number: u16,
     _tasks: JoinSet<()>,
@@ -74,7 +74,7 @@ async fn serve(client: TcpStream, tls: Option<TlsAcceptor>, socket: PathBuf) {
     match tls {
         None => join(client, &socket).await,
         Some(tls) => {
-            // A client that we do not trust, or that does not trust us, is its own test.
+            // A failed handshake is what some tests expect.
             if let Ok(client) = tls.accept(client).await {
                 join(client, &socket).await;
             }
@@ -83,15 +83,15 @@ async fn serve(client: TcpStream, tls: Option<TlsAcceptor>, socket: PathBuf) {
 }
 
 async fn join(mut client: impl AsyncRead + AsyncWrite + Unpin, socket: &Path) {
-    // An engine that is not there is its own test too.
+    // A missing engine is what some tests expect.
     let Ok(mut engine) = UnixStream::connect(socket).await else {
         return;
     };
-    // How a connection ends is seen by its two sides.
+    // Both sides observe how a connection ends.
     let _ = copy_bidirectional(&mut client, &mut engine).await;
 }
 
-/// An authority, and what it says of a server and of a client, as docker has them in files.
+/// An authority with certificates for a server and a client, in the files that docker uses.
 pub(crate) struct Certificates {
     path: PathBuf,
     _directory: Option<TempDir>,
@@ -120,7 +120,7 @@ impl Certificates {
         }
     }
 
-    /// Returns those that are there.
+    /// Returns the existing certificates in a directory.
     pub(crate) fn of(path: PathBuf) -> Self {
         Self {
             path,
@@ -160,7 +160,7 @@ impl Certificates {
     }
 }
 
-/// A real `sshd` with all limits as they come, which ends with this.
+/// A real `sshd` with default limits, stopped on drop.
 pub(crate) struct Sshd {
     directory: TempDir,
     pub(crate) port: u16,
@@ -173,31 +173,31 @@ impl Sshd {
         Self::with("").await
     }
 
-    /// Starts one with these further lines in its settings.
+    /// Starts an sshd with these additional lines in its settings.
     pub(crate) async fn with(settings: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let place = directory.path();
-        let root = place.display();
+        let root_directory = directory.path();
+        let root = root_directory.display();
         for name in ["host", "key"] {
             let made = Command::new("ssh-keygen")
                 .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(place.join(name))
+                .arg(root_directory.join(name))
                 .status();
             assert!(made.expect("openssh-client is installed").success());
         }
-        // It cannot say which port it took.
+        // An sshd cannot report a port that it chose itself.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = free.local_addr().unwrap().port();
         drop(free);
-        let host = std::fs::read_to_string(place.join("host.pub")).unwrap();
+        let host = std::fs::read_to_string(root_directory.join("host.pub")).unwrap();
         let known = format!("[127.0.0.1]:{port} {host}");
-        std::fs::write(place.join("known_hosts"), known).unwrap();
+        std::fs::write(root_directory.join("known_hosts"), known).unwrap();
         let config = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {root}/host\n\
              AuthorizedKeysFile {root}/key.pub\nAuthenticationMethods publickey\n\
              PermitRootLogin yes\nStrictModes no\nUsePAM no\nUseDNS no\nPidFile none\n{settings}"
         );
-        std::fs::write(place.join("config"), config).unwrap();
+        std::fs::write(root_directory.join("config"), config).unwrap();
         if rustix::process::geteuid().is_root() {
             std::fs::create_dir_all("/run/sshd").unwrap();
         }
@@ -208,9 +208,9 @@ impl Sshd {
         let child = Command::new(program.expect("openssh-server is installed"))
             .arg("-D")
             .arg("-f")
-            .arg(place.join("config"))
+            .arg(root_directory.join("config"))
             .arg("-E")
-            .arg(place.join("log"))
+            .arg(root_directory.join("log"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -221,40 +221,40 @@ impl Sshd {
             port,
             child,
         };
-        sshd.says("Server listening").await;
+        sshd.wait_for_log("Server listening").await;
         sshd
     }
 
-    /// Returns the engine on the host that this leads to, and how to get in.
+    /// Returns the engine behind this sshd, and the options to log in.
     pub(crate) fn engine(&self, known_hosts: &str) -> (DockerHost, EngineOptions) {
         let root = self.directory.path().display();
         let ssh = format!(
             "ssh -F /dev/null -i {root}/key -o IdentitiesOnly=yes \
              -o StrictHostKeyChecking=yes -o UserKnownHostsFile={root}/{known_hosts}"
         );
-        let mut options = patient();
+        let mut options = patient_options();
         options.ssh = ssh.split(' ').map(str::to_owned).collect();
         let address = format!("ssh://127.0.0.1:{}{}", self.port, socket().display());
         (DockerHost::parse(&address).unwrap(), options)
     }
 
-    /// Returns how often somebody was let in.
+    /// Returns the number of logins.
     pub(crate) fn logins(&self) -> usize {
         self.log().matches("Accepted publickey").count()
     }
 
-    /// Waits until it has said this.
-    pub(crate) async fn says(&self, what: &str) {
-        let said = async {
+    /// Waits until the sshd has logged this.
+    pub(crate) async fn wait_for_log(&self, what: &str) {
+        let logged = async {
             while !self.log().contains(what) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        let said = tokio::time::timeout(Duration::from_mins(1), said).await;
-        said.unwrap_or_else(|_| panic!("no {what:?} in {}", self.log()));
+        let logged = tokio::time::timeout(Duration::from_mins(1), logged).await;
+        logged.unwrap_or_else(|_| panic!("no {what:?} in {}", self.log()));
     }
 
-    /// Ends all that have logged in.
+    /// Ends all sessions.
     pub(crate) fn end_sessions(&self) {
         let id = self.child.id();
         let children = format!("/proc/{id}/task/{id}/children");
@@ -272,14 +272,14 @@ impl Sshd {
 
 impl Drop for Sshd {
     fn drop(&mut self) {
-        // Who has logged in goes on until he leaves.
+        // Sessions outlive the sshd.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Connects, and sees that bytes go both ways over a hijacked connection, the end of input included.
-pub(crate) async fn works(host: &DockerHost, options: EngineOptions) -> Engine {
+/// Connects, and checks that bytes flow both ways over a hijacked connection, including the end of input.
+pub(crate) async fn check_connection(host: &DockerHost, options: EngineOptions) -> Engine {
     use bollard::models::ContainerCreateBody;
     use bollard::models::ExecConfig;
     use bollard::query_parameters::RemoveContainerOptionsBuilder;

@@ -12,12 +12,12 @@ use executor_docker::{DockerHost, Engine};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long it may take until something is noticed: longer than all deadlines of ours add up to on a machine that is
-/// busy, and shorter than the scripts that would run on.
+/// The limit for an event to be noticed: longer than the sum of our deadlines on a busy machine, and shorter than the
+/// scripts that would otherwise keep running.
 pub(crate) const NOTICE: Duration = Duration::from_secs(200);
 
-/// Waits for what is to be noticed.
-pub(crate) async fn noticed<T>(what: impl Future<Output = T>) -> T {
+/// Waits for an event, up to the limit.
+pub(crate) async fn in_time<T>(what: impl Future<Output = T>) -> T {
     let noticed = tokio::time::timeout(NOTICE, what).await;
     noticed.expect("it is noticed")
 }
@@ -32,26 +32,26 @@ pub(crate) async fn engine() -> Engine {
         }),
         None => host,
     };
-    Engine::connect_with(&host, patient())
+    Engine::connect_with(&host, patient_options())
         .await
         .expect("the engine of the tests answers")
 }
 
-/// Returns options for a machine that is busy.
-pub(crate) fn patient() -> EngineOptions {
+/// Returns options for a busy machine.
+pub(crate) fn patient_options() -> EngineOptions {
     let mut options = EngineOptions::default();
     options.connect = Duration::from_mins(1);
     options
 }
 
-/// Returns where it is.
+/// Returns the address of the engine.
 pub(crate) fn address() -> String {
     let address = std::env::var("RUNWRIGHT_TEST_DOCKER");
     address
         .expect("RUNWRIGHT_TEST_DOCKER says where Docker is: run the tests by `cargo xtask test`")
 }
 
-/// Returns the directory with the certificates of both sides, where the tests go over TLS.
+/// Returns the directory with the certificates of both sides, if the tests use TLS.
 pub(crate) fn certificates() -> Option<PathBuf> {
     let is_port = address().starts_with("tcp://");
     let directory = is_port.then(|| std::env::var_os("DOCKER_CERT_PATH"));

@@ -1,4 +1,4 @@
-//! Stands before a registry, counts what is asked of it, and does harm on request.
+//! A proxy in front of a registry that counts requests and injects faults.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// What happens to one request.
+/// The fault that is injected into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Nothing: it is passed on.
+    /// None: the request is forwarded.
     None,
-    /// It is answered with this status.
+    /// The response has this status.
     Status(u16),
-    /// The connection is reset after so many bytes of the answer.
+    /// The connection is reset after this many bytes of the response.
     Reset(usize),
-    /// It is never answered.
+    /// No response is sent.
     Stall,
-    /// The answer comes in pieces of so many bytes, each after 5 ms.
+    /// The response is sent in pieces of this many bytes, one every 5 ms.
     Slow(usize),
 }
 
@@ -30,7 +30,7 @@ struct Shared {
     requests: Mutex<Vec<String>>,
 }
 
-/// The proxy, which ends with this.
+/// The proxy, stopped on drop.
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     shared: Arc<Shared>,
@@ -38,8 +38,8 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Starts one. The plan is told the request's line and how many there were that begin the same way:
-    /// of the same kind, `manifests` or `blobs` or the greeting.
+    /// Starts a proxy. The plan receives the request line and the number of requests of the same kind so far:
+    /// `manifests`, `blobs` or the initial `/v2/`.
     pub(crate) async fn start(
         registry: u16,
         plan: impl Fn(&str, usize) -> Fault + Send + Sync + 'static,
@@ -66,7 +66,7 @@ impl Proxy {
         }
     }
 
-    /// Returns how many requests were made that have `part` in their line.
+    /// Returns how many requests had `part` in their request line.
     pub(crate) fn count(&self, part: &str) -> usize {
         let requests = self.shared.requests.lock();
         requests.iter().filter(|line| line.contains(part)).count()
@@ -107,7 +107,7 @@ async fn serve(shared: Arc<Shared>, mut client: TcpStream) {
     let mut registry = TcpStream::connect(("127.0.0.1", shared.registry))
         .await
         .unwrap();
-    // One request each connection, so that its answer ends where the connection does.
+    // One request per connection, so that the response ends with the connection.
     let head = head.replacen("\r\n", "\r\nConnection: close\r\n", 1);
     registry.write_all(head.as_bytes()).await.unwrap();
     let mut buffer = vec![
@@ -137,7 +137,7 @@ async fn serve(shared: Arc<Shared>, mut client: TcpStream) {
 
 async fn read_head(client: &mut TcpStream) -> Option<String> {
     let mut head = vec![client.read_u8().await.ok()?];
-    // Engines try TLS first, and wait for an answer to that.
+    // Engines try TLS first and wait for a response.
     if head[0] == 0x16 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! A registry of the test's own, and images in it.
+//! A registry for one test, and images in it.
 
 use crate::support::engine;
 use bollard::auth::DockerCredentials;
@@ -14,21 +14,21 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// Who may pull from a registry with `Auth::Password`.
+/// The user who may pull from a registry with `Auth::Password`.
 pub(crate) const USER: &str = "user";
-/// Its base64 has characters in it that the two alphabets write differently.
+/// Its base64 contains characters that differ between the two alphabets.
 pub(crate) const PASSWORD: &str = "p~~~?>?~";
-/// The line of htpasswd for both.
+/// The htpasswd line for both.
 const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuumUsf5gSTVC1QCWHknP2XGS90aBP003K\n";
 
-/// Whom a registry lets in.
+/// Who may use a registry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Auth {
-    Everybody,
+    Anonymous,
     Password,
 }
 
-/// A `docker-registry`, which ends with this.
+/// A `docker-registry`, stopped on drop.
 pub(crate) struct Registry {
     child: Child,
     pub(crate) port: u16,
@@ -43,7 +43,7 @@ impl Registry {
         let root = directory.path().display();
         std::fs::write(directory.path().join("htpasswd"), HTPASSWD).unwrap();
         let auth_config = match auth {
-            Auth::Everybody => String::new(),
+            Auth::Anonymous => String::new(),
             Auth::Password => {
                 format!("auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}\n")
             }
@@ -70,7 +70,7 @@ impl Registry {
             let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
             digits.parse().ok()
         });
-        // What it says later is read too, so that it never waits for a reader.
+        // Its later output is read too, so that it never blocks on a full pipe.
         std::thread::spawn(move || log.for_each(drop));
         Self {
             child,
@@ -80,7 +80,7 @@ impl Registry {
         }
     }
 
-    /// Makes an image of so many random bytes, and pushes it. The engine does not have it afterwards.
+    /// Creates an image of this many random bytes and pushes it. The engine does not keep it.
     pub(crate) async fn push(&self, path: &str, bytes: usize, architecture: &str) -> String {
         let engine = engine().await;
         let name = format!("127.0.0.1:{}/{path}", self.port);
@@ -88,10 +88,10 @@ impl Registry {
         let options = ImportImageOptionsBuilder::default().build();
         let loaded = engine.api().import_image(options, archive, None);
         loaded.try_collect::<Vec<_>>().await.unwrap();
-        self.push_what_is_there(&engine, &name).await
+        self.push_and_remove(&engine, &name).await
     }
 
-    /// Pushes an image that the engine has, under another name.
+    /// Pushes an image of the engine under another name.
     pub(crate) async fn push_copy(&self, of: &str, path: &str) {
         let engine = engine().await;
         let name = format!("127.0.0.1:{}/{path}", self.port);
@@ -100,11 +100,11 @@ impl Registry {
             .tag("1")
             .build();
         engine.api().tag_image(of, Some(tag)).await.unwrap();
-        self.push_what_is_there(&engine, &name).await;
+        self.push_and_remove(&engine, &name).await;
     }
 
-    /// Pushes, removes what was pushed, and returns its digest.
-    async fn push_what_is_there(&self, engine: &Engine, name: &str) -> String {
+    /// Pushes an image, removes it from the engine, and returns its digest.
+    async fn push_and_remove(&self, engine: &Engine, name: &str) -> String {
         let login = (self.auth == Auth::Password).then(|| DockerCredentials {
             username: Some(USER.to_owned()),
             password: Some(PASSWORD.to_owned()),
@@ -124,19 +124,19 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // A registry that has ended by itself shows in the tests.
+        // A registry that ended by itself makes the tests fail.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Returns a document of credentials, as `DOCKER_AUTH_CONFIG` has it.
+/// Returns a document of credentials, in the format of `DOCKER_AUTH_CONFIG`.
 pub(crate) fn document(registry: u16, password: &str) -> String {
     let auth = serde_json::json!({ "username": USER, "password": password });
     serde_json::json!({ "auths": { format!("127.0.0.1:{registry}/team"): auth } }).to_string()
 }
 
-/// Returns credentials as a job brings them.
+/// Returns credentials in the format of a job's payload.
 pub(crate) fn payload(registry: u16, password: &str) -> JobCredentials {
     JobCredentials {
         kind: "registry".to_owned(),
@@ -146,7 +146,7 @@ pub(crate) fn payload(registry: u16, password: &str) -> JobCredentials {
     }
 }
 
-/// An image as `docker save` writes it, with one file that no other image has.
+/// Returns an image in the format of `docker save`, with one file that no other image has.
 fn archive(name: &str, bytes: usize, architecture: &str) -> Vec<u8> {
     let mut content = Vec::new();
     let random = std::fs::File::open("/dev/urandom").unwrap();
@@ -181,9 +181,9 @@ fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     tar.into_inner().unwrap()
 }
 
-/// Removes an image, if the engine has it.
+/// Removes an image if the engine has it.
 pub(crate) async fn remove(engine: &Engine, name: &str) {
     let options = RemoveImageOptionsBuilder::default().force(true).build();
-    // It is fine when it is not there.
+    // A missing image is not an error.
     let _ = engine.api().remove_image(name, Some(options), None).await;
 }

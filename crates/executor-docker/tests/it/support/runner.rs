@@ -1,4 +1,4 @@
-//! Jobs of the tests, each provider with an owner of its own so that what it leaves is found.
+//! Jobs of the tests. Each provider has its own owner, so that its leftovers are found.
 
 use crate::support::{address, certificates, engine};
 use bollard::query_parameters::{ListContainersOptions, ListNetworksOptions, ListVolumesOptions};
@@ -34,7 +34,7 @@ pub(crate) struct Opened {
     pub(crate) environment: PreparedEnvironment,
 }
 
-/// Returns the settings of the tests: the shared engine, images that are there.
+/// Returns the settings of the tests: the shared engine, images that are present.
 pub(crate) fn settings() -> DockerConfig {
     let certificates = certificates();
     DockerConfig {
@@ -59,7 +59,7 @@ impl Run {
         Self::with_options(settings, DockerOptions::new())
     }
 
-    /// As [`new`](Self::new), with more that is known of the run.
+    /// Like [`new`](Self::new), with options.
     pub(crate) fn with_options(settings: DockerConfig, options: DockerOptions) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl Run {
             .await
     }
 
-    /// As [`try_open`](Self::try_open), with what is known before.
+    /// Like [`try_open`](Self::try_open), with executor data and a trace.
     pub(crate) async fn try_open_with(
         &self,
         job: Job,
@@ -117,13 +117,13 @@ impl Run {
         }
     }
 
-    /// As [`try_open`](Self::try_open), and makes the project's directory.
+    /// Like [`try_open`](Self::try_open), and creates the project's directory.
     pub(crate) async fn open(&self, job: Job) -> Opened {
         self.open_with(job, &ExecutorData::new(), RecordingTrace::new())
             .await
     }
 
-    /// As [`open`](Self::open), with what is known before.
+    /// Like [`open`](Self::open), with executor data and a trace.
     pub(crate) async fn open_with(
         &self,
         job: Job,
@@ -132,30 +132,30 @@ impl Run {
     ) -> Opened {
         let mut opened = match self.try_open_with(job, data, trace).await {
             Ok(opened) => opened,
-            Err((error, _, trace)) => panic!("{}; log: {}", error.chain(), shown(&trace)),
+            Err((error, _, trace)) => panic!("{}; log: {}", error.chain(), log_text(&trace)),
         };
         let project = opened.environment.workspace.dirs().project_dir.clone();
         let command = CommandBuilder::new(format!("mkdir -p '{project}'"))
             .stage(BuildStage::PrepareScript)
             .working_dir("/");
         let made = opened.run(command).await.unwrap();
-        assert!(made.status.is_success(), "{}", shown(&opened.trace));
+        assert!(made.status.is_success(), "{}", log_text(&opened.trace));
         opened
     }
 
-    /// Returns what is in the engine that this run has made.
-    pub(crate) async fn left(&self) -> Vec<String> {
-        left_of(&self.owner).await
+    /// Returns the objects of this run in the engine.
+    pub(crate) async fn leftovers(&self) -> Vec<String> {
+        leftovers_of(&self.owner).await
     }
 }
 
 impl Opened {
-    /// Runs a command in the project's directory, or where it says.
+    /// Runs a command in the project's directory, unless it names another.
     pub(crate) async fn run(&mut self, command: CommandBuilder) -> Result<StageResult, BuildError> {
         self.run_until(command, &Cancellation::new()).await
     }
 
-    /// The same, with a way to stop it.
+    /// Like `run`, and can be canceled.
     pub(crate) async fn run_until(
         &mut self,
         command: CommandBuilder,
@@ -169,7 +169,7 @@ impl Opened {
         self.executor.run(command, cancellation).await
     }
 
-    /// Runs a script that must succeed, in the project's directory, and returns what it printed.
+    /// Runs a script in the project's directory, which must succeed, and returns its output.
     pub(crate) async fn print(&mut self, script: &str) -> String {
         self.trace.clear();
         let project = self.environment.workspace.dirs().project_dir.clone();
@@ -178,19 +178,19 @@ impl Opened {
         assert!(
             result.status.is_success(),
             "{script}: {}",
-            shown(&self.trace)
+            log_text(&self.trace)
         );
         self.trace.text(TraceStream::STDOUT)
     }
 }
 
-/// Returns all of a log as text.
-pub(crate) fn shown(trace: &RecordingTrace) -> String {
+/// Returns a whole log as text.
+pub(crate) fn log_text(trace: &RecordingTrace) -> String {
     String::from_utf8_lossy(&trace.all()).into_owned()
 }
 
 /// Returns the containers, networks and volumes with the label of this owner.
-pub(crate) async fn left_of(owner: &str) -> Vec<String> {
+pub(crate) async fn leftovers_of(owner: &str) -> Vec<String> {
     let engine = engine().await;
     let label = vec![format!("{OWNER}={owner}")];
     let filters = HashMap::from([("label".to_owned(), label)]);

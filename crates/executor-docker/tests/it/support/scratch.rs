@@ -7,20 +7,20 @@ use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A container of a test, which is removed however the test ends.
+/// A container of a test, removed however the test ends.
 pub(crate) struct Scratch {
     pub(crate) engine: Engine,
     pub(crate) id: String,
 }
 
-/// Returns a name that no other test has.
+/// Returns a name that no other test uses.
 pub(crate) fn unique(what: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("runwright-test-{what}-{}-{next}", std::process::id())
 }
 
-/// Creates a container, and removes it with its volumes that have no name after `test`.
+/// Creates a container, and removes it with its anonymous volumes after `test`.
 pub(crate) async fn with_container<T>(
     engine: &Engine,
     body: ContainerCreateBody,
@@ -52,7 +52,7 @@ pub(crate) async fn with_container<T>(
 }
 
 impl Scratch {
-    /// Starts it, waits for its end, and returns its code and all of its output.
+    /// Starts the container, waits for its end, and returns its exit code and all of its output.
     pub(crate) async fn run(&self) -> (i64, String) {
         let api = self.engine.api();
         api.start_container(&self.id, None).await.unwrap();

@@ -1,17 +1,17 @@
-//! The way of this round of the tests, to sockets of their own.
+//! Endpoints for sockets of single tests, over the transport that this round of the tests uses.
 
 use crate::support::endpoints::{Certificates, Port};
 use crate::support::{address, certificates};
 use std::path::Path;
 
-/// Leads to a socket over what the engine of the tests is reached over, until this is dropped.
-pub(crate) struct Road {
+/// Forwards to a socket over the transport by which the tests reach the engine. Closed on drop.
+pub(crate) struct TestEndpoint {
     address: String,
     _port: Option<Port>,
 }
 
-impl Road {
-    /// Opens one.
+impl TestEndpoint {
+    /// Opens an endpoint for this socket.
     pub(crate) fn to(socket: &Path) -> Self {
         let engine = address();
         let (address, port) = if engine.starts_with("ssh://") {
@@ -34,8 +34,8 @@ impl Road {
     }
 }
 
-/// Returns whether the tests go over a socket of this host. Where they do not, this says so for the list of what is
-/// not tested, and the test is to return.
+/// Returns whether the tests use a socket of this host. If not, records the test as skipped, and the caller
+/// returns.
 pub(crate) fn is_socket_or_skips(test: &str, reason: &str) -> bool {
     if address().starts_with("unix://") {
         return true;

@@ -1,4 +1,4 @@
-//! A host that is not root's.
+//! Tests without root privileges.
 
 use crate::support::endpoints::socket;
 use rustix::fs::Gid;
@@ -6,13 +6,13 @@ use rustix::process::{Uid, geteuid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::os::unix::fs::MetadataExt;
 
-/// The number of who has no files and no rights.
+/// The id of a user without files and privileges.
 const NOBODY: u32 = 65534;
 
-/// Takes all rights from this thread; who is not root has none.
+/// Drops all privileges of this thread, if it runs as root.
 ///
-/// What is left is to use the engine of the tests, as members of its group may.
-pub(crate) fn become_nobody() {
+/// The thread may still use the engine of the tests, like a member of its group.
+pub(crate) fn drop_privileges() {
     if !geteuid().is_root() {
         return;
     }
@@ -23,13 +23,13 @@ pub(crate) fn become_nobody() {
     set_thread_res_uid(uid, uid, uid).unwrap();
 }
 
-/// Runs a test in threads that have no rights.
-pub(crate) fn as_nobody<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
+/// Runs a test in threads without privileges.
+pub(crate) fn run_unprivileged<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
     let testing = std::thread::spawn(|| {
-        become_nobody();
+        drop_privileges();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
-            .on_thread_start(become_nobody)
+            .on_thread_start(drop_privileges)
             .enable_all()
             .build();
         runtime.unwrap().block_on(test());

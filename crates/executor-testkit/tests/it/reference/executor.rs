@@ -9,7 +9,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Runs scripts with `sh` on this host; keeps to the contract unless it is told not to.
+/// Runs scripts with `sh` on this host. Keeps the contract, except for its fault.
 #[derive(Debug)]
 pub(crate) struct ReferenceExecutor {
     base: AbstractExecutor,
@@ -20,7 +20,7 @@ pub(crate) struct ReferenceExecutor {
     prepared: bool,
     stopped: bool,
     cleanups: u32,
-    /// What it should not have opened yet.
+    /// A file that should not be open yet.
     pub(crate) held: Option<fs::File>,
 }
 
@@ -51,7 +51,7 @@ impl ReferenceExecutor {
 
     fn write_private(&self, path: &Path, content: &[u8]) -> std::io::Result<()> {
         use std::io::Write;
-        // A file of an earlier stage may have other rights.
+        // A file of an earlier stage may have other permissions.
         let _ = fs::remove_file(path);
         let mut file = fs::OpenOptions::new()
             .create_new(true)
@@ -115,7 +115,7 @@ impl ReferenceExecutor {
                     .iter()
                     .map(|(key, value)| format!("{key}={value}")),
             );
-            // It stays visible as an argument of the process that waits for the shell.
+            // The script stays visible as an argument of the process that waits for the shell.
             env.args(["sh", "-c", ". \"$0\"; exit $?"]);
             env.arg(&script);
             env.args(variables.iter().map(|(_, value)| value));

@@ -1,43 +1,43 @@
-/// One bug an executor may have.
+/// A bug that an executor may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// `cleanup` leaves the temporary files.
+    /// `cleanup` does not remove temporary files.
     ForgetsFiles,
     /// The last piece of output is not written.
     LosesLastBytes,
-    /// Background children live on.
+    /// Background children survive.
     LeaksChildren,
-    /// Children that left the process group live on.
+    /// Children that left the process group survive.
     LeaksDetachedChildren,
     /// `cancel` has no effect.
     IgnoresCancel,
     /// `abort` is treated like `cancel`.
     IgnoresAbort,
-    /// A process that ignores TERM is waited for.
+    /// A process that ignores TERM is never killed.
     NeverKills,
-    /// A cancelled process gets no time.
+    /// A canceled process gets no time to end.
     KillsAtOnce,
-    /// Standard output and standard error are exchanged.
+    /// Standard output and standard error are swapped.
     SwapsStreams,
     /// Codes above 127 become 1.
     CutsExitCodes,
-    /// A script a signal ended has succeeded.
+    /// A script that was killed by a signal counts as successful.
     HidesSignals,
-    /// Variables of one job are seen by the next.
+    /// Variables of one job are visible to the next.
     LeaksVariables,
     /// The script is fed to the shell on standard input, so that commands can read it.
     FeedsScript,
-    /// The end of the output is waited for, however long.
+    /// The stage waits for the end of the output without a limit.
     WaitsForPipes,
     /// The second `cleanup` fails.
     CleansUpOnce,
-    /// A cancelled stage has succeeded.
+    /// A canceled stage counts as successful.
     CancelIsSuccess,
     /// The cause of a stop is always the user.
     ForgetsCause,
     /// File variables lose their last newline.
     TrimsFiles,
-    /// Everybody can read file variables.
+    /// All users can read file variables.
     OpenFiles,
     /// Output is collected and written at the end.
     BuffersOutput,
@@ -45,27 +45,27 @@ pub(crate) enum Fault {
     SharesEnvironment,
     /// The stage never changes.
     StuckStage,
-    /// A piece of output that goes on a line gets a prefix.
+    /// A piece of output that continues a line gets a prefix.
     DecoratesPieces,
-    /// Output is made valid UTF-8.
+    /// Output is converted to valid UTF-8.
     CorrectsText,
-    /// Values of variables are given on the command line.
+    /// Values of variables are passed on the command line.
     ShowsVariables,
-    /// One shell state for all stages: what is exported stays.
+    /// All stages share one shell state, so exported variables persist.
     KeepsShell,
-    /// A script starts among the temporary files.
+    /// A script starts in the directory of temporary files.
     WrongDirectory,
     /// `prepare` panics.
     Panics,
     /// `prepare` never returns.
     Hangs,
-    /// Creating an executor opens a file, more often than not.
+    /// Creating an executor usually opens a file.
     CreateAllocates,
-    /// A feature is reported that is not there.
+    /// A missing feature is reported.
     Boasts,
-    /// What is reported changes from one question to the next.
+    /// The reported features change from one call to the next.
     ChangesItsMind,
-    /// Lines of a script become one.
+    /// The lines of a script are joined into one.
     JoinsLines,
     /// Characters outside of ASCII are lost from scripts.
     AsciiScripts,
@@ -73,25 +73,25 @@ pub(crate) enum Fault {
     ScriptAsArgument,
     /// A script without a command is refused.
     RefusesEmptyScripts,
-    /// The steps of a job are given to the shell.
+    /// The steps of a job are passed to the shell.
     RunsStepsAsScript,
-    /// Values of variables lose the space around them.
+    /// Values of variables lose leading and trailing space.
     TrimsVariables,
-    /// Values of variables end after 64 KiB.
+    /// Values of variables are truncated after 64 KiB.
     CutsVariables,
-    /// Helper stages have a directory of their own.
+    /// Helper stages have a separate directory.
     SeparatesHelpers,
-    /// Of two pieces of output the second one is written first.
+    /// Two pieces of output are written in reverse order.
     ReordersOutput,
-    /// A line is written when it is complete.
+    /// A line is written only when it is complete.
     HoldsLines,
-    /// A line ends after 64 KiB.
+    /// A line is truncated after 64 KiB.
     CutsLines,
-    /// After a cancelled stage nothing runs, and that is called a passing trouble.
+    /// After a canceled stage nothing runs, and the error is reported as temporary.
     BreaksWithCancel,
-    /// A preparation that is stopped calls that a failure.
+    /// A canceled preparation is reported as a failure.
     FailsWhenStopped,
-    /// `cleanup` does nothing after a preparation that failed.
+    /// `cleanup` does nothing after a failed preparation.
     ForgetsFailedPrepare,
     /// `cleanup` fails when nothing was prepared.
     NeedsPrepare,

@@ -1,4 +1,4 @@
-//! A small honest executor for processes on this host, and the ways it can be broken.
+//! A small executor for processes on this host that keeps the contract, and the faults it can have.
 
 mod executor;
 mod fault;

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
-/// One script on its way.
+/// A running script.
 pub(crate) struct Running {
     pub(crate) fault: Option<Fault>,
     pub(crate) trace: Arc<dyn JobTrace>,
@@ -16,7 +16,7 @@ pub(crate) struct Running {
     pub(crate) mark: String,
 }
 
-/// What came of the process.
+/// How the process ended.
 enum End {
     Itself(ExitStatus),
     Stopped,
@@ -107,7 +107,7 @@ impl Running {
         child.wait().await.map(|_| End::Stopped)
     }
 
-    /// Lets the readers come to the end, which a process in the background must not delay.
+    /// Waits until the readers finish, which a background process must not delay.
     async fn drain(&self, mut readers: JoinSet<()>, group: Pid) {
         match self.fault {
             Some(Fault::WaitsForPipes) => while readers.join_next().await.is_some() {},
@@ -120,13 +120,13 @@ impl Running {
                 kill_marked(&self.mark);
             }
         }
-        // Hardly anybody is left who could hold them, and a busy machine may take its time.
-        let patience = tokio::time::sleep(Duration::from_secs(20));
-        tokio::pin!(patience);
+        // Almost no process can still hold the pipes, but a busy machine may be slow.
+        let limit = tokio::time::sleep(Duration::from_secs(20));
+        tokio::pin!(limit);
         loop {
             tokio::select! {
                 reader = readers.join_next() => if reader.is_none() { return },
-                () = &mut patience => return,
+                () = &mut limit => return,
             }
         }
     }
@@ -154,7 +154,7 @@ async fn pump(
     fault: Option<Fault>,
 ) {
     let size = match fault {
-        // So small that there are always several pieces.
+        // Small enough that there are always several pieces.
         Some(Fault::ReordersOutput | Fault::DecoratesPieces) => 64,
         _ => 64 * 1024,
     };
@@ -176,7 +176,7 @@ async fn pump(
                 held = rest;
             }
             Some(Fault::LosesLastBytes) => {
-                // The piece before is written when there is one after it.
+                // A piece is written once the next one arrives.
                 trace.write(stream, &held);
                 held = read.to_vec();
             }
@@ -210,17 +210,17 @@ async fn pump(
     }
 }
 
-/// Where `CutsLines` cuts.
+/// The position at which `CutsLines` cuts.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// Kills all processes of this host that carry the mark, whatever group they are in.
+/// Kills all processes of this host with this mark, in any process group.
 pub(crate) fn kill_marked(mark: &str) {
     for pid in marked(mark) {
         let _ = kill_process(pid, Signal::KILL);
     }
 }
 
-/// Returns the processes of this host whose mark begins with this one.
+/// Returns the processes of this host whose mark starts with this one.
 pub(crate) fn marked(mark: &str) -> Vec<Pid> {
     let entry = format!("REFERENCE_MARK={mark}");
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// What the executors of one provider share when they should not.
+/// State that the executors of one provider share because of a fault.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    /// Whether environments say that they are elsewhere.
+    /// Whether environments claim to be remote.
     pub(crate) remote: bool,
-    /// Begins the marks of all processes.
+    /// The prefix of the marks of all processes.
     pub(crate) mark: String,
     pub(crate) variables: Mutex<Vec<(String, String)>>,
 }
 
-/// A provider of [`ReferenceExecutor`]s below a directory of its own.
+/// A provider of [`ReferenceExecutor`]s in its own directory.
 #[derive(Debug)]
 pub(crate) struct ReferenceProvider {
     directory: tempfile::TempDir,
@@ -44,12 +44,12 @@ impl ReferenceProvider {
         self.build_with(fault, false)
     }
 
-    /// Returns a provider whose files only scripts can reach, or so it says.
+    /// Returns a provider that claims that only scripts can reach its files.
     pub(crate) fn build_remote(&self, fault: Option<Fault>) -> Arc<dyn ExecutorProvider> {
         self.build_with(fault, true)
     }
 
-    /// Returns what finds the processes and temporary files of all executors.
+    /// Returns a function that finds the processes and temporary files of all executors.
     pub(crate) fn leftovers(&self) -> impl Fn() -> Vec<String> + Send + Sync + 'static {
         let builds_dir = self.directory().join("builds");
         let mark = self.mark.clone();
@@ -83,7 +83,7 @@ impl ReferenceProvider {
             .with_creator(move |_data| {
                 let mut executor =
                     ReferenceExecutor::new(options.clone(), fault, Arc::clone(&shared));
-                // Not each: a process may often have no more than 1024 files.
+                // Not every time: a process is often limited to 1024 files.
                 if fault == Some(Fault::CreateAllocates)
                     && created.fetch_add(1, Ordering::Relaxed) % 5 < 3
                 {
@@ -104,7 +104,7 @@ impl ReferenceProvider {
         Arc::new(provider)
     }
 
-    /// Returns a suite that takes seconds, for executors that fail at one thing.
+    /// Returns a suite that takes seconds, for executors with a single fault.
     pub(crate) fn short_suite() -> SuiteOptions {
         let mut config = runner_config("reference");
         config.graceful_kill_timeout = Duration::from_secs(1);
@@ -116,7 +116,7 @@ impl ReferenceProvider {
     }
 }
 
-/// Returns what is beside the projects of all slots.
+/// Returns the files beside the projects of all slots.
 fn temporary_files(builds_dir: &Path) -> Vec<PathBuf> {
     let entries = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
     entries(builds_dir.to_owned())

@@ -1,4 +1,4 @@
-//! How a job reaches its services.
+//! How jobs connect to their services.
 
 use super::setup::{BUSYBOX, Setup, TestImage, of_image, script, settings, with};
 use bollard::models::NetworkCreateRequest;
@@ -11,17 +11,17 @@ use executor_docker::config::DockerConfig;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 
-/// Answers every connection with a word.
-fn says(word: &str) -> String {
+/// Returns a script that answers every connection with a word.
+fn answering_with(word: &str) -> String {
     format!("while true; do echo {word} | nc -l -p 80 -w 1; done")
 }
 
-/// Asks all of these hosts, again while a service is between two connections.
-fn ask(hosts: &str) -> String {
-    asking(hosts, 80)
+/// Returns a script that queries all of these hosts and retries while a service is between two connections.
+fn query(hosts: &str) -> String {
+    query_port(hosts, 80)
 }
 
-pub(super) fn asking(hosts: &str, port: u16) -> String {
+pub(super) fn query_port(hosts: &str, port: u16) -> String {
     format!(
         "for host in {hosts}; do for try in $(seq 100); do \
          word=$(nc -w 2 $host {port} </dev/null 2>/dev/null) && [ -n \"$word\" ] && break; usleep 50000; \
@@ -29,9 +29,9 @@ pub(super) fn asking(hosts: &str, port: u16) -> String {
     )
 }
 
-/// Returns what a service says to whoever connects, again while it is between two connections: then nothing listens there,
-/// and one that comes as the listener ends is reset.
-async fn said_by(proxy: &dyn PortProxy, service: &str, port: u16) -> String {
+/// Returns a service's response. Retries while the service is between two connections: nothing listens then, and a
+/// connection that arrives as the listener ends is reset.
+async fn response_of(proxy: &dyn PortProxy, service: &str, port: u16) -> String {
     let begun = Instant::now();
     loop {
         assert!(begun.elapsed() < Duration::from_mins(1), "{service}:{port}");
@@ -55,8 +55,12 @@ async fn said_by(proxy: &dyn PortProxy, service: &str, port: u16) -> String {
 async fn a_job_reaches_services_by_all_names_in_its_own_network() {
     // R-EXEC-55 R-EXEC-56
     let services = [
-        with(script("one", &says("first")), "RUNWRIGHT_READY_LOG", "up"),
-        script("two, zwei", &says("second")),
+        with(
+            script("one", &answering_with("first")),
+            "RUNWRIGHT_READY_LOG",
+            "up",
+        ),
+        script("two, zwei", &answering_with("second")),
     ];
     let services = services.map(|service| with(service, "RUNWRIGHT_READY_TCP", "80"));
     let services = services.map(|mut service| {
@@ -65,16 +69,16 @@ async fn a_job_reaches_services_by_all_names_in_its_own_network() {
     });
     let setup = Setup::started("reach", &services).await;
     setup.ready().await.expect("they are ready");
-    // The names of the image belong to the first service from it.
+    // The names derived from an image belong to its first service.
     let output = setup
-        .in_the_job(&ask("one two zwei runwright-test-busybox"))
+        .in_the_job(&query("one two zwei runwright-test-busybox"))
         .await;
     let expected = "one: first\ntwo: second\nzwei: second\nrunwright-test-busybox: first\n";
     assert_eq!(output, expected);
     assert!(
-        setup.said().contains("runwright-test__busybox"),
+        setup.messages().contains("runwright-test__busybox"),
         "{}",
-        setup.said()
+        setup.messages()
     );
     setup.close().await;
 }
@@ -95,7 +99,7 @@ async fn links_and_the_network_of_the_host_reach_services_too() {
         let setup = Setup::new(&format!("mode-{mode}"), config, &[], &[service]).await;
         setup.start().await.expect("it starts");
         setup.ready().await.expect("it is ready");
-        let output = setup.in_the_job(&asking("db other", 27345)).await;
+        let output = setup.in_the_job(&query_port("db other", 27345)).await;
         assert_eq!(output, "db: it\nother: it\n", "{mode}");
         setup.close().await;
     }
@@ -104,7 +108,7 @@ async fn links_and_the_network_of_the_host_reach_services_too() {
 #[tokio::test]
 async fn unreachable_networks_are_probed_from_inside() {
     // R-EXEC-56
-    // Its containers have no gateway, so that this host has no way to them.
+    // Its containers have no gateway, so this host cannot reach them.
     let name = format!("svc-inside-{}", std::process::id());
     let engine = crate::support::engine().await;
     let network = NetworkCreateRequest {
@@ -121,16 +125,20 @@ async fn unreachable_networks_are_probed_from_inside() {
         network_mode: Some(name.clone()),
         ..settings()
     };
-    let service = script("db", &format!("sleep 0.3; {}", says("inside")));
+    let service = script("db", &format!("sleep 0.3; {}", answering_with("inside")));
     let service = with(service, "RUNWRIGHT_READY_TCP", "80");
     let setup = Setup::new("inside", config, &[], &[service]).await;
     setup.start().await.expect("it starts");
     setup.ready().await.expect("it is ready");
-    assert!(!setup.said().contains("WARNING"), "{}", setup.said());
-    let answer = setup.in_the_job(&ask("db")).await;
+    assert!(
+        !setup.messages().contains("WARNING"),
+        "{}",
+        setup.messages()
+    );
+    let answer = setup.in_the_job(&query("db")).await;
 
     let proxy = setup.services.port_proxy(None);
-    let word = said_by(&*proxy, "db", 80).await;
+    let word = response_of(&*proxy, "db", 80).await;
     setup.close().await;
     engine
         .api()
@@ -182,13 +190,13 @@ async fn the_ports_of_services_are_reached_from_outside() {
         ..Port::default()
     });
     declared = with(declared, "RUNWRIGHT_READY_TCP", "81");
-    let services = [of_image(&image.name, "one", &says("1")), declared];
+    let services = [of_image(&image.name, "one", &answering_with("1")), declared];
     let setup = Setup::started("proxy", &services).await;
     setup.ready().await.expect("they are ready");
     let proxy = setup.services.port_proxy(None);
     let cancellation = Cancellation::new();
     for (service, port, expect) in [("one", 80, "1\n"), ("TWO", 81, "2\n")] {
-        let answer = said_by(&*proxy, service, port).await;
+        let answer = response_of(&*proxy, service, port).await;
         assert_eq!(answer, expect);
     }
     for (service, port) in [("one", 81), ("two", 80), ("three", 80), ("build", 80)] {
@@ -209,13 +217,13 @@ async fn one_image_twice_needs_an_alias() {
     let setup = Setup::started("twice", &[nameless(), nameless()]).await;
     assert_eq!(setup.services.len(), 1);
     assert!(
-        setup.said().contains("Give it an alias"),
+        setup.messages().contains("Give it an alias"),
         "{}",
-        setup.said()
+        setup.messages()
     );
     assert!(
         setup
-            .said()
+            .messages()
             .contains(&format!("Starting service {BUSYBOX} ..."))
     );
     setup.close().await;

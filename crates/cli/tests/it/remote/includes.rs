@@ -1,6 +1,6 @@
 //! Each kind of include, and the requests it causes.
 
-use super::scene::Scene;
+use super::remote_project::RemoteProject;
 use gitlab_testkit::{Fault, GitLab, Page, Project, Request};
 
 /// Returns a private project with templates: one that includes other files of the project, and one on its own.
@@ -59,12 +59,12 @@ fn project_files_are_fetched_with_their_local_includes() {
     // R-GLCI-150
     let gitlab = GitLab::start();
     let templates = templates(&gitlab);
-    let scene = Scene::new(
+    let remote_project = RemoteProject::new(
         gitlab,
         "include:\n  - project: group/templates\n    ref: v1\n    file: [ci/all.yml, /ci/alone.yml]\n",
     );
     assert_eq!(
-        scene.jobs(&[]),
+        remote_project.jobs(&[]),
         [
             "from-a: echo a",
             "from-all: echo all",
@@ -74,12 +74,12 @@ fn project_files_are_fetched_with_their_local_includes() {
         ]
     );
     // One request for the tag, one for the paths that the wildcard matches, one for each file.
-    assert_eq!(scene.asked(&templates), [1, 0, 1, 5]);
-    let requests = scene.gitlab.requests();
+    assert_eq!(remote_project.asked(&templates), [1, 0, 1, 5]);
+    let requests = remote_project.gitlab.requests();
     let tokens = requests.iter().filter(|it| it.token().is_some());
     assert_eq!(tokens.count(), requests.len(), "each says who asks");
 
-    scene
+    remote_project
         .runwright(&["run", "from-alone"])
         .expect_code(0)
         .expect_text("alone at v1");
@@ -89,11 +89,11 @@ fn project_files_are_fetched_with_their_local_includes() {
 fn project_include_without_ref_uses_the_default_branch() {
     let gitlab = GitLab::start();
     let _ = templates(&gitlab);
-    let scene = Scene::new(
+    let remote_project = RemoteProject::new(
         gitlab,
         "include: {project: GROUP/Templates, file: ci/alone.yml}\n",
     );
-    scene
+    remote_project
         .runwright(&["run"])
         .expect_code(0)
         .expect_text("alone at main");
@@ -106,12 +106,12 @@ fn component_is_the_highest_matching_version() {
     let gitlab = GitLab::start();
     let components = components(&gitlab);
     let first = components.commit_of("1.2.0").unwrap();
-    let scene = Scene::new(gitlab, "");
+    let remote_project = RemoteProject::new(gitlab, "");
     let check = |component: &str, expect: &[&str]| {
-        scene.pipeline(&format!(
+        remote_project.pipeline(&format!(
             "include:\n  - component: HOST/group/components/{component}\n"
         ));
-        assert_eq!(scene.jobs(&[]), expect, "{component}");
+        assert_eq!(remote_project.jobs(&[]), expect, "{component}");
     };
     check("file@~latest", &["file: echo 2.0.0"]);
     check("file@1", &["file: echo 1.10.0"]);
@@ -140,12 +140,12 @@ fn version_is_found_on_any_page_of_the_tags() {
     components.commit(&file("other"));
     let names: Vec<String> = (0..230).map(|number| format!("1.0.{number}")).collect();
     components.tags(&names);
-    let scene = Scene::new(
+    let remote_project = RemoteProject::new(
         gitlab,
         "include: [{component: HOST/group/components/a@~latest}]\n",
     );
-    assert_eq!(scene.jobs(&[]), ["a: highest"]);
-    let [commits, tags, trees, files] = scene.asked(&components);
+    assert_eq!(remote_project.jobs(&[]), ["a: highest"]);
+    let [commits, tags, trees, files] = remote_project.asked(&components);
     assert_eq!((commits, tags, trees, files), (0, 3, 0, 1));
 }
 
@@ -158,9 +158,13 @@ fn template_is_fetched_from_the_configured_server() {
         "include: {template: Other.gitlab-ci.yml}\nbuild: {script: template}\n",
     );
     gitlab.page("/templates/Other.gitlab-ci.yml", "other: {script: other}\n");
-    let scene = Scene::new(gitlab, "include: {template: Jobs/Build.gitlab-ci.yml}\n");
-    assert_eq!(scene.jobs(&[]), ["build: template", "other: other"]);
-    let count = |path: &str| scene.gitlab.count("GET", path);
+    let remote_project =
+        RemoteProject::new(gitlab, "include: {template: Jobs/Build.gitlab-ci.yml}\n");
+    assert_eq!(
+        remote_project.jobs(&[]),
+        ["build: template", "other: other"]
+    );
+    let count = |path: &str| remote_project.gitlab.count("GET", path);
     assert_eq!(count("/templates/*"), 2);
 }
 
@@ -178,13 +182,13 @@ fn remote_file_is_verified_against_its_digest() {
         "/moved.yml",
         Page::new("").status(302).header("location", "/ci.yml"),
     );
-    let scene = Scene::new(
+    let remote_project = RemoteProject::new(
         gitlab,
         &format!("include:\n  - remote: URL/moved.yml\n    integrity: {DIGEST}\n"),
     );
     let jobs = ["from-remote: echo told by a remote file"];
-    assert_eq!(scene.jobs(&[]), jobs);
-    let requests = scene.gitlab.requests();
+    assert_eq!(remote_project.jobs(&[]), jobs);
+    let requests = remote_project.gitlab.requests();
     let tokens = requests.iter().filter_map(Request::token);
     assert_eq!(
         tokens.count(),
@@ -192,8 +196,12 @@ fn remote_file_is_verified_against_its_digest() {
         "a file names any server, which learns nothing"
     );
 
-    scene.gitlab.page("/ci.yml", format!("{REMOTE}# changed"));
-    let done = scene.runwright(&["list", "--refresh"]).expect_code(2);
+    remote_project
+        .gitlab
+        .page("/ci.yml", format!("{REMOTE}# changed"));
+    let done = remote_project
+        .runwright(&["list", "--refresh"])
+        .expect_code(2);
     assert!(done.stderr.contains(DIGEST), "{}", done.stderr);
 }
 
@@ -203,9 +211,9 @@ fn failed_request_is_retried() {
     let gitlab = GitLab::start();
     gitlab.page("/ci.yml", REMOTE);
     gitlab.next_times("/ci.yml", 2, Fault::Status(503));
-    let scene = Scene::new(gitlab, "include: [URL/ci.yml]\n");
-    assert_eq!(scene.jobs(&[]).len(), 1);
-    assert_eq!(scene.gitlab.count("GET", "/ci.yml"), 3);
+    let remote_project = RemoteProject::new(gitlab, "include: [URL/ci.yml]\n");
+    assert_eq!(remote_project.jobs(&[]).len(), 1);
+    assert_eq!(remote_project.gitlab.count("GET", "/ci.yml"), 3);
 }
 
 #[test]
@@ -213,10 +221,10 @@ fn missing_include_is_reported_at_its_line() {
     let gitlab = GitLab::start();
     let _ = templates(&gitlab);
     let _ = components(&gitlab);
-    let scene = Scene::new(gitlab, "");
+    let remote_project = RemoteProject::new(gitlab, "");
     let check = |include: &str, expect: &[&str]| {
-        scene.pipeline(&format!("include:\n  - {include}\na: {{script: a}}\n"));
-        let done = scene.runwright(&["lint"]).expect_code(2);
+        remote_project.pipeline(&format!("include:\n  - {include}\na: {{script: a}}\n"));
+        let done = remote_project.runwright(&["lint"]).expect_code(2);
         let said = done.all();
         for text in expect {
             assert!(said.contains(text), "{include}: no {text:?} in {said}");
@@ -242,12 +250,12 @@ fn missing_include_is_reported_at_its_line() {
 fn rejected_token_is_named_and_not_shown() {
     let gitlab = GitLab::start();
     let _ = templates(&gitlab);
-    let scene = Scene::new(
+    let remote_project = RemoteProject::new(
         gitlab,
         "include: {project: group/templates, file: ci/alone.yml}\n",
     );
-    scene.gitlab.always("/api/*", Fault::Status(401));
-    let done = scene.runwright(&["list"]).expect_code(2);
+    remote_project.gitlab.always("/api/*", Fault::Status(401));
+    let done = remote_project.runwright(&["list"]).expect_code(2);
     assert!(done.stderr.contains("config.toml"), "{}", done.stderr);
     assert!(done.stderr.contains("refuses the token"), "{}", done.stderr);
 }
@@ -272,19 +280,19 @@ fn file_included_twice_is_fetched_once() {
         ),
         ("below.yml", "below: {script: below}\n"),
     ]);
-    let scene = Scene::new(
+    let remote_project = RemoteProject::new(
         gitlab,
         "include:\n  - {project: group/diamond, file: top.yml}\n  - {project: group/diamond, file: below.yml}\n",
     );
     assert_eq!(
-        scene.jobs(&[]),
+        remote_project.jobs(&[]),
         ["below: below", "left: left", "right: right"]
     );
     for file in ["top.yml", "left.yml", "right.yml", "below.yml"] {
         let path = project.api(&format!("/repository/files/{file}/raw"));
-        assert_eq!(scene.gitlab.count("GET", &path), 1, "{file}");
+        assert_eq!(remote_project.gitlab.count("GET", &path), 1, "{file}");
     }
-    assert_eq!(scene.asked(&project), [1, 0, 0, 4]);
+    assert_eq!(remote_project.asked(&project), [1, 0, 0, 4]);
 }
 
 #[test]
@@ -292,10 +300,10 @@ fn url_in_bitrab_is_a_remote_include() {
     // R-PIPE-06
     let gitlab = GitLab::start();
     gitlab.page("/ci.yml", REMOTE);
-    let scene = Scene::new(gitlab, "include:\n  - url: URL/ci.yml\n");
-    let jobs = scene.jobs(&["--dialect", "bitrab"]);
+    let remote_project = RemoteProject::new(gitlab, "include:\n  - url: URL/ci.yml\n");
+    let jobs = remote_project.jobs(&["--dialect", "bitrab"]);
     assert_eq!(jobs, ["from-remote: echo told by a remote file"]);
-    assert_eq!(scene.gitlab.count("GET", "/ci.yml"), 1);
+    assert_eq!(remote_project.gitlab.count("GET", "/ci.yml"), 1);
     // GitLab does not have this keyword.
-    scene.runwright(&["list"]).expect_code(2);
+    remote_project.runwright(&["list"]).expect_code(2);
 }

@@ -12,8 +12,8 @@
 //! | 22, 23, 26 | zip archives that escape, follow links, explode or lie | `hostile_zip`, `mutated` of `archive` |
 //! | 22 to 26 | tar archives of the same kinds | `hostile_tar`, `mutated` of `archive` |
 //! | 27 | artifacts outside the project, and special files | here; `round_trip` of `archive` |
-//! | 28 | cache keys | `known_data`; `cache::key` of `job-runner` |
-//! | 29 | dotenv reports | `known_data`; `reports` of `job-runner` |
+//! | 28 | cache keys | `hostile_job_data`; `cache::key` of `job-runner` |
+//! | 29 | dotenv reports | `hostile_job_data`; `reports` of `job-runner` |
 //! | 30 | secrets in pieces and inside other secrets | here; `masking`, `pipeline` of `trace` |
 //! | 31 | encoded, multi-line and empty secrets | here; `masking` of `trace` |
 //! | 32 | output with commands for terminals and other runners | here; `terminal` |

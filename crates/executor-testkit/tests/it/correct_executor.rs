@@ -1,4 +1,4 @@
-//! An executor that keeps to the contract passes the whole suite.
+//! An executor that keeps the contract passes the whole suite.
 
 use crate::reference::ReferenceProvider;
 use executor_core::ability::Connection;
@@ -9,11 +9,11 @@ use executor_testkit::{
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_honest_executor_passes_the_whole_suite() {
+async fn a_correct_executor_passes_the_whole_suite() {
     // R-EXEC-05
     // R-EXEC-06
     // R-EXEC-08
-    let _alone = crate::broken::MEMORY.lock().await;
+    let _alone = crate::broken_executors::MEMORY.lock().await;
     let reference = ReferenceProvider::new();
     let mut config = runner_config("reference");
     config.graceful_kill_timeout = Duration::from_secs(2);
@@ -45,8 +45,8 @@ async fn an_honest_executor_passes_the_whole_suite() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_executor_whose_files_are_elsewhere_passes_as_well() {
-    let _alone = crate::broken::MEMORY.lock().await;
+async fn an_executor_with_remote_files_passes_too() {
+    let _alone = crate::broken_executors::MEMORY.lock().await;
     let reference = ReferenceProvider::new();
     let options = ReferenceProvider::short_suite().leftovers(reference.leftovers());
     let report = conformance(reference.build_remote(None), options).await;
@@ -84,12 +84,12 @@ async fn the_suite_calls_in_the_order_of_the_contract() {
     );
 }
 
-/// A proxy behind whose every port somebody hangs up at once.
+/// A proxy whose ports close every connection at once.
 #[derive(Debug)]
-struct HangsUp;
+struct ClosingProxy;
 
 #[async_trait]
-impl PortProxy for HangsUp {
+impl PortProxy for ClosingProxy {
     async fn connect(
         &self,
         _service: &str,
@@ -103,7 +103,7 @@ impl PortProxy for HangsUp {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proxy_is_reported_when_it_is_there_and_only_then() {
+async fn a_reported_proxy_must_exist_and_an_existing_one_must_be_reported() {
     for (reported, there) in [(false, false), (true, true), (true, false), (false, true)] {
         let provider = ScriptedProvider::new();
         provider.set_features(FeaturesInfo {
@@ -111,7 +111,7 @@ async fn a_proxy_is_reported_when_it_is_there_and_only_then() {
             ..FeaturesInfo::default()
         });
         provider.set_abilities(ScriptedAbilities {
-            port_proxy: there.then(|| Arc::new(HangsUp) as Arc<dyn PortProxy>),
+            port_proxy: there.then(|| Arc::new(ClosingProxy) as Arc<dyn PortProxy>),
             ..ScriptedAbilities::default()
         });
         let options = SuiteOptions::new(runner_config("scripted"));
@@ -122,7 +122,7 @@ async fn a_proxy_is_reported_when_it_is_there_and_only_then() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_required_cannot_be_skipped() {
+async fn required_checks_cannot_be_skipped() {
     let reference = ReferenceProvider::new();
     let options = ReferenceProvider::short_suite()
         .only(["exit_codes", "terminal"])

@@ -70,8 +70,8 @@ fn log_that_fills_the_disk_is_cut_and_its_job_continues() {
         return;
     };
     let done = home.project.runwright(&["run", "flood"]).expect_code(0);
-    let told = done.stdout.matches("the log file ends here").count();
-    assert_eq!(told, 1, "{}", done.stderr);
+    let count = done.stdout.matches("the log file ends here").count();
+    assert_eq!(count, 1, "{}", done.stderr);
     let done = done.expect_text(FULL).expect_text("flood | the-end");
     done.expect_text("flood | after");
     home.assert_nothing_left();

@@ -1,59 +1,67 @@
 //! A pipeline with a complete lock file needs no server.
 
-use super::counted::{ALL, everything};
-use super::scene::{Scene, TOKEN};
+use super::remote_project::{RemoteProject, TOKEN};
+use super::repeated_requests::{ALL, everything};
 use crate::project::files_below;
 use std::fs;
 
 /// Simulates a machine of another user, without cache or settings, after the GitLab has gone.
-fn alone(scene: &Scene) {
-    scene.gitlab.stop();
-    fs::remove_dir_all(scene.project.home()).unwrap();
-    scene.only_settings("");
+fn alone(remote_project: &RemoteProject) {
+    remote_project.gitlab.stop();
+    fs::remove_dir_all(remote_project.project.home()).unwrap();
+    remote_project.only_settings("");
 }
 
 #[test]
 fn locked_pipeline_is_read_without_server_cache_and_token() {
-    let (scene, ..) = everything();
-    scene.runwright(&["vendor"]).expect_code(0);
-    alone(&scene);
-    assert_eq!(scene.jobs(&["--offline"]), ALL);
-    scene.runwright(&["lint", "--offline"]).expect_code(0);
-    scene.runwright(&["plan", "--offline"]).expect_code(0);
-    scene.runwright(&["vendor", "--check"]).expect_code(0);
-    let run = scene.runwright(&["run", "from-project", "--offline"]);
+    let (remote_project, ..) = everything();
+    remote_project.runwright(&["vendor"]).expect_code(0);
+    alone(&remote_project);
+    assert_eq!(remote_project.jobs(&["--offline"]), ALL);
+    remote_project
+        .runwright(&["lint", "--offline"])
+        .expect_code(0);
+    remote_project
+        .runwright(&["plan", "--offline"])
+        .expect_code(0);
+    remote_project
+        .runwright(&["vendor", "--check"])
+        .expect_code(0);
+    let run = remote_project.runwright(&["run", "from-project", "--offline"]);
     // The shell reports the missing program, so the job has started.
     run.expect_code(1).expect_text("no-such-program: ");
 }
 
 #[test]
 fn locked_includes_cause_no_request() {
-    let (scene, files, components) = everything();
-    scene.runwright(&["vendor"]).expect_code(0);
+    let (remote_project, files, components) = everything();
+    remote_project.runwright(&["vendor"]).expect_code(0);
     files.commit(&[("b.yml", "nested: {script: changed}\n")]);
     components.tag("1.1.0");
-    scene
+    remote_project
         .gitlab
         .page("/remote.yml", "remote: {script: changed}\n");
-    scene.gitlab.reset_count();
-    assert_eq!(scene.jobs(&[]), ALL);
-    scene.runwright(&["vendor", "--check"]).expect_code(0);
-    assert_eq!(scene.gitlab.total(), 0);
+    remote_project.gitlab.reset_count();
+    assert_eq!(remote_project.jobs(&[]), ALL);
+    remote_project
+        .runwright(&["vendor", "--check"])
+        .expect_code(0);
+    assert_eq!(remote_project.gitlab.total(), 0);
 
-    scene.runwright(&["vendor"]).expect_code(0);
-    let jobs = scene.jobs(&[]);
+    remote_project.runwright(&["vendor"]).expect_code(0);
+    let jobs = remote_project.jobs(&[]);
     assert!(jobs.contains(&"nested: changed".to_owned()), "{jobs:?}");
     assert!(jobs.contains(&"remote: changed".to_owned()), "{jobs:?}");
 }
 
 #[test]
 fn clone_reads_the_same_pipeline() {
-    let (scene, ..) = everything();
-    scene.runwright(&["vendor"]).expect_code(0);
-    scene.project.commit();
-    alone(&scene);
-    let clone = scene.project.scratch().join("clone");
-    scene
+    let (remote_project, ..) = everything();
+    remote_project.runwright(&["vendor"]).expect_code(0);
+    remote_project.project.commit();
+    alone(&remote_project);
+    let clone = remote_project.project.scratch().join("clone");
+    remote_project
         .project
         .git(&["clone", "-q", ".", clone.to_str().unwrap()]);
     // The remote is the path of a directory, a mirror, another GitLab, or absent.
@@ -66,11 +74,15 @@ fn clone_reads_the_same_pipeline() {
         match remote {
             "" => {}
             "-" => {
-                scene
-                    .project
-                    .git(&["-C", clone.to_str().unwrap(), "remote", "remove", "origin"]);
+                remote_project.project.git(&[
+                    "-C",
+                    clone.to_str().unwrap(),
+                    "remote",
+                    "remove",
+                    "origin",
+                ]);
             }
-            remote => scene.project.git(&[
+            remote => remote_project.project.git(&[
                 "-C",
                 clone.to_str().unwrap(),
                 "remote",
@@ -80,7 +92,7 @@ fn clone_reads_the_same_pipeline() {
             ]),
         }
         for arguments in [&["list", "--offline"][..], &["vendor", "--check"]] {
-            let mut command = scene.command(arguments);
+            let mut command = remote_project.command(arguments);
             let done = command.current_dir(&clone).output().unwrap();
             assert!(done.status.success(), "{remote}: {done:?}");
             let said = String::from_utf8_lossy(&done.stdout);
@@ -96,28 +108,28 @@ fn clone_reads_the_same_pipeline() {
 
 #[test]
 fn no_token_is_locked() {
-    let (scene, ..) = everything();
+    let (remote_project, ..) = everything();
     let secret = "?private_token=glpat-InTheAddress&as=a.yml";
-    scene
+    remote_project
         .gitlab
         .page("/remote.yml", "remote: {script: remote}\n");
-    let file = scene.project.dir().join(".gitlab-ci.yml");
+    let file = remote_project.project.dir().join(".gitlab-ci.yml");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(
         &file,
         text.replace("/remote.yml", &format!("/remote.yml{secret}")),
     )
     .unwrap();
-    let done = scene.runwright(&["vendor"]).expect_code(0);
+    let done = remote_project.runwright(&["vendor"]).expect_code(0);
     assert!(!done.all().contains("InTheAddress"), "{}", done.all());
-    let mut kept = files_below(&scene.project.dir().join(".runwright"));
-    kept.push(scene.project.dir().join(".runwright.lock"));
+    let mut kept = files_below(&remote_project.project.dir().join(".runwright"));
+    kept.push(remote_project.project.dir().join(".runwright.lock"));
     for path in kept.iter().filter(|path| path.is_file()) {
         let bytes = fs::read(path).unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains(TOKEN), "{}", path.display());
         assert!(!text.contains("InTheAddress"), "{}: {text}", path.display());
     }
-    alone(&scene);
-    assert_eq!(scene.jobs(&["--offline"]), ALL);
+    alone(&remote_project);
+    assert_eq!(remote_project.jobs(&["--offline"]), ALL);
 }

@@ -1,13 +1,13 @@
-//! Every bug is caught, and by the check that is about it.
+//! Each bug is caught by the check for it.
 
 use crate::reference::{Fault, ReferenceProvider};
 use executor_testkit::{Report, SuiteOptions, Verdict, conformance, runner_config};
 use std::time::Duration;
 
-/// Held while memory is measured, so that no other test of this process grows meanwhile.
+/// Held while memory is measured, so that no other test of this process allocates memory meanwhile.
 pub(crate) static MEMORY: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// Lists bugs, the checks that are to catch each, and a part of what each check says then.
+/// Lists bugs, the checks that must catch each, and a part of each check's reason.
 macro_rules! caught {
     ($($test:ident: $fault:ident => { $($check:ident: $reason:literal;)+ })*) => {
         const CAUGHT: &[&str] = &[$($(stringify!($check)),+),*];
@@ -164,7 +164,7 @@ caught! {
     }
 }
 
-/// Runs the checks that are to catch the fault, and one that has to pass in spite of it.
+/// Runs the checks that must catch the fault, and one that must pass despite it.
 async fn check(fault: Fault, expect: &[(&str, &str)]) {
     let names: Vec<_> = expect.iter().map(|(name, _)| *name).collect();
     let report = run(fault, &names, "success").await;
@@ -174,12 +174,12 @@ async fn check(fault: Fault, expect: &[(&str, &str)]) {
         "{fault:?} is not caught as it should be:\n{report}"
     );
     for (name, reason) in expect {
-        assert_says(&report, name, reason);
+        assert_reason(&report, name, reason);
     }
 }
 
 #[track_caller]
-fn assert_says(report: &Report, name: &str, part: &str) {
+fn assert_reason(report: &Report, name: &str, part: &str) {
     let verdict = &report.check(name).expect("it ran").verdict;
     assert!(
         matches!(verdict, Verdict::Failed(reason) if reason.contains(part)),
@@ -195,7 +195,7 @@ async fn run(fault: Fault, expect: &[&str], beside: &str) -> Report {
     conformance(reference.build(Some(fault)), options).await
 }
 
-/// Returns how long is waited for what has to be prompt: long, unless the fault lets it be waited out.
+/// Returns the limit for prompt actions: long, unless the fault makes the check wait for all of it.
 fn promptness(fault: Fault) -> Duration {
     match fault {
         Fault::IgnoresCancel
@@ -212,8 +212,8 @@ fn promptness(fault: Fault) -> Duration {
 async fn a_panic_is_caught() {
     let report = run(Fault::Panics, &["success"], "cleanup_without_prepare").await;
     assert_eq!(report.failed(), ["success"]);
-    assert_says(&report, "success", "panicked");
-    assert_says(&report, "success", "prepare is broken");
+    assert_reason(&report, "success", "panicked");
+    assert_reason(&report, "success", "prepare is broken");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -224,7 +224,7 @@ async fn a_hanging_executor_is_caught() {
         .deadline(Duration::from_secs(2));
     let report = conformance(reference.build(Some(Fault::Hangs)), options).await;
     assert_eq!(report.failed(), ["success", "stop_before_prepare"]);
-    assert_says(&report, "stop_before_prepare", "prepare took longer than");
+    assert_reason(&report, "stop_before_prepare", "prepare took longer than");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -238,7 +238,7 @@ async fn held_lines_are_caught() {
     let report = conformance(reference.build(Some(Fault::HoldsLines)), options).await;
     assert_eq!(report.failed(), ["output_is_live"]);
     let reason = "the script's first output took longer than 2s";
-    assert_says(&report, "output_is_live", reason);
+    assert_reason(&report, "output_is_live", reason);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -249,11 +249,11 @@ async fn output_kept_in_memory_is_caught() {
     let options = options.only(["bounded_memory", "success"]);
     let report = conformance(reference.build(Some(Fault::BuffersOutput)), options).await;
     assert_eq!(report.failed(), ["bounded_memory"]);
-    assert_says(&report, "bounded_memory", "made this process grow by");
+    assert_reason(&report, "bounded_memory", "made this process grow by");
 }
 
-/// The checks that look for what a job leaves behind.
-const LOOKING: [&str; 5] = [
+/// The checks that look for a job's leftovers.
+const LEFTOVER_CHECKS: [&str; 5] = [
     "stop_during_prepare",
     "cleanup_after_failed_prepare",
     "cleanup_leaves_no_files",
@@ -262,10 +262,10 @@ const LOOKING: [&str; 5] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_elsewhere_is_caught() {
+async fn remote_leftovers_are_caught() {
     for (fault, expect) in [
-        (Fault::ForgetsFiles, LOOKING.as_slice()),
-        (Fault::LeaksChildren, &LOOKING[3..]),
+        (Fault::ForgetsFiles, LEFTOVER_CHECKS.as_slice()),
+        (Fault::LeaksChildren, &LEFTOVER_CHECKS[3..]),
     ] {
         let reference = ReferenceProvider::new();
         let options = ReferenceProvider::short_suite()
@@ -278,18 +278,18 @@ async fn what_is_left_elsewhere_is_caught() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_author_who_cannot_look_elsewhere_is_told() {
+async fn a_missing_leftover_probe_is_reported() {
     let reference = ReferenceProvider::new();
-    let options = ReferenceProvider::short_suite().only(LOOKING);
+    let options = ReferenceProvider::short_suite().only(LEFTOVER_CHECKS);
     let report = conformance(reference.build_remote(None), options).await;
-    assert_eq!(report.failed(), LOOKING);
-    for name in LOOKING {
-        assert_says(&report, name, "set SuiteOptions::leftovers");
+    assert_eq!(report.failed(), LEFTOVER_CHECKS);
+    for name in LEFTOVER_CHECKS {
+        assert_reason(&report, name, "set SuiteOptions::leftovers");
     }
 }
 
-/// Checks that are seen failing in tests of their own, here and for the abilities.
-const CAUGHT_APART: [&str; 8] = [
+/// Checks that fail in separate tests, here and for the abilities.
+const CAUGHT_SEPARATELY: [&str; 8] = [
     "stop_before_prepare",
     "output_is_live",
     "bounded_memory",
@@ -301,14 +301,14 @@ const CAUGHT_APART: [&str; 8] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_check_is_seen_failing() {
+async fn every_check_fails_for_some_executor() {
     let reference = ReferenceProvider::new();
     let options = ReferenceProvider::short_suite().only(["success"]);
     let report = conformance(reference.build(None), options).await;
     let ran = report.checks.iter().map(|check| check.name);
     let never: Vec<_> = ran
         .chain(report.left_out.iter().copied())
-        .filter(|name| !CAUGHT.contains(name) && !CAUGHT_APART.contains(name))
+        .filter(|name| !CAUGHT.contains(name) && !CAUGHT_SEPARATELY.contains(name))
         .collect();
     assert!(never.is_empty(), "no broken executor fails at {never:?}");
 }

@@ -1,12 +1,12 @@
 //! Which requests are repeated, and which are not.
 
-use super::scene::{Scene, TOKEN};
+use super::remote_project::{RemoteProject, TOKEN};
 use crate::project::files_below;
 use gitlab_testkit::{GitLab, Project};
 use std::os::unix::fs::PermissionsExt as _;
 
-/// Returns a scene with an include of each kind, and the two projects they come from.
-pub(super) fn everything() -> (Scene, Project, Project) {
+/// Returns a remote_project with an include of each kind, and the two projects they come from.
+pub(super) fn everything() -> (RemoteProject, Project, Project) {
     let gitlab = GitLab::start();
     let files = gitlab.project("group/files").private();
     files.commit(&[
@@ -24,12 +24,12 @@ pub(super) fn everything() -> (Scene, Project, Project) {
         "/templates/T.gitlab-ci.yml",
         "template: {script: template}\n",
     );
-    let scene = Scene::new(
+    let remote_project = RemoteProject::new(
         gitlab,
         "include:\n  - {project: group/files, file: a.yml}\n  - {component: $CI_SERVER_FQDN/group/components/c@1}\n  \
          - {template: T.gitlab-ci.yml}\n  - {remote: URL/remote.yml}\n",
     );
-    (scene, files, components)
+    (remote_project, files, components)
 }
 
 pub(super) const ALL: [&str; 5] = [
@@ -44,16 +44,16 @@ pub(super) const ALL: [&str; 5] = [
 fn recently_fetched_files_are_not_requested_again() {
     // R-GLCI-150
     // R-GLCI-151
-    let (scene, files, components) = everything();
-    assert_eq!(scene.jobs(&[]), ALL);
-    assert_eq!(scene.asked(&files), [1, 0, 0, 2]);
-    assert_eq!(scene.asked(&components), [0, 1, 0, 1]);
-    assert_eq!(scene.gitlab.total(), 7);
-    scene.gitlab.reset_count();
-    assert_eq!(scene.jobs(&[]), ALL);
-    scene.runwright(&["lint"]).expect_code(0);
-    scene.runwright(&["plan"]).expect_code(0);
-    assert_eq!(scene.gitlab.total(), 0);
+    let (remote_project, files, components) = everything();
+    assert_eq!(remote_project.jobs(&[]), ALL);
+    assert_eq!(remote_project.asked(&files), [1, 0, 0, 2]);
+    assert_eq!(remote_project.asked(&components), [0, 1, 0, 1]);
+    assert_eq!(remote_project.gitlab.total(), 7);
+    remote_project.gitlab.reset_count();
+    assert_eq!(remote_project.jobs(&[]), ALL);
+    remote_project.runwright(&["lint"]).expect_code(0);
+    remote_project.runwright(&["plan"]).expect_code(0);
+    assert_eq!(remote_project.gitlab.total(), 0);
 }
 
 #[test]
@@ -61,29 +61,29 @@ fn refresh_requests_only_what_may_have_changed() {
     // R-GLCI-148
     // R-GLCI-149
     // R-GLCI-152
-    let (scene, files, components) = everything();
-    assert_eq!(scene.jobs(&[]), ALL);
-    scene.gitlab.reset_count();
-    assert_eq!(scene.jobs(&["--refresh"]), ALL);
+    let (remote_project, files, components) = everything();
+    assert_eq!(remote_project.jobs(&[]), ALL);
+    remote_project.gitlab.reset_count();
+    assert_eq!(remote_project.jobs(&["--refresh"]), ALL);
     // The branch and the tags are requested again; files at a fixed commit are not.
-    assert_eq!(scene.asked(&files), [1, 0, 0, 0]);
-    assert_eq!(scene.asked(&components), [0, 1, 0, 0]);
-    assert_eq!(scene.gitlab.count("GET", "/remote.yml"), 1);
-    assert_eq!(scene.gitlab.count("GET", "/templates/*"), 1);
-    assert_eq!(scene.gitlab.total(), 4);
-    let requests = scene.gitlab.requests();
+    assert_eq!(remote_project.asked(&files), [1, 0, 0, 0]);
+    assert_eq!(remote_project.asked(&components), [0, 1, 0, 0]);
+    assert_eq!(remote_project.gitlab.count("GET", "/remote.yml"), 1);
+    assert_eq!(remote_project.gitlab.count("GET", "/templates/*"), 1);
+    assert_eq!(remote_project.gitlab.total(), 4);
+    let requests = remote_project.gitlab.requests();
     let unchanged = requests.iter().filter(|it| it.status == Some(304));
     assert_eq!(unchanged.count(), 4, "each names what it has");
 
-    scene.gitlab.reset_count();
+    remote_project.gitlab.reset_count();
     files.commit(&[("b.yml", "nested: {script: changed}\n")]);
     components.commit(&[("templates/c.yml", "component: {script: two}\n")]);
     components.tag("1.1.0");
-    scene
+    remote_project
         .gitlab
         .page("/remote.yml", "remote: {script: changed}\n");
     assert_eq!(
-        scene.jobs(&["--refresh"]),
+        remote_project.jobs(&["--refresh"]),
         [
             "component: two",
             "from-project: no-such-program",
@@ -92,52 +92,54 @@ fn refresh_requests_only_what_may_have_changed() {
             "template: template",
         ]
     );
-    assert_eq!(scene.asked(&files), [1, 0, 0, 2]);
-    assert_eq!(scene.asked(&components), [0, 1, 0, 1]);
+    assert_eq!(remote_project.asked(&files), [1, 0, 0, 2]);
+    assert_eq!(remote_project.asked(&components), [0, 1, 0, 1]);
 }
 
 #[test]
 fn other_project_of_the_user_reuses_fetched_files() {
-    let (scene, files, _) = everything();
-    assert_eq!(scene.jobs(&[]), ALL);
-    scene.gitlab.reset_count();
-    let other = scene.project.scratch().join("other");
+    let (remote_project, files, _) = everything();
+    assert_eq!(remote_project.jobs(&[]), ALL);
+    remote_project.gitlab.reset_count();
+    let other = remote_project.project.scratch().join("other");
     let status = std::fs::create_dir(&other);
     status.unwrap();
     let pipeline = "include: {project: group/files, file: b.yml, ref: main}\n";
     std::fs::write(other.join(".gitlab-ci.yml"), pipeline).unwrap();
-    let url = scene.gitlab.url();
-    let mut command = scene.command(&["list", "--gitlab", &url]);
+    let url = remote_project.gitlab.url();
+    let mut command = remote_project.command(&["list", "--gitlab", &url]);
     let done = command.current_dir(&other).output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout);
     assert!(said.contains("nested"), "{done:?}");
-    assert_eq!(scene.asked(&files)[3], 0, "the file is there");
+    assert_eq!(remote_project.asked(&files)[3], 0, "the file is there");
 }
 
 #[test]
 fn offline_sends_no_request() {
-    let (scene, ..) = everything();
-    let done = scene.runwright(&["list", "--offline"]).expect_code(2);
+    let (remote_project, ..) = everything();
+    let done = remote_project
+        .runwright(&["list", "--offline"])
+        .expect_code(2);
     for text in ["not fetched before", "offline"] {
         assert!(done.stderr.contains(text), "{}", done.stderr);
     }
-    assert_eq!(scene.gitlab.total(), 0);
+    assert_eq!(remote_project.gitlab.total(), 0);
 
-    assert_eq!(scene.jobs(&[]), ALL);
-    scene.gitlab.reset_count();
-    assert_eq!(scene.jobs(&["--offline"]), ALL);
-    assert_eq!(scene.gitlab.total(), 0);
-    scene.gitlab.stop();
-    assert_eq!(scene.jobs(&["--offline"]), ALL);
+    assert_eq!(remote_project.jobs(&[]), ALL);
+    remote_project.gitlab.reset_count();
+    assert_eq!(remote_project.jobs(&["--offline"]), ALL);
+    assert_eq!(remote_project.gitlab.total(), 0);
+    remote_project.gitlab.stop();
+    assert_eq!(remote_project.jobs(&["--offline"]), ALL);
     // Fetched files remain usable when the server is unreachable, also without `--offline`.
-    assert_eq!(scene.jobs(&["--refresh"]), ALL);
+    assert_eq!(remote_project.jobs(&["--refresh"]), ALL);
 }
 
 #[test]
 fn cache_is_private_to_its_user_and_holds_no_token() {
-    let (scene, ..) = everything();
-    assert_eq!(scene.jobs(&[]), ALL);
-    let home = scene.project.home();
+    let (remote_project, ..) = everything();
+    assert_eq!(remote_project.jobs(&[]), ALL);
+    let home = remote_project.project.home();
     let kept = files_below(&home.join("cache"));
     assert!(!kept.is_empty());
     for path in kept {

@@ -1,4 +1,4 @@
-//! What becomes of services, and of what they write.
+//! The end of services, and their output.
 
 use super::setup::{Setup, script, settings, with};
 use crate::support::NOTICE;
@@ -17,7 +17,7 @@ async fn until(setup: &Setup, found: impl Fn(&RecordingTrace) -> bool) {
         }
     };
     let waited = tokio::time::timeout(NOTICE, wait).await;
-    assert!(waited.is_ok(), "it is not in the log: {}", setup.said());
+    assert!(waited.is_ok(), "it is not in the log: {}", setup.messages());
 }
 
 fn text(trace: &RecordingTrace) -> String {
@@ -42,10 +42,10 @@ async fn a_dying_service_is_reported_at_once() {
     );
     until(&setup, |trace| text(trace).contains("(done) has finished")).await;
     until(&setup, |trace| text(trace).contains("out of luck")).await;
-    let said = setup.said();
+    let messages = setup.messages();
     assert!(
-        said.contains("(db) has ended: it ended with exit code 4"),
-        "{said}"
+        messages.contains("(db) has ended: it ended with exit code 4"),
+        "{messages}"
     );
     setup.close().await;
 }
@@ -61,7 +61,11 @@ async fn removed_services_are_not_reported_as_dead() {
         .remove()
         .await
         .expect("once more does no harm");
-    assert!(!setup.said().contains("WARNING"), "{}", setup.said());
+    assert!(
+        !setup.messages().contains("WARNING"),
+        "{}",
+        setup.messages()
+    );
     setup.close().await;
 }
 

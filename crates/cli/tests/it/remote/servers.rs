@@ -1,6 +1,6 @@
 //! Which servers are contacted, how, and as which user.
 
-use super::scene::{Scene, TOKEN};
+use super::remote_project::{RemoteProject, TOKEN};
 use crate::project::Done;
 use gitlab_testkit::{Fault, GitLab, Request, Sshd};
 
@@ -25,14 +25,19 @@ fn self_managed_gitlab_may_have_its_own_authority_and_a_path() {
     // R-GLCI-150
     let gitlab = GitLab::setup().tls().below("/gitlab").start();
     fill(&gitlab);
-    let scene = Scene::new(gitlab, INCLUDE);
-    let refused = scene.runwright(&["list"]).expect_code(2);
+    let remote_project = RemoteProject::new(gitlab, INCLUDE);
+    let refused = remote_project.runwright(&["list"]).expect_code(2);
     assert!(refused.stderr.contains("certificate"), "{}", refused.stderr);
-    assert_eq!(scene.gitlab.total(), 0);
+    assert_eq!(remote_project.gitlab.total(), 0);
 
-    let authority = scene.gitlab.authority().unwrap().display().to_string();
-    scene.settings(&format!("ca-file = \"{authority}\"\n"));
-    assert_eq!(scene.jobs(&[]), JOBS);
+    let authority = remote_project
+        .gitlab
+        .authority()
+        .unwrap()
+        .display()
+        .to_string();
+    remote_project.settings(&format!("ca-file = \"{authority}\"\n"));
+    assert_eq!(remote_project.jobs(&[]), JOBS);
 }
 
 #[test]
@@ -40,14 +45,17 @@ fn jobs_see_the_configured_gitlab_and_not_its_ssh_host() {
     let gitlab = GitLab::setup().below("/gitlab").start();
     fill(&gitlab);
     let pipeline = "include: {component: $CI_SERVER_FQDN/group/files/c@1}\n";
-    let scene = Scene::new(gitlab, pipeline);
+    let remote_project = RemoteProject::new(gitlab, pipeline);
     let known = |expect: &[String]| {
-        let shown = scene.runwright(&["variables"]).expect_code(0).stdout;
+        let shown = remote_project
+            .runwright(&["variables"])
+            .expect_code(0)
+            .stdout;
         for expect in expect {
             assert!(shown.contains(expect), "no {expect} in {shown}");
         }
     };
-    let (url, name) = (scene.gitlab.url(), scene.gitlab.name());
+    let (url, name) = (remote_project.gitlab.url(), remote_project.gitlab.name());
     let expect = [
         format!("CI_SERVER_URL = {url}\n"),
         format!("CI_SERVER_FQDN = {name}\n"),
@@ -61,12 +69,14 @@ fn jobs_see_the_configured_gitlab_and_not_its_ssh_host() {
         "origin",
         "git@ssh.example:group/app.git",
     ];
-    scene.project.git(&remote);
-    scene.settings("ssh-host = \"ssh.example\"\n");
+    remote_project.project.git(&remote);
+    remote_project.settings("ssh-host = \"ssh.example\"\n");
     known(&expect);
-    assert_eq!(scene.jobs(&[]), ["c: c"]);
-    scene.only_settings("");
-    scene.project.write(".gitlab-ci.yml", "a: {script: make}\n");
+    assert_eq!(remote_project.jobs(&[]), ["c: c"]);
+    remote_project.only_settings("");
+    remote_project
+        .project
+        .write(".gitlab-ci.yml", "a: {script: make}\n");
     known(&["CI_SERVER_FQDN = ssh.example\n".to_owned()]);
 }
 
@@ -74,10 +84,10 @@ fn jobs_see_the_configured_gitlab_and_not_its_ssh_host() {
 fn token_may_come_from_the_environment() {
     let gitlab = GitLab::start();
     fill(&gitlab);
-    let scene = Scene::new(gitlab, INCLUDE);
-    scene.only_settings("");
+    let remote_project = RemoteProject::new(gitlab, INCLUDE);
+    remote_project.only_settings("");
     let list = |variables: &[(&str, &str)]| {
-        let mut command = scene.command(&["list"]);
+        let mut command = remote_project.command(&["list"]);
         command.envs(variables.iter().copied());
         Done::from(command.output().unwrap())
     };
@@ -88,14 +98,14 @@ fn token_may_come_from_the_environment() {
     list(&[("GITLAB_TOKEN", TOKEN)])
         .expect_code(0)
         .expect_text("c ");
-    let host = scene.gitlab.url();
-    scene.gitlab.reset_count();
+    let host = remote_project.gitlab.url();
+    remote_project.gitlab.reset_count();
     let other = [
         ("GITLAB_TOKEN", TOKEN),
         ("GITLAB_HOST", "https://gitlab.example.com"),
     ];
     list(&other);
-    let tokens = scene
+    let tokens = remote_project
         .gitlab
         .requests()
         .iter()
@@ -110,14 +120,14 @@ fn git_over_ssh_reads_what_the_api_does_not_show() {
     let gitlab = GitLab::start();
     fill(&gitlab);
     let sshd = Sshd::start(&gitlab);
-    let scene = Scene::new(gitlab, INCLUDE);
-    scene.only_settings(&format!(
+    let remote_project = RemoteProject::new(gitlab, INCLUDE);
+    remote_project.only_settings(&format!(
         "[[gitlab.instance]]\nurl = \"{}\"\ngit = \"ssh\"\nssh-host = \"{}\"\n",
-        scene.gitlab.url(),
+        remote_project.gitlab.url(),
         sshd.address()
     ));
     let list = |arguments: &[&str]| {
-        let mut command = scene.command(arguments);
+        let mut command = remote_project.command(arguments);
         command.env("GIT_SSH_COMMAND", sshd.command());
         Done::from(command.output().unwrap())
     };
@@ -136,11 +146,13 @@ fn no_redirect_carries_a_token_to_another_server() {
     let gitlab = GitLab::start();
     fill(&gitlab);
     let other = GitLab::start();
-    let scene = Scene::new(gitlab, INCLUDE);
+    let remote_project = RemoteProject::new(gitlab, INCLUDE);
     let away = format!("{}/api/v4/", other.url());
-    scene.gitlab.always("/api/*", Fault::Redirect(away));
-    scene.runwright(&["list"]).expect_code(2);
-    assert!(scene.gitlab.total() > 0);
+    remote_project
+        .gitlab
+        .always("/api/*", Fault::Redirect(away));
+    remote_project.runwright(&["list"]).expect_code(2);
+    assert!(remote_project.gitlab.total() > 0);
     let tokens = other.requests().iter().filter_map(Request::token).count();
     assert_eq!(tokens, 0);
 }
@@ -151,10 +163,10 @@ fn private_network_includes_require_the_consent_of_the_user() {
     let inside = GitLab::start();
     inside.page("/inside.yml", "inside: {script: inside}\n");
     let include = format!("include: [\"{}/inside.yml\"]\n", inside.url());
-    let scene = Scene::new(GitLab::start(), &include);
+    let remote_project = RemoteProject::new(GitLab::start(), &include);
     let check = |settings: &str, expect: &str| {
-        scene.settings(settings);
-        let refused = scene.runwright(&["list"]).expect_code(2);
+        remote_project.settings(settings);
+        let refused = remote_project.runwright(&["list"]).expect_code(2);
         assert!(
             refused.stderr.contains(expect),
             "{settings}: {}",
@@ -164,17 +176,20 @@ fn private_network_includes_require_the_consent_of_the_user() {
     };
     check("", "allow-private");
     check("[include]\nallow-private = [\"127.0.0.1\"]\n", "allow-http");
-    scene.settings("[include]\nallow-http = [\"127.0.0.1\"]\nallow-private = [\"127.0.0.0/8\"]\n");
-    assert_eq!(scene.jobs(&[]), ["inside: inside"]);
+    remote_project
+        .settings("[include]\nallow-http = [\"127.0.0.1\"]\nallow-private = [\"127.0.0.0/8\"]\n");
+    assert_eq!(remote_project.jobs(&[]), ["inside: inside"]);
 }
 
 #[test]
 fn oversized_response_is_refused() {
     // R-GLCI-148
     let gitlab = GitLab::start();
-    let scene = Scene::new(gitlab, "include: [URL/long.yml]\n");
-    scene.gitlab.always("/long.yml", Fault::Long(64 << 20));
-    let long = scene.runwright(&["list"]).expect_code(2);
+    let remote_project = RemoteProject::new(gitlab, "include: [URL/long.yml]\n");
+    remote_project
+        .gitlab
+        .always("/long.yml", Fault::Long(64 << 20));
+    let long = remote_project.runwright(&["list"]).expect_code(2);
     assert!(long.stderr.contains("long.yml"), "{}", long.stderr);
     assert!(long.stderr.contains("file-too-large"), "{}", long.stderr);
     assert!(long.stderr.contains("more than 16 MiB"), "{}", long.stderr);

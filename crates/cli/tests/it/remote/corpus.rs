@@ -3,7 +3,7 @@
 //! We may not keep its file here: `RUNWRIGHT_CORPUS` names a directory with it. Stand-ins with the same file and job
 //! names replace its includes.
 
-use super::scene::Scene;
+use super::remote_project::RemoteProject;
 use gitlab_testkit::GitLab;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -55,8 +55,8 @@ build-sysext:
     - echo \"sysext with $[[ inputs.meson-options ]]\"
 ";
 
-/// Returns a scene with that project on a GitLab with all its includes, if its file is present.
-fn mutter() -> Option<Scene> {
+/// Returns a remote_project with that project on a GitLab with all its includes, if its file is present.
+fn mutter() -> Option<RemoteProject> {
     let corpus = PathBuf::from(std::env::var_os("RUNWRIGHT_CORPUS")?);
     let file = corpus.join("real/GNOME+mutter/.gitlab-ci.yml");
     let text = fs::read_to_string(&file);
@@ -79,40 +79,42 @@ fn mutter() -> Option<Scene> {
             "gitlab.gnome.org/GNOME/citemplates",
             "HOST/GNOME/citemplates",
         );
-    let scene = Scene::new(gitlab, &text);
-    let remote = format!("{}/GNOME/mutter.git", scene.gitlab.url());
-    scene.project.git(&["remote", "set-url", "origin", &remote]);
+    let remote_project = RemoteProject::new(gitlab, &text);
+    let remote = format!("{}/GNOME/mutter.git", remote_project.gitlab.url());
+    remote_project
+        .project
+        .git(&["remote", "set-url", "origin", &remote]);
     let script = ".gitlab-ci/install-gnomeos-sysext-dependencies.sh";
-    scene
+    remote_project
         .project
         .write(script, "#!/bin/sh\necho installing to \"$1\"\n");
     let mode = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(scene.project.dir().join(script), mode).unwrap();
-    scene.project.commit();
-    Some(scene)
+    fs::set_permissions(remote_project.project.dir().join(script), mode).unwrap();
+    remote_project.project.commit();
+    Some(remote_project)
 }
 
 #[test]
 fn real_project_runs_offline_from_its_lock_file() {
-    let Some(scene) = mutter() else {
+    let Some(remote_project) = mutter() else {
         executor_testkit::not_tested(
             "a real project from its lock file",
             "RUNWRIGHT_CORPUS is not set",
         );
         return;
     };
-    scene.runwright(&["vendor"]).expect_code(0);
-    let asked = scene.gitlab.total();
-    let online = scene.jobs(&[]);
+    remote_project.runwright(&["vendor"]).expect_code(0);
+    let asked = remote_project.gitlab.total();
+    let online = remote_project.jobs(&[]);
     assert_eq!(
-        scene.gitlab.total(),
+        remote_project.gitlab.total(),
         asked,
         "what is locked is asked of nobody"
     );
 
-    scene.gitlab.stop();
-    fs::remove_dir_all(scene.project.home()).unwrap();
-    let jobs = scene.jobs(&["--offline"]);
+    remote_project.gitlab.stop();
+    fs::remove_dir_all(remote_project.project.home()).unwrap();
+    let jobs = remote_project.jobs(&["--offline"]);
     assert_eq!(jobs, online);
     let has = |start: &str| jobs.iter().any(|job| job.starts_with(start));
     for job in [
@@ -123,7 +125,7 @@ fn real_project_runs_offline_from_its_lock_file() {
         assert!(has(job), "{job}: {jobs:?}");
     }
     assert!(!has("release-service"), "{jobs:?}");
-    let tagged = scene.jobs(&["--offline", "--tag", "50.1"]);
+    let tagged = remote_project.jobs(&["--offline", "--tag", "50.1"]);
     assert!(
         tagged
             .iter()
@@ -131,17 +133,21 @@ fn real_project_runs_offline_from_its_lock_file() {
         "{tagged:?}"
     );
 
-    scene.runwright(&["lint", "--offline"]).expect_code(0);
-    scene
+    remote_project
+        .runwright(&["lint", "--offline"])
+        .expect_code(0);
+    remote_project
         .runwright(&["plan", "--offline"])
         .expect_code(0)
         .expect_text("test-mutter@x86_64");
-    scene
+    remote_project
         .runwright(&["run", "build-sysext", "--offline"])
         .expect_code(0)
         .expect_text(
             "sysext with -Dxwayland_initfd=enabled -Dprofiler=true -Dbash_completion=false",
         )
         .expect_text("installing to /");
-    scene.runwright(&["vendor", "--check"]).expect_code(0);
+    remote_project
+        .runwright(&["vendor", "--check"])
+        .expect_code(0);
 }

@@ -1,21 +1,21 @@
 //! Child and downstream pipelines that are controlled, resumed or retried by the user.
 
-use crate::project::{Project, files_below, wait_until_told};
+use crate::project::{Project, files_below, wait_until_described};
 use std::fs;
 use std::path::PathBuf;
 
 /// A project whose jobs record that they ran. `OUT` in its files is a directory they share.
-struct Scene(Project);
+struct ParentProject(Project);
 
-impl Scene {
+impl ParentProject {
     fn new(files: &[(&str, &str)]) -> Self {
-        let scene = Self(Project::with_pipeline(""));
-        fs::create_dir(scene.out()).unwrap();
+        let parent = Self(Project::with_pipeline(""));
+        fs::create_dir(parent.out()).unwrap();
         for (name, text) in files {
-            scene.write(name, text);
+            parent.write(name, text);
         }
-        scene.0.commit();
-        scene
+        parent.0.commit();
+        parent
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -44,14 +44,14 @@ impl Scene {
     /// Starts a run and waits until this many jobs are running.
     fn start(&self, count: usize) -> std::process::Child {
         let run = self.0.start(&["run", "--concurrency", "16"]);
-        let told = || {
+        let describe = || {
             format!(
                 "{count} jobs: {:?}\n{}",
                 self.ran_so_far(),
                 self.0.printed()
             )
         };
-        wait_until_told(told, || self.ran_so_far().len() >= count);
+        wait_until_described(describe, || self.ran_so_far().len() >= count);
         run
     }
 
@@ -94,7 +94,7 @@ fn child(text: &str) -> String {
 
 #[test]
 fn no_finished_job_of_a_killed_child_runs_again() {
-    let scene = Scene::new(&[
+    let parent = ParentProject::new(&[
         (
             ".gitlab-ci.yml",
             "
@@ -115,11 +115,11 @@ below: {stage: b, variables: {BY: below}, trigger: {include: child.yml}}
         ),
         ("child.yml", &child(CHILD)),
     ]);
-    let mut run = scene.start(6);
+    let mut run = parent.start(6);
     // For the others, the next job shows that they have finished.
-    wait_until_told(
+    wait_until_described(
         || "the end of `quick` to be noted".to_owned(),
-        || scene.has_noted_the_end_of("quick"),
+        || parent.has_noted_the_end_of("quick"),
     );
     run.kill().unwrap();
     run.wait().unwrap();
@@ -132,12 +132,12 @@ below: {stage: b, variables: {BY: below}, trigger: {include: child.yml}}
         "top",
     ];
     // The trigger job that does not wait lets the last stage start.
-    let mut ran = scene.ran();
+    let mut ran = parent.ran();
     ran.retain(|job| job != "last");
     assert_eq!(ran, first);
-    scene.let_go();
-    let done = scene.0.runwright(&["resume", "1"]).expect_code(0);
-    let mut ran = scene.ran();
+    parent.let_go();
+    let done = parent.0.runwright(&["resume", "1"]).expect_code(0);
+    let mut ran = parent.ran();
     ran.retain(|job| job != "last");
     assert_eq!(ran, ["below two", "leave two"], "{done:?}");
     let below = |line: &&str| line.starts_with("below follow > below: pipeline ");
@@ -147,18 +147,18 @@ below: {stage: b, variables: {BY: below}, trigger: {include: child.yml}}
         "{done:?}"
     );
     done.expect_text("below leave: pipeline ");
-    scene
+    parent
         .0
         .runwright(&["resume", "1"])
         .expect_code(2)
         .expect_text("there is nothing to resume");
-    assert_eq!(scene.0.leftovers(), [] as [PathBuf; 0]);
-    assert_eq!(scene.sockets(), [] as [PathBuf; 0]);
+    assert_eq!(parent.0.leftovers(), [] as [PathBuf; 0]);
+    assert_eq!(parent.sockets(), [] as [PathBuf; 0]);
 }
 
 #[test]
 fn downstream_pipeline_of_another_project_is_resumed() {
-    let scene = Scene::new(&[(
+    let parent = ParentProject::new(&[(
         ".gitlab-ci.yml",
         "
 ship: {variables: {BY: ship}, trigger: {project: group/other, strategy: depend}}
@@ -166,36 +166,36 @@ leave: {variables: {BY: leave}, trigger: {project: group/other}}
 ",
     )]);
     let other =
-        Project::with_pipeline(&child(CHILD).replace("OUT", &scene.out().display().to_string()));
+        Project::with_pipeline(&child(CHILD).replace("OUT", &parent.out().display().to_string()));
     other.commit();
-    fs::create_dir_all(scene.0.home()).unwrap();
+    fs::create_dir_all(parent.0.home()).unwrap();
     let settings = format!(
         "[projects]\n\"group/other\" = \"{}\"\n",
         other.dir().display()
     );
-    fs::write(scene.0.home().join("config.toml"), settings).unwrap();
-    let mut run = scene.start(4);
+    fs::write(parent.0.home().join("config.toml"), settings).unwrap();
+    let mut run = parent.start(4);
     run.kill().unwrap();
     run.wait().unwrap();
     assert_eq!(
-        scene.ran(),
+        parent.ran(),
         ["leave one", "leave two", "ship one", "ship two"]
     );
     let at = other.dir().display().to_string();
-    scene
+    parent
         .0
         .runwright(&["resume", "-C", &at, "2"])
         .expect_code(2)
         .expect_text("of another project")
         .expect_text("runwright resume -C ");
-    scene.let_go();
-    scene.0.runwright(&["resume"]).expect_code(0);
-    assert_eq!(scene.ran(), ["leave two", "ship two"]);
+    parent.let_go();
+    parent.0.runwright(&["resume"]).expect_code(0);
+    assert_eq!(parent.ran(), ["leave two", "ship two"]);
 }
 
 #[test]
 fn jobs_of_a_child_are_controlled_and_inspected() {
-    let scene = Scene::new(&[
+    let parent = ParentProject::new(&[
         (
             ".gitlab-ci.yml",
             "deploy: {variables: {BY: deploy}, trigger: {include: child.yml, strategy: depend}}\n",
@@ -211,12 +211,12 @@ hand: {when: manual, allow_failure: true, script: ['echo hand $TO >>OUT/ran', 'e
             ),
         ),
     ]);
-    let mut run = scene.start(2);
-    let say = |words: &[&str]| scene.0.runwright(words);
+    let mut run = parent.start(2);
+    let say = |words: &[&str]| parent.0.runwright(words);
     say(&["play", "2", "hand", "--variable", "TO=there"]).expect_code(0);
-    let told = || format!("hand: {:?}", scene.ran_so_far());
-    wait_until_told(told, || {
-        scene.ran_so_far().contains(&"hand there".to_owned())
+    let describe = || format!("hand: {:?}", parent.ran_so_far());
+    wait_until_described(describe, || {
+        parent.ran_so_far().contains(&"hand there".to_owned())
     });
     say(&["cancel", "1", "deploy > other"])
         .expect_code(0)
@@ -225,13 +225,13 @@ hand: {when: manual, allow_failure: true, script: ['echo hand $TO >>OUT/ran', 'e
         .expect_code(2)
         .expect_text("only the run that started it");
     say(&["play", "2", "hnd"]).expect_code(2);
-    scene.let_go();
-    assert!(run.wait().unwrap().success(), "{}", scene.0.printed());
+    parent.let_go();
+    assert!(run.wait().unwrap().success(), "{}", parent.0.printed());
     say(&["logs", "deploy > hand"])
         .expect_code(0)
         .expect_text("by hand >left");
     say(&["logs", "2", "hand"]).expect_code(0);
-    let out = scene.0.scratch().join("got");
+    let out = parent.0.scratch().join("got");
     let to = out.display().to_string();
     say(&["artifacts", "1", "deploy > hand", "-o", &to]).expect_code(0);
     assert_eq!(fs::read_to_string(out.join("left")).unwrap(), "by hand\n");
@@ -241,12 +241,12 @@ hand: {when: manual, allow_failure: true, script: ['echo hand $TO >>OUT/ran', 'e
             .expect_text("run 2 is a child pipeline of run 1")
             .expect_text(&format!("`runwright {verb} 1`"));
     }
-    assert_eq!(scene.sockets(), [] as [PathBuf; 0]);
+    assert_eq!(parent.sockets(), [] as [PathBuf; 0]);
 }
 
 #[test]
 fn manual_job_that_blocks_a_child_is_played_later() {
-    let scene = Scene::new(&[
+    let parent = ParentProject::new(&[
         (
             ".gitlab-ci.yml",
             "
@@ -264,11 +264,11 @@ hand: {stage: b, when: manual, allow_failure: false, script: ['echo hand >>OUT/r
 ",
         ),
     ]);
-    let say = |words: &[&str]| scene.0.runwright(words);
+    let say = |words: &[&str]| parent.0.runwright(words);
     say(&["run"])
         .expect_code(0)
         .expect_text("it waits for deploy > hand: runwright play 2 hand goes on");
-    assert_eq!(scene.ran(), ["one"]);
+    assert_eq!(parent.ran(), ["one"]);
     say(&["resume"])
         .expect_code(2)
         .expect_text("waits for manual jobs");
@@ -277,12 +277,12 @@ hand: {stage: b, when: manual, allow_failure: false, script: ['echo hand >>OUT/r
         .expect_text("job \"deploy\" of run 1 waits for run 2")
         .expect_text("`runwright play 2 hand`");
     say(&["play", "2", "hand"]).expect_code(0);
-    assert_eq!(scene.ran(), ["after", "hand"]);
+    assert_eq!(parent.ran(), ["after", "hand"]);
 }
 
 #[test]
 fn retry_runs_failed_jobs_of_children_again() {
-    let scene = Scene::new(&[
+    let parent = ParentProject::new(&[
         (
             ".gitlab-ci.yml",
             "follow: {variables: {BY: follow}, trigger: {include: child.yml, strategy: depend}}
@@ -293,16 +293,16 @@ leave: {variables: {BY: leave}, trigger: {include: child.yml}}\n",
             "good: {script: ['echo $BY good >>OUT/ran']}\nbad: {script: ['echo $BY bad >>OUT/ran', test -e OUT/go]}\n",
         ),
     ]);
-    let say = |words: &[&str]| scene.0.runwright(words);
+    let say = |words: &[&str]| parent.0.runwright(words);
     let done = say(&["run"]).expect_code(1);
     assert_eq!(done.all().matches("whole log:").count(), 2, "{done:?}");
-    assert_eq!(scene.ran().len(), 4);
+    assert_eq!(parent.ran().len(), 4);
     say(&["resume"])
         .expect_code(2)
         .expect_text("nothing to resume");
-    scene.let_go();
+    parent.let_go();
     say(&["retry"]).expect_code(0);
-    assert_eq!(scene.ran(), ["follow bad", "leave bad"]);
+    assert_eq!(parent.ran(), ["follow bad", "leave bad"]);
     say(&["retry"])
         .expect_code(2)
         .expect_text("nothing to retry");
@@ -310,7 +310,7 @@ leave: {variables: {BY: leave}, trigger: {include: child.yml}}\n",
 
 #[test]
 fn trigger_job_may_have_an_environment() {
-    let scene = Scene::new(&[
+    let parent = ParentProject::new(&[
         (
             ".gitlab-ci.yml",
             "
@@ -321,31 +321,34 @@ bad: {environment: {name: never}, trigger: {include: none.yml}}
         ),
         ("child.yml", "unit: {script: ['true']}\n"),
     ]);
-    scene.0.runwright(&["run"]).expect_code(1);
-    let told = scene.0.runwright(&["environments"]).expect_code(0).stdout;
-    assert!(told.contains("prod") && told.contains("stage"), "{told}");
-    assert!(!told.contains("never"), "{told}");
+    parent.0.runwright(&["run"]).expect_code(1);
+    let output = parent.0.runwright(&["environments"]).expect_code(0).stdout;
+    assert!(
+        output.contains("prod") && output.contains("stage"),
+        "{output}"
+    );
+    assert!(!output.contains("never"), "{output}");
 }
 
 #[test]
 fn logs_of_children_name_the_cause_of_a_cancellation() {
-    let scene = Scene::new(&[
+    let parent = ParentProject::new(&[
         (
             ".gitlab-ci.yml",
             "deploy: {variables: {BY: deploy}, trigger: {include: child.yml, strategy: depend}}\n",
         ),
         ("child.yml", &child(CHILD)),
     ]);
-    let mut run = scene.start(2);
-    scene.0.runwright(&["cancel"]).expect_code(0);
+    let mut run = parent.start(2);
+    parent.0.runwright(&["cancel"]).expect_code(0);
     assert_eq!(run.wait().unwrap().code(), Some(130));
-    scene
+    parent
         .0
         .runwright(&["logs", "deploy > two"])
         .expect_code(0)
         .expect_text("canceled by the user");
-    scene.ran();
-    scene.let_go();
-    scene.0.runwright(&["resume"]).expect_code(0);
-    assert_eq!(scene.ran(), ["deploy two"]);
+    parent.ran();
+    parent.let_go();
+    parent.0.runwright(&["resume"]).expect_code(0);
+    assert_eq!(parent.ran(), ["deploy two"]);
 }

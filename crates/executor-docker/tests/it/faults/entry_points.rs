@@ -1,4 +1,4 @@
-//! Entry points, users and file systems of all kinds.
+//! Entry points, users and file systems of many kinds.
 
 use crate::support::runner::{BUSYBOX, Run, job, settings};
 use executor_core::FailureReason;
@@ -15,7 +15,7 @@ fn with(engine: EngineChoice) -> DockerConfig {
     }
 }
 
-/// A job behind this entry point runs, and what it wrote before is in the log.
+/// Checks that a job behind this entry point runs, and that its earlier output is in the log.
 async fn runs(entry_point: &[&str], before: &str) {
     for choice in BOTH {
         let run = Run::new(with(choice));
@@ -25,7 +25,7 @@ async fn runs(entry_point: &[&str], before: &str) {
             Ok(opened) => opened,
             Err((error, ..)) => panic!("{choice:?}, {entry_point:?}: {}", error.chain()),
         };
-        // The other stream says that it is ready, and may come first.
+        // The other stream reports readiness and may arrive first.
         let stream = if before.contains("err") {
             TraceStream::STDERR
         } else {
@@ -38,11 +38,11 @@ async fn runs(entry_point: &[&str], before: &str) {
         assert_eq!(result.status.exit_code(), ExitCode(7), "{entry_point:?}");
         assert_eq!(opened.trace.text(TraceStream::STDOUT), "out\n");
         opened.executor.cleanup().await.unwrap();
-        assert_eq!(run.left().await, Vec::<String>::new());
+        assert_eq!(run.leftovers().await, Vec::<String>::new());
     }
 }
 
-/// A job behind this entry point does not begin, for this reason.
+/// Checks that a job behind this entry point does not start, for this reason.
 async fn refused(entry_point: &[&str], words: &str) {
     for choice in BOTH {
         let run = Run::new(with(choice));
@@ -51,15 +51,18 @@ async fn refused(entry_point: &[&str], words: &str) {
         let Err((error, mut executor, _)) = run.try_open(job).await else {
             panic!("{choice:?}, {entry_point:?}: it was prepared");
         };
-        let told = error.chain();
-        assert!(told.contains(words), "{choice:?}, {entry_point:?}: {told}");
-        assert!(!error.is_temporary(), "{told}");
+        let message = error.chain();
+        assert!(
+            message.contains(words),
+            "{choice:?}, {entry_point:?}: {message}"
+        );
+        assert!(!error.is_temporary(), "{message}");
         assert_eq!(
             error.failure_reason(),
             FailureReason::RunnerConfigurationError
         );
         executor.cleanup().await.unwrap();
-        assert_eq!(run.left().await, Vec::<String>::new());
+        assert_eq!(run.leftovers().await, Vec::<String>::new());
     }
 }
 
@@ -132,7 +135,7 @@ async fn an_unknown_user_in_a_read_only_container() {
                 "{choice:?}, remote: {remote}"
             );
             opened.executor.cleanup().await.unwrap();
-            assert_eq!(run.left().await, Vec::<String>::new());
+            assert_eq!(run.leftovers().await, Vec::<String>::new());
         }
     }
 }

@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::wait_until_told;
+use crate::project::wait_until_described;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A cgroup for one test; a process started in it cannot leave it.
 #[derive(Debug)]
-pub(super) struct Cell {
+pub(super) struct CaseCgroup {
     path: PathBuf,
 }
 
-impl Cell {
+impl CaseCgroup {
     /// Creates one; returns `None` where that is not allowed.
     pub(super) fn new() -> Option<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -29,7 +29,7 @@ impl Cell {
         Some(Self { path })
     }
 
-    /// Makes a command start in the cell.
+    /// Makes a command start in the cgroup.
     pub(super) fn around(&self, command: &Command) -> Command {
         let mut shell = Command::new("sh");
         shell
@@ -51,7 +51,7 @@ impl Cell {
         shell
     }
 
-    /// Returns the processes in the cell and in the groups below.
+    /// Returns the processes in the cgroup and in the groups below.
     pub(super) fn processes(&self) -> Vec<String> {
         let mut found = members(&self.path);
         found.extend(self.processes_of_jobs());
@@ -63,7 +63,7 @@ impl Cell {
         self.groups().iter().flat_map(|it| members(it)).collect()
     }
 
-    /// Returns the groups below the cell, which are the program's.
+    /// Returns the groups below the cgroup, which are the program's.
     pub(super) fn groups(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut open = vec![self.path.clone()];
@@ -78,7 +78,7 @@ impl Cell {
         found
     }
 
-    /// Kills every process in the cell, including the guardian.
+    /// Kills every process in the cgroup, including the guardian.
     ///
     /// Kills them one by one: some kernels start no process in a group that was killed as a whole.
     pub(super) fn kill(&self) {
@@ -90,19 +90,19 @@ impl Cell {
             kill.arg("-KILL").args(pids).output().unwrap();
             processes.is_empty()
         };
-        wait_until_told(|| format!("{:?} to be killed", self.processes()), is_empty);
+        wait_until_described(|| format!("{:?} to be killed", self.processes()), is_empty);
     }
 
-    /// Waits until no process is left in the cell.
+    /// Waits until no process is left in the cgroup.
     pub(super) fn wait_until_empty(&self, when: &str) {
-        wait_until_told(
+        wait_until_described(
             || format!("{:?} to be gone, {when}", self.processes()),
             || self.processes().is_empty(),
         );
     }
 }
 
-impl Drop for Cell {
+impl Drop for CaseCgroup {
     fn drop(&mut self) {
         // After a failed case many processes may remain.
         let _ = fs::write(self.path.join("cgroup.kill"), "1");

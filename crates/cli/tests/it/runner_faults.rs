@@ -2,17 +2,17 @@
 //!
 //! | fault | event | tested in |
 //! |---|---|---|
-//! | 1 | the runner is killed in the middle of a job | `fault`, `fail_points` |
+//! | 1 | the runner is killed in the middle of a job | `killed_runner`, `fail_points` |
 //! | 6 | a second termination signal | here |
 //! | 20 | the clock is set | `clock` |
-//! | 21 | the disk is full while a log is written | `disk` |
-//! | 22 | the disk is full while artifacts or a cache are stored | `disk`; `round_trip` of `archive` |
-//! | 34 | a job leaves a daemon | `daemons` |
-//! | 35 | a background process holds the output | `daemons` |
-//! | 36 | ten thousand zombies, a fork bomb | `daemons` |
-//! | 37 | endless output | `flood` |
-//! | 38 | an endless line, bytes that are not text | `flood` |
-//! | 39 | ten thousand jobs, and one that needs them all | `wide`; `large` of `pipeline` |
+//! | 21 | the disk is full while a log is written | `full_disk` |
+//! | 22 | the disk is full while artifacts or a cache are stored | `full_disk`; `round_trip` of `archive` |
+//! | 34 | a job leaves a daemon | `background_processes` |
+//! | 35 | a background process holds the output | `background_processes` |
+//! | 36 | ten thousand zombies, a fork bomb | `background_processes` |
+//! | 37 | endless output | `excessive_output` |
+//! | 38 | an endless line, bytes that are not text | `excessive_output` |
+//! | 39 | ten thousand jobs, and one that needs them all | `large_pipelines`; `large` of `pipeline` |
 //! | 40 | a second runner in the same directory | here |
 
 #![expect(

@@ -2,9 +2,9 @@
 
 mod api_mode;
 mod corpus;
-mod counted;
 mod functions;
 mod includes;
-mod locked;
-mod scene;
+mod lock_file;
+mod remote_project;
+mod repeated_requests;
 mod servers;

@@ -61,8 +61,8 @@ fn resume_reports_the_killed_run_without_suggesting_a_resume() {
     kill(start(&project));
     go(&project);
     let done = project.runwright(&["resume"]).expect_code(0);
-    let told = "run 1 was killed while 1 of 4 jobs had finished\n";
-    assert!(done.stderr.contains(told), "{}", done.stderr);
+    let message = "run 1 was killed while 1 of 4 jobs had finished\n";
+    assert!(done.stderr.contains(message), "{}", done.stderr);
 }
 
 #[test]

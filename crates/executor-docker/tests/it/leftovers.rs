@@ -1,4 +1,4 @@
-//! What a run leaves that was killed.
+//! Removal of the leftovers of a killed run.
 
 use crate::support::engine;
 use crate::support::runner::{BUSYBOX, Run, job, settings};
@@ -17,16 +17,16 @@ async fn objects_of_dead_runs_are_removed_and_those_of_living_runs_kept() {
     let alive = Run::remote(config);
     let left = dead.open(job(BUSYBOX)).await;
     let mut lives = alive.open(job(BUSYBOX)).await;
-    let before = alive.left().await;
+    let before = alive.leftovers().await;
     assert_eq!(
-        dead.left().await.len(),
+        dead.leftovers().await.len(),
         3,
         "a container, a network, a volume"
     );
-    // As a process that is killed: nothing is cleaned up.
+    // Like a killed process, this cleans up nothing.
     drop(left);
     let owner = dead.owner.clone();
-    // Whatever else is in the engine has an owner that this test knows nothing of.
+    // Other objects in the engine have owners that this test does not know.
     let swept = sweep(&engine().await, |other| other.owner != owner)
         .await
         .unwrap();
@@ -36,11 +36,11 @@ async fn objects_of_dead_runs_are_removed_and_those_of_living_runs_kept() {
         (1, 1),
         "{swept:?}"
     );
-    assert_eq!(dead.left().await, Vec::<String>::new());
-    assert_eq!(alive.left().await, before);
+    assert_eq!(dead.leftovers().await, Vec::<String>::new());
+    assert_eq!(alive.leftovers().await, before);
     assert_eq!(lives.print("echo it lives").await, "it lives\n");
     lives.executor.cleanup().await.unwrap();
-    assert_eq!(alive.left().await, Vec::<String>::new());
+    assert_eq!(alive.leftovers().await, Vec::<String>::new());
     let again = sweep(&engine().await, |other| other.owner != owner)
         .await
         .unwrap();

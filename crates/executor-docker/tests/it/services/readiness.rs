@@ -1,8 +1,8 @@
-//! When services are ready.
+//! When services count as ready.
 
-use super::reach::asking;
+use super::connections::query_port;
 use super::setup::{Setup, TestImage, of_image, script, settings, with};
-use crate::support::noticed;
+use crate::support::in_time;
 use executor_core::cancellation::{CancelCause, Cancellation};
 use executor_docker::DockerError;
 use executor_docker::config::DockerConfig;
@@ -16,8 +16,12 @@ async fn a_slow_service_is_awaited_at_its_lowest_ports() {
     let opens = "sleep 0.5; while true; do echo ready | nc -l -p 17 -w 1; done";
     let setup = Setup::started("many", &[of_image(&image.name, "db", opens)]).await;
     setup.ready().await.expect("it is ready");
-    assert!(!setup.said().contains("WARNING"), "{}", setup.said());
-    let answer = setup.in_the_job(&asking("db", 17)).await;
+    assert!(
+        !setup.messages().contains("WARNING"),
+        "{}",
+        setup.messages()
+    );
+    let answer = setup.in_the_job(&query_port("db", 17)).await;
     assert_eq!(answer, "db: ready\n");
     setup.close().await;
     image.remove().await;
@@ -35,14 +39,14 @@ async fn an_unready_service_is_reported_with_its_log_and_fails_a_job_that_requir
     for required in [false, true] {
         let service = never(if required { "true" } else { "false" });
         let setup = Setup::started(&format!("never-{required}"), &[service]).await;
-        setup.has_logged(0, "cannot start").await;
+        setup.wait_for_log(0, "cannot start").await;
         let ready = setup.ready().await;
-        let said = setup.said();
+        let messages = setup.messages();
         assert!(
-            said.contains("its ports (80) were not all open within 1s"),
-            "{said}"
+            messages.contains("its ports (80) were not all open within 1s"),
+            "{messages}"
         );
-        assert_eq!(setup.written(0), "cannot start\n");
+        assert_eq!(setup.service_output(0), "cannot start\n");
         match ready {
             Ok(()) => assert!(!required),
             Err(error) => assert!(required && error.to_string().contains("the required service")),
@@ -58,14 +62,14 @@ async fn a_service_that_ends_is_not_waited_for() {
     let service = with(service, "RUNWRIGHT_READY_TCP", "80");
     let service = with(service, "RUNWRIGHT_READY_TIMEOUT", "1000");
     let setup = Setup::started("ends", &[service]).await;
-    // Not for the whole limit.
-    noticed(setup.ready()).await.expect("the job goes on");
-    let said = setup.said();
+    // The wait ends before the limit.
+    in_time(setup.ready()).await.expect("the job goes on");
+    let messages = setup.messages();
     assert!(
-        said.contains("is not ready: it ended with exit code 3"),
-        "{said}"
+        messages.contains("is not ready: it ended with exit code 3"),
+        "{messages}"
     );
-    // It was told once, and is not told again.
+    // The end was reported once and is not reported again.
     setup.services.watch();
     setup.close().await;
 }
@@ -78,7 +82,11 @@ async fn an_images_health_check_does_not_wait_for_its_interval() {
     let service = of_image(&image.name, "db", "sleep 0.3; touch /healthy; sleep 60");
     let setup = Setup::started("health", &[service]).await;
     setup.ready().await.expect("it is ready");
-    assert!(!setup.said().contains("WARNING"), "{}", setup.said());
+    assert!(
+        !setup.messages().contains("WARNING"),
+        "{}",
+        setup.messages()
+    );
     setup.close().await;
     image.remove().await;
 }
@@ -99,12 +107,12 @@ async fn http_command_and_log_probes_detect_readiness() {
     let missing = with(missing, "RUNWRIGHT_READY_TIMEOUT", "1");
     let setup = Setup::started("probes", &[service, missing]).await;
     setup.ready().await.expect("the job goes on");
-    let said = setup.said();
+    let messages = setup.messages();
     assert!(
-        said.contains("(other) is not ready: its port 80 did not answer"),
-        "{said}"
+        messages.contains("(other) is not ready: its port 80 did not answer"),
+        "{messages}"
     );
-    assert!(!said.contains("(db) is not"), "{said}");
+    assert!(!messages.contains("(db) is not"), "{messages}");
     setup.close().await;
 }
 
@@ -119,7 +127,11 @@ async fn the_settings_can_disable_the_wait() {
     let setup = Setup::new("off", config, &[], &[never]).await;
     setup.start().await.expect("it starts");
     setup.ready().await.expect("nothing is waited for");
-    assert!(!setup.said().contains("WARNING"), "{}", setup.said());
+    assert!(
+        !setup.messages().contains("WARNING"),
+        "{}",
+        setup.messages()
+    );
     setup.close().await;
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of the engine is what containers get.
+//! Containers have the properties that were requested from the engine.
 
 use crate::support::engine;
 use crate::support::scratch::with_container;
@@ -28,8 +28,8 @@ fn plan(script: &str) -> ContainerPlan {
     }
 }
 
-/// Runs a script in a container and returns what it says.
-async fn said(config: &DockerConfig, plan: &ContainerPlan) -> String {
+/// Runs a script in a container and returns its output.
+async fn output_of(config: &DockerConfig, plan: &ContainerPlan) -> String {
     let engine = engine().await;
     let body = build_container(config, plan);
     let (code, output) = with_container(&engine, body, async |it| it.run().await).await;
@@ -37,7 +37,7 @@ async fn said(config: &DockerConfig, plan: &ContainerPlan) -> String {
     output
 }
 
-/// Returns the capabilities that `/proc/self/status` has, by their numbers.
+/// Returns the numbers of the capabilities in `/proc/self/status`.
 fn capabilities(output: &str) -> u64 {
     let line = output.lines().find_map(|it| it.strip_prefix("CapEff:"));
     u64::from_str_radix(line.expect("the status has it").trim(), 16).unwrap()
@@ -52,7 +52,7 @@ const SYS_PTRACE: u64 = 1 << 19;
 async fn a_job_has_few_rights_by_default() {
     let status =
         "cat /proc/self/status; test ! -e /dev/sda; test -S /run/docker.sock && exit 9 || true";
-    let output = said(&DockerConfig::default(), &plan(status)).await;
+    let output = output_of(&DockerConfig::default(), &plan(status)).await;
     assert_eq!(
         capabilities(&output) & (MKNOD | NET_RAW | SYS_ADMIN),
         0,
@@ -65,7 +65,7 @@ async fn a_job_has_few_rights_by_default() {
 #[tokio::test]
 async fn rights_are_granted_by_name() {
     let settings = config("cap_add = [\"SYS_PTRACE\"]\ncap_drop = []\nno_new_privileges = false");
-    let output = said(&settings, &plan("cat /proc/self/status")).await;
+    let output = output_of(&settings, &plan("cat /proc/self/status")).await;
     let wanted = MKNOD | NET_RAW | SYS_PTRACE;
     assert_eq!(
         capabilities(&output) & (wanted | SYS_ADMIN),
@@ -154,7 +154,7 @@ async fn limits_hold_in_the_container() {
 async fn the_memory_limit_applies() {
     let script = "d=/dev; dd if=$d/zero of=$d/shm/much bs=1M count=100";
     let engine = engine().await;
-    // The engine's own word for it may be missing: it does not hear of the kernel's kill when the container ends at once.
+    // The engine may not report it: it misses the kernel's kill when the container ends at once.
     for (memory, ends_with) in [("32m", 137), ("256m", 0)] {
         let limits = format!("memory = \"{memory}\"\nmemory_swap = \"{memory}\"");
         let settings = config(&format!("{limits}\nshm_size = \"256m\""));

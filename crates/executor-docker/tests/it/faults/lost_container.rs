@@ -1,7 +1,7 @@
-//! Somebody does something to the container of a job in the middle of a stage.
+//! The container of a job is stopped, killed or removed during a stage.
 
 use crate::support::runner::{BUSYBOX, Run, job, settings};
-use crate::support::{engine, noticed};
+use crate::support::{engine, in_time};
 use bollard::query_parameters::{
     KillContainerOptions, RemoveContainerOptions, StopContainerOptions,
 };
@@ -34,7 +34,7 @@ async fn done(deed: Deed, container: &str) {
             api.kill_container(container, options).await
         }
         Deed::Stop => {
-            // Its main process has time to say goodbye.
+            // The main process has time to end gracefully.
             let options = StopContainerOptions {
                 t: Some(1),
                 ..StopContainerOptions::default()
@@ -59,15 +59,15 @@ async fn check(choice: EngineChoice, deed: Deed, words: &str) {
         trace.wait_for(TraceStream::STDOUT, "ready").await;
         done(deed, &container).await;
     };
-    let (ran, ()) = tokio::join!(noticed(opened.run(command)), harm);
+    let (ran, ()) = tokio::join!(in_time(opened.run(command)), harm);
     let error = ran.unwrap_err();
-    let told = error.chain();
-    assert!(told.contains(words), "{choice:?}, {deed:?}: {told}");
+    let message = error.chain();
+    assert!(message.contains(words), "{choice:?}, {deed:?}: {message}");
     assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
-    assert!(!error.is_temporary(), "{choice:?}, {deed:?}: {told}");
+    assert!(!error.is_temporary(), "{choice:?}, {deed:?}: {message}");
     opened.executor.cleanup().await.unwrap();
     assert_eq!(
-        run.left().await,
+        run.leftovers().await,
         Vec::<String>::new(),
         "{choice:?}, {deed:?}"
     );

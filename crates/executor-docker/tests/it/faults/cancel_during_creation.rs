@@ -1,7 +1,7 @@
-//! A job is stopped while the engine makes what it needs, and does not answer.
+//! A job is canceled while the engine creates its objects and does not respond.
 
-use super::faulty_socket::{Harm, Way};
-use crate::support::runner::{BUSYBOX, Run, job, settings, shown};
+use super::faulty_socket::{FaultySocket, SocketFault};
+use crate::support::runner::{BUSYBOX, Run, job, log_text, settings};
 use executor_core::job::{Image, Job};
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice};
@@ -9,7 +9,7 @@ use executor_testkit::{CommandBuilder, OptionsBuilder, RecordingTrace};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the engine may take to remove what there is. One that does not answer would be waited for twice as long.
+/// The limit for the engine to remove all objects. An unresponsive engine would be waited for twice as long.
 const REMOVAL: Duration = Duration::from_mins(1);
 
 fn with_service() -> Job {
@@ -23,18 +23,18 @@ fn with_service() -> Job {
     job
 }
 
-/// Stops a job when this was done to the first of its requests of each of these kinds, and none is answered.
-async fn stopped(requests: &[&str], harm: Harm, job: Job, choice: EngineChoice) {
-    let way = Way::new();
+/// Cancels a job after the first request of each of these kinds met this fault and none was answered.
+async fn stopped(requests: &[&str], fault: SocketFault, job: Job, choice: EngineChoice) {
+    let faulty = FaultySocket::new();
     let run = Run::new(DockerConfig {
-        host: Some(way.address()),
+        host: Some(faulty.address()),
         engine: choice,
         volumes: vec!["/kept".to_owned()],
         disable_cache: true,
         ..settings()
     });
     for request in requests {
-        way.harm(request, harm, 1);
+        faulty.inject(request, fault, 1);
     }
     let cancellation = Cancellation::new();
     let mut executor = run.provider.create(&ExecutorData::new()).unwrap();
@@ -44,7 +44,7 @@ async fn stopped(requests: &[&str], harm: Harm, job: Job, choice: EngineChoice) 
         .trace(Arc::new(RecordingTrace::new()))
         .build();
     let stop = async {
-        let done = tokio::time::timeout(REMOVAL, way.done(requests.len())).await;
+        let done = tokio::time::timeout(REMOVAL, faulty.done(requests.len())).await;
         done.unwrap_or_else(|_| panic!("{requests:?} do not come at the same time"));
         cancellation.cancel(CancelCause::User);
         Instant::now()
@@ -54,15 +54,15 @@ async fn stopped(requests: &[&str], harm: Harm, job: Job, choice: EngineChoice) 
     let error = prepared.unwrap_err();
     assert!(
         matches!(error, BuildError::Canceled(CancelCause::User)),
-        "{requests:?} {harm:?}: {}",
+        "{requests:?} {fault:?}: {}",
         error.chain()
     );
-    assert!(late < REMOVAL, "{requests:?} {harm:?}: {late:?}");
+    assert!(late < REMOVAL, "{requests:?} {fault:?}: {late:?}");
     executor.cleanup().await.unwrap();
     assert_eq!(
-        run.left().await,
+        run.leftovers().await,
         Vec::<String>::new(),
-        "{requests:?} {harm:?}"
+        "{requests:?} {fault:?}"
     );
 }
 
@@ -70,11 +70,29 @@ async fn stopped(requests: &[&str], harm: Harm, job: Job, choice: EngineChoice) 
 async fn a_stop_is_immediate_and_leaves_nothing() {
     // R-EXEC-68
     for request in ["POST /containers/create", "POST /start"] {
-        stopped(&[request], Harm::Deaf, job(BUSYBOX), EngineChoice::Agent).await;
-        stopped(&[request], Harm::Deaf, with_service(), EngineChoice::Exec).await;
+        stopped(
+            &[request],
+            SocketFault::Deaf,
+            job(BUSYBOX),
+            EngineChoice::Agent,
+        )
+        .await;
+        stopped(
+            &[request],
+            SocketFault::Deaf,
+            with_service(),
+            EngineChoice::Exec,
+        )
+        .await;
     }
     for request in ["POST /networks/create", "POST /volumes/create"] {
-        stopped(&[request], Harm::Deaf, with_service(), EngineChoice::Exec).await;
+        stopped(
+            &[request],
+            SocketFault::Deaf,
+            with_service(),
+            EngineChoice::Exec,
+        )
+        .await;
     }
 }
 
@@ -86,13 +104,19 @@ async fn volumes_network_and_images_are_requested_concurrently() {
         "POST /networks/create",
         "GET /images/",
     ];
-    stopped(&requests, Harm::Deaf, with_service(), EngineChoice::Exec).await;
+    stopped(
+        &requests,
+        SocketFault::Deaf,
+        with_service(),
+        EngineChoice::Exec,
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn late_objects_of_the_engine_are_removed_too() {
     // R-EXEC-68
-    let late = Harm::Late(2);
+    let late = SocketFault::Late(2);
     stopped(
         &["POST /containers/create"],
         late,
@@ -122,40 +146,43 @@ async fn a_stop_does_not_wait_for_the_start_of_a_stage() {
     disturbs_no_other(
         EngineChoice::Attach,
         &[
-            &[("POST /attach", Harm::Deaf)],
-            &[("POST /start", Harm::Deaf)],
-            &[("POST /start", Harm::Late(0))],
-            &[("POST /start", Harm::Before), ("GET /json", Harm::Deaf)],
+            &[("POST /attach", SocketFault::Deaf)],
+            &[("POST /start", SocketFault::Deaf)],
+            &[("POST /start", SocketFault::Late(0))],
+            &[
+                ("POST /start", SocketFault::Before),
+                ("GET /json", SocketFault::Deaf),
+            ],
         ],
     )
     .await;
     disturbs_no_other(
         EngineChoice::Exec,
         &[
-            &[("POST /exec", Harm::Deaf)],
-            &[("POST /exec/", Harm::Deaf)],
+            &[("POST /exec", SocketFault::Deaf)],
+            &[("POST /exec/", SocketFault::Deaf)],
         ],
     )
     .await;
 }
 
-async fn disturbs_no_other(choice: EngineChoice, all: &[&[(&str, Harm)]]) {
-    let way = Way::new();
+async fn disturbs_no_other(choice: EngineChoice, all: &[&[(&str, SocketFault)]]) {
+    let faulty = FaultySocket::new();
     let run = Run::new(DockerConfig {
-        host: Some(way.address()),
+        host: Some(faulty.address()),
         engine: choice,
         ..settings()
     });
     let mut opened = run.open(job(BUSYBOX)).await;
     let mut done = 0;
-    for harms in all {
-        for (request, harm) in *harms {
-            way.harm(request, *harm, 1);
+    for count in all {
+        for (request, fault) in *count {
+            faulty.inject(request, *fault, 1);
         }
-        done += harms.len();
+        done += count.len();
         let cancellation = Cancellation::new();
         let stop = async {
-            way.done(done).await;
+            faulty.done(done).await;
             cancellation.cancel(CancelCause::User);
             Instant::now()
         };
@@ -165,16 +192,16 @@ async fn disturbs_no_other(choice: EngineChoice, all: &[&[(&str, Harm)]]) {
         let error = ran.unwrap_err();
         assert!(
             matches!(error, BuildError::Canceled(CancelCause::User)),
-            "{harms:?}: {}",
+            "{count:?}: {}",
             error.chain()
         );
-        assert!(late < REMOVAL, "{harms:?}: {late:?}");
+        assert!(late < REMOVAL, "{count:?}: {late:?}");
         opened.trace.clear();
         let after = CommandBuilder::new("echo after").working_dir("/");
         let after = opened.run(after.stage(BuildStage::AfterScript)).await;
-        assert!(after.unwrap().status.is_success(), "{harms:?}");
-        assert_eq!(shown(&opened.trace), "after\n", "{harms:?}");
+        assert!(after.unwrap().status.is_success(), "{count:?}");
+        assert_eq!(log_text(&opened.trace), "after\n", "{count:?}");
     }
     opened.executor.cleanup().await.unwrap();
-    assert_eq!(run.left().await, Vec::<String>::new());
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
 }

@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use crate::project::{Project, processes_with, wait_until, wait_until_told};
+use crate::project::{Project, processes_with, wait_until, wait_until_described};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -73,7 +73,7 @@ pub(crate) fn assert_nothing_stays(project: &Project, marker: &str, cgroups: &[P
             .chain(cgroups)
             .collect::<Vec<_>>()
     };
-    wait_until_told(|| format!("{:?} to be gone", left()), || left().is_empty());
+    wait_until_described(|| format!("{:?} to be gone", left()), || left().is_empty());
     wait_until("all guardians to be gone", || guardians(project).is_empty());
 }
 

@@ -5,7 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
-use super::cell::Cell;
+use super::cgroup::CaseCgroup;
 use super::scenario::{CHILD, OLD_PIPELINES, PIPELINE, RUN, Scenario};
 use crate::project::{Done, Project};
 use fail_point::VARIABLE;
@@ -16,19 +16,19 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A project with a cell for its processes.
+/// A project with a cgroup for its processes.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct ScenarioProject {
     pub(super) project: Project,
-    pub(super) cell: Cell,
+    pub(super) cgroup: CaseCgroup,
     /// A directory on another file system than the project.
     elsewhere: TempDir,
 }
 
-impl Stage {
+impl ScenarioProject {
     /// Creates a project; returns `None` where no cgroup can be created.
     pub(super) fn new() -> Option<Self> {
-        let cell = Cell::new()?;
+        let cgroup = CaseCgroup::new()?;
         let project = Project::empty_directory();
         let count = project.scratch().join("count").display().to_string();
         project.write(".gitlab-ci.yml", &PIPELINE.replace("COUNT", &count));
@@ -40,7 +40,7 @@ impl Stage {
         let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
         let stage = Self {
             project,
-            cell,
+            cgroup,
             elsewhere,
         };
         stage.next_start("at the very first");
@@ -103,7 +103,7 @@ impl Stage {
     fn tear(&self) {
         let killed = self.play(Scenario::Copies, "kill before archive::unpack::create_file");
         assert_eq!(killed.status.signal(), Some(9), "{:?}", Done::from(killed));
-        self.cell.wait_until_empty("before a resume");
+        self.cgroup.wait_until_empty("before a resume");
         assert!(self.has_finished("make"));
         self.forget_unknown_ends();
         let journal = self.state().join(RUN).join("journal.jsonl");
@@ -113,8 +113,8 @@ impl Stage {
         for group in fs::read_dir(self.state().join("resources")).unwrap() {
             fs::write(group.unwrap().path().join("queue/0-7"), "").unwrap();
         }
-        let told = Done::from(self.command(&["history"], "").output().unwrap());
-        assert_eq!(told.code, Some(0), "{told:?}");
+        let history = Done::from(self.command(&["history"], "").output().unwrap());
+        assert_eq!(history.code, Some(0), "{history:?}");
     }
 
     /// Drops the counts of jobs whose end the killed run did not record: these jobs run once more.
@@ -162,11 +162,11 @@ impl Stage {
         self.project.wait_for("wait | waiting");
         run.kill().unwrap();
         run.wait().unwrap();
-        assert!(!self.cell.processes().is_empty(), "the job lives on");
+        assert!(!self.cgroup.processes().is_empty(), "the job lives on");
     }
 
     fn command(&self, arguments: &[&str], what: &str) -> Command {
-        let mut command = self.cell.around(&self.project.command(arguments));
+        let mut command = self.cgroup.around(&self.project.command(arguments));
         if !what.is_empty() {
             command.env(VARIABLE, what);
         }

@@ -1,6 +1,6 @@
 //! GitLab evaluates the file: the same commands, with the same output.
 
-use super::scene::{Scene, TOKEN};
+use super::remote_project::{RemoteProject, TOKEN};
 use gitlab_testkit::GitLab;
 use serde_json::json;
 
@@ -56,20 +56,20 @@ three:
 
 const LINT: &str = "/api/v4/projects/group%2Fapp/ci/lint";
 
-fn scene() -> Scene {
+fn remote() -> RemoteProject {
     let gitlab = GitLab::start();
     gitlab.token(TOKEN, &["api"]);
-    let scene = Scene::new(gitlab, OWN);
+    let remote = RemoteProject::new(gitlab, OWN);
     let need = |name: &str| json!({"name": name, "artifacts": false, "optional": false});
     let job = |name: &str, needs: serde_json::Value| json!({"name": name, "needs": needs});
-    scene.gitlab.project("group/app").private().lint(json!({
+    remote.gitlab.project("group/app").private().lint(json!({
         "valid": true, "errors": [], "warnings": [], "includes": [], "merged_yaml": MERGED,
         "jobs": [
             job("one: [x]", json!(null)), job("one: [y]", json!(null)),
             job("two", json!([need("one: [x]"), need("one: [y]")])), job("three", json!(null)),
         ],
     }));
-    scene
+    remote
 }
 
 /// Returns an output without the locations of values.
@@ -81,7 +81,7 @@ fn without_origins(output: &str) -> Vec<&str> {
 #[test]
 fn commands_print_the_same_as_without_the_api() {
     // R-GLCI-165 R-GLCI-166
-    let scene = scene();
+    let remote = remote();
     for command in [
         &["list"][..],
         &["list", "--json"],
@@ -92,22 +92,22 @@ fn commands_print_the_same_as_without_the_api() {
         &["list", "--tag", "v1"],
         &["show"],
     ] {
-        let here = scene.runwright(command).expect_code(0);
-        assert_eq!(scene.gitlab.total(), 0, "{command:?}");
+        let here = remote.runwright(command).expect_code(0);
+        assert_eq!(remote.gitlab.total(), 0, "{command:?}");
         let there = [command, &["--prefer-api"]].concat();
-        let there = scene.runwright(&there).expect_code(0);
-        assert_eq!(scene.gitlab.count("POST", LINT), 1, "{command:?}");
-        assert_eq!(scene.gitlab.total(), 1, "{command:?}");
+        let there = remote.runwright(&there).expect_code(0);
+        assert_eq!(remote.gitlab.count("POST", LINT), 1, "{command:?}");
+        assert_eq!(remote.gitlab.total(), 1, "{command:?}");
         assert_eq!(
             without_origins(&there.stdout),
             without_origins(&here.stdout),
             "{command:?}"
         );
-        scene.gitlab.reset_count();
+        remote.gitlab.reset_count();
     }
-    let server = format!("merged by {}", scene.gitlab.name());
+    let server = format!("merged by {}", remote.gitlab.name());
     let explain = ["explain", "two", "--prefer-api"];
-    scene
+    remote
         .runwright(&explain)
         .expect_code(0)
         .expect_text(&server);
@@ -116,24 +116,24 @@ fn commands_print_the_same_as_without_the_api() {
 #[test]
 fn glci_variable_enables_the_api_and_jobs_run() {
     // R-GLCI-165
-    let scene = scene();
+    let remote = remote();
     let run = |value: &str| {
-        let mut command = scene.command(&["run", "two"]);
+        let mut command = remote.command(&["run", "two"]);
         command.env("GLCI_PREFER_API", value);
         crate::project::Done::from(command.output().unwrap()).expect_code(0)
     };
     assert!(run("1").expect_text("hello").stdout.contains("two"));
-    assert_eq!(scene.gitlab.count("POST", LINT), 1);
+    assert_eq!(remote.gitlab.count("POST", LINT), 1);
     run("0").expect_text("hello");
-    assert_eq!(scene.gitlab.total(), 1);
+    assert_eq!(remote.gitlab.total(), 1);
 }
 
 #[test]
 fn command_line_takes_precedence_over_the_variable() {
     // R-GLCI-165 R-GLCI-166
-    let scene = scene();
+    let remote = remote();
     let run = |value: &str, arguments: &[&str]| {
-        let mut command = scene.command(arguments);
+        let mut command = remote.command(arguments);
         command.env("GLCI_PREFER_API", value);
         crate::project::Done::from(command.output().unwrap())
     };
@@ -150,17 +150,17 @@ fn command_line_takes_precedence_over_the_variable() {
     run("", &["vendor", "--prefer-api"])
         .expect_code(2)
         .expect_text("leave out --prefer-api");
-    assert_eq!(scene.gitlab.total(), 0);
+    assert_eq!(remote.gitlab.total(), 0);
 }
 
 #[test]
 fn missing_token_names_the_places_searched() {
     // R-GLCI-165
-    let scene = scene();
-    std::fs::write(scene.project.home().join("config.toml"), "").unwrap();
-    let url = scene.gitlab.url();
+    let remote = remote();
+    std::fs::write(remote.project.home().join("config.toml"), "").unwrap();
+    let url = remote.gitlab.url();
     let arguments = ["list", "--prefer-api", "--gitlab", &url];
-    let done = scene.runwright(&arguments).expect_code(2);
+    let done = remote.runwright(&arguments).expect_code(2);
     for expect in [
         "there is no token for http://127.0.0.1",
         "the scope `api`",
@@ -172,14 +172,14 @@ fn missing_token_names_the_places_searched() {
             done.stderr
         );
     }
-    assert_eq!(scene.gitlab.total(), 0);
+    assert_eq!(remote.gitlab.total(), 0);
 }
 
 #[test]
 fn token_without_the_lint_scope_names_the_missing_scope() {
-    let scene = Scene::new(GitLab::start(), OWN);
-    scene.gitlab.project("group/app").private();
-    let done = scene.runwright(&["lint", "--prefer-api"]);
+    let remote = RemoteProject::new(GitLab::start(), OWN);
+    remote.gitlab.project("group/app").private();
+    let done = remote.runwright(&["lint", "--prefer-api"]);
     assert_ne!(done.code, Some(0));
     assert!(
         done.all().contains("lacks the scope `api`"),
@@ -190,14 +190,14 @@ fn token_without_the_lint_scope_names_the_missing_scope() {
 
 #[test]
 fn errors_found_by_gitlab_are_shown_by_lint_and_in_json() {
-    let scene = scene();
-    scene.gitlab.project("group/app").lint(json!({
+    let remote = remote();
+    remote.gitlab.project("group/app").lint(json!({
         "valid": false, "warnings": [], "merged_yaml": null, "jobs": [],
         "errors": ["jobs:two:rules config is odd", "Local file `ci/gone.yml` does not exist!"],
     }));
-    let done = scene.runwright(&["lint", "--prefer-api"]).expect_code(2);
+    let done = remote.runwright(&["lint", "--prefer-api"]).expect_code(2);
     assert!(done.all().contains(".gitlab-ci.yml:10:3"), "{}", done.all());
-    let done = scene.runwright(&["lint", "--prefer-api", "--json"]);
+    let done = remote.runwright(&["lint", "--prefer-api", "--json"]);
     let done = done.expect_code(2);
     let found: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
     assert!(found.to_string().contains("server-error"), "{found}");

@@ -92,8 +92,8 @@ never:\n  script: [echo same > file]\n  artifacts: {paths: [file], expire_in: ne
         .iter()
         .filter(|path| path.extension().is_some_and(|it| it == "json"));
     let texts = lists.filter_map(|path| fs::read_to_string(path).ok());
-    let told = texts.filter(|text| text.contains("\"expose_as\": \"the file\""));
-    assert_eq!(told.count(), 2);
+    let lines = texts.filter(|text| text.contains("\"expose_as\": \"the file\""));
+    assert_eq!(lines.count(), 2);
     // An expiry of one second has passed for certain after two; the next sweep finds out.
     let due = std::time::Instant::now() + std::time::Duration::from_millis(1_200);
     while std::time::Instant::now() < due {

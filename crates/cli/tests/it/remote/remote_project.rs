@@ -31,24 +31,24 @@ const FOREIGN: [&str; 16] = [
 
 /// A project and its GitLab.
 #[derive(Debug)]
-pub(crate) struct Scene {
+pub(crate) struct RemoteProject {
     pub(crate) gitlab: GitLab,
     pub(crate) project: Project,
 }
 
-impl Scene {
-    /// Returns a project on this GitLab with this pipeline file: see [`Scene::pipeline`]. The user's settings name the
+impl RemoteProject {
+    /// Returns a project on this GitLab with this pipeline file: see [`RemoteProject::pipeline`]. The user's settings name the
     /// GitLab, the token and the location of the templates.
     pub(crate) fn new(gitlab: GitLab, pipeline: &str) -> Self {
         let project = Project::with_pipeline("");
         let remote = format!("{}/group/app.git", gitlab.url());
         project.git(&["remote", "add", "origin", &remote]);
         gitlab.token(TOKEN, &["read_api"]);
-        let scene = Self { gitlab, project };
-        let url = scene.gitlab.url();
-        scene.settings(&format!("[include]\ntemplates = \"{url}/templates/\"\n"));
-        scene.pipeline(pipeline);
-        scene
+        let remote_project = Self { gitlab, project };
+        let url = remote_project.gitlab.url();
+        remote_project.settings(&format!("[include]\ntemplates = \"{url}/templates/\"\n"));
+        remote_project.pipeline(pipeline);
+        remote_project
     }
 
     /// Replaces the pipeline file of the project. `HOST` is replaced by the GitLab's name and `URL` by its address.

@@ -1,6 +1,6 @@
 //! Functions of the step language in repositories.
 
-use super::scene::Scene;
+use super::remote_project::RemoteProject;
 use crate::docker;
 use gitlab_testkit::GitLab;
 
@@ -17,21 +17,21 @@ job:
     - {name: b, script: 'echo \"said ${{ steps.a.outputs.said }}\"; echo \"runwright is <$(command -v runwright)>\"'}
 ";
 
-fn scene() -> Scene {
-    let scene = Scene::new(GitLab::start(), PIPELINE);
-    let functions = scene.gitlab.project("group/functions");
+fn remote() -> RemoteProject {
+    let remote = RemoteProject::new(GitLab::start(), PIPELINE);
+    let functions = remote.gitlab.project("group/functions");
     let files = [("steps/greet/func.yml", GREET), ("steps/say/func.yml", SAY)];
     functions.commit(&files);
     functions.tag("v1");
     functions.commit(&[("steps/say/func.yml", "no function any more")]);
-    scene
+    remote
 }
 
 #[test]
 fn job_calls_functions_of_a_repository_in_every_executor() {
-    let scene = scene();
+    let remote = remote();
     for executor in ["shell", "docker"] {
-        let mut run = scene.command(&["run", "--executor", executor]);
+        let mut run = remote.command(&["run", "--executor", executor]);
         run.env("DOCKER_HOST", docker::address());
         let done = crate::project::Done::from(run.output().unwrap());
         let done = done
@@ -46,29 +46,29 @@ fn job_calls_functions_of_a_repository_in_every_executor() {
             done.stdout
         );
     }
-    docker::nothing_left(&scene.project);
+    docker::nothing_left(&remote.project);
 }
 
 #[test]
 fn repository_function_is_run_by_hand_and_cached() {
-    let scene = scene();
-    let reference = format!("{}/group/functions.git/-/greet@v1", scene.gitlab.url());
+    let remote = remote();
+    let reference = format!("{}/group/functions.git/-/greet@v1", remote.gitlab.url());
     let run = || {
         let arguments = ["steps", "run", &reference, "-i", "who=Bob"];
-        scene
+        remote
             .runwright(&arguments)
             .expect_code(0)
             .expect_text("hello Bob\n")
     };
     assert!(run().stderr.contains("output said = \"hello Bob\""));
     run();
-    let wrong = format!("{}/group/functions.git/-/greet@v2", scene.gitlab.url());
-    scene
+    let wrong = format!("{}/group/functions.git/-/greet@v2", remote.gitlab.url());
+    remote
         .runwright(&["steps", "run", &wrong])
         .expect_code(1)
         .expect_text("v2");
-    let later = format!("{}/group/functions.git/-/greet@main", scene.gitlab.url());
-    scene
+    let later = format!("{}/group/functions.git/-/greet@main", remote.gitlab.url());
+    remote
         .runwright(&["steps", "run", &later, "-i", "who=Bob"])
         .expect_code(1)
         .expect_text("func.yml");
@@ -76,12 +76,12 @@ fn repository_function_is_run_by_hand_and_cached() {
 
 #[test]
 fn fetched_functions_are_cleaned_like_caches() {
-    let scene = scene();
-    let reference = format!("{}/group/functions.git/-/greet@v1", scene.gitlab.url());
+    let remote = remote();
+    let reference = format!("{}/group/functions.git/-/greet@v1", remote.gitlab.url());
     let arguments = ["steps", "run", &reference, "-i", "who=Bob"];
-    scene.runwright(&arguments).expect_code(0);
+    remote.runwright(&arguments).expect_code(0);
     let clean = |options: &[&str]| {
-        let done = scene.runwright(&[&["clean"], options].concat());
+        let done = remote.runwright(&[&["clean"], options].concat());
         done.expect_code(0).stdout
     };
     // The repository, and the files of the commit.
@@ -100,5 +100,5 @@ fn fetched_functions_are_cleaned_like_caches() {
     );
     assert!(removed.contains("2 things removed, "), "{removed}");
     assert_eq!(clean(&["--cache"]), "0 things removed, 0 B\n");
-    scene.runwright(&arguments).expect_code(0);
+    remote.runwright(&arguments).expect_code(0);
 }

@@ -1,4 +1,4 @@
-//! Inputs that have caused harm in other programs on the way from job to job; see `known_inputs`.
+//! Inputs that have caused harm in other programs on the way from job to job; see `hostile_inputs`.
 
 use crate::project::{Project, files_below};
 use std::fmt::Write;
