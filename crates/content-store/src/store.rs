@@ -1,10 +1,11 @@
 use crate::digest::Digest;
 use crate::error::StoreError;
-use crate::lock::Lock;
+use crate::lock::lock;
 use crate::manifest;
 use crate::tree::Tree;
 use executor_core::Cancellation;
 use fail_point::fail_point;
+use process::{FileLock, LockKind};
 use std::collections::hash_map::RandomState;
 use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher, Hasher};
@@ -25,7 +26,7 @@ pub struct ContentStore {
 /// Blocks all sweeps until it is dropped.
 #[derive(Debug)]
 pub struct Held {
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 /// Makes temporary names unique within a process.
@@ -129,8 +130,8 @@ impl ContentStore {
     }
 
     /// Takes the shared lock, which blocks all sweeps.
-    pub(crate) fn share(&self, cancellation: &Cancellation) -> Result<Lock, StoreError> {
-        Lock::shared(&self.root.join(LOCK), cancellation)
+    pub(crate) fn share(&self, cancellation: &Cancellation) -> Result<FileLock, StoreError> {
+        lock(&self.root.join(LOCK), LockKind::Shared, cancellation)
     }
 
     /// Publishes a tree whose objects are all stored.
