@@ -70,6 +70,16 @@ impl FileLock {
         Self::attempt(file, kind).map(Result::ok)
     }
 
+    /// Takes an exclusive lock, and blocks without a limit while there is another one.
+    ///
+    /// # Errors
+    ///
+    /// As [`attempt`](Self::attempt).
+    pub fn exclusive(file: File) -> io::Result<Self> {
+        file.lock()?;
+        Ok(Self { file })
+    }
+
     /// Locks an open file or directory. Blocks while another lock excludes this one, until `gives_up` returns true;
     /// then returns `None`.
     ///
