@@ -149,7 +149,7 @@ mod tests {
         let old = open("ssh://git@h/g/old.git").await.expect("made");
         let long_ago = SystemTime::now() - MAX_AGE - Duration::from_mins(1);
         let old_path = old.path().to_owned();
-        let lock = lock_file(&old_path.with_extension("lock")).expect("a lock");
+        let lock = FileLock::open_file(&old_path.with_extension("lock")).expect("a lock");
         lock.set_modified(long_ago).expect("set");
         drop(old);
         let young = open("ssh://git@h/g/young.git").await.expect("made");
