@@ -12,16 +12,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// writer takes over.
 #[derive(Debug)]
 pub struct NewFile {
-    /// `None` once it has its final name.
-    path: Option<PathBuf>,
+    path: PathBuf,
     file: File,
+    has_replaced: bool,
 }
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
+        if !self.has_replaced {
             // The error that led here is the one to report.
-            let _ = fs::remove_file(path);
+            let _ = fs::remove_file(&self.path);
         }
     }
 }
@@ -45,8 +45,9 @@ impl NewFile {
             .mode(mode)
             .open(&path)?;
         Ok(Self {
-            path: Some(path),
+            path,
             file,
+            has_replaced: false,
         })
     }
 
@@ -81,9 +82,8 @@ impl NewFile {
     ///
     /// Those of [`fs::rename`].
     pub fn replace(mut self, target: &Path) -> io::Result<()> {
-        let path = self.path.as_ref();
-        fs::rename(path.expect("it is set until here"), target)?;
-        self.path = None;
+        fs::rename(&self.path, target)?;
+        self.has_replaced = true;
         Ok(())
     }
 }
