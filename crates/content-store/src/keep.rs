@@ -1,12 +1,12 @@
 use crate::digest::Digest;
 use crate::directory::{open_below, open_root};
 use crate::error::StoreError;
-use crate::lock::Lock;
 use crate::store::{ContentStore, OBJECTS, TMP, object_path};
 use crate::tree::{Entry, EntryKind, ModifiedAt, RIGHTS, Tree, check_path};
 use crate::workers;
 use executor_core::Cancellation;
 use fail_point::fail_point;
+use process::FileLock;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, fstat, ftruncate, mkdirat, openat, readlinkat,
     renameat, seek, statat, unlinkat,
@@ -29,7 +29,7 @@ const AT_ONCE: usize = 256 * 1024;
 pub struct Kept {
     tree: Tree,
     vanished: Vec<PathBuf>,
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 impl Kept {

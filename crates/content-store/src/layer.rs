@@ -1,7 +1,7 @@
 use crate::digest::Digest;
 use crate::directory::{open_below, open_root, times};
 use crate::error::StoreError;
-use crate::lock::Lock;
+use crate::lock::lock;
 use crate::restore::{Restoring, batches};
 use crate::store::{ContentStore, LAYERS, OBJECTS, object_path};
 use crate::tree::{Entry, EntryKind, RIGHTS, Tree};
@@ -9,6 +9,7 @@ use crate::workers;
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use parking_lot::Mutex;
+use process::{FileLock, LockKind};
 use rustix::fs::{AtFlags, Mode, Stat, chmodat, linkat, statat, utimensat};
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -23,7 +24,7 @@ use std::sync::atomic::AtomicBool;
 #[derive(Debug)]
 pub struct LowerLayer {
     path: PathBuf,
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 impl LowerLayer {
@@ -57,12 +58,12 @@ impl ContentStore {
         self.make()?;
         let _sweeps_not = self.share(cancellation)?;
         // One builder at a time: it changes permissions and times of objects that no layer links to yet.
-        let _builder = Lock::alone(&self.directory(LAYERS), cancellation)?;
+        let _builder = lock(&self.directory(LAYERS), LockKind::Exclusive, cancellation)?;
         let path = self.layer_path(tree.digest());
         if !path.is_dir() {
             self.build(tree, &path, cancellation)?;
         }
-        let lock = Lock::shared(&path, cancellation)?;
+        let lock = lock(&path, LockKind::Shared, cancellation)?;
         Ok(LowerLayer { path, _lock: lock })
     }
 

@@ -1,15 +1,16 @@
 use crate::digest::Digest;
 use crate::error::StoreError;
-use crate::lock::Lock;
+use crate::lock::lock;
 use crate::manifest;
 use crate::tree::Tree;
 use executor_core::Cancellation;
 use fail_point::fail_point;
+use process::{FileLock, LockKind, NewFile};
 use std::collections::hash_map::RandomState;
 use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher, Hasher};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +26,7 @@ pub struct ContentStore {
 /// Blocks all sweeps until it is dropped.
 #[derive(Debug)]
 pub struct Held {
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 /// Makes temporary names unique within a process.
@@ -91,16 +92,12 @@ impl ContentStore {
     pub fn write_note(&self, path: &Path, content: &[u8]) -> Result<(), StoreError> {
         make_dir(&self.root.join(TMP))?;
         let partial = self.partial();
-        let written = write_private(&partial, content)
-            .and_then(|()| fail_point!("content_store::note::publish", fs::rename(&partial, path)));
-        written.map_err(|source| {
-            // The first error is the one to return; a sweep removes any leftovers.
-            let _ = fs::remove_file(&partial);
-            StoreError::File {
-                action: "write",
-                path: path.to_owned(),
-                source,
-            }
+        let written = write_private(partial, content)
+            .and_then(|new| fail_point!("content_store::note::publish", new.replace(path)));
+        written.map_err(|source| StoreError::File {
+            action: "write",
+            path: path.to_owned(),
+            source,
         })
     }
 
@@ -129,8 +126,8 @@ impl ContentStore {
     }
 
     /// Takes the shared lock, which blocks all sweeps.
-    pub(crate) fn share(&self, cancellation: &Cancellation) -> Result<Lock, StoreError> {
-        Lock::shared(&self.root.join(LOCK), cancellation)
+    pub(crate) fn share(&self, cancellation: &Cancellation) -> Result<FileLock, StoreError> {
+        lock(&self.root.join(LOCK), LockKind::Shared, cancellation)
     }
 
     /// Publishes a tree whose objects are all stored.
@@ -141,14 +138,9 @@ impl ContentStore {
             return Ok(());
         }
         let partial = self.partial();
-        let written = write_private(&partial, text.as_bytes()).and_then(|()| {
-            fail_point!("content_store::tree::publish", fs::rename(&partial, &path))
-        });
-        written.map_err(|error| {
-            // The first error is the one to return; a sweep removes any leftovers.
-            let _ = fs::remove_file(&partial);
-            StoreError::store("write", &path)(error)
-        })
+        let written = write_private(partial, text.as_bytes())
+            .and_then(|new| fail_point!("content_store::tree::publish", new.replace(&path)));
+        written.map_err(StoreError::store("write", &path))
     }
 
     /// Returns a unique path for an unfinished file or directory.
@@ -191,13 +183,9 @@ pub(crate) fn make_dir(path: &Path) -> Result<(), StoreError> {
     made.map_err(StoreError::store("make", path))
 }
 
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
+fn write_private(path: PathBuf, bytes: &[u8]) -> io::Result<NewFile> {
     fail_point!(
         "content_store::tree::write",
-        options
-            .open(path)
-            .and_then(|mut file| file.write_all(bytes))
+        NewFile::write(path, bytes, 0o600)
     )
 }

@@ -1,6 +1,6 @@
 use crate::digest::Digest;
 use crate::error::StoreError;
-use crate::lock::Lock;
+use crate::lock::lock_if_free;
 use crate::store::{ContentStore, LAYERS, LOCK, OBJECTS, TMP, TREES};
 use crate::tree::EntryKind;
 use fail_point::fail_point;
@@ -41,7 +41,7 @@ impl ContentStore {
             return Ok(Some(Swept::default()));
         }
         self.make()?;
-        let Some(_alone) = Lock::if_free(&self.directory(LOCK))? else {
+        let Some(_alone) = lock_if_free(&self.directory(LOCK))? else {
             return Ok(None);
         };
         let live = live().map_err(StoreError::store("find what is needed", self.path()))?;
@@ -64,7 +64,7 @@ impl ContentStore {
         if is_clean {
             return Ok(());
         }
-        match Lock::if_free(&self.directory(LOCK))? {
+        match lock_if_free(&self.directory(LOCK))? {
             Some(_alone) => self.remove_partials(),
             None => Ok(()),
         }
@@ -80,7 +80,7 @@ impl ContentStore {
 
     fn remove_layers(&self, swept: &mut Swept) -> Result<(), StoreError> {
         each_in(&self.directory(LAYERS), |path, _| {
-            if Lock::if_free(path)?.is_some() {
+            if lock_if_free(path)?.is_some() {
                 let removed = fail_point!("content_store::sweep::layer", remove_all(path));
                 removed.map_err(StoreError::store("remove", path))?;
                 swept.layers += 1;

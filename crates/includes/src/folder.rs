@@ -1,8 +1,9 @@
 //! A directory of the project. Its content is not trusted, so no link is followed.
 
 use fail_point::fail_point;
+use process::{FileLock, LockKind};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -144,23 +145,7 @@ impl Folder {
     }
 
     /// Locks the directory until the guard is dropped; `None` if another process holds the lock.
-    pub(crate) fn try_lock(&self) -> io::Result<Option<FolderLock<'_>>> {
-        match rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(FolderLock(self))),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-/// A lock on a directory.
-#[derive(Debug)]
-pub(crate) struct FolderLock<'a>(&'a Folder);
-
-impl Drop for FolderLock<'_> {
-    fn drop(&mut self) {
-        // Closing is not enough: a child process that has been forked, but not yet replaced by its program,
-        // has the directory open too.
-        let _ = rustix::fs::flock(&self.0.0, FlockOperation::Unlock);
+    pub(crate) fn try_lock(&self) -> io::Result<Option<FileLock>> {
+        FileLock::if_free(File::from(self.0.try_clone()?), LockKind::Exclusive)
     }
 }

@@ -75,6 +75,8 @@ mod stop;
 
 mod capture;
 mod environment;
+mod file_lock;
+mod new_file;
 mod private_dir;
 mod temp_dir;
 
@@ -105,8 +107,10 @@ pub use capture::{CaptureLimits, Captured};
 pub use command::{Command, Stdin};
 pub use environment::Environment;
 pub use error::ProcessError;
+pub use file_lock::{FileLock, LockKind};
 pub use journal::Journal;
 pub use mount::Mount;
+pub use new_file::{NewFile, replace_file};
 pub use orphans::{adopt_orphans, collect_orphans};
 pub use overlay::{Layers, Overlays};
 pub use private_dir::make_private_dir;

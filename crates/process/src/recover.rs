@@ -1,6 +1,7 @@
 //! Cleans up after runs that died together with their guardian.
 
-use std::fs::{self, File, TryLockError};
+use crate::file_lock::{FileLock, LockKind};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -39,7 +40,7 @@ pub struct Recovered {
     pub others: Vec<(String, Vec<u8>)>,
     journal: PathBuf,
     /// Holds the lock until the caller has finished.
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl Recovered {
@@ -100,42 +101,29 @@ pub fn recover(state_dir: &Path) -> Result<Vec<Recovered>, ProcessError> {
 }
 
 /// Opens and locks a journal; `None` if its run is alive or the journal is gone.
-fn lock_dead(path: &Path) -> io::Result<Option<File>> {
+fn lock_dead(path: &Path) -> io::Result<Option<FileLock>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    if !lock(&file, path)? {
+    // A child that a killed runner was starting has the file open, and so the lock, until its `execve`. That is a short
+    // time, but a killed runner may be restarted at once. After the deadline, the runner may be alive in another PID
+    // namespace.
+    let deadline = Instant::now() + LOCK_TIMEOUT;
+    let is_alive = |_: &mut File| runner_lives(path) || Instant::now() > deadline;
+    let Some(lock) = FileLock::wait(file, LockKind::Exclusive, is_alive)? else {
         return Ok(None);
-    }
+    };
     let hidden = path
         .file_name()
         .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     if hidden {
         // Not locked yet, or a leftover of a run that died at that moment.
-        remove_if_old(path, &file)?;
+        remove_if_old(path, lock.file())?;
         return Ok(None);
     }
-    Ok(Some(file))
-}
-
-/// Locks the file of a dead run; false if the run is alive.
-///
-/// A child that a killed runner was starting has the file open, and so the lock, until its `execve`. That is a short
-/// time, but a killed runner may be restarted at once.
-fn lock(file: &File, path: &Path) -> io::Result<bool> {
-    let deadline = Instant::now() + LOCK_TIMEOUT;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(true),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if runner_lives(path) => return Ok(false),
-            // It may be alive in another PID namespace.
-            Err(TryLockError::WouldBlock) if Instant::now() > deadline => return Ok(false),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
-        }
-    }
+    Ok(Some(lock))
 }
 
 fn runner_lives(journal: &Path) -> bool {
@@ -157,7 +145,7 @@ fn remove_if_old(path: &Path, file: &File) -> io::Result<()> {
     Ok(())
 }
 
-fn sweep(journal: PathBuf, lock: File) -> Recovered {
+fn sweep(journal: PathBuf, lock: FileLock) -> Recovered {
     let run = journal
         .file_name()
         .unwrap_or_default()

@@ -68,7 +68,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "content-store",
-        imports: &["executor-core", "fail-point"],
+        imports: &["executor-core", "fail-point", "process"],
         tests_import: &[],
     },
     // Also 1: the text of a pipeline, before it is parsed as one.

@@ -1,9 +1,8 @@
 //! Owners of objects in container engines: the processes that created them, and whether they are alive.
 
-use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File, OpenOptions};
+use process::{FileLock, LockKind};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +14,7 @@ const DIRECTORY: &str = "container-owners";
 pub(super) struct Owner {
     id: String,
     /// Locked until the owner is dropped or the process ends in any way.
-    lock: File,
+    lock: FileLock,
 }
 
 /// All owners that use one state directory.
@@ -37,12 +36,10 @@ impl Owners {
         // The file gets its name only once it is locked, so that no process takes it for that of a dead
         // owner.
         let unnamed = self.0.join(format!(".{id}"));
-        let mut lock = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&unnamed)?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-        lock.write_all(engine.as_bytes())?;
+        let file = File::create_new(&unnamed)?;
+        let lock = FileLock::if_free(file, LockKind::Exclusive)?;
+        let lock = lock.ok_or(io::ErrorKind::WouldBlock)?;
+        lock.file().write_all(engine.as_bytes())?;
         fs::rename(&unnamed, self.0.join(&id))?;
         Ok(Owner { id, lock })
     }
@@ -60,11 +57,10 @@ impl Owners {
         if id.is_empty() || !is_name {
             return None;
         }
-        let lock = File::open(self.0.join(id)).ok()?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+        let path = self.0.join(id);
+        let lock = FileLock::if_free(File::open(&path).ok()?, LockKind::Exclusive).ok()??;
         // The previous holder of the lock may have found no leftovers and removed the file.
-        let there = fs::metadata(self.0.join(id)).ok()?;
-        let is_current = lock.metadata().ok()?.ino() == there.ino();
+        let is_current = lock.is_file(fs::metadata(&path)).ok()?;
         is_current.then(|| Owner {
             id: id.to_owned(),
             lock,
@@ -87,6 +83,7 @@ impl Owners {
     pub(super) fn forget(&self, dead: &Owner, age: Duration) {
         let begun = dead
             .lock
+            .file()
             .metadata()
             .and_then(|metadata| metadata.modified());
         if begun.is_ok_and(|begun| begun.elapsed().is_ok_and(|since| since >= age)) {

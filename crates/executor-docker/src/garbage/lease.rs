@@ -2,9 +2,9 @@
 //!
 //! The kernel releases the locks of a dead process.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use process::{FileLock, LockKind};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,27 +14,25 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Protects an object from removal until it is dropped or its process ends.
 #[derive(Debug)]
 pub(super) struct Lease {
-    file: File,
+    _lock: FileLock,
 }
 
 /// The right to remove an object: there is no lease of it, and none is granted meanwhile.
 #[derive(Debug)]
 pub(super) struct RemovalClaim {
     path: PathBuf,
-    file: File,
+    _lock: FileLock,
 }
 
 impl Lease {
     /// Takes a lease; waits for a removal in progress.
     pub(super) async fn take(path: &Path) -> io::Result<Self> {
         loop {
-            let file = open(path)?;
-            match file.try_lock_shared() {
-                Ok(()) if is_current(&file, path) => return Ok(Self { file }),
+            match FileLock::if_free(open(path)?, LockKind::Shared)? {
+                Some(lock) if lock.is_file(fs::metadata(path))? => return Ok(Self { _lock: lock }),
                 // The removal has removed the file too.
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
-                Err(TryLockError::Error(error)) => return Err(error),
+                Some(_) => {}
+                None => tokio::time::sleep(PAUSE).await,
             }
         }
     }
@@ -43,30 +41,21 @@ impl Lease {
 impl RemovalClaim {
     /// Takes the claim; `None` when there is a lease or another claim.
     pub(super) fn take(path: &Path) -> io::Result<Option<Self>> {
-        let file = open(path)?;
-        match file.try_lock() {
-            Ok(()) if is_current(&file, path) => Ok(Some(Self {
-                path: path.to_owned(),
-                file,
-            })),
-            Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        // A process that is being forked has the file too, and would hold the lock for a moment.
-        let _ = self.file.unlock();
+        let Some(lock) = FileLock::if_free(open(path)?, LockKind::Exclusive)? else {
+            return Ok(None);
+        };
+        let claim = |lock| Self {
+            path: path.to_owned(),
+            _lock: lock,
+        };
+        Ok(lock.is_file(fs::metadata(path))?.then(|| claim(lock)))
     }
 }
 
 impl Drop for RemovalClaim {
     fn drop(&mut self) {
-        // A remaining file is empty and reused.
+        // The lock is still held. A remaining file is empty and reused.
         let _ = fs::remove_file(&self.path);
-        let _ = self.file.unlock();
     }
 }
 
@@ -83,19 +72,7 @@ pub(super) fn is_held(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    match file.try_lock() {
-        // A process that is being forked has the file too, and would hold the lock for a moment.
-        Ok(()) => file.unlock().map(|()| false),
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
-}
-
-/// Returns whether the path still leads to this file, which is removed with the object.
-fn is_current(file: &File, path: &Path) -> bool {
-    let inode = |found: io::Result<fs::Metadata>| found.map(|found| found.ino()).ok();
-    let here = inode(file.metadata());
-    here.is_some() && here == inode(fs::metadata(path))
+    Ok(FileLock::if_free(file, LockKind::Exclusive)?.is_none())
 }
 
 #[cfg(test)]

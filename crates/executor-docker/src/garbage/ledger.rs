@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::error::DockerError;
 use fail_point::fail_point;
 use jiff::Timestamp;
+use process::NewFile;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -158,9 +159,9 @@ impl Ledger {
     }
 
     fn save(&self, notes: &Notes) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(notes)?;
         let unnamed = self.0.directory.join(".ledger.json");
-        fs::write(&unnamed, serde_json::to_vec_pretty(notes)?)?;
-        fs::rename(&unnamed, self.file())
+        NewFile::write(unnamed, &text, 0o666)?.replace(&self.file())
     }
 }
 

@@ -1,8 +1,7 @@
 use ::git::{directory_name, has_fetched, remove_leftovers};
-use process::{make_private_dir, remove_tree};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use process::{FileLock, LockKind, make_private_dir, remove_tree};
+use std::fs;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, sleep};
@@ -18,8 +17,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub(super) struct Repository {
     path: PathBuf,
     url: String,
-    /// Holds the lock.
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl Repository {
@@ -29,17 +27,17 @@ impl Repository {
     pub(super) async fn open(directory: &Path, url: &str, deadline: Instant) -> io::Result<Self> {
         make_private_dir(directory)?;
         let name = directory_name(url, url);
-        let lock = lock_file(&directory.join(format!("{name}.lock")))?;
-        loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(PAUSE).await,
-                Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::TimedOut.into()),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-        }
+        let mut file = FileLock::open_file(&directory.join(format!("{name}.lock")))?;
+        let lock = loop {
+            file = match FileLock::attempt(file, LockKind::Exclusive)? {
+                Ok(lock) => break lock,
+                Err(_) if Instant::now() >= deadline => return Err(io::ErrorKind::TimedOut.into()),
+                Err(file) => file,
+            };
+            sleep(PAUSE).await;
+        };
         // The time of last use, for `prune`; failing to set it does no harm.
-        let _ = lock.set_modified(SystemTime::now());
+        let _ = lock.file().set_modified(SystemTime::now());
         let repository = Self {
             path: directory.join(format!("{name}.git")),
             url: url.to_owned(),
@@ -97,22 +95,14 @@ fn prune(directory: &Path) {
         }
         let modified = entry.metadata().and_then(|it| it.modified());
         let is_old = modified.is_ok_and(|it| it.elapsed().is_ok_and(|age| age > MAX_AGE));
-        let Ok(lock) = lock_file(&path) else {
-            continue;
-        };
-        if is_old && lock.try_lock().is_ok() {
+        let lock = || FileLock::if_free(FileLock::open_file(&path)?, LockKind::Exclusive);
+        if is_old && let Ok(Some(_lock)) = lock() {
             // The lock file stays: another process that waits for it must not hold a removed one.
             if let Err(error) = remove_tree(&path.with_extension("git")) {
                 tracing::debug!(path = %path.display(), %error, "Unused repository remains.");
             }
         }
     }
-}
-
-fn lock_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    options.mode(0o600).open(path)
 }
 
 #[cfg(test)]
@@ -159,7 +149,7 @@ mod tests {
         let old = open("ssh://git@h/g/old.git").await.expect("made");
         let long_ago = SystemTime::now() - MAX_AGE - Duration::from_mins(1);
         let old_path = old.path().to_owned();
-        let lock = lock_file(&old_path.with_extension("lock")).expect("a lock");
+        let lock = FileLock::open_file(&old_path.with_extension("lock")).expect("a lock");
         lock.set_modified(long_ago).expect("set");
         drop(old);
         let young = open("ssh://git@h/g/young.git").await.expect("made");

@@ -2,10 +2,11 @@ use super::note::JobNote;
 use executor_core::JobId;
 use fail_point::fail_point;
 use parking_lot::{Mutex, MutexGuard};
+use process::NewFile;
 use std::collections::HashMap;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -58,16 +59,14 @@ impl JobNotes {
         let text = serde_json::to_vec(note)?;
         let file = self.file(note.job);
         let partial = file.with_extension("partial");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let write = || -> io::Result<()> {
+        let write = || {
             let mut builder = DirBuilder::new();
             builder.recursive(true).mode(0o700);
             builder.create(&self.0.directory)?;
-            options.open(&partial)?.write_all(&text)
+            NewFile::write(partial, &text, 0o600)
         };
-        fail_point!("job_runner::notes::write", write())?;
-        fail_point!("job_runner::notes::publish", fs::rename(&partial, &file))
+        let new = fail_point!("job_runner::notes::write", write())?;
+        fail_point!("job_runner::notes::publish", new.replace(&file))
     }
 
     /// Removes the note of a job.

@@ -1,5 +1,5 @@
 use super::lease::record_use;
-use std::fs::File;
+use process::FileLock;
 use std::path::{Path, PathBuf};
 
 /// A directory of the cache that changes, locked against other users.
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Hold {
     pub(super) path: PathBuf,
     pub(super) used: PathBuf,
-    pub(super) lock: File,
+    pub(super) lock: FileLock,
 }
 
 impl Hold {

@@ -1,4 +1,5 @@
 use super::lock::try_shared;
+use process::FileLock;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,24 +9,24 @@ use std::time::SystemTime;
 #[derive(Debug)]
 pub(crate) struct Lease {
     directory: PathBuf,
-    /// Holds a shared lock.
-    _file: File,
+    /// Shared.
+    _lock: FileLock,
 }
 
 impl Lease {
     /// Takes a lease of a directory, unless it is absent or being removed.
     pub(super) fn take(directory: &Path, file: &Path) -> io::Result<Option<Self>> {
-        let Some(file) = try_shared(file)? else {
+        let Some(lock) = try_shared(file)? else {
             return Ok(None);
         };
         if !directory.is_dir() {
             return Ok(None);
         }
         // The time of last use decides what is removed first; failing to set it does no harm.
-        let _ = file.set_modified(SystemTime::now());
+        let _ = lock.file().set_modified(SystemTime::now());
         Ok(Some(Self {
             directory: directory.to_owned(),
-            _file: file,
+            _lock: lock,
         }))
     }
 

@@ -1,6 +1,6 @@
-use std::fs::{self, File, OpenOptions, TryLockError};
+use process::{FileLock, LockKind};
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -9,28 +9,24 @@ use tokio::time::{Instant, sleep};
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Takes an exclusive lock; `None` when another program holds it.
-pub(super) fn try_exclusive(path: &Path) -> io::Result<Option<File>> {
+pub(super) fn try_exclusive(path: &Path) -> io::Result<Option<FileLock>> {
     loop {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = options.mode(0o600).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
+        let file = FileLock::open_file(path)?;
+        let Some(lock) = FileLock::if_free(file, LockKind::Exclusive)? else {
+            return Ok(None);
+        };
         // The previous holder may have removed the file, and the next one creates another.
-        if is_current(&file, path) {
-            return Ok(Some(file));
+        if lock.is_file(fs::metadata(path))? {
+            return Ok(Some(lock));
         }
     }
 }
 
 /// Takes an exclusive lock, and waits for it until `deadline`.
-pub(super) async fn exclusive(path: &Path, deadline: Instant) -> io::Result<File> {
+pub(super) async fn exclusive(path: &Path, deadline: Instant) -> io::Result<FileLock> {
     loop {
         match try_exclusive(path)? {
-            Some(file) => return Ok(file),
+            Some(lock) => return Ok(lock),
             None if Instant::now() < deadline => sleep(PAUSE).await,
             None => return Err(io::ErrorKind::TimedOut.into()),
         }
@@ -38,26 +34,14 @@ pub(super) async fn exclusive(path: &Path, deadline: Instant) -> io::Result<File
 }
 
 /// Takes a shared lock; `None` where the file is absent or locked exclusively.
-pub(super) fn try_shared(path: &Path) -> io::Result<Option<File>> {
+pub(super) fn try_shared(path: &Path) -> io::Result<Option<FileLock>> {
     let file = match OpenOptions::new().read(true).write(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    match file.try_lock_shared() {
-        Ok(()) => Ok(Some(file).filter(|file| is_current(file, path))),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
-}
-
-/// Returns whether an open file is still the one at its path.
-fn is_current(file: &File, path: &Path) -> bool {
-    let same = |one: fs::Metadata, other: fs::Metadata| {
-        one.ino() == other.ino() && one.dev() == other.dev()
+    let Some(lock) = FileLock::if_free(file, LockKind::Shared)? else {
+        return Ok(None);
     };
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(one), Ok(other)) => same(one, other),
-        _ => false,
-    }
+    Ok(lock.is_file(fs::metadata(path))?.then_some(lock))
 }

@@ -1,6 +1,6 @@
 use super::lease::{Lease, record_use};
-use process::{make_private_dir, remove_tree};
-use std::fs::{self, File};
+use process::{FileLock, make_private_dir, remove_tree};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub(crate) struct Staging {
     target: PathBuf,
     used: PathBuf,
     /// Keeps other programs from filling the same directory.
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl Staging {
@@ -21,7 +21,7 @@ impl Staging {
         path: PathBuf,
         target: PathBuf,
         used: PathBuf,
-        lock: File,
+        lock: FileLock,
     ) -> io::Result<Self> {
         remove(&path)?;
         make_private_dir(&path)?;

@@ -1,4 +1,4 @@
-use process::make_private_dir;
+use process::{make_private_dir, replace_file};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io;
@@ -26,11 +26,7 @@ impl ResolvedNames {
         if self.commit(repository, name).as_deref() == Some(commit) {
             return Ok(());
         }
-        let file = self.file(repository, name);
-        // Each process writes a file of its own: two in the same file would mix.
-        let part = file.with_extension(format!("part{}", std::process::id()));
-        fs::write(&part, commit)?;
-        fs::rename(&part, &file)
+        replace_file(&self.file(repository, name), commit.as_bytes())
     }
 
     fn file(&self, repository: &str, name: &str) -> PathBuf {

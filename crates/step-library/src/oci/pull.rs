@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::tree::sanitize;
 use executor_core::Cancellation;
 use executor_core::cancellation::CancelCause;
-use process::make_private_dir;
+use process::{make_private_dir, replace_file};
 use registry::{
     Access, Descriptor, Digest, ImageConfig, ImageRepository, MAX_MANIFEST, Manifest, Platform,
     RegistryClient, RegistryError, RepositoryClient, TagOrDigest,
@@ -108,11 +108,8 @@ impl ImageFetcher {
     /// Records the digest of a tag for offline use.
     fn record(&self, wanted: &Wanted<'_>, digest: &Digest) {
         let file = self.record_file(wanted);
-        // Each process writes a file of its own: two in the same file would mix.
-        let part = file.with_extension(format!("part{}", std::process::id()));
         let recorded = make_private_dir(&self.resolved)
-            .and_then(|()| fs::write(&part, digest.to_string()))
-            .and_then(|()| fs::rename(&part, &file));
+            .and_then(|()| replace_file(&file, digest.to_string().as_bytes()));
         if let Err(error) = recorded {
             tracing::debug!(%error, "The digest of a tag is not recorded.");
         }

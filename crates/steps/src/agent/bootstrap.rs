@@ -1,11 +1,12 @@
 //! Copies this program into a directory.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::agent::PROGRAM;
+use process::NewFile;
 
 /// Copies the running program to `<directory>/runwright-agent`, and returns that path.
 ///
@@ -21,31 +22,13 @@ pub(crate) fn bootstrap(directory: &Path) -> io::Result<PathBuf> {
         return Ok(target);
     }
     let partial = directory.join(format!(".{PROGRAM}.{}", std::process::id()));
-    let copied = copy(&own, &partial).and_then(|()| fs::rename(&partial, &target));
-    if copied.is_err() {
-        // The first error is more specific.
-        let _ = fs::remove_file(&partial);
-    }
-    copied.map(|()| target)
-}
-
-fn copy(own: &Path, partial: &Path) -> io::Result<()> {
-    // It may be left from a killed process with the same id.
-    if let Err(error) = fs::remove_file(partial)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(error);
-    }
-    let mut options = OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o700)
-        .open(partial)?;
-    io::copy(&mut File::open(own)?, &mut file)?;
+    let mut new = NewFile::create(partial, 0o700)?;
+    io::copy(&mut File::open(&own)?, new.file())?;
     // The umask may have removed permissions that others need.
-    file.set_permissions(fs::Permissions::from_mode(0o755))?;
-    file.sync_all()
+    new.set_mode(0o755)?;
+    new.file().sync_all()?;
+    new.replace(&target)?;
+    Ok(target)
 }
 
 fn is_same(own: &Path, target: &Path) -> bool {

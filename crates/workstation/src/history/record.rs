@@ -8,11 +8,10 @@ use executor_core::job::RefType;
 use fail_point::fail_point;
 use jiff::Timestamp;
 use pipeline::{Plan, Selection};
+use process::NewFile;
 use scheduler::event::ParentJob;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// The version of the record's shape.
@@ -184,9 +183,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn publish(bytes: &[u8], temp: &Path, target: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let write = || -> io::Result<()> { options.open(temp)?.write_all(bytes) };
-    fail_point!("runwright::record::write", write())?;
-    fail_point!("runwright::record::publish", fs::rename(temp, target))
+    let write = || NewFile::write(temp, bytes, 0o600);
+    let new = fail_point!("runwright::record::write", write())?;
+    fail_point!("runwright::record::publish", new.replace(target))
 }

@@ -2,30 +2,19 @@
 
 use crate::project::read_file::open_file;
 use fail_point::fail_point;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use process::{FileLock, LockKind};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a process other than the run may hold the lock: a reader, or the last child of a killed run.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time between two tries.
-const PAUSE: Duration = Duration::from_millis(5);
-
 /// The lock of a run; the run counts as running until it is dropped.
 #[derive(Debug)]
 pub(crate) struct RunLock {
-    file: File,
-}
-
-impl Drop for RunLock {
-    fn drop(&mut self) {
-        // A child process that is just starting has the file too, and would hold the lock for a moment.
-        let _ = self.file.unlock();
-    }
+    _lock: FileLock,
 }
 
 /// The holder of a run's lock.
@@ -44,40 +33,38 @@ impl RunLock {
     }
 
     fn take_within(directory: &Path, timeout: Duration) -> io::Result<Result<Self, Option<u32>>> {
-        let mut file = open(directory)?;
+        let file = open(directory)?;
         let begun = Instant::now();
-        loop {
-            match fail_point!(
-                "runwright::state::lock_pipeline",
-                file.try_lock().map_err(LockError::from)
-            ) {
-                Ok(()) => break,
-                Err(LockError::Held) => {}
-                Err(LockError::Io(error)) => return Err(error),
-            }
-            let holder = ProcessMark::read(&mut file);
+        let mut holder = None;
+        let gives_up = |file: &mut File| {
+            holder = ProcessMark::read(file);
             // A child that is just starting holds its parent's locks for a moment.
             let is_other =
                 |holder: ProcessMark| holder.pid != std::process::id() && holder.is_alive();
-            if holder.is_some_and(is_other) || begun.elapsed() > timeout {
-                return Ok(Err(holder.map(|holder| holder.pid)));
-            }
-            thread::sleep(PAUSE);
-        }
+            holder.is_some_and(is_other) || begun.elapsed() > timeout
+        };
+        let lock = fail_point!(
+            "runwright::state::lock_pipeline",
+            FileLock::wait(file, LockKind::Exclusive, gives_up)
+        )?;
+        let Some(lock) = lock else {
+            return Ok(Err(holder.map(|holder| holder.pid)));
+        };
         let mark = ProcessMark::own();
-        let write = |file: &mut File| -> io::Result<()> {
+        let write = |mut file: &File| -> io::Result<()> {
             file.set_len(0)?;
             file.rewind()?;
             write!(file, "{} {}", mark.pid, mark.started)
         };
-        fail_point!("runwright::state::name_run", write(&mut file))?;
-        Ok(Ok(Self { file }))
+        fail_point!("runwright::state::name_run", write(lock.file()))?;
+        Ok(Ok(Self { _lock: lock }))
     }
 
     /// Takes the lock of an ended run, to remove it; `None` if it is running.
     pub(crate) fn take_dead(directory: &Path) -> Option<Self> {
         let file = open(directory).ok()?;
-        file.try_lock().is_ok().then_some(Self { file })
+        let lock = FileLock::if_free(file, LockKind::Exclusive).ok()??;
+        Some(Self { _lock: lock })
     }
 
     /// Returns whether a process ever took the lock.
@@ -107,38 +94,10 @@ impl RunLock {
 const FILE: &str = "lock";
 
 fn open(directory: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600);
     fail_point!(
         "runwright::state::open_lock",
-        options.open(directory.join(FILE))
+        FileLock::open_file(&directory.join(FILE))
     )
-}
-
-/// Why a lock cannot be taken.
-enum LockError {
-    Held,
-    Io(io::Error),
-}
-
-impl From<TryLockError> for LockError {
-    fn from(error: TryLockError) -> Self {
-        match error {
-            TryLockError::WouldBlock => Self::Held,
-            TryLockError::Error(error) => Self::Io(error),
-        }
-    }
-}
-
-impl From<io::Error> for LockError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
 }
 
 /// A process; its start time tells it from a later one with the same id.
@@ -197,10 +156,10 @@ mod tests {
         let lock = RunLock::take(path).unwrap().unwrap();
         let own = std::process::id();
         assert_eq!(RunLock::holder(path), Holder::Run(Some(own)));
-        let taken = RunLock::take_within(path, PAUSE).unwrap();
+        let taken = RunLock::take_within(path, Duration::ZERO).unwrap();
         assert_eq!(taken.unwrap_err(), Some(own));
         assert!(RunLock::take_dead(path).is_none());
-        let copy = lock.file.try_clone().unwrap();
+        let copy = lock._lock.file().try_clone().unwrap();
         drop(lock);
         assert_eq!(RunLock::holder(path), Holder::None);
         drop(copy);
@@ -219,7 +178,7 @@ mod tests {
         let waiter = {
             let path = path.to_owned();
             let timeout = Duration::from_mins(1);
-            thread::spawn(move || RunLock::take_within(&path, timeout).unwrap().is_ok())
+            std::thread::spawn(move || RunLock::take_within(&path, timeout).unwrap().is_ok())
         };
         drop(reader);
         assert!(waiter.join().unwrap());

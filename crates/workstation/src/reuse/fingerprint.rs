@@ -13,6 +13,9 @@ pub(crate) fn fingerprint(value: &impl Serialize) -> u64 {
 }
 
 /// FNV-1a, since the hashes of std may change with its version.
+///
+/// It stays, although `blake3` is at hand: the names of the projects' directories in the state are such hashes, and the
+/// journals contain those of job definitions. With another function, users would lose their history with an update.
 pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {

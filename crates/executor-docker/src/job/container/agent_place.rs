@@ -5,6 +5,7 @@ use crate::error::DockerError;
 use crate::job::files::tree::{Owner, Tree};
 use bollard::models::{Mount, MountType, MountVolumeOptions};
 use fail_point::fail_point;
+use process::NewFile;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -116,14 +117,9 @@ fn put(bytes: &[u8], path: &Path) -> io::Result<()> {
     if let Some(root) = path.parent() {
         fs::create_dir_all(root)?;
     }
-    let written = fs::write(&partial, bytes)
-        .and_then(|()| fs::set_permissions(&partial, fs::Permissions::from_mode(0o755)))
-        .and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        // A partial file may fill the disk.
-        let _ = fs::remove_file(&partial);
-    }
-    written
+    let new = NewFile::write(partial, bytes, 0o700)?;
+    new.set_mode(0o755)?;
+    new.replace(path)
 }
 
 fn failed(doing: &str, path: &Path, source: io::Error) -> DockerError {

@@ -1,101 +1,58 @@
 use fail_point::fail_point;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use process::{FileLock, LockKind};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A lock on a file or directory, released when this is dropped or the process dies.
-#[derive(Debug)]
-pub(super) struct PathLock {
-    file: File,
-}
-
-impl Drop for PathLock {
-    fn drop(&mut self) {
-        // A child between fork and exec has a copy of the file, and would keep the lock for a moment.
-        let _ = self.file.unlock();
-    }
-}
-
-/// The kind of a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
-    /// Shared with others.
-    Shared,
-    /// Exclusive.
-    Alone,
-}
-
-/// The result of an attempt to lock.
+/// The result of an attempt to lock a file or directory at its path.
 #[derive(Debug)]
 pub(super) enum Locked {
     /// The lock is held.
-    Held(PathLock),
+    Held(FileLock),
     /// Another process holds it.
     Busy,
     /// The file or directory does not exist, or was removed just now.
     Gone,
 }
 
-impl PathLock {
+impl Locked {
     /// Tries to lock a file, which is created if its directory exists.
-    pub(super) fn of_file(path: &Path) -> io::Result<Locked> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        options.mode(0o600);
-        let opened = fail_point!("job_runner::cache::open_lock", options.open(path));
-        Self::of_opened(opened, path, Hold::Alone)
+    pub(super) fn of_file(path: &Path) -> io::Result<Self> {
+        let opened = fail_point!("job_runner::cache::open_lock", FileLock::open_file(path));
+        Self::of_opened(opened, path, LockKind::Exclusive)
     }
 
     /// Tries to lock an existing directory.
-    pub(super) fn of_directory(path: &Path, hold: Hold) -> io::Result<Locked> {
-        Self::of_opened(File::open(path), path, hold)
+    pub(super) fn of_directory(path: &Path, kind: LockKind) -> io::Result<Self> {
+        Self::of_opened(File::open(path), path, kind)
     }
 
-    /// Turns a shared lock into an exclusive one, if no other process shares it.
-    ///
-    /// The lock is not released in between, so no other process can take it.
-    pub(super) fn alone(self, path: &Path) -> io::Result<Locked> {
-        self.locked(path, Hold::Alone)
+    /// Tries to turn a shared lock into an exclusive one, without a moment in between.
+    pub(super) fn alone(lock: FileLock, path: &Path) -> io::Result<Self> {
+        Self::of_locked(lock.make_exclusive()?, path)
     }
 
-    fn of_opened(opened: io::Result<File>, path: &Path, hold: Hold) -> io::Result<Locked> {
+    fn of_opened(opened: io::Result<File>, path: &Path, kind: LockKind) -> io::Result<Self> {
+        use io::ErrorKind::{NotADirectory, NotFound};
         match opened {
-            Ok(file) => Self { file }.locked(path, hold),
-            Err(error) if is_gone(&error) => Ok(Locked::Gone),
+            Ok(file) => Self::of_locked(FileLock::if_free(file, kind)?, path),
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(Self::Gone),
             Err(error) => Err(error),
         }
     }
 
-    /// Locks the open file, and checks that it is still at `path`.
-    fn locked(self, path: &Path, hold: Hold) -> io::Result<Locked> {
-        let locked = match hold {
-            Hold::Shared => self.file.try_lock_shared(),
-            Hold::Alone => self.file.try_lock(),
+    fn of_locked(lock: Option<FileLock>, path: &Path) -> io::Result<Self> {
+        let Some(lock) = lock else {
+            return Ok(Self::Busy);
         };
-        match locked {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Locked::Busy),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
         // The previous holder may have moved or removed the file that is locked now.
-        let opened = self.file.metadata()?;
-        match fs::symlink_metadata(path) {
-            Ok(there) if (there.dev(), there.ino()) == (opened.dev(), opened.ino()) => {
-                Ok(Locked::Held(self))
-            }
-            Ok(_) => Ok(Locked::Gone),
-            Err(error) if is_gone(&error) => Ok(Locked::Gone),
-            Err(error) => Err(error),
-        }
+        let is_there = lock.is_file(fs::symlink_metadata(path))?;
+        Ok(if is_there {
+            Self::Held(lock)
+        } else {
+            Self::Gone
+        })
     }
-}
-
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 #[cfg(test)]
@@ -106,15 +63,15 @@ mod tests {
     fn lock_is_exclusive_or_shared() {
         let root = tempfile::tempdir().expect("a directory");
         let file = root.path().join("lock");
-        let first = PathLock::of_file(&file).expect("locked");
+        let first = Locked::of_file(&file).expect("locked");
         assert!(matches!(first, Locked::Held(_)));
-        let second = PathLock::of_file(&file).expect("asked");
+        let second = Locked::of_file(&file).expect("asked");
         assert!(matches!(second, Locked::Busy));
         drop(first);
-        let again = PathLock::of_file(&file).expect("locked");
+        let again = Locked::of_file(&file).expect("locked");
         assert!(matches!(again, Locked::Held(_)));
-        let readers = [1, 2].map(|_| PathLock::of_directory(root.path(), Hold::Shared));
-        let writer = PathLock::of_directory(root.path(), Hold::Alone).expect("asked");
+        let readers = [1, 2].map(|_| Locked::of_directory(root.path(), LockKind::Shared));
+        let writer = Locked::of_directory(root.path(), LockKind::Exclusive).expect("asked");
         assert!(
             readers
                 .iter()
@@ -127,42 +84,29 @@ mod tests {
     #[test]
     fn sole_holder_becomes_exclusive_despite_a_copy_of_the_file() {
         let root = tempfile::tempdir().expect("a directory");
-        let shared = || match PathLock::of_directory(root.path(), Hold::Shared) {
+        let shared = || match Locked::of_directory(root.path(), LockKind::Shared) {
             Ok(Locked::Held(lock)) => lock,
             other => panic!("{other:?}"),
         };
         let other = shared();
-        let together = shared().alone(root.path()).expect("asked");
+        let together = Locked::alone(shared(), root.path()).expect("asked");
         assert!(matches!(together, Locked::Busy));
         drop(other);
         let lock = shared();
-        let _copy = lock.file.try_clone().expect("copied");
-        let alone = lock.alone(root.path()).expect("asked");
+        let _copy = lock.file().try_clone().expect("copied");
+        let alone = Locked::alone(lock, root.path()).expect("asked");
         assert!(matches!(alone, Locked::Held(_)));
-        let again = PathLock::of_directory(root.path(), Hold::Shared).expect("asked");
+        let again = Locked::of_directory(root.path(), LockKind::Shared).expect("asked");
         assert!(matches!(again, Locked::Busy));
-    }
-
-    #[test]
-    fn lock_is_released_despite_a_copy_of_the_file() {
-        let root = tempfile::tempdir().expect("a directory");
-        let file = root.path().join("lock");
-        let Ok(Locked::Held(lock)) = PathLock::of_file(&file) else {
-            panic!("it is free");
-        };
-        let _copy = lock.file.try_clone().expect("copied");
-        drop(lock);
-        let again = PathLock::of_file(&file).expect("asked");
-        assert!(matches!(again, Locked::Held(_)));
     }
 
     #[test]
     fn missing_path_cannot_be_locked() {
         let root = tempfile::tempdir().expect("a directory");
         let gone = root.path().join("gone");
-        let locked = PathLock::of_directory(&gone, Hold::Shared).expect("asked");
+        let locked = Locked::of_directory(&gone, LockKind::Shared).expect("asked");
         assert!(matches!(locked, Locked::Gone));
-        let locked = PathLock::of_file(&gone.join("lock")).expect("asked");
+        let locked = Locked::of_file(&gone.join("lock")).expect("asked");
         assert!(matches!(locked, Locked::Gone));
     }
 }

@@ -3,9 +3,10 @@ use super::caches::LocalCaches;
 use super::entry::EntryDir;
 use super::layout::{KeyDir, file_error};
 use super::list::RemovedCache;
-use super::lock::{Hold, Locked, PathLock};
+use super::lock::Locked;
 use super::temporary::{self, Temporary};
 use fail_point::fail_point;
+use process::LockKind;
 use std::fs;
 use std::io;
 
@@ -36,7 +37,7 @@ impl LocalCaches {
         let ids = found.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         for key in ids.map(|id| self.layout().of_digest(&id)) {
             let is_empty = key.generations().is_ok_and(|found| found.is_empty());
-            if is_empty && let Ok(Locked::Held(_lock)) = PathLock::of_file(&key.lock()) {
+            if is_empty && let Ok(Locked::Held(_lock)) = Locked::of_file(&key.lock()) {
                 Self::forget_if_empty(&key);
             }
         }
@@ -46,7 +47,7 @@ impl LocalCaches {
         let lock = key.lock();
         // The lock file is created with the first cache of a key.
         let locked = if lock.exists() {
-            PathLock::of_file(&lock).map_err(file_error("lock", &lock))?
+            Locked::of_file(&lock).map_err(file_error("lock", &lock))?
         } else {
             Locked::Gone
         };
@@ -58,7 +59,7 @@ impl LocalCaches {
         let mut readable = Vec::new();
         for number in key.generations()? {
             let path = key.generation(number);
-            let locked = PathLock::of_directory(&path, Hold::Alone);
+            let locked = Locked::of_directory(&path, LockKind::Exclusive);
             match locked.map_err(file_error("lock", &path))? {
                 Locked::Held(lock) => readable.push((path, lock)),
                 Locked::Busy => return Ok(RemovedCache::InUse),
@@ -89,7 +90,7 @@ impl LocalCaches {
     /// Removes a replaced generation, unless it is being read.
     pub(super) fn remove_generation(&self, key: &KeyDir, number: u64) -> Result<(), CacheError> {
         let path = key.generation(number);
-        let locked = PathLock::of_directory(&path, Hold::Alone);
+        let locked = Locked::of_directory(&path, LockKind::Exclusive);
         if let Locked::Held(lock) = locked.map_err(file_error("lock", &path))? {
             drop(Temporary::take(self.layout(), &path, lock)?);
         }

@@ -2,11 +2,12 @@ use super::super::{CacheError, RestoredCache};
 use super::caches::LocalCaches;
 use super::entry::{EntryDir, digest};
 use super::layout::{KeyDir, file_error};
-use super::lock::{Hold, Locked, PathLock};
+use super::lock::Locked;
 use super::temporary::Temporary;
 use archive::{ArchiveError, Limits, LinkTargets};
 use executor_core::Cancellation;
 use fail_point::fail_point;
+use process::{FileLock, LockKind};
 use std::path::Path;
 
 /// The newest generation of a key.
@@ -24,7 +25,7 @@ pub(super) enum Newest {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) directory: EntryDir,
-    lock: PathLock,
+    lock: FileLock,
 }
 
 impl Newest {
@@ -34,7 +35,7 @@ impl Newest {
             return Ok(Self::Absent);
         };
         let path = key.generation(number);
-        let locked = PathLock::of_directory(&path, Hold::Shared);
+        let locked = Locked::of_directory(&path, LockKind::Shared);
         Ok(match locked.map_err(file_error("lock", &path))? {
             Locked::Held(lock) => Self::Held(Held {
                 directory: EntryDir { path },
@@ -56,7 +57,7 @@ impl LocalCaches {
         let unpacked = unpack(&held.directory, into, cancellation);
         if let Err(CacheError::Damaged { .. }) = unpacked {
             let path = &held.directory.path;
-            let locked = held.lock.alone(path).map_err(file_error("lock", path))?;
+            let locked = Locked::alone(held.lock, path).map_err(file_error("lock", path))?;
             // Another reader may have found the same damage, or be about to.
             if let Locked::Held(lock) = locked {
                 drop(Temporary::take(self.layout(), path, lock)?);

@@ -3,11 +3,12 @@
 use super::super::{CacheError, CacheFiles, CacheKey, CacheStore, RestoredCache, SavedCache};
 use super::caches::LocalCaches;
 use super::layout::{KeyDir, Layout, file_error, make_private};
-use super::lock::{Locked, PathLock};
+use super::lock::Locked;
 use super::restore::{Held, Newest};
 use crate::panics::off_thread;
 use async_trait::async_trait;
 use executor_core::Cancellation;
+use process::FileLock;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -100,11 +101,11 @@ impl LocalCaches {
 }
 
 /// Takes the lock of a writer; `None` while another process has it or removes the key.
-fn lock(all: &Layout, layout: &KeyDir) -> Result<Option<PathLock>, CacheError> {
+fn lock(all: &Layout, layout: &KeyDir) -> Result<Option<FileLock>, CacheError> {
     all.make()?;
     make_private(&layout.directory)?;
     let path = layout.lock();
-    let locked = PathLock::of_file(&path).map_err(file_error("lock", &path))?;
+    let locked = Locked::of_file(&path).map_err(file_error("lock", &path))?;
     Ok(match locked {
         Locked::Held(lock) => Some(lock),
         Locked::Busy | Locked::Gone => None,

@@ -1,7 +1,8 @@
 use super::super::CacheError;
 use super::layout::{Layout, file_error};
-use super::lock::{Hold, Locked, PathLock};
+use super::lock::Locked;
 use fail_point::fail_point;
+use process::{FileLock, LockKind};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Temporary {
     path: PathBuf,
     /// Shows other processes that the directory is in use.
-    _lock: PathLock,
+    _lock: FileLock,
 }
 
 impl Temporary {
@@ -29,7 +30,7 @@ impl Temporary {
                 Err(error) => return Err(file_error("make", &path)(error)),
             }
             // Until it is locked, another process may take it for a leftover and remove it.
-            let locked = PathLock::of_directory(&path, Hold::Alone);
+            let locked = Locked::of_directory(&path, LockKind::Exclusive);
             if let Locked::Held(lock) = locked.map_err(file_error("lock", &path))? {
                 return Ok(Self { path, _lock: lock });
             }
@@ -37,7 +38,7 @@ impl Temporary {
     }
 
     /// Moves a locked directory here.
-    pub(super) fn take(layout: &Layout, from: &Path, lock: PathLock) -> Result<Self, CacheError> {
+    pub(super) fn take(layout: &Layout, from: &Path, lock: FileLock) -> Result<Self, CacheError> {
         layout.make()?;
         let path = new_name(&layout.temporary());
         let moved = fail_point!("job_runner::cache::take_away", fs::rename(from, &path));
@@ -76,7 +77,7 @@ pub(super) fn sweep(layout: &Layout) {
         return;
     };
     for path in found.filter_map(|entry| Some(entry.ok()?.path())) {
-        if let Ok(Locked::Held(lock)) = PathLock::of_directory(&path, Hold::Alone) {
+        if let Ok(Locked::Held(lock)) = Locked::of_directory(&path, LockKind::Exclusive) {
             drop(Temporary { path, _lock: lock });
         }
     }

@@ -2,9 +2,10 @@ use super::past_times::PastTimes;
 use super::times_line::{Head, RunTimes};
 use crate::project::read_file::open_file;
 use fail_point::fail_point;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use process::{FileLock, LockKind, NewFile};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -78,11 +79,11 @@ impl Durations {
     ///
     /// When they cannot be written; the file stays as it was.
     pub fn note(&self, times: &RunTimes) -> io::Result<()> {
-        let mut file = self.lock()?;
-        let length = cut_incomplete_line(&mut file)?;
+        let lock = self.lock()?;
+        let mut file = lock.file();
+        let length = cut_incomplete_line(file)?;
         let line = times.to_line();
-        let write = |file: &mut File| file.write_all(&line);
-        fail_point!("runwright::durations::append", write(&mut file))?;
+        fail_point!("runwright::durations::append", file.write_all(&line))?;
         if length > SHORT && self.needs_compaction() {
             self.compact()?;
         }
@@ -101,7 +102,7 @@ impl Durations {
     }
 
     /// Opens the file and locks it for writing.
-    fn lock(&self) -> io::Result<File> {
+    fn lock(&self) -> io::Result<FileLock> {
         let path = self.path();
         let mut options = OpenOptions::new();
         // Also for reading: opening a pipe for writing alone would wait for a reader.
@@ -120,18 +121,14 @@ impl Durations {
                 opened => opened,
             };
             let file = fail_point!("runwright::durations::open", open())?;
-            let metadata = file.metadata()?;
-            if !metadata.is_file() {
+            if !file.metadata()?.is_file() {
                 return Err(io::Error::other("not a file"));
             }
-            match file.try_lock() {
+            match FileLock::if_free(file, LockKind::Exclusive)? {
                 // Another process may have replaced the file meanwhile.
-                Ok(()) if fs::metadata(&path).is_ok_and(|now| now.ino() == metadata.ino()) => {
-                    return Ok(file);
-                }
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
-                Err(TryLockError::Error(error)) => return Err(error),
+                Some(lock) if lock.is_file(fs::metadata(&path))? => return Ok(lock),
+                Some(_) => {}
+                None => thread::sleep(Duration::from_millis(5)),
             }
             if Instant::now() > deadline {
                 return Err(io::ErrorKind::TimedOut.into());
@@ -156,20 +153,14 @@ impl Durations {
             .text()?
             .map_or_else(PastTimes::default, |text| PastTimes::parse(&text));
         let temp = self.directory.join(TEMP);
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let text = past.into_text();
-        let write = || -> io::Result<()> { options.open(&temp)?.write_all(&text) };
-        fail_point!("runwright::durations::write", write())?;
-        fail_point!(
-            "runwright::durations::publish",
-            fs::rename(&temp, self.path())
-        )
+        let write = || NewFile::write(temp, &past.into_text(), 0o600);
+        let new = fail_point!("runwright::durations::write", write())?;
+        fail_point!("runwright::durations::publish", new.replace(&self.path()))
     }
 }
 
 /// Cuts off an incomplete last line, and returns the length of the file.
-fn cut_incomplete_line(file: &mut File) -> io::Result<u64> {
+fn cut_incomplete_line(mut file: &File) -> io::Result<u64> {
     let length = file.seek(SeekFrom::End(0))?;
     if length == 0 {
         return Ok(0);

@@ -2,22 +2,14 @@ use super::error::{StateError, io_error};
 use super::project_state::ProjectState;
 use super::state_dir::make_dir;
 use fail_point::fail_point;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use process::{FileLock, LockKind};
+use std::fs::File;
+use std::io::{self, Seek as _, Write as _};
 
 /// The lock of a run in the working tree itself; released when dropped.
 #[derive(Debug)]
 pub struct InPlaceLock {
-    file: File,
-}
-
-impl Drop for InPlaceLock {
-    fn drop(&mut self) {
-        // A child process that is just starting has the file too, and would hold the lock for a moment.
-        let _ = self.file.unlock();
-    }
+    _lock: FileLock,
 }
 
 impl ProjectState {
@@ -29,49 +21,37 @@ impl ProjectState {
     pub fn lock_in_place(&self) -> Result<InPlaceLock, StateError> {
         make_dir(self.directory())?;
         let path = self.directory().join("in-place.lock");
-        let mut file = lock_file(&path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let read = file.read_to_string(&mut holder);
-                let known = read.is_ok() && !holder.trim().is_empty();
-                let holder = if known {
-                    holder.trim().to_owned()
-                } else {
-                    "unknown".to_owned()
-                };
-                return Err(StateError::InPlace { holder });
-            }
-            Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
-        }
-        let write = |file: &mut File| -> io::Result<()> {
+        let open = || FileLock::open_file(&path);
+        let file = fail_point!("runwright::state::open_in_place", open())
+            .map_err(io_error("open", &path))?;
+        let lock = FileLock::attempt(file, LockKind::Exclusive).map_err(io_error("lock", &path))?;
+        let lock = lock.map_err(|file| StateError::InPlace {
+            holder: holder(file),
+        })?;
+        let write = |mut file: &File| -> io::Result<()> {
             file.set_len(0)?;
             file.rewind()?;
             write!(file, "{}", std::process::id())
         };
-        let written = fail_point!("runwright::state::name_holder", write(&mut file));
+        let written = fail_point!("runwright::state::name_holder", write(lock.file()));
         written.map_err(io_error("write", &path))?;
-        Ok(InPlaceLock { file })
+        Ok(InPlaceLock { _lock: lock })
     }
 }
 
-fn lock_file(path: &Path) -> Result<File, StateError> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600);
-    fail_point!("runwright::state::open_in_place", options.open(path))
-        .map_err(io_error("open", path))
+/// Returns the process id in the file of a lock.
+fn holder(file: File) -> String {
+    match io::read_to_string(file) {
+        Ok(text) if !text.trim().is_empty() => text.trim().to_owned(),
+        _ => "unknown".to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::history::state::StateDir;
+    use std::path::Path;
 
     #[test]
     fn second_run_in_place_is_refused_with_the_holder() {
@@ -84,7 +64,7 @@ mod tests {
             "{refused}"
         );
         // As a child process that is just starting has one.
-        let _copy = lock.file.try_clone().unwrap();
+        let _copy = lock._lock.file().try_clone().unwrap();
         drop(lock);
         project.lock_in_place().unwrap();
     }

@@ -4,11 +4,12 @@ use crate::error::LocalError;
 use crate::project::repository::BlockingGit;
 use fail_point::fail_point;
 use git::RepositoryError;
+use process::NewFile;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The mode of a new hook, within the user's umask.
@@ -218,22 +219,14 @@ impl PushHook {
 
     /// Replaces the hook atomically.
     fn write(&self, hook: &[u8], mode: u32) -> Result<(), HookError> {
-        let new = self.new_file();
-        let _ = fs::remove_file(&new);
         let write = || {
-            let mut options = fs::OpenOptions::new();
-            let mut file = options.write(true).create_new(true).mode(mode).open(&new)?;
-            io::Write::write_all(&mut file, hook)?;
+            let new = NewFile::write(self.new_file(), hook, mode)?;
             if mode != MODE {
-                file.set_permissions(fs::Permissions::from_mode(mode))?;
+                new.set_mode(mode)?;
             }
-            fs::rename(&new, &self.path)
+            new.replace(&self.path)
         };
-        let written = fail_point!("runwright::hook::write", write());
-        written.map_err(|error| {
-            let _ = fs::remove_file(&new);
-            io_error("write", &self.path)(error)
-        })
+        fail_point!("runwright::hook::write", write()).map_err(io_error("write", &self.path))
     }
 }
 

@@ -1,3 +1,9 @@
+//! Reads netrc files.
+//!
+//! Not by a crate: `netrc` 0.4 is from 2015, and it and `rust-netrc` 0.1 reject the whole file for a word that they do not
+//! know. The latter also treats a backslash outside of quotes as an escape and host names as case-sensitive, so that a
+//! password would be read differently from how curl and git read it.
+
 /// An entry of netrc.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct NetrcEntry {

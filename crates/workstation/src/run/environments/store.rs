@@ -3,11 +3,11 @@ use super::error::EnvironmentsError;
 use super::step::EnvironmentStep;
 use fail_point::fail_point;
 use jiff::Timestamp;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use process::{FileLock, LockKind, NewFile};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long to wait for another run that changes the list.
@@ -109,24 +109,16 @@ impl Environments {
         self.write(&all)
     }
 
-    fn lock(&self) -> Result<File, EnvironmentsError> {
+    fn lock(&self) -> Result<FileLock, EnvironmentsError> {
         let path = self.directory.join("environments.lock");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let file = fail_point!("runwright::environments::open_lock", options.open(&path));
+        let open = || FileLock::open_file(&path);
+        let file = fail_point!("runwright::environments::open_lock", open());
         let file = file.map_err(io_error("open", &path))?;
         let end = Instant::now() + LOCK_TIMEOUT;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
-                Err(TryLockError::WouldBlock) if Instant::now() > end => {
-                    return Err(EnvironmentsError::Busy { path: self.file() });
-                }
-                // It is held only while one small file is written.
-                Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
-            }
-        }
+        // It is held only while one small file is written.
+        let lock = FileLock::wait(file, LockKind::Exclusive, |_| Instant::now() > end);
+        let lock = lock.map_err(io_error("lock", &path))?;
+        lock.ok_or_else(|| EnvironmentsError::Busy { path: self.file() })
     }
 
     /// Writes the list. The caller holds the lock, so the temporary name is free, or is that of a killed writer.
@@ -138,19 +130,14 @@ impl Environments {
             source,
         })?;
         let write = || {
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(true).mode(0o600);
-            let mut file = options.open(&partial)?;
-            file.write_all(&text)?;
-            file.sync_data()
+            let mut new = NewFile::write(&partial, &text, 0o600)?;
+            new.file().sync_data()?;
+            Ok(new)
         };
-        fail_point!("runwright::environments::write", write())
+        let new = fail_point!("runwright::environments::write", write())
             .map_err(io_error("write", &partial))?;
-        fail_point!(
-            "runwright::environments::publish",
-            fs::rename(&partial, &path)
-        )
-        .map_err(io_error("write", &path))
+        fail_point!("runwright::environments::publish", new.replace(&path))
+            .map_err(io_error("write", &path))
     }
 }
 

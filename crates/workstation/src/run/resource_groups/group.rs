@@ -1,8 +1,9 @@
 use fail_point::fail_point;
+use process::{FileLock, LockKind};
 use scheduler::{Contender, ProcessMode};
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 /// The directory of one group.
@@ -25,7 +26,7 @@ pub(super) struct Group {
 #[derive(Debug)]
 pub(super) struct Mark {
     path: PathBuf,
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl Drop for Mark {
@@ -76,7 +77,7 @@ impl Group {
     }
 
     /// Takes the group if it is free and the ticket is next.
-    pub(super) fn take(&self, ticket: &Ticket, mode: ProcessMode) -> io::Result<Option<File>> {
+    pub(super) fn take(&self, ticket: &Ticket, mode: ProcessMode) -> io::Result<Option<FileLock>> {
         let Some(_guard) = self.guard()? else {
             return Ok(None);
         };
@@ -142,38 +143,30 @@ impl Group {
     }
 
     /// Locks the guard; `None` if another process has it, or it was just removed.
-    fn guard(&self) -> io::Result<Option<File>> {
+    fn guard(&self) -> io::Result<Option<FileLock>> {
         let Some(guard) = self.open_guard()? else {
             return Ok(None);
         };
         match try_lock(guard)? {
-            Some(guard) if self.is_current(&guard)? => Ok(Some(guard)),
+            Some(guard) if guard.is_file(fs::metadata(self.guard_path()))? => Ok(Some(guard)),
             _ => Ok(None),
         }
     }
 
     /// Waits for the guard, which is held only while a few files are read; `None` if it was just removed.
-    fn guard_soon(&self) -> io::Result<Option<File>> {
+    fn guard_soon(&self) -> io::Result<Option<FileLock>> {
         let Some(guard) = self.open_guard()? else {
             return Ok(None);
         };
-        guard.lock()?;
-        Ok(self.is_current(&guard)?.then_some(guard))
+        let guard = FileLock::exclusive(guard)?;
+        let is_current = guard.is_file(fs::metadata(self.guard_path()))?;
+        Ok(is_current.then_some(guard))
     }
 
     fn open_guard(&self) -> io::Result<Option<File>> {
         match open(&self.guard_path()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             opened => opened.map(Some),
-        }
-    }
-
-    /// Returns whether a guard is the file that other processes find.
-    fn is_current(&self, guard: &File) -> io::Result<bool> {
-        let identity = |it: &fs::Metadata| (it.dev(), it.ino());
-        match fs::metadata(self.guard_path()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            found => Ok(identity(&found?) == identity(&guard.metadata()?)),
         }
     }
 
@@ -253,21 +246,14 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn mark(path: PathBuf) -> io::Result<Mark> {
-    let file = open(&path)?;
-    file.try_lock()?;
-    Ok(Mark { path, _lock: file })
+    let lock = try_lock(open(&path)?)?.ok_or(io::ErrorKind::WouldBlock)?;
+    Ok(Mark { path, _lock: lock })
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    fail_point!("runwright::resources::open", options.mode(0o600).open(path))
+    fail_point!("runwright::resources::open", FileLock::open_file(path))
 }
 
-fn try_lock(file: File) -> io::Result<Option<File>> {
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+fn try_lock(file: File) -> io::Result<Option<FileLock>> {
+    FileLock::if_free(file, LockKind::Exclusive)
 }
