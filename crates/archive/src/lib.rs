@@ -27,7 +27,6 @@
 //! in pieces on all processors, so that neither many small files nor one large file is limited by one
 //! processor or fills the memory. And two entries with the same name or the same bytes are detected.
 
-mod below;
 mod error;
 mod format;
 mod limits;

@@ -75,6 +75,7 @@ mod stop;
 
 mod capture;
 mod environment;
+mod folder;
 mod private_dir;
 mod temp_dir;
 
@@ -105,6 +106,7 @@ pub use capture::{CaptureLimits, Captured};
 pub use command::{Command, Stdin};
 pub use environment::Environment;
 pub use error::ProcessError;
+pub use folder::{Folder, parent_and_name};
 pub use journal::Journal;
 pub use mount::Mount;
 pub use orphans::{adopt_orphans, collect_orphans};
