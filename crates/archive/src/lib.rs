@@ -40,7 +40,7 @@ mod zip;
 
 pub use error::ArchiveError;
 pub use format::{Format, Level};
-pub use limits::{Limits, LinkTargets};
+pub use limits::{Limits, LinkTargets, Unpacked};
 pub use members::Skipped;
 pub use pack::{Packed, Packing, pack};
-pub use unpack::{Unpacked, unpack, unpack_tar};
+pub use unpack::{unpack, unpack_tar};
