@@ -27,7 +27,6 @@
 //! in pieces on all processors, so that neither many small files nor one large file is limited by one
 //! processor or fills the memory. And two entries with the same name or the same bytes are detected.
 
-mod below;
 mod error;
 mod format;
 mod limits;
@@ -41,7 +40,7 @@ mod zip;
 
 pub use error::ArchiveError;
 pub use format::{Format, Level};
-pub use limits::{Limits, LinkTargets};
+pub use limits::{Limits, LinkTargets, Unpacked};
 pub use members::Skipped;
 pub use pack::{Packed, Packing, pack};
-pub use unpack::{Unpacked, unpack, unpack_tar};
+pub use unpack::{unpack, unpack_tar};

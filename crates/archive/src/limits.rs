@@ -1,4 +1,5 @@
 use crate::error::ArchiveError;
+use executor_core::Cancellation;
 
 /// Limits on the content of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,4 +92,22 @@ impl Budget {
         let mut then = Self { ..*self };
         then.bytes(count)
     }
+}
+
+/// The result of unpacking.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Unpacked {
+    /// Number of files, links and directories.
+    pub entries: u64,
+    /// Total size of the files in bytes.
+    pub bytes: u64,
+}
+
+/// The options of unpacking one archive.
+#[derive(Debug)]
+pub(crate) struct Job<'a> {
+    pub(crate) limits: &'a Limits,
+    pub(crate) cancellation: &'a Cancellation,
+    /// Whether devices and pipes are skipped instead of refused.
+    pub(crate) leaves_out_strange: bool,
 }

@@ -1,11 +1,9 @@
-use crate::below::{LastFolder, open_root};
 use crate::error::ArchiveError;
 use crate::names::{self, Dialect};
-use rustix::fd::OwnedFd;
+use process::Folder;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::vec;
@@ -43,8 +41,7 @@ pub(crate) enum Source {
 /// The members at some paths below a root, opened one after the other.
 #[derive(Debug)]
 pub(crate) struct Members {
-    root: OwnedFd,
-    folder: LastFolder,
+    folder: Folder,
     paths: vec::IntoIter<PathBuf>,
     dialect: Dialect,
     /// The paths left out so far.
@@ -61,10 +58,8 @@ impl Members {
         let mut paths = paths.to_vec();
         paths.sort_unstable();
         paths.dedup();
-        let opened = open_root(root).map_err(io::Error::from);
         Ok(Self {
-            root: opened.map_err(ArchiveError::io("open", root))?,
-            folder: LastFolder::default(),
+            folder: Folder::open(root).map_err(ArchiveError::io("open", root))?,
             paths: paths.into_iter(),
             dialect,
             skipped: Vec::new(),
@@ -105,7 +100,7 @@ impl Members {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Ok(Found::Unfit("has no name"));
         };
-        let folder = self.folder.open(&self.root, parent)?;
+        let folder = self.folder.below(parent)?;
         let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => Ok(Found::Member(stat, Source::Directory)),

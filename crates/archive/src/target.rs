@@ -1,9 +1,8 @@
-use crate::below::{LastFolder, open_folder, open_root};
 use crate::error::ArchiveError;
 use crate::limits::LinkTargets;
 use crate::names::link_problem;
 use fail_point::fail_point;
-use rustix::fd::{AsFd, OwnedFd};
+use process::{Folder, parent_and_name};
 use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -16,9 +15,7 @@ use std::path::{Path, PathBuf};
 /// The directory that an archive is unpacked into. Nothing is written outside it.
 #[derive(Debug)]
 pub(crate) struct Target {
-    root: OwnedFd,
-    /// Caches the directory of the last file.
-    folder: RefCell<LastFolder>,
+    folder: RefCell<Folder>,
 }
 
 impl Target {
@@ -26,36 +23,32 @@ impl Target {
     pub(crate) fn open(path: &Path) -> Result<Self, ArchiveError> {
         let make = || {
             fs::create_dir_all(path)?;
-            Ok(open_root(path)?)
+            Folder::open(path)
         };
-        let root: io::Result<OwnedFd> = fail_point!("archive::unpack::open", make());
+        let opened: io::Result<Folder> = fail_point!("archive::unpack::open", make());
+        let folder = opened.map_err(ArchiveError::io("open", path))?;
         Ok(Self {
-            root: root.map_err(ArchiveError::io("open", path))?,
-            folder: RefCell::default(),
+            folder: folder.into(),
         })
     }
 
     /// Returns another handle to the same directory, for another thread.
     pub(crate) fn share(&self) -> Result<Self, ArchiveError> {
-        let root = self.root.try_clone();
+        let shared = self.folder.borrow().share();
+        let folder = shared.map_err(ArchiveError::io("open", Path::new(".")))?;
         Ok(Self {
-            root: root.map_err(ArchiveError::io("open", Path::new(".")))?,
-            folder: RefCell::default(),
+            folder: folder.into(),
         })
     }
 
     /// Creates a directory and its missing parents.
     pub(crate) fn make_folder(&self, path: &Path) -> Result<(), ArchiveError> {
-        let failed = || ArchiveError::io("create the directory", path);
-        if open_folder(self.root.as_fd(), path).is_ok() {
+        let mut folder = self.folder.borrow_mut();
+        if folder.below(path).is_ok() {
             return Ok(());
         }
-        let mut folder =
-            open_folder(self.root.as_fd(), Path::new("")).map_err(|e| failed()(e.into()))?;
-        for name in path {
-            folder = make_below(&folder, name).map_err(failed())?;
-        }
-        Ok(())
+        let created = fail_point!("archive::unpack::create_folder", folder.create(path));
+        created.map_err(ArchiveError::io("create the directory", path))
     }
 
     /// Creates a file in place of an existing entry. Only its owner can open it until its permissions are set.
@@ -76,8 +69,8 @@ impl Target {
     /// Adds a hard link to a file that was written.
     pub(crate) fn make_name(&self, first: &Path, path: &Path) -> Result<(), ArchiveError> {
         let link = || -> io::Result<()> {
-            let (parent, name) = parts(first)?;
-            let from = open_folder(self.root.as_fd(), parent)?;
+            let (parent, name) = parent_and_name(first)?;
+            let from = rustix::io::dup(self.folder.borrow_mut().below(parent)?)?;
             self.place(path, |folder, new| {
                 rustix::fs::linkat(&from, name, folder, new, AtFlags::empty())
             })
@@ -101,9 +94,10 @@ impl Target {
 
     fn finish_folder(&self, path: &Path, mode: u32, modified: i64) -> Result<(), ArchiveError> {
         let finish = || -> io::Result<()> {
-            let folder = open_folder(self.root.as_fd(), path)?;
-            rustix::fs::fchmod(&folder, permissions(mode) | Mode::RWXU)?;
-            Ok(rustix::fs::futimens(&folder, &times(modified))?)
+            let mut below = self.folder.borrow_mut();
+            let folder = below.below(path)?;
+            rustix::fs::fchmod(folder, permissions(mode) | Mode::RWXU)?;
+            Ok(rustix::fs::futimens(folder, &times(modified))?)
         };
         finish().map_err(ArchiveError::io("set the permissions of", path))
     }
@@ -121,17 +115,13 @@ impl Target {
         path: &Path,
         make: impl Fn(rustix::fd::BorrowedFd<'_>, &OsStr) -> rustix::io::Result<T>,
     ) -> io::Result<T> {
-        let (parent, name) = parts(path)?;
-        let mut last = self.folder.borrow_mut();
-        let folder = match last.open(&self.root, parent) {
-            Err(Errno::NOENT) => {
-                drop(last);
-                self.make_folder(parent).map_err(io::Error::other)?;
-                last = self.folder.borrow_mut();
-                last.open(&self.root, parent)?
-            }
-            opened => opened?,
-        };
+        let (parent, name) = parent_and_name(path)?;
+        let is_missing = matches!(self.folder.borrow_mut().below(parent), Err(Errno::NOENT));
+        if is_missing {
+            self.make_folder(parent).map_err(io::Error::other)?;
+        }
+        let mut below = self.folder.borrow_mut();
+        let folder = below.below(parent)?;
         match make(folder, name) {
             Err(Errno::EXIST) => {
                 rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
@@ -154,23 +144,6 @@ pub(crate) fn finish_file(
         Ok(rustix::fs::futimens(file, &times(modified))?)
     };
     finish().map_err(ArchiveError::io("set the permissions of", path))
-}
-
-fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => Ok((parent, name)),
-        _ => Err(io::ErrorKind::InvalidInput.into()),
-    }
-}
-
-/// Opens a directory in another one, and creates it if it is missing.
-fn make_below(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
-    let make = || match rustix::fs::mkdirat(folder, name, Mode::from_raw_mode(0o755)) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(io::Error::from(error)),
-    };
-    fail_point!("archive::unpack::create_folder", make())?;
-    Ok(open_folder(folder.as_fd(), Path::new(name))?)
 }
 
 fn permissions(mode: u32) -> Mode {

@@ -1,30 +1,12 @@
 use crate::error::ArchiveError;
 use crate::format::{Content, content};
-use crate::limits::{Budget, Limits};
+use crate::limits::{Budget, Job, Limits, Unpacked};
 use crate::target::Target;
 use crate::{tar, zip};
 use executor_core::Cancellation;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-
-/// The result of unpacking.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Unpacked {
-    /// Number of files, links and directories.
-    pub entries: u64,
-    /// Total size of the files in bytes.
-    pub bytes: u64,
-}
-
-/// The options of unpacking one archive.
-#[derive(Debug)]
-pub(crate) struct Job<'a> {
-    pub(crate) limits: &'a Limits,
-    pub(crate) cancellation: &'a Cancellation,
-    /// Whether devices and pipes are skipped instead of refused.
-    pub(crate) leaves_out_strange: bool,
-}
 
 /// Unpacks the archive `file` into the directory `into`, which is created if it is missing.
 ///

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path};
 
-use crate::tree::ModifiedAt;
+use crate::entry::ModifiedAt;
 
 /// Flags for a directory that is only the starting point of other calls.
 const WAY: OFlags = OFlags::PATH

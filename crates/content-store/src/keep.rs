@@ -1,8 +1,9 @@
 use crate::digest::Digest;
 use crate::directory::{open_below, open_root};
+use crate::entry::{Entry, EntryKind, ModifiedAt, RIGHTS};
 use crate::error::StoreError;
 use crate::store::{ContentStore, OBJECTS, TMP, object_path};
-use crate::tree::{Entry, EntryKind, ModifiedAt, RIGHTS, Tree, check_path};
+use crate::tree::{Tree, check_path};
 use crate::workers;
 use executor_core::Cancellation;
 use fail_point::fail_point;

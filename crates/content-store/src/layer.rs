@@ -1,10 +1,11 @@
 use crate::digest::Digest;
 use crate::directory::{open_below, open_root, times};
+use crate::entry::{Entry, EntryKind, RIGHTS};
 use crate::error::StoreError;
 use crate::lock::lock;
 use crate::restore::{Restoring, batches};
 use crate::store::{ContentStore, LAYERS, OBJECTS, object_path};
-use crate::tree::{Entry, EntryKind, RIGHTS, Tree};
+use crate::tree::Tree;
 use crate::workers;
 use executor_core::Cancellation;
 use fail_point::fail_point;

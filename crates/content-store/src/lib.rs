@@ -41,6 +41,7 @@ mod tree;
 
 mod digest;
 mod directory;
+mod entry;
 mod error;
 mod keep;
 mod layer;
@@ -53,9 +54,10 @@ mod verify;
 mod workers;
 
 pub use digest::{Digest, NoDigest};
+pub use entry::{Entry, EntryKind, ModifiedAt};
 pub use error::StoreError;
 pub use keep::Kept;
 pub use layer::LowerLayer;
 pub use store::{ContentStore, Held};
 pub use sweep::Swept;
-pub use tree::{Entry, EntryKind, ModifiedAt, Tree};
+pub use tree::Tree;

@@ -1,7 +1,7 @@
 //! The text format of trees: one line for each entry.
 
+use crate::entry::{Entry, EntryKind, ModifiedAt, RIGHTS};
 use crate::text::{escape_into, unescape};
-use crate::tree::{Entry, EntryKind, ModifiedAt, RIGHTS};
 use std::fmt::Write;
 
 /// The first line, which names the version of the format.

@@ -1,7 +1,8 @@
 use crate::directory::{make, open_below, open_root, set_mode, set_modified, times};
+use crate::entry::{Entry, EntryKind};
 use crate::error::StoreError;
 use crate::store::{ContentStore, OBJECTS, object_path};
-use crate::tree::{Entry, EntryKind, Tree};
+use crate::tree::Tree;
 use crate::workers;
 use executor_core::Cancellation;
 use fail_point::fail_point;

@@ -1,8 +1,8 @@
 use crate::digest::Digest;
+use crate::entry::EntryKind;
 use crate::error::StoreError;
 use crate::lock::lock_if_free;
 use crate::store::{ContentStore, LAYERS, LOCK, OBJECTS, TMP, TREES};
-use crate::tree::EntryKind;
 use fail_point::fail_point;
 use std::collections::HashSet;
 use std::fs::{self, Permissions};

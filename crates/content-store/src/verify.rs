@@ -1,7 +1,8 @@
 use crate::digest::Digest;
+use crate::entry::EntryKind;
 use crate::error::StoreError;
 use crate::store::{ContentStore, OBJECTS, object_path};
-use crate::tree::{EntryKind, Tree};
+use crate::tree::Tree;
 use std::fs::File;
 use std::io;
 

@@ -63,7 +63,7 @@ const TABLE: &[Row] = &[
     // Also 1: stored files, in archives and by content.
     Row {
         name: "archive",
-        imports: &["executor-core", "fail-point"],
+        imports: &["executor-core", "fail-point", "process"],
         tests_import: &[],
     },
     Row {

@@ -1,9 +1,8 @@
 use super::header::{self, Entry};
 use crate::error::{ArchiveError, go_on};
-use crate::limits::Budget;
+use crate::limits::{Budget, Job, Unpacked};
 use crate::names::{Dialect, Kind, Names, path_of};
 use crate::target::{Later, Target, checked_link, finish_file};
-use crate::unpack::{Job, Unpacked};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use tar::EntryType;

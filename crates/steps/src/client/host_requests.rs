@@ -5,7 +5,7 @@
 use super::call::shortened;
 use super::call::{Attempts, Failure};
 use super::link::Link;
-use super::run_spec::RunId;
+use super::run_status::RunId;
 use super::transfer;
 use crate::library::{JobCredentials, Library, Source};
 use crate::wire::v1::grant_request::{Fetched, Outcome, Published};

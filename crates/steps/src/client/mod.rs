@@ -19,7 +19,7 @@ mod transfer;
 
 pub use error::{StepsError, StepsErrorClass};
 pub use options::ClientOptions;
-pub use run_spec::{Progress, RunId, RunSpec, RunSteps, RunTiming, ScriptStep};
-pub use run_status::{AgentInfo, RunResult, RunState, RunStatus};
+pub use run_spec::{Progress, RunSpec, RunSteps, RunTiming, ScriptStep};
+pub use run_status::{AgentInfo, RunId, RunResult, RunState, RunStatus};
 pub use step_report::{StepInvocation, StepProcess, StepReport, StepReports, StepState};
 pub use steps_client::StepsClient;

@@ -1,7 +1,6 @@
 use super::call::shortened;
 use super::error::StepsError;
-use super::run_spec::RunId;
-use super::run_status::{AgentInfo, RunResult, RunState, RunStatus};
+use super::run_status::{AgentInfo, RunId, RunResult, RunState, RunStatus};
 use crate::wire::v1::{self, result::ErrorKind, result::State};
 use executor_core::{CancelCause, Cancellation, ExitCode, StageStatus};
 use std::ops::RangeInclusive;

@@ -1,7 +1,32 @@
-use super::run_spec::RunId;
 use executor_core::{StageResult, StageStatus};
+use std::fmt;
 use std::time::Duration;
 use std::time::SystemTime;
+
+/// The id of a request. It permits following, stopping and finishing the request.
+///
+/// A second request with the same id starts nothing. So an id is unique in its environment and reproducible after a
+/// crash, for example from the job, its attempt and the number of the stage.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(String);
+
+impl RunId {
+    /// Returns the id with this text.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// The current status of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]

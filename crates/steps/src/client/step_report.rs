@@ -1,6 +1,6 @@
 use super::call::{Attempts, Failure};
 use super::link::Link;
-use super::run_spec::RunId;
+use super::run_status::RunId;
 use crate::language;
 use crate::wire::v1::{self, step_result::Status};
 use prost_types::value::Kind;

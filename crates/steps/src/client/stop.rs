@@ -1,7 +1,7 @@
 use super::call::Attempts;
 use super::error::StepsError;
 use super::link::Link;
-use super::run_spec::RunId;
+use super::run_status::RunId;
 use crate::wire::v1::{self, cancel_request::Level};
 use executor_core::Cancellation;
 use tokio::time::Instant;

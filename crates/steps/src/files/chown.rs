@@ -1,6 +1,6 @@
 use super::error::FilesError;
-use super::folder::Folder;
 use executor_core::Cancellation;
+use process::Folder;
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use std::ffi::OsStr;

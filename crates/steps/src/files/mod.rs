@@ -3,7 +3,6 @@
 mod calls;
 mod chown;
 mod error;
-mod folder;
 mod name;
 mod pack;
 mod pipe;
@@ -13,7 +12,6 @@ mod unpack;
 
 pub(crate) use calls::{get, own, put};
 pub(crate) use error::FilesError;
-pub(crate) use folder::{Folder, parts};
 pub(crate) use name::path_of;
 pub(crate) use pack::packed;
 pub(crate) use remote_files::RemoteFiles;

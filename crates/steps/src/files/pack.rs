@@ -1,8 +1,8 @@
 use super::error::FilesError;
-use super::folder::{Folder, parts};
 use super::name::path_of;
 use super::pipe::{DEPTH, PieceWriter};
 use executor_core::ability::ByteStream;
+use process::{Folder, parent_and_name};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -73,7 +73,7 @@ impl<W: Write> Packer<W> {
 
     fn add_existing(&mut self, path: &Path) -> Result<bool, FilesError> {
         let failed = |error: Errno| FilesError::io("read", path)(error.into());
-        let (parent, name) = parts(path).map_err(FilesError::io("read", path))?;
+        let (parent, name) = parent_and_name(path).map_err(FilesError::io("read", path))?;
         let folder = self.folder.below(parent).map_err(failed)?;
         let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
         match FileType::from_raw_mode(stat.st_mode) {

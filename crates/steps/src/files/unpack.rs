@@ -1,7 +1,7 @@
 use super::error::FilesError;
-use super::folder::{Folder, parts};
 use super::name::path_of;
 use fail_point::fail_point;
+use process::{Folder, parent_and_name};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
@@ -17,6 +17,11 @@ use tar::{Archive, Entry, EntryType};
 /// Nothing outside of it is written: no name leads out, and no link is followed, whether it is from the archive or was
 /// there before. Existing files are replaced. Permissions and times are kept, without set-id bits; files belong to the
 /// current user.
+///
+/// `archive::unpack_tar` shares the [`Folder`] but not this loop: it unpacks archives from anywhere, so it limits sizes,
+/// refuses repeated names and sparse files, and creates links last, with times in whole seconds. A caller of the service
+/// can run any program in the environment, so this loop has no limits; it keeps exact times and sparse files, and accepts
+/// repeated names.
 pub(super) fn unpack(directory: &Path, archive: impl Read) -> Result<(), FilesError> {
     let open = || {
         fs::create_dir_all(directory)?;
@@ -92,7 +97,7 @@ impl Target {
 
     fn add_folder(&mut self, path: PathBuf, attributes: Attributes) -> Result<(), FilesError> {
         let mut add = || -> io::Result<()> {
-            let (parent, name) = parts(&path)?;
+            let (parent, name) = parent_and_name(&path)?;
             self.folder.create(parent)?;
             let folder = self.folder.below(parent)?;
             if let Ok(there) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
@@ -146,7 +151,7 @@ impl Target {
 
     fn add_name(&mut self, path: &Path, first: &Path) -> Result<(), FilesError> {
         let mut link = || -> io::Result<()> {
-            let (parent, first_name) = parts(first)?;
+            let (parent, first_name) = parent_and_name(first)?;
             let from = rustix::io::dup(self.folder.below(parent)?)?;
             self.place(path, |folder, name| {
                 rustix::fs::linkat(&from, first_name, folder, name, AtFlags::empty())
@@ -161,7 +166,7 @@ impl Target {
         path: &Path,
         make: impl Fn(BorrowedFd<'_>, &OsStr) -> rustix::io::Result<T>,
     ) -> io::Result<T> {
-        let (parent, name) = parts(path)?;
+        let (parent, name) = parent_and_name(path)?;
         if let Err(Errno::NOENT) = self.folder.below(parent) {
             self.folder.create(parent)?;
         }

@@ -1,8 +1,8 @@
 use super::contents::{Contents, Entry};
 use super::error::ImageError;
-use crate::files::{Folder, parts};
 use executor_core::Cancellation;
 use fail_point::fail_point;
+use process::{Folder, parent_and_name};
 use rustix::fs::{FileType, Mode, OFlags};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -125,7 +125,7 @@ impl LayerWriter {
 
     /// Opens a file without following a link; `None` if it is not a regular file.
     fn open(&mut self, source: &Path) -> io::Result<Option<(File, u64, u32)>> {
-        let (parent, name) = parts(source)?;
+        let (parent, name) = parent_and_name(source)?;
         let folder = self.folder.below(parent)?;
         // It may have been replaced by a pipe, which must not block, or a link, which must not be followed.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

@@ -1,10 +1,10 @@
 //! Parses functions.
 
 use super::error::LanguageError;
+use super::expression::Template;
 use super::fields::{Fields, check_name, shown};
 use super::function::{Action, Call, Declared, Exec, Function, Outputs, Sequence, Target};
-use super::place_parts::PlaceParts;
-use super::reference::Reference;
+use super::reference::{PlaceParts, Reference, SourceParts};
 use super::value::ValueType;
 use super::yaml::{self, Node};
 use std::collections::BTreeMap;
@@ -260,8 +260,8 @@ fn reference(node: Node) -> Result<Reference, LanguageError> {
         Node::Map(_) => {
             let mut fields = Fields::of("", node)?;
             let parts = match (fields.take("git"), fields.take("oci")) {
-                (Some(git), None) => PlaceParts::git(git)?,
-                (None, Some(oci)) => PlaceParts::oci(oci)?,
+                (Some(git), None) => git_parts(git)?,
+                (None, Some(oci)) => oci_parts(oci)?,
                 _ => {
                     return Err(LanguageError::new(
                         "expected either `git` or `oci` in a reference",
@@ -275,4 +275,37 @@ fn reference(node: Node) -> Result<Reference, LanguageError> {
             "expected a reference: a string, or a mapping with `git` or `oci`",
         )),
     }
+}
+
+/// Reads the value of `git`.
+fn git_parts(node: Node) -> Result<PlaceParts, LanguageError> {
+    let mut fields = Fields::of("git", node)?;
+    let source = SourceParts::Git {
+        url: required(&mut fields, "url")?,
+        rev: required(&mut fields, "rev")?,
+    };
+    parts_in(source, fields)
+}
+
+/// Reads the value of `oci`.
+fn oci_parts(node: Node) -> Result<PlaceParts, LanguageError> {
+    let mut fields = Fields::of("oci", node)?;
+    let source = SourceParts::Oci {
+        registry: required(&mut fields, "registry")?,
+        repository: required(&mut fields, "repository")?,
+        tag: required(&mut fields, "tag")?,
+    };
+    parts_in(source, fields)
+}
+
+fn parts_in(source: SourceParts, mut fields: Fields) -> Result<PlaceParts, LanguageError> {
+    let (dir, file) = (fields.take_template("dir")?, fields.take_template("file")?);
+    fields.end()?;
+    Ok(PlaceParts { source, dir, file })
+}
+
+fn required(fields: &mut Fields, key: &str) -> Result<Template, LanguageError> {
+    let template = fields.take_template(key)?;
+    let template = template.filter(|template| !template.source().is_empty());
+    template.ok_or_else(|| fields.error(format_args!("`{key}` is missing")))
 }

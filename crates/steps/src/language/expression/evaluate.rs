@@ -2,11 +2,13 @@
 
 use super::ExpressionError;
 use super::Scope;
-use super::template::{self, LONGEST};
-use super::tree::{Binary, Conversion, Expression, Node, Unary};
+use super::tree::{Binary, Conversion, Expression, Node, Part, Unary};
 use crate::language::value::{Kind, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// The longest result.
+const LONGEST: usize = 16 * 1024 * 1024;
 
 /// Evaluates an expression; named values are not copied.
 pub(super) fn value<'s>(
@@ -18,7 +20,7 @@ pub(super) fn value<'s>(
         Node::Null => Value::NULL,
         Node::Boolean(boolean) => Value::boolean(*boolean),
         Node::Number(number) => Value::number(*number),
-        Node::Text(parts) => template::joined(parts, scope)?,
+        Node::Text(parts) => joined(parts, scope)?,
         Node::Array(values) => array(values, scope)?,
         Node::Struct(values) => structure(values, scope)?,
         Node::Name(name) => {
@@ -176,7 +178,7 @@ fn sized(of: &Expression, scope: &dyn Scope, size: &mut usize) -> Result<Value, 
     let value = value(of, scope)?;
     *size += value.size() + 8;
     if *size > LONGEST {
-        return Err(template::too_long(of.at));
+        return Err(too_long(of.at));
     }
     Ok(value.into_owned())
 }
@@ -265,7 +267,7 @@ fn call(conversion: Conversion, of: &Value, at: usize) -> Result<Value, Expressi
         (Conversion::Str, _) => {
             let text = of.to_text();
             if text.len() > LONGEST {
-                return Err(template::too_long(at));
+                return Err(too_long(at));
             }
             Value::text(text)
         }
@@ -325,7 +327,7 @@ fn arithmetic(
         (Kind::Number(one), Kind::Number(two)) => (*one, *two),
         (Kind::Text(one), Kind::Text(two)) if operator == Binary::Add => {
             if one.len() + two.len() > LONGEST {
-                return Err(template::too_long(at));
+                return Err(too_long(at));
             }
             return Ok(Value::text([one.as_str(), two].concat()));
         }
@@ -368,4 +370,31 @@ const fn sign(operator: Binary) -> &'static str {
         Binary::Divide => "/",
         _ => "%",
     }
+}
+
+/// Joins all parts to one string, which is secret if one of them is.
+pub(super) fn joined(parts: &[Part], scope: &dyn Scope) -> Result<Value, ExpressionError> {
+    let mut whole = String::new();
+    let mut is_sensitive = false;
+    for part in parts {
+        match part {
+            Part::Text(text) => whole.push_str(text),
+            Part::Expression(expression) => {
+                let one = value(expression, scope)?;
+                is_sensitive |= one.has_secrets();
+                match &one.kind {
+                    Kind::Text(text) => whole.push_str(text),
+                    _ => whole.push_str(&one.to_text()),
+                }
+                if whole.len() > LONGEST {
+                    return Err(too_long(expression.at));
+                }
+            }
+        }
+    }
+    Ok(Value::text(whole).sensitive_if(is_sensitive))
+}
+
+fn too_long(at: usize) -> ExpressionError {
+    ExpressionError::new(at, format!("the result is longer than {LONGEST} bytes"))
 }

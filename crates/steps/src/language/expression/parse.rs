@@ -1,9 +1,8 @@
 //! Parses expressions.
 
 use super::ExpressionError;
-use super::template::Part;
 use super::token::{Token, Tokens};
-use super::tree::{Binary, Conversion, Expression, Node, Unary};
+use super::tree::{Binary, Conversion, Expression, Node, Part, Unary};
 
 /// The deepest nesting of parentheses and the like, so that no expression exhausts the stack.
 pub(super) const DEEPEST: usize = 64;

@@ -5,35 +5,15 @@ use super::Scope;
 use super::evaluate;
 use super::parse::{self, DEEPEST};
 use super::token::Tokens;
-use super::tree::Expression;
-use crate::language::value::{Kind, Value};
+use super::tree::Part;
+use crate::language::value::Value;
 use std::borrow::Cow;
-
-/// The longest result.
-pub(super) const LONGEST: usize = 16 * 1024 * 1024;
 
 /// A parsed string with expressions, such as `Hello, ${{ inputs.name }}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     source: String,
     parts: Vec<Part>,
-}
-
-/// A part of a template.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Part {
-    Text(String),
-    Expression(Expression),
-}
-
-impl Part {
-    /// Returns the height of its tree.
-    pub(super) const fn height(&self) -> usize {
-        match self {
-            Self::Text(_) => 0,
-            Self::Expression(expression) => expression.height,
-        }
-    }
 }
 
 impl Template {
@@ -91,7 +71,7 @@ impl Template {
         if let [Part::Expression(expression)] = &self.parts[..] {
             return evaluate::value(expression, scope).map(Cow::into_owned);
         }
-        joined(&self.parts, scope)
+        evaluate::joined(&self.parts, scope)
     }
 
     /// Evaluates the template, ignoring white space around a single expression.
@@ -107,35 +87,8 @@ impl Template {
         if let (Some(Part::Expression(expression)), None) = (parts.next(), parts.next()) {
             return evaluate::value(expression, scope).map(Cow::into_owned);
         }
-        joined(&self.parts, scope)
+        evaluate::joined(&self.parts, scope)
     }
-}
-
-/// Joins all parts to one string, which is secret if one of them is.
-pub(super) fn joined(parts: &[Part], scope: &dyn Scope) -> Result<Value, ExpressionError> {
-    let mut whole = String::new();
-    let mut is_sensitive = false;
-    for part in parts {
-        match part {
-            Part::Text(text) => whole.push_str(text),
-            Part::Expression(expression) => {
-                let value = evaluate::value(expression, scope)?;
-                is_sensitive |= value.has_secrets();
-                match &value.kind {
-                    Kind::Text(text) => whole.push_str(text),
-                    _ => whole.push_str(&value.to_text()),
-                }
-                if whole.len() > LONGEST {
-                    return Err(too_long(expression.at));
-                }
-            }
-        }
-    }
-    Ok(Value::text(whole).sensitive_if(is_sensitive))
-}
-
-pub(super) fn too_long(at: usize) -> ExpressionError {
-    ExpressionError::new(at, format!("the result is longer than {LONGEST} bytes"))
 }
 
 /// Parses a string in double quotes after its first quote. Returns its parts and its end.

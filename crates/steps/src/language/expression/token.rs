@@ -1,7 +1,8 @@
 //! Splits expressions into tokens.
 
 use super::ExpressionError;
-use super::template::{self, Part};
+use super::template;
+use super::tree::Part;
 
 /// A token of an expression.
 #[derive(Debug, Clone, PartialEq)]

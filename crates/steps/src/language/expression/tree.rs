@@ -1,7 +1,5 @@
 //! The syntax tree of expressions.
 
-use super::template::Part;
-
 /// An expression, with the position of its first character.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Expression {
@@ -9,6 +7,23 @@ pub(super) struct Expression {
     /// The height of the tree.
     pub(super) height: usize,
     pub(super) node: Node,
+}
+
+/// A part of a template.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Part {
+    Text(String),
+    Expression(Expression),
+}
+
+impl Part {
+    /// Returns the height of its tree.
+    pub(super) const fn height(&self) -> usize {
+        match self {
+            Self::Text(_) => 0,
+            Self::Expression(expression) => expression.height,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

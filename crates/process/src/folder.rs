@@ -1,13 +1,13 @@
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// A directory that gives access to its content without following links.
+/// A directory whose content is reached without following links, not even one created meanwhile.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     root: OwnedFd,
     /// The last opened directory below it; consecutive entries mostly share it.
     last: Option<(PathBuf, OwnedFd)>,
@@ -27,14 +27,30 @@ const FOLDER: OFlags = OFlags::RDONLY
 
 impl Folder {
     /// Opens a directory. Links in the path are followed, since the caller chose it.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// When it is missing, not a directory or not accessible.
+    pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open(path, flags, Mode::empty())?;
-        Ok(Self { root, last: None })
+        Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+    }
+
+    /// Returns another handle to the same directory, for another thread.
+    ///
+    /// # Errors
+    ///
+    /// When the process has too many open files.
+    pub fn share(&self) -> io::Result<Self> {
+        Ok(self.root.try_clone()?.into())
     }
 
     /// Opens a directory below; an empty path is the directory itself.
-    pub(crate) fn below(&mut self, path: &Path) -> rustix::io::Result<BorrowedFd<'_>> {
+    ///
+    /// # Errors
+    ///
+    /// When the path leads out of the directory or through a link, or does not name an accessible directory.
+    pub fn below(&mut self, path: &Path) -> rustix::io::Result<BorrowedFd<'_>> {
         if path.as_os_str().is_empty() {
             return Ok(self.root.as_fd());
         }
@@ -48,13 +64,17 @@ impl Folder {
     }
 
     /// Creates a directory below, and its parents, where missing.
-    pub(crate) fn create(&mut self, path: &Path) -> io::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// As for [`Folder::below`], and when a directory cannot be created.
+    pub fn create(&mut self, path: &Path) -> io::Result<()> {
         if self.below(path).is_ok() {
             return Ok(());
         }
         let mut folder = openat(&self.root, ".", FOLDER, Mode::empty())?;
         for name in path {
-            match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o755)) {
+            match mkdirat(&folder, name, Mode::from_raw_mode(0o755)) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -64,25 +84,21 @@ impl Folder {
     }
 
     /// Drops the last opened directory, because it is about to be replaced.
-    pub(crate) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.last = None;
     }
 }
 
 fn open_below(root: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<OwnedFd> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{ResolveFlags, openat2};
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match openat2(root, path, FOLDER, Mode::empty(), resolve) {
-            // An old kernel, or a seccomp filter that hides the call, as in many containers.
-            Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
-            done => return done,
-        }
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match openat2(root, path, FOLDER, Mode::empty(), resolve) {
+        // An old kernel, a seccomp filter that hides the call as in many containers, or a concurrent rename.
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => open_step_by_step(root, path),
+        opened => opened,
     }
-    open_step_by_step(root, path)
 }
 
+/// Opens the directories of a path one after the other.
 fn open_step_by_step(root: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<OwnedFd> {
     let mut folder = openat(root, ".", FOLDER, Mode::empty())?;
     for component in path.components() {
@@ -96,7 +112,11 @@ fn open_step_by_step(root: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<Ow
 }
 
 /// Splits a path into its directory and its name.
-pub(crate) fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
+///
+/// # Errors
+///
+/// When it has no name, as `/` or `..`.
+pub fn parent_and_name(path: &Path) -> io::Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => Ok((parent, name)),
         _ => Err(io::ErrorKind::InvalidInput.into()),
@@ -110,7 +130,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn directory_behind_a_link_is_not_opened() {
+    fn directories_behind_links_are_not_opened() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("a/b")).unwrap();
         symlink("a", root.path().join("link")).unwrap();
@@ -125,6 +145,7 @@ mod tests {
         check("link", false);
         check("link/b", false);
         check("..", false);
+        check("../", false);
         check("/", false);
         check("a/c", false);
     }
