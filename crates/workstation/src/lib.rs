@@ -84,7 +84,8 @@ pub use job_runner::{
 };
 #[doc(no_inline)]
 pub use process::{
-    ProcessError, Stream as ProcessStream, Supervisor, can_mount, enter_user_namespace,
+    FileLock, LockKind, ProcessError, Stream as ProcessStream, Supervisor, can_mount,
+    enter_user_namespace,
 };
 #[cfg(feature = "functions")]
 #[doc(no_inline)]

@@ -1,10 +1,10 @@
 //! Owners of objects in container engines: the processes that created them, and whether they are alive.
 
-use process::{FileLock, LockKind};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use workstation::{FileLock, LockKind};
 
 /// The directory of the state with a file for each owner, locked while the owner is alive.
 const DIRECTORY: &str = "container-owners";

@@ -149,6 +149,10 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(
+        clippy::used_underscore_binding,
+        reason = "a copy of the descriptor, as a child inherits it"
+    )]
     fn run_counts_as_running_while_its_lock_is_held() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();

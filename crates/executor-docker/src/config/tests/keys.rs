@@ -1,29 +1,25 @@
 //! Values of every key.
 
-use super::value::{Good, Unreadable, Warned, Wrong, check, check_with};
+use super::value::{Good, Unread, Warned, Wrong, check, check_with};
 use crate::config::DockerConfig;
 
 #[test]
 fn keys_of_the_engine_and_of_images() {
     check("host", r#""unix:///run/docker.sock""#, &Good);
-    check("host", "5", &Unreadable("expected a string"));
+    check("host", "5", &Unread("expected a string"));
     check("tls_cert_path", r#""/etc/docker""#, &Good);
     check("tls_verify", "true", &Good);
-    check("tls_verify", r#""yes""#, &Unreadable("expected a boolean"));
+    check("tls_verify", r#""yes""#, &Unread("expected a boolean"));
     for engine in ["auto", "agent", "exec", "attach"] {
         check("engine", &format!("{engine:?}"), &Good);
     }
     check(
         "engine",
         r#""podman""#,
-        &Unreadable("unknown variant `podman`, expected one of"),
+        &Unread("unknown variant `podman`, expected one of"),
     );
     check("sources", r#""copy""#, &Good);
-    check(
-        "sources",
-        r#""clone""#,
-        &Unreadable("unknown variant `clone`"),
-    );
+    check("sources", r#""clone""#, &Unread("unknown variant `clone`"));
     check("image", r#""ruby:3.4""#, &Good);
     check(
         "allowed_images",
@@ -40,9 +36,9 @@ fn keys_of_the_engine_and_of_images() {
     check(
         "pull_policy",
         r#""sometimes""#,
-        &Unreadable("unknown variant `sometimes`"),
+        &Unread("unknown variant `sometimes`"),
     );
-    check("pull_policy", "7", &Unreadable("a text or a list of texts"));
+    check("pull_policy", "7", &Unread("a text or a list of texts"));
     check("allowed_pull_policies", r#"["never"]"#, &Good);
     check_with(
         "pull_policy = \"always\"",
@@ -57,9 +53,9 @@ fn keys_of_the_engine_and_of_images() {
         &Warned("no helper image is needed"),
     );
     check("orphan_grace", "0", &Good);
-    check("orphan_grace", r#""1h""#, &Unreadable("expected i64"));
+    check("orphan_grace", r#""1h""#, &Unread("expected i64"));
     check("warm", "2", &Good);
-    check("warm", "-1", &Unreadable("invalid value: integer `-1`"));
+    check("warm", "-1", &Unread("invalid value: integer `-1`"));
     check_with(
         "engine = \"attach\"",
         "warm",
@@ -68,7 +64,7 @@ fn keys_of_the_engine_and_of_images() {
     );
     check("warm_limit", "4", &Good);
     check("warm_idle", "60", &Good);
-    check("warm_idle", r#""1m""#, &Unreadable("expected u64"));
+    check("warm_idle", r#""1m""#, &Unread("expected u64"));
     check("runtime", r#""runsc""#, &Good);
     check("isolation", r#""default""#, &Good);
     check("isolation", r#""hyperv""#, &Wrong("Windows"));
@@ -137,7 +133,7 @@ fn keys_of_resources() {
         check(
             key,
             r#""512x""#,
-            &Unreadable("`512x` is not a size: write bytes, or"),
+            &Unread("`512x` is not a size: write bytes, or"),
         );
         check(key, r#""1m""#, &Wrong("less than 6m"));
     }
@@ -160,9 +156,9 @@ fn keys_of_resources() {
         check(
             key,
             r#""all""#,
-            &Unreadable("`all` is not a number of processors"),
+            &Unread("`all` is not a number of processors"),
         );
-        check(key, r#""-1""#, &Unreadable("is not a number of processors"));
+        check(key, r#""-1""#, &Unread("is not a number of processors"));
     }
     for key in ["cpu_shares", "service_cpu_shares"] {
         check(key, "512", &Good);
@@ -193,7 +189,7 @@ fn keys_of_resources() {
     check(
         "ulimit",
         r#"{ nofile = "9:1" }"#,
-        &Unreadable("`9:1` is not a limit"),
+        &Unread("`9:1` is not a limit"),
     );
     check("sysctls", r#"{ "net.core.somaxconn" = "1024" }"#, &Good);
     check(
@@ -206,15 +202,11 @@ fn keys_of_resources() {
         r#"["/dev/kvm", "/dev/snd:/dev/snd:rw", "nvidia.com/gpu=all"]"#,
         &Good,
     );
-    check(
-        "devices",
-        r#"["kvm"]"#,
-        &Unreadable("`kvm` is not a device"),
-    );
+    check("devices", r#"["kvm"]"#, &Unread("`kvm` is not a device"));
     check(
         "devices",
         r#"["/dev/kvm:/dev/kvm:rx"]"#,
-        &Unreadable("is not a device"),
+        &Unread("is not a device"),
     );
     check("device_cgroup_rules", r#"["c 81:* rmw", "a *:* r"]"#, &Good);
     check(
@@ -226,7 +218,7 @@ fn keys_of_resources() {
         check(key, r#""all""#, &Good);
         check(key, "2", &Good);
         check(key, r#""device=0,1""#, &Good);
-        check(key, r#""some""#, &Unreadable("is no request for GPUs"));
+        check(key, r#""some""#, &Unread("is no request for GPUs"));
     }
 }
 
@@ -258,7 +250,7 @@ fn keys_of_services() {
     check(
         "[[services]]",
         "name = \"a\"\nport = 1",
-        &Unreadable("unknown field `port`"),
+        &Unread("unknown field `port`"),
     );
     check("allowed_services", r#"["postgres:*"]"#, &Good);
     check(
@@ -272,7 +264,7 @@ fn keys_of_services() {
     check(
         "wait_for_services_timeout",
         r#""30s""#,
-        &Unreadable("expected i64"),
+        &Unread("expected i64"),
     );
     check(
         "services_devices",
@@ -339,7 +331,7 @@ fn keys_of_storage_and_networks() {
         &Warned("no network of its own"),
     );
     check("network_mtu", "1400", &Good);
-    check("network_mtu", "-1", &Unreadable("expected u32"));
+    check("network_mtu", "-1", &Unread("expected u32"));
     check("network_mtu", "20", &Wrong("from 68 to 65535"));
     check("dns", r#"["10.0.0.1", "::1"]"#, &Good);
     check(
@@ -386,7 +378,7 @@ fn an_unknown_key_is_named() {
     check(
         "volume",
         "[]",
-        &Unreadable("unknown field `volume`, expected one of"),
+        &Unread("unknown field `volume`, expected one of"),
     );
 }
 

@@ -7,13 +7,13 @@ pub(super) enum Expect {
     /// The value is accepted without a problem.
     Good,
     /// The value cannot be read. The message contains this and the key.
-    Unreadable(&'static str),
+    Unread(&'static str),
     /// The value is read and causes an error. The message contains this.
     Wrong(&'static str),
     /// The value is read and causes a warning. The message contains this.
     Warned(&'static str),
 }
-pub(super) use Expect::{Good, Unreadable, Warned, Wrong};
+pub(super) use Expect::{Good, Unread, Warned, Wrong};
 
 pub(super) fn check(key: &str, value: &str, expect: &Expect) {
     check_with("", key, value, expect);
@@ -28,7 +28,7 @@ pub(super) fn check_with(other: &str, key: &str, value: &str, expect: &Expect) {
     };
     let read = toml::from_str::<DockerConfig>(&text);
     let config = match (read, expect) {
-        (Err(error), Unreadable(part)) => {
+        (Err(error), Unread(part)) => {
             let error = error.to_string();
             assert!(error.contains(part), "{text}: {error}");
             // In a nested table, the message shows the key of that table.
@@ -37,14 +37,14 @@ pub(super) fn check_with(other: &str, key: &str, value: &str, expect: &Expect) {
             return;
         }
         (Ok(config), Good | Wrong(_) | Warned(_)) => config,
-        (Ok(_), Unreadable(part)) => panic!("{text}: was read, and not refused with {part:?}"),
+        (Ok(_), Unread(part)) => panic!("{text}: was read, and not refused with {part:?}"),
         (Err(error), _) => panic!("{text}: {error}"),
     };
     let problems = config.problems();
     let (severity, part) = match expect {
         Wrong(part) => (Severity::Error, part),
         Warned(part) => (Severity::Warning, part),
-        Good | Unreadable(_) => {
+        Good | Unread(_) => {
             assert!(problems.is_empty(), "{text}: {problems:?}");
             return;
         }

@@ -49,11 +49,14 @@ fn holder(file: File) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::history::state::StateDir;
     use std::path::Path;
 
     #[test]
+    #[expect(
+        clippy::used_underscore_binding,
+        reason = "a copy of the descriptor, as a child inherits it"
+    )]
     fn second_run_in_place_is_refused_with_the_holder() {
         let home = tempfile::tempdir().unwrap();
         let project = StateDir::at(home.path()).project(Path::new("/srv/p"));

@@ -157,6 +157,7 @@ fn io_error(
 mod tests {
     use super::*;
     use executor_core::job::{DeploymentTier, EnvironmentAction};
+    use std::thread;
 
     fn step(name: &str) -> EnvironmentStep {
         EnvironmentStep {
