@@ -315,7 +315,7 @@ const DOCKER: SettingSection = SettingSection {
         Key::new(
             "warm",
             Count,
-            "how many containers are kept [ready ahead of jobs](docker.md#containers-that-are-ready), for each \
+            "how many containers are kept [ready ahead of jobs](docker.md#warm-containers), for each \
              kind that a job had; else none",
         )
         .example("1"),
@@ -406,7 +406,7 @@ const DOCKER: SettingSection = SettingSection {
         Key::new(
             "disk-budget",
             Size,
-            "how much room [what jobs pulled and kept](docker.md#what-stays-and-when-it-goes) may take in the engine; what \
+            "how much room [what jobs pulled and kept](docker.md#what-stays-and-for-how-long) may take in the engine; what \
              was used least recently goes. Else there is no limit",
         )
         .example("\"20 GB\""),
