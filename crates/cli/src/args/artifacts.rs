@@ -18,7 +18,7 @@ pub(crate) struct ArtifactsArgs {
     /// The run, by its number; without one, the last. Then the job; without one, all jobs
     #[arg(value_name = "[RUN] [JOB]", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
-    /// Only this kind: `archive` for what is no report, or `junit`, `dotenv` and the like
+    /// Only this type: `archive` for files that are not reports, or `junit`, `dotenv` and so on
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<String>,
     /// Get the files of a job out: into a directory, or into an archive whose name ends with .zip

@@ -13,7 +13,7 @@ Examples:
   runwright clean --all                       all of that, of all your projects, but for the engine
   runwright clean --all --dry-run             what would go
 
-What a run that goes on uses stays.
+Files that a current run uses stay.
 
 Exit codes: 0 shown or removed; 3 something stays")]
 #[expect(
@@ -21,7 +21,7 @@ Exit codes: 0 shown or removed; 3 something stays")]
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct CleanArgs {
-    /// Remove runs that have ended: what is known of them, their logs and artifacts
+    /// Remove runs that have ended: their records, logs and artifacts
     #[arg(long)]
     pub(crate) runs: bool,
     /// Remove the artifacts of runs that have ended, and keep the rest
@@ -30,13 +30,13 @@ pub(crate) struct CleanArgs {
     /// Remove caches, and functions that steps brought from elsewhere
     #[arg(long)]
     pub(crate) cache: bool,
-    /// Remove what is kept of jobs for `run --reuse`
+    /// Remove the job results kept for `run --reuse`
     #[arg(long)]
     pub(crate) reuse: bool,
-    /// Remove images and volumes that jobs brought into the container engine and that there is no room for
+    /// Remove images and volumes that jobs brought into the container engine and that exceed the limits
     #[arg(long)]
     pub(crate) docker: bool,
-    /// Remove all of that, of all projects, but for what is in the engine
+    /// Remove all of these for all projects, except images and volumes in the engine
     #[arg(long)]
     pub(crate) all: bool,
     /// Show what would go, and remove nothing

@@ -19,7 +19,7 @@ impl DockerArgs {
         lists.flat_map(|list| split_list(list)).collect()
     }
 
-    /// Returns the options that say the same again.
+    /// Returns the options that express these arguments.
     pub(crate) fn words(&self) -> Vec<String> {
         let image = self.image.iter();
         let image = image.flat_map(|image| ["--image".to_owned(), image.clone()]);

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  runwright environments                    what was deployed where
+  runwright environments                    what was deployed to which environment
   runwright environments stop review/x      run the job that stops it
   runwright environments stop --due         stop those whose time is up
 

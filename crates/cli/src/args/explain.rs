@@ -10,7 +10,7 @@ Examples:
   runwright explain 'test: [linux]'         one of the jobs of a matrix; `test` means all of them
   runwright explain 'test[OS=linux]'        the same by its variables; globs work, too
 
-Exit codes: 0 explained, 2 the file is invalid, or there is no such job")]
+Exit codes: 0 explained, 2 the file is invalid, or the job does not exist")]
 pub(crate) struct ExplainArgs {
     /// The job, asked for at a terminal when none is named; one that `parallel` makes several of means all of them
     #[arg(value_name = "JOB")]

@@ -19,7 +19,7 @@ pub(crate) struct GitLabArgs {
     /// The GitLab; default: the one of the repository's remote
     #[arg(long, value_name = "URL")]
     gitlab: Option<String>,
-    /// Ask no server: show what is known here
+    /// Ask no server: show what this machine knows
     #[arg(long)]
     offline: bool,
     /// Print a JSON object
@@ -28,7 +28,7 @@ pub(crate) struct GitLabArgs {
 }
 
 impl GitLabArgs {
-    /// Returns what was asked for.
+    /// Returns the selected mode.
     pub(crate) fn remote(&self) -> RemoteOptions {
         RemoteOptions {
             fetching: if self.offline {

@@ -29,7 +29,7 @@ pub(crate) enum HookAction {
     Uninstall(PlaceArgs),
     /// Show whether it is there, and where
     Status(PlaceArgs),
-    /// What the hook calls: git tells on standard input what is pushed
+    /// The command that the hook calls: git passes the pushed references on standard input
     #[command(hide = true)]
     Run(HookRunArgs),
 }

@@ -5,7 +5,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright init             write a .gitlab-ci.yml for what is in this repository
+  runwright init             write a .gitlab-ci.yml for the contents of this repository
   runwright init --print     show it only
 
 It looks for Cargo.toml, package.json, pyproject.toml or setup.py, go.mod and a Makefile, in this order.

@@ -39,12 +39,12 @@ enum MeansArg {
 }
 
 impl IsolationArgs {
-    /// Returns what was chosen; a snapshot when nothing was.
+    /// Returns the selected isolation, a snapshot by default.
     pub(crate) fn chosen(&self) -> Isolation {
         self.explicit().unwrap_or_default()
     }
 
-    /// Returns what was chosen, if anything was.
+    /// Returns the selected isolation, if one was.
     pub(crate) fn explicit(&self) -> Option<Isolation> {
         let means = match self.snapshot {
             None | Some(MeansArg::Auto) => SnapshotMethod::Auto,

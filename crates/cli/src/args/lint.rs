@@ -18,7 +18,7 @@ pub(crate) struct LintArgs {
     /// Treat warnings as errors, but for those about what a local run does not honour
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Show notes as well: what is worth knowing and harms nothing
+    /// Show notes as well: harmless facts that are good to know
     #[arg(long, short = 'v', visible_alias = "verbose")]
     pub(crate) notes: bool,
     /// What to print

@@ -5,7 +5,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright list                            the jobs of a push of what is checked out
+  runwright list                            the jobs of a push of the current branch
   runwright list --tag v1.0                 the jobs of a tag
   runwright list --changed                  those that a change touches, and why
   runwright list --mr --all                 those of a merge request, and why the others are not

@@ -92,7 +92,7 @@ Examples:
   runwright run test --no-needs     run that job alone
   runwright watch test              run it again whenever files change
   runwright shell test              open a shell where the script of `test` would run
-  runwright history                 what was run, and how it ended
+  runwright history                 earlier runs and their results
   runwright times                   how long jobs take, and what got slower
   runwright logs test               the log of `test` in the last run
   runwright artifacts build         what `build` left; --output gets it out
@@ -108,7 +108,7 @@ Examples:
   runwright init                    write a pipeline file to begin with
   runwright hook install            run before each push what it touches
   runwright steps run ./greet       run a function of `run:`, with --input NAME=TEXT
-  runwright vendor                  lock what is included from elsewhere
+  runwright vendor                  lock the files included from servers
   runwright config show --origin    show all settings, and where each is from
 
 Exit codes:
@@ -128,11 +128,11 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the pipeline, or some of its jobs
     Run(Box<RunArgs>),
-    /// Run the pipeline, and again what is touched whenever files change
+    /// Run the pipeline, and again the affected jobs whenever files change
     Watch(Box<WatchArgs>),
     /// Open a shell in the environment of a job, or run a command there
     Shell(Box<ShellArgs>),
-    /// Show what was run, and how it ended
+    /// Show earlier runs and their results
     History(HistoryArgs),
     /// Show how long jobs take, and what got slower
     Times(TimesArgs),
@@ -146,7 +146,7 @@ pub(crate) enum Command {
     Retry(RetryArgs),
     /// Start a manual job of a run
     Play(PlayArgs),
-    /// Cancel a run that goes on, or one of its jobs
+    /// Cancel a current run, or one of its jobs
     Cancel(CancelArgs),
     /// Show what runs have left, and remove it
     Clean(CleanArgs),
@@ -166,14 +166,14 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Run a function of the step language by hand
     Steps(StepsArgs),
-    /// Fetch what is included from elsewhere and lock it, so that it stays as it is
+    /// Fetch the files included from servers and lock their contents
     Vendor(VendorArgs),
     /// Show which GitLab the project has, who you are there, and whether that works
     #[command(name = "gitlab")]
     GitLab(GitLabArgs),
     /// Show the settings and where they are from, or write a file to begin with
     Config(ConfigArgs),
-    /// Write a pipeline file for what is in this repository
+    /// Write a pipeline file for the contents of this repository
     Init(InitArgs),
     /// Run before each push what it touches: a hook of git
     Hook(HookArgs),

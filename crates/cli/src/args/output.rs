@@ -12,12 +12,12 @@ pub(crate) struct OutputArgs {
     /// How logs are laid out; default: `live` on a terminal, `prefix` elsewhere and in CI
     #[arg(long, value_enum, value_name = "LAYOUT")]
     pub(crate) output: Option<Layout>,
-    /// Show all that the runner itself says, and fold nothing
+    /// Show all messages of the runner, and fold nothing
     #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) verbose: bool,
-    /// Say what to expect and where the time went, also where nobody watches
+    /// Report expected and actual durations, also without a terminal
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]

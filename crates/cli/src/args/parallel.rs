@@ -29,7 +29,7 @@ pub(crate) enum BackendArg {
 }
 
 impl BackendArg {
-    /// Returns what was chosen.
+    /// Returns the selected value.
     pub(crate) fn backend(self) -> ParallelBackend {
         match self {
             Self::Process => ParallelBackend::Process,

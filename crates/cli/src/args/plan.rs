@@ -5,16 +5,16 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright plan                            what a push of what is checked out does
+  runwright plan                            what a push of the current branch does
   runwright plan --mr --changes src/a.rs    a merge request that changes one file
   runwright plan deploy --skip lint         what `runwright run deploy --skip lint` would run
   runwright plan --source schedule          a scheduled pipeline
-  runwright plan --changed=main             only what is touched by what changed since main
+  runwright plan --changed=main             only jobs affected by changes since main
   runwright plan --times                    how long each job and all of it usually take
   runwright plan --format mermaid           a picture for Markdown
   runwright plan --format dot | dot -Tsvg   a picture by Graphviz
 
-Exit codes: 0 shown, also when no pipeline is created, which the output says; 2 the file is invalid,
+Exit codes: 0 shown, also when no pipeline is created; 2 the file is invalid,
 or the pipeline cannot be made of it")]
 pub(crate) struct PlanArgs {
     /// Which jobs, with what they need.

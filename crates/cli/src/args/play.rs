@@ -9,7 +9,7 @@ Examples:
   runwright play 12 deploy                    the same in run 12
   runwright play deploy --variable TO=blue    with a variable of its own
 
-A run that still goes on starts the job itself; one that has ended is gone on with here.
+A current run starts the job itself; a run that has ended is continued here.
 
 Exit codes: 0 started; where the run is gone on with, as of `runwright run`; 2 no such run or manual job")]
 pub(crate) struct PlayArgs {

@@ -2,7 +2,7 @@ use clap::Args;
 use includes::FetchPolicy;
 use workstation::RemoteOptions;
 
-/// The variable that says the same as `--prefer-api`.
+/// The variable equivalent to `--prefer-api`.
 const PREFER_API: &str = "GLCI_PREFER_API";
 
 /// What is taken from GitLab and other servers, and when they are asked.
@@ -13,7 +13,7 @@ const PREFER_API: &str = "GLCI_PREFER_API";
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct RemoteArgs {
-    /// Ask no server: take what was fetched before, or what the lock file has
+    /// Ask no server: use files that were fetched before, or those of the lock file
     #[arg(long, conflicts_with_all = ["refresh", "gitlab_variables", "prefer_api"])]
     offline: bool,
     /// Ask again for all that may have changed
@@ -32,7 +32,7 @@ pub(crate) struct RemoteArgs {
 }
 
 impl RemoteArgs {
-    /// Returns what was asked for.
+    /// Returns the selected mode.
     pub(crate) fn options(&self) -> RemoteOptions {
         RemoteOptions {
             fetching: match (self.offline, self.refresh) {
@@ -54,7 +54,7 @@ impl RemoteArgs {
         self.prefer_api || (!self.offline && is_preferred())
     }
 
-    /// Returns whether the command line itself says so.
+    /// Returns whether the command line contains the option.
     pub(crate) fn demands_api(&self) -> bool {
         self.prefer_api
     }

@@ -21,7 +21,7 @@ impl FromStr for ReportFile {
             None => (ReportFormat::of_file(Path::new(text)), text),
         };
         if path.is_empty() {
-            return Err("there is no file; write `--report junit=report.xml`".to_owned());
+            return Err("no file is given; write `--report junit=report.xml`".to_owned());
         }
         if path == "-" {
             return Err("standard output shows the run itself; name a file".to_owned());
@@ -30,7 +30,7 @@ impl FromStr for ReportFile {
             let endings = ReportFormat::ALL.map(|format| format!("`.{}`", format.extension()));
             let prefixes = ReportFormat::ALL.map(|format| format!("`{}=`", format.name()));
             format!(
-                "its ending says no format: use {}, or put {} before the file",
+                "its extension is not that of a format: use {}, or put {} before the file",
                 endings.join(", "),
                 prefixes.join(", ")
             )

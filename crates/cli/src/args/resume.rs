@@ -15,7 +15,7 @@ Exit codes: as of `runwright run`; 2 when there is nothing to go on with")]
 pub(crate) struct ResumeArgs {
     /// The run, by its number; default: the last
     pub(crate) run: Option<u64>,
-    /// What is shown, and where else it goes; what is not said is as it was.
+    /// The display and other outputs; options that are not given keep their values.
     #[command(flatten)]
     pub(crate) shown: OutputArgs,
     /// Where the project is.
@@ -33,7 +33,7 @@ Examples:
   runwright retry 12 test           the same in run 12
   runwright retry 'test[OS=debian]' copies of a job, by the variables of their matrix
 
-The pipeline file is read again, as it is now, so that what was mended is tried. Jobs that went well are not
+The current pipeline file is read again, so that your fixes count. Jobs that succeeded are not
 run again, unless they are named; with names, others that failed stay as they are. A run that still goes on
 runs the named jobs again itself, with the file as it was when it began.
 
@@ -42,7 +42,7 @@ pub(crate) struct RetryArgs {
     /// The run, by its number; without one, the last. Then the jobs; without any, all that failed
     #[arg(value_name = "[RUN] [JOB]...")]
     pub(crate) words: Vec<String>,
-    /// What is shown, and where else it goes; what is not said is as it was.
+    /// The display and other outputs; options that are not given keep their values.
     #[command(flatten)]
     pub(crate) shown: OutputArgs,
     /// Where the project is.

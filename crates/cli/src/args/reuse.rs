@@ -7,9 +7,9 @@ pub(crate) enum ReuseArg {
     /// All jobs run.
     #[default]
     Off,
-    /// What is there is taken; what runs is kept.
+    /// Known results are reused; the results of jobs that run are kept.
     On,
-    /// All jobs run, and are kept anew.
+    /// All jobs run, and their results replace the kept ones.
     Refresh,
 }
 

@@ -13,7 +13,7 @@ Examples:
   runwright run --stage build                      the jobs of one stage
   runwright run 'test-*' 'deploy[ENV=qa]'          by a glob, by the variables of a matrix
   runwright run --skip lint,'slow-*'               all but some
-  runwright run --changed                          what is touched since the branch's upstream
+  runwright run --changed                          only jobs affected since the branch's upstream
   runwright run --changed=origin/main test         `test`, if it is touched since then
   runwright run --choose                           choose from a list, as bare `runwright` does
   runwright run --only-failed                      what failed in the last run, once more
@@ -21,9 +21,9 @@ Examples:
   TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
   runwright run --secret TOKEN=@token.txt          ... from a file
   runwright run --shell-on-failure                 a shell in each job that fails
-  runwright run --reuse                            only what is not as it was
+  runwright run --reuse                            only jobs whose inputs changed
   runwright run --dry-run                          show what would run
-  runwright run --warn-changes                     say which tracked files jobs change unasked
+  runwright run --warn-changes                     report tracked files that jobs change without a declaration
   runwright run --output group                     the log of each job in one block
   runwright run --executor docker --image debian:12     each job in a container
   runwright run --progress tui                     on the full screen, with keys; ? shows them
@@ -53,7 +53,7 @@ pub(crate) struct RunArgs {
     /// Ask at the terminal which jobs to run
     #[arg(long, conflicts_with_all = ["job", "jobs", "stage", "only_failed"])]
     pub(crate) choose: bool,
-    /// Only the jobs that failed in the last run, and what was skipped because of them
+    /// Only the jobs that failed in the last run, and those skipped because of them
     #[arg(long)]
     pub(crate) only_failed: bool,
     /// Run the jobs of this stage only
@@ -87,7 +87,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
     /// Take jobs that begin with the same as in an earlier run from there, with their logs and
-    /// artifacts; `refresh` runs all, and keeps them anew
+    /// artifacts; `refresh` runs all and replaces the kept results
     #[arg(
         long,
         value_name = "WHEN",

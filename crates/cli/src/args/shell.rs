@@ -16,10 +16,10 @@ Examples:
 
 Sources, caches, artifacts and variables are there, and the script has not run. Its lines are the history of
 the shell: the arrow key brings them back; `script` shows them, `rerun` runs all, `rerun 2` the second.
-Any job can be entered, also one that is manual or that rules leave out. Artifacts come from the last run
-that has them. Nothing is kept of what happens there; `exit` or Ctrl-D leaves.
+Any job can be entered, also a manual one or one that rules leave out. Artifacts come from the last run
+that has them. Nothing that you change there is kept; `exit` or Ctrl-D leaves.
 
-Exit codes: those of the shell or the command; before it has begun, as of `runwright run`")]
+Exit codes: those of the shell or the command; before it starts, those of `runwright run`")]
 pub(crate) struct ShellArgs {
     /// The job to enter; at a terminal it is asked for when none is named
     #[arg(value_name = "JOB")]

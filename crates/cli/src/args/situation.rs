@@ -2,7 +2,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use workstation::{SOURCES, SituationOptions};
 
-/// Which situation a pipeline is simulated in; without any option, a push of what is checked out.
+/// The situation in which a pipeline is created; without any option, a push of the current branch.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Situation (default: a push of what is checked out)")]
 pub(crate) struct SituationArgs {
@@ -21,16 +21,16 @@ pub(crate) struct SituationArgs {
     /// What started the pipeline; default: push, or merge_request_event
     #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(SOURCES))]
     source: Option<String>,
-    /// The files that changed, instead of what Git says; without any, nothing changed
+    /// The changed files, instead of those that Git reports; without a value, none
     #[arg(long, value_name = "FILE", num_args = 0..)]
     changes: Option<Vec<String>>,
-    /// The default branch, instead of what Git says
+    /// The default branch, instead of the one that Git reports
     #[arg(long, value_name = "BRANCH")]
     default_branch: Option<String>,
 }
 
 impl SituationArgs {
-    /// Returns what was asked for.
+    /// Returns the selected mode.
     pub(crate) fn options(&self) -> SituationOptions {
         SituationOptions {
             branch: self.branch.clone(),

@@ -23,9 +23,9 @@ pub(crate) enum StepsAction {
 #[command(after_help = "\
 Examples:
   runwright steps run ./greet --input who=Sally       the function in greet/func.yml
-  runwright steps run ./sum --input 'of:=[1, 2]'      an input that is no text, as JSON
+  runwright steps run ./sum --input 'of:=[1, 2]'      an input that is not a string, as JSON
   runwright steps run ./build --inputs build.json     all inputs from a file, JSON or YAML
-  runwright steps run ./build --results out.json      and what it gave, with all its steps
+  runwright steps run ./build --results out.json      the result, with all its steps, to a file
 
 What its processes write goes where they write it; its outputs are shown at the end. In the file of --results
 each step has its inputs and outputs, its environment, its process and its own steps; secrets are in neither.
@@ -76,7 +76,8 @@ impl FromStr for Input {
         let (name, value) = match name.strip_suffix(':') {
             Some(name) => {
                 let json = serde_json::from_str(value);
-                let json = json.map_err(|error| format!("what follows `:=` is no JSON: {error}"));
+                let json =
+                    json.map_err(|error| format!("the value after `:=` is not JSON: {error}"));
                 (name, json?)
             }
             None => (name, value.into()),

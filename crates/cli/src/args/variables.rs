@@ -10,8 +10,8 @@ Examples:
   runwright variables deploy --explain      ... and where each variable comes from
   runwright variables --gitlab-variables    with those of the project and its groups on GitLab
 
-Exit codes: 0 shown, 2 the file is invalid, there is no such job, or GitLab tells its variables not
-to you, 3 GitLab does not answer")]
+Exit codes: 0 shown, 2 the file is invalid, there is no such job, or GitLab does not
+show you its variables, 3 GitLab does not answer")]
 pub(crate) struct VariablesArgs {
     /// The job; one that `parallel` makes several of means all of them
     #[arg(value_name = "JOB")]

@@ -5,12 +5,12 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright watch                           run the pipeline, and what is touched by each change
+  runwright watch                           run the pipeline, and the affected jobs after each change
   runwright watch lint 'test-*'             only these jobs, with what they need
-  runwright watch --restart test            a change cancels a run that goes on
+  runwright watch --restart test            a change cancels the current run
   runwright watch --changed                 begin with what changed since the branch's upstream
 
-Which jobs a change touches is told like for `runwright run --changed`. Files that are ignored do not
+The affected jobs are found as for `runwright run --changed`. Files that are ignored do not
 count, nor what editors keep beside files, nor what is written with the same contents.
 
 Ctrl-C ends it while it waits, with exit code 0; it cancels a run, and ends everything at once if it
@@ -18,7 +18,7 @@ comes twice, with exit code 130.
 
 Exit codes: 0 ended while it waited; 2 usage, 3 the environment failed; 130 stopped in a run")]
 pub(crate) struct WatchArgs {
-    /// Cancel a run when files change that touch its jobs, and begin anew; else it ends first
+    /// Cancel the current run when a change affects its jobs, and start again; without it, the run ends first
     #[arg(long)]
     pub(crate) restart: bool,
     /// Clear the terminal before each round

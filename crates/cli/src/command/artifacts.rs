@@ -20,7 +20,7 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
         [] => None,
         [name] => Some(name.as_str()),
         [first, ..] => {
-            let error = anyhow!("{first:?} is no number of a run");
+            let error = anyhow!("{first:?} is not the number of a run");
             return Err(Failure::usage(error).with_help(
                 "`runwright history` shows the runs; a job with blanks in its name needs quotes",
             ));

@@ -76,8 +76,10 @@ fn age(args: &CleanArgs) -> Result<Option<Duration>, Failure> {
         return Ok(None);
     };
     let age = parse_duration(text).ok_or_else(|| {
-        Failure::usage(anyhow!("--older-than {text:?} is no duration"))
-            .with_help("write it as `2 days` or `1 week`")
+        Failure::usage(anyhow!(
+            "invalid --older-than {text:?}: expected a duration such as \"14 days\""
+        ))
+        .with_help("write it as `2 days` or `1 week`")
     })?;
     Ok(Some(age))
 }

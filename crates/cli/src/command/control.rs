@@ -179,7 +179,7 @@ pub(crate) fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
             to_cancel(&run, text)?
         }
         _ => {
-            let error = anyhow!("{:?} is no number of a run", args.words[0]);
+            let error = anyhow!("{:?} is not the number of a run", args.words[0]);
             return Err(Failure::usage(error).with_help("`runwright history` shows the runs"));
         }
     };

@@ -51,7 +51,7 @@ pub(super) fn check_name(name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(
-        Failure::usage(anyhow!("{name:?} is no name for a variable"))
+        Failure::usage(anyhow!("{name:?} is not a valid variable name"))
             .with_help("use letters, digits and underscores, and no digit first"),
     )
 }

@@ -263,7 +263,7 @@ pub(super) fn run_and_job(words: &[String]) -> Result<(Option<u64>, &str), Failu
         [run, job] => match run.parse() {
             Ok(number) => Ok((Some(number), job)),
             Err(_) => Err(
-                Failure::usage(anyhow!("{run:?} is no number of a run"))
+                Failure::usage(anyhow!("{run:?} is not the number of a run"))
                     .with_help("`runwright history` shows the runs; a job with blanks in its name needs quotes"),
             ),
         },

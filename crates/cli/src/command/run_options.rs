@@ -22,8 +22,10 @@ pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunO
     let parallel = Parallel::choose(args, project)?;
     let timeout = match &args.timeout {
         Some(text) => Some(parse_duration(text).ok_or_else(|| {
-            Failure::usage(anyhow!("--timeout {text:?} is no duration"))
-                .with_help("write it as `90 minutes` or `1h 30m`")
+            Failure::usage(anyhow!(
+                "invalid --timeout {text:?}: expected a duration such as \"90 minutes\""
+            ))
+            .with_help("write it as `90 minutes` or `1h 30m`")
         })?),
         None => None,
     };

@@ -55,7 +55,7 @@ fn runs_and_their_artifacts_are_removed_on_request() {
     assert_eq!(done.expect_code(0).stdout, "0 things removed, 0 B\n");
     clean(&project, &["--runs", "--older-than", "soon"])
         .expect_code(2)
-        .expect_text("is no duration");
+        .expect_text("expected a duration such as");
 
     let done = clean(&project, &["--artifacts"]).expect_code(0);
     assert!(

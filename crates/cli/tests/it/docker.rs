@@ -267,7 +267,7 @@ fn job_without_an_image_is_refused() {
     project.write(".runwright.toml", "[docker]\nprivileged = true\n");
     runwright(&project, &["run", "one", "--executor", "docker"])
         .expect_code(2)
-        .expect_text("[docker] is not for a project to say");
+        .expect_text("[docker] is not allowed in a project's settings");
     nothing_left(&project);
 }
 

@@ -147,7 +147,7 @@ fn logs_are_shown_as_stored() {
     check(&["good", "--attempt", "2"], "has no attempt 2");
     check(&["good", "--attempt", "0"], "attempts are counted from 1");
     check(&["later"], "did not run, and is manual");
-    check(&["x", "good"], "\"x\" is no number of a run");
+    check(&["x", "good"], "\"x\" is not the number of a run");
     check(&["\u{1b}[31mx"], "has no job");
     check(&[], "name a job");
 }

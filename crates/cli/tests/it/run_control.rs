@@ -210,7 +210,7 @@ fn manual_job_is_played_during_its_run_and_after_it() {
     project
         .runwright(&["play", "gate", "--variable", "1=x"])
         .expect_code(2)
-        .expect_text("no name for a variable");
+        .expect_text("not a valid variable name");
 }
 
 #[test]

@@ -302,7 +302,7 @@ fn hostile_project_cannot_set_user_settings() {
             .expect_text("it belongs in your own `config.toml`");
         assert!(!done.all().contains("t0ken"), "{done:?}");
     };
-    let not = "is not for a project to say";
+    let not = "is not allowed in a project's settings";
     check(
         "[[gitlab.instance]]\nurl = 'https://evil.example'\ntoken = 't0ken'\n",
         &format!(".runwright.toml:1:3: [gitlab] {not}"),

@@ -162,7 +162,7 @@ pub(super) fn known_in(section: &SettingSection) -> Vec<&'static str> {
 }
 
 fn not_here(value: &Value<'_>, what: &str, why: &str) -> SettingsError {
-    let message = format!("{what} is not for a project to say: {why}");
+    let message = format!("{what} is not allowed in a project's settings: {why}");
     let help = "it belongs in your own `config.toml`; `runwright config show --origin` tells where that is";
     value.refuse_key(message, help.to_owned())
 }

@@ -14,7 +14,7 @@ fn section(section: &SettingSection) -> String {
         let _ = writeln!(text, "{}\n", section.about);
     }
     if let Some(why) = section.users_alone {
-        let _ = writeln!(text, "In the user's file alone: {why}.\n");
+        let _ = writeln!(text, "Only in the user's file: {why}.\n");
     }
     let has_options = section.name == "run";
     text += if has_options {
@@ -41,7 +41,7 @@ fn meaning(key: &SettingKey) -> String {
         let _ = write!(text, "; default `{default}`");
     }
     if let Some(why) = key.users_alone {
-        let _ = write!(text, ". In the user's file alone: {why}");
+        let _ = write!(text, ". Only in the user's file: {why}");
     }
     text
 }

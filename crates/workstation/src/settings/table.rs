@@ -2,9 +2,9 @@ use super::SettingKey as Key;
 use super::SettingKind::{Count, Duration, Flag, Globs, Path, Secret, Size, Text, Texts, Word};
 use super::{SectionShape, SettingSection};
 
-const TRUST: &str = "it says which servers are trusted, and with what";
-const MACHINE: &str = "it is about this machine and all projects on it";
-const RUNNER: &str = "who runs jobs says where they run, not what is run";
+const TRUST: &str = "it decides which servers are trusted, and with which credentials";
+const MACHINE: &str = "it concerns this machine and all projects on it";
+const RUNNER: &str = "the person who runs jobs decides where they run, not the project";
 
 /// All settings, in display order.
 pub static SECTIONS: &[SettingSection] = &[
@@ -26,19 +26,19 @@ pub(super) static RUN: &SettingSection = &RUN_SECTION;
 const RUN_SECTION: SettingSection = SettingSection {
     name: "run",
     shape: SectionShape::Once,
-    about: "What options say when they are left out. Each has an option of its name, and a variable.",
+    about: "Defaults of options. Each key has an option and a variable of the same name.",
     users_alone: None,
     keys: &[
         Key::new(
             "file",
             Path,
-            "the pipeline file, relative to the top of the project",
+            "the pipeline file, relative to the root of the project",
         )
         .example("\"ci/main.yml\""),
         Key::new(
             "dialect",
             Word(&["gitlab", "bitrab"]),
-            "whose reading of the file is meant",
+            "whose rules the file is read by",
         )
         .default("\"gitlab\""),
         Key::new(
@@ -51,48 +51,48 @@ const RUN_SECTION: SettingSection = SettingSection {
         Key::new(
             "image",
             Text,
-            "the image of jobs that name none, where they [run in containers](docker.md)",
+            "the image of jobs without one when they [run in containers](docker.md)",
         )
         .example("\"debian:12\""),
         Key::new(
             "pull-policy",
             Texts,
-            "when images are pulled, in the order to try: `always`, `if-not-present`, `never`; else \
-             `if-not-present`",
+            "when images are pulled, as policies to try in order: `always`, `if-not-present`, `never`; without it \
+            `if-not-present`",
         )
         .example("[\"always\", \"if-not-present\"]"),
         Key::new(
             "concurrency",
             Count,
-            "how many jobs run at once; else the number of processors",
+            "how many jobs run at once; without it the number of processors",
         )
         .example("4")
         .yields_to(&["serial"]),
         Key::new(
             "serial",
             Flag,
-            "one job at a time; `concurrency` beside it says more",
+            "run one job at a time; `concurrency` takes precedence",
         )
         .default("false")
         .yields_to(&["concurrency"]),
         Key::new(
             "timeout",
             Duration,
-            "the longest the whole pipeline may take",
+            "the time limit of the whole pipeline",
         )
         .example("\"90 minutes\""),
         Key::new(
             "isolation",
             Word(&["snapshot", "worktree", "none"]),
-            "what keeps jobs apart from each other and from the working tree; else `snapshot`, and with \
-             bitrab's dialect `worktree`",
+            "how jobs are separated from each other and from the working tree; without it `snapshot`, and with \
+            bitrab's dialect `worktree`",
         )
         .example("\"worktree\"")
         .yields_to(&["snapshot", "in-place", "no-worktrees"]),
         Key::new(
             "login",
             Flag,
-            "start shells as login shells, so that they read your profile",
+            "start shells as login shells, which read your profile",
         )
         .default("false")
         .users_alone(RUNNER),
@@ -114,14 +114,14 @@ const RUN_SECTION: SettingSection = SettingSection {
         Key::new(
             "progress",
             Word(&["auto", "tty", "plain", "json", "tui"]),
-            "who reads standard output",
+            "the format of standard output",
         )
         .default("\"auto\"")
         .about_screen(),
         Key::new(
             "output",
             Word(&["live", "group", "prefix"]),
-            "how logs are laid out",
+            "the layout of logs",
         )
         .example("\"group\"")
         .about_screen(),
@@ -134,21 +134,21 @@ const RUN_SECTION: SettingSection = SettingSection {
         Key::new(
             "shell-on-failure",
             Flag,
-            "[open a shell](shell.md) in each job that fails, where somebody sits at a terminal",
+            "[open a shell](shell.md) in each job that fails, if the run has a terminal",
         )
         .default("false")
         .about_screen(),
         Key::new(
             "times",
             Flag,
-            "say how long a run takes, and what was slower, also where nobody watches",
+            "report the duration of a run and what was slower than usual, also without a terminal",
         )
         .default("false")
         .about_screen(),
         Key::new(
             "verbose",
             Flag,
-            "show all that the runner itself says, and fold nothing",
+            "show all messages of the runner, and fold nothing",
         )
         .default("false")
         .about_screen(),
@@ -158,22 +158,22 @@ const RUN_SECTION: SettingSection = SettingSection {
 const JOBS: SettingSection = SettingSection {
     name: "jobs",
     shape: SectionShape::Tables("NAME"),
-    about: "What is known of single jobs. NAME is a job, with or without what `parallel` adds to its \
-            name, or a pattern in which `*` stands for any text and `?` for any character. For each \
-            key the project's file wins over the user's; in a file the name of a job wins over \
-            patterns, and of these the one further down.",
+    about: "Facts about single jobs. NAME is a job's name, with or without the part that `parallel` adds, or a \
+            pattern in which `*` matches any text and `?` any character. For each key the project's file takes \
+            precedence over the user's; within a file a job's name takes precedence over patterns, and a later \
+            pattern over an earlier one.",
     users_alone: None,
     keys: &[
         Key::new(
             "inputs",
             Globs,
-            "the files that the job reads, as patterns of `rules:changes`; with `[]` it reads none",
+            "the files that the job reads, as patterns like those of `rules:changes`; `[]` means none",
         )
         .example("[\"src/**/*\", \"Cargo.*\"]"),
         Key::new(
             "may-change",
             Globs,
-            "tracked files that the job may change, as such patterns",
+            "tracked files that the job may change, as patterns of the same kind",
         )
         .default("[]")
         .example("[\"docs/generated/*\"]"),
@@ -188,7 +188,7 @@ const GITLAB: SettingSection = SettingSection {
     keys: &[Key::new(
         "url",
         Text,
-        "the GitLab of projects whose remote names none; `--gitlab` wins",
+        "the GitLab of projects whose remote names none; `--gitlab` takes precedence",
     )
     .example("\"https://gitlab.example.com\"")],
 };
@@ -196,43 +196,47 @@ const GITLAB: SettingSection = SettingSection {
 const INSTANCE: SettingSection = SettingSection {
     name: "gitlab.instance",
     shape: SectionShape::List,
-    about: "One for each GitLab that there is something to say about.",
+    about: "One table for each GitLab that needs settings.",
     users_alone: Some(TRUST),
     keys: &[
         Key::new(
             "url",
             Text,
-            "its address, with the path it is below, if it is: `https://example.com/gitlab`. Needed",
+            "its address, including a path if it has one: `https://example.com/gitlab`. Required",
         )
         .example("\"https://gitlab.example.com\""),
         Key::new("token-env", Text, "the variable that holds its token"),
         Key::new(
             "token-file",
             Path,
-            "the file that holds its token, and nothing else; only you may read it (`chmod 600`)",
+            "a file that contains only its token and that only you can read (`chmod 600`)",
         )
         .example("\"~/.secrets/gitlab\""),
-        Key::new("token", Secret, "the token itself; only you may read the settings then"),
+        Key::new(
+            "token",
+            Secret,
+            "the token itself; then only you may be able to read the settings file",
+        ),
         Key::new(
             "token-kind",
             Word(&["access", "oauth", "job"]),
-            "`access` is a personal one, or one of a group or project",
+            "the kind of token; `access` is a personal, group or project access token",
         )
         .default("\"access\""),
         Key::new(
             "ca-file",
             Path,
-            "certificates, in PEM, that sign for it; they are trusted besides those of the system",
+            "CA certificates in PEM format that are trusted for it, in addition to the system's",
         ),
         Key::new(
             "git",
             Word(&["ssh", "https", "never"]),
-            "ask Git where the API does not answer, or never",
+            "the Git transport to use where the API has no answer, or `never`",
         ),
         Key::new(
             "ssh-host",
             Text,
-            "where its Git answers to SSH, when that is not the host of `url`: \
+            "the host and port of Git over SSH, if it is not the host of `url`: \
              `ssh.example.com:2222`",
         ),
     ],
@@ -241,30 +245,30 @@ const INSTANCE: SettingSection = SettingSection {
 const INCLUDE: SettingSection = SettingSection {
     name: "include",
     shape: SectionShape::Once,
-    about: "What included files may be.",
+    about: "Limits of included files.",
     users_alone: Some(TRUST),
     keys: &[
         Key::new(
             "templates",
             Text,
-            "the address below which `include: template` finds its files, instead of gitlab.com's: \
-             `https://gitlab.example.com/mirror/templates`. It is asked without a token",
+            "the base address of the files of `include: template`, instead of gitlab.com's: \
+            `https://gitlab.example.com/mirror/templates`. No token is sent to it",
         ),
         Key::new(
             "max-age",
             Duration,
-            "how long the answer to what may change (a branch, `~latest`, an address) is good",
+            "how long a kept copy of something that may change (a branch, `~latest`, an address) is used",
         )
         .example("\"10 minutes\""),
         Key::new(
             "allow-http",
             Texts,
-            "hosts that a file may name with plain `http`",
+            "hosts that a file may use over plain `http`",
         ),
         Key::new(
             "allow-private",
             Texts,
-            "hosts and networks that a file may name although they are private: `\"mirror.lan\"`, \
+            "hosts and networks that a file may use although they are private: `\"mirror.lan\"`, \
              `\"*.corp.example\"`, `\"10.0.0.0/8\"`",
         ),
     ],
@@ -278,7 +282,7 @@ const CACHE: SettingSection = SettingSection {
     keys: &[Key::new(
         "size",
         Size,
-        "how much room all [caches](cache.md) of jobs may take together; with `\"0\"` none is kept",
+        "the total size of all [caches](cache.md) of jobs; `\"0\"` keeps none",
     )
     .default("\"10 GB\"")],
 };
@@ -286,14 +290,14 @@ const CACHE: SettingSection = SettingSection {
 const DOCKER: SettingSection = SettingSection {
     name: "docker",
     shape: SectionShape::Once,
-    about: "What jobs in [containers](docker.md) run with and may do. The keys mean what they mean to GitLab \
-            Runner, with hyphens for underscores.",
+    about: "The configuration and permissions of jobs in [containers](docker.md). The keys are those of GitLab \
+            Runner, with hyphens instead of underscores.",
     users_alone: Some(RUNNER),
     keys: &[
         Key::new(
             "host",
             Text,
-            "where the engine is; else what `DOCKER_HOST` or the current context says",
+            "the address of the engine; without it `DOCKER_HOST` or the current context",
         )
         .example("\"unix:///run/user/1000/podman/podman.sock\""),
         Key::new(
@@ -304,122 +308,123 @@ const DOCKER: SettingSection = SettingSection {
         Key::new(
             "tls-verify",
             Flag,
-            "whether a `tcp` engine must show a signed certificate",
+            "whether a `tcp` engine must present a trusted certificate",
         ),
         Key::new(
             "engine",
             Word(&["auto", "agent", "exec", "attach"]),
-            "how scripts get into the container",
+            "how scripts run in the container",
         )
         .default("\"auto\""),
         Key::new(
             "warm",
             Count,
-            "how many containers are kept [ready ahead of jobs](docker.md#warm-containers), for each \
-             kind that a job had; else none",
+            "how many [warm containers](docker.md#warm-containers) are kept for each kind that a job used; \
+            without it none",
         )
         .example("1"),
         Key::new(
             "warm-limit",
             Count,
-            "how many are kept ready for all kinds together",
+            "how many warm containers are kept for all kinds together",
         )
         .default("8"),
         Key::new(
             "warm-idle",
             Count,
-            "how long one is kept that no job takes, in seconds",
+            "how long an unused warm container is kept, in seconds",
         )
         .default("300"),
         Key::new(
             "allowed-images",
             Texts,
-            "the images that jobs may name, as patterns; else all",
+            "the images that jobs may use, as patterns; without it all",
         )
         .example("[\"registry.example.com/**\", \"debian:*\"]"),
         Key::new(
             "allowed-services",
             Texts,
-            "the images that services may come from, as patterns; else all",
+            "the images that services may use, as patterns; without it all",
         ),
         Key::new(
             "allowed-pull-policies",
             Texts,
-            "what jobs may ask for with `pull_policy`; else all three",
+            "the values of `pull_policy` that jobs may use; without it all three",
         ),
         Key::new(
             "volumes",
             Texts,
-            "what each job is shown besides its own files: `/host:/here:ro`, `name:/here`, `/here`",
+            "additional mounts of each job: `/host:/here:ro`, `name:/here`, `/here`",
         )
         .example("[\"/certs:/certs:ro\"]"),
         Key::new(
             "privileged",
             Flag,
-            "whether jobs run with all rights on this machine",
+            "whether jobs run with all permissions on this machine",
         )
         .default("false"),
         Key::new(
             "cap-add",
             Texts,
-            "capabilities that jobs have besides the usual ones",
+            "capabilities that jobs have in addition to the defaults",
         ),
         Key::new("cap-drop", Texts, "capabilities that jobs do not have"),
         Key::new(
             "user",
             Text,
-            "the user that scripts run as; else the image's",
+            "the user that scripts run as; without it the image's",
         ),
-        Key::new("memory", Text, "the memory a job has").example("\"2g\""),
-        Key::new("cpus", Text, "how many processors a job may keep busy").example("\"1.5\""),
+        Key::new("memory", Text, "the memory limit of a job").example("\"2g\""),
+        Key::new("cpus", Text, "the processor limit of a job").example("\"1.5\""),
         Key::new("shm-size", Text, "the size of the shared memory (`shm`)").example("\"256m\""),
-        Key::new("devices", Texts, "devices of this machine").example("[\"/dev/kvm\"]"),
+        Key::new("devices", Texts, "devices of this machine that jobs may use").example("[\"/dev/kvm\"]"),
         Key::new(
             "gpus",
             Text,
-            "the GPUs of a job, in the words of docker's `--gpus`",
+            "the GPUs of a job, in the format of docker's `--gpus`",
         )
         .example("\"all\""),
         Key::new(
             "network-mode",
             Text,
-            "the network of a job, in the words of docker's `--network`",
+            "the network of a job, in the format of docker's `--network`",
         ),
         Key::new(
             "network-mtu",
             Count,
-            "the largest packet in the networks of jobs with services, in bytes; else that of the way out of this machine",
+            "the MTU of the networks of jobs with services, in bytes; without it that of this machine's default \
+            route",
         )
         .example("1400"),
         Key::new("dns", Texts, "the name servers of jobs"),
         Key::new(
             "extra-hosts",
             Texts,
-            "more lines of `/etc/hosts`: `name:address`",
+            "additional entries of `/etc/hosts`: `name:address`",
         ),
         Key::new(
             "wait-for-services-timeout",
             Count,
-            "how long to wait until services are ready, in seconds",
+            "how long to wait for services to become ready, in seconds",
         )
         .default("30"),
         Key::new(
             "disk-budget",
             Size,
-            "how much room [what jobs pulled and kept](docker.md#what-stays-and-for-how-long) may take in the engine; what \
-             was used least recently goes. Else there is no limit",
+            "the total size of [images and volumes that jobs brought](docker.md#what-stays-and-for-how-long) to \
+            the engine; the least recently used are removed. Without it there is no limit",
         )
         .example("\"20 GB\""),
         Key::new(
             "keep-unused-for",
             Duration,
-            "how long that is kept when no job uses it; else for ever",
+            "how long images and volumes that no job uses are kept; without it for ever",
         )
         .example("\"14 days\""),
         Key::new(
             "keep-images",
             Texts,
-            "images that stay whatever the two say, as patterns",
+            "images that are never removed, as patterns",
         )
         .example("[\"debian:*\", \"registry.example.com/**\"]"),
     ],
@@ -432,16 +437,18 @@ const PROJECTS: SettingSection = SettingSection {
             with `trigger:project` starts the pipeline of that checkout; see [child \
             pipelines](child-pipelines.md#other-projects).",
     users_alone: Some(MACHINE),
-    keys: &[Key::new("group/project", Path, "where it is checked out").example("\"~/src/project\"")],
+    keys: &[
+        Key::new("group/project", Path, "the path of its checkout").example("\"~/src/project\"")
+    ],
 };
 
 const RESOURCE_GROUPS: SettingSection = SettingSection {
     name: "resource-groups",
     shape: SectionShape::Names,
-    about: "Who is next in a `resource_group`, by its expanded name, in GitLab's words: `unordered` \
-            (whoever came first; the rule where nothing is said), `oldest_first`, `newest_first` and \
-            `newest_ready_first`. `oldest_first` and `newest_first` wait for a run that has a job of \
-            the group which cannot start yet.",
+    about: "The order of jobs in a `resource_group`, by its expanded name, with GitLab's process modes: \
+            `unordered` (first come, first served; the default), `oldest_first`, `newest_first` and \
+            `newest_ready_first`. `oldest_first` and `newest_first` wait for a run whose job in the group cannot \
+            start yet.",
     users_alone: Some(MACHINE),
     keys: &[Key::new(
         "production",
@@ -451,7 +458,7 @@ const RESOURCE_GROUPS: SettingSection = SettingSection {
             "newest_first",
             "newest_ready_first",
         ]),
-        "who is next in it",
+        "the process mode of the group",
     )
     .example("\"oldest_first\"")],
 };
@@ -464,8 +471,8 @@ const RUNS: SettingSection = SettingSection {
     keys: &[Key::new(
         "keep",
         Count,
-        "how many runs of a project are kept, with their logs and artifacts. Child pipelines stay \
-         with the run that started them",
+        "how many runs of a project are kept, with their logs and artifacts. Child pipelines are kept with the \
+        run that started them",
     )
     .default("10")],
 };

@@ -101,9 +101,10 @@ fn a_project_says_nothing_about_trust_or_the_machine() {
         let help = error.help.expect("it belongs somewhere");
         assert!(help.contains("`config.toml`"), "{help}");
     };
-    let trust = "it says which servers are trusted, and with what";
-    let machine = "it is about this machine and all projects on it";
-    let not = |what: &str, why: &str| format!("{what} is not for a project to say: {why}");
+    let trust = "it decides which servers are trusted, and with which credentials";
+    let machine = "it concerns this machine and all projects on it";
+    let not =
+        |what: &str, why: &str| format!("{what} is not allowed in a project's settings: {why}");
     check(
         "[gitlab]\nurl = 'https://evil.example'",
         &format!("1:2: {}", not("[gitlab]", trust)),
@@ -132,7 +133,7 @@ fn a_project_says_nothing_about_trust_or_the_machine() {
         "[runs]\nkeep = 1",
         &format!("1:2: {}", not("[runs]", machine)),
     );
-    let runner = "who runs jobs says where they run, not what is run";
+    let runner = "the person who runs jobs decides where they run, not the project";
     check(
         "[run]\nserial = true\nexecutor = 'shell'",
         &format!("3:1: {}", not("`executor`", runner)),
