@@ -70,7 +70,11 @@ impl Target {
     pub(crate) fn make_name(&self, first: &Path, path: &Path) -> Result<(), ArchiveError> {
         let link = || -> io::Result<()> {
             let (parent, name) = parent_and_name(first)?;
-            let from = rustix::io::dup(self.folder.borrow_mut().below(parent)?)?;
+            let from = self
+                .folder
+                .borrow_mut()
+                .below(parent)?
+                .try_clone_to_owned()?;
             self.place(path, |folder, new| {
                 rustix::fs::linkat(&from, name, folder, new, AtFlags::empty())
             })

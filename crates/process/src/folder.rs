@@ -73,7 +73,12 @@ impl Folder {
             return Ok(());
         }
         let mut folder = openat(&self.root, ".", FOLDER, Mode::empty())?;
-        for name in path {
+        for component in path.components() {
+            let name = match component {
+                Component::CurDir => continue,
+                Component::Normal(name) => name,
+                _ => return Err(Errno::XDEV.into()),
+            };
             match mkdirat(&folder, name, Mode::from_raw_mode(0o755)) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
@@ -148,5 +153,12 @@ mod tests {
         check("../", false);
         check("/", false);
         check("a/c", false);
+        for outside in ["..", "a/../../x", "/x", "link/x"] {
+            let created = folder.create(Path::new(outside));
+            assert!(created.is_err(), "{outside:?}");
+        }
+        folder.create(Path::new("./a/c/d")).unwrap();
+        assert!(root.path().join("a/c/d").is_dir());
+        assert!(!root.path().join("a/x").exists());
     }
 }

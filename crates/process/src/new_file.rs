@@ -12,12 +12,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// writer takes over.
 #[derive(Debug)]
 pub struct NewFile {
-    path: PathBuf,
     file: File,
+    name: TemporaryName,
+}
+
+/// Removes the file of this name when dropped before it has got its final name.
+#[derive(Debug)]
+struct TemporaryName {
+    path: PathBuf,
     has_replaced: bool,
 }
 
-impl Drop for NewFile {
+impl Drop for TemporaryName {
     fn drop(&mut self) {
         if !self.has_replaced {
             // The error that led here is the one to report.
@@ -44,11 +50,11 @@ impl NewFile {
             .create_new(true)
             .mode(mode)
             .open(&path)?;
-        Ok(Self {
+        let name = TemporaryName {
             path,
-            file,
             has_replaced: false,
-        })
+        };
+        Ok(Self { file, name })
     }
 
     /// Creates a file as [`create`](Self::create), with this content.
@@ -76,14 +82,17 @@ impl NewFile {
         self.file.set_permissions(Permissions::from_mode(mode))
     }
 
-    /// Gives the file its final name. Readers see the previous file with that name or this one.
+    /// Closes the file and gives it its final name. Readers see the previous file with that name or this one.
     ///
     /// # Errors
     ///
     /// Those of [`fs::rename`].
-    pub fn replace(mut self, target: &Path) -> io::Result<()> {
-        fs::rename(&self.path, target)?;
-        self.has_replaced = true;
+    pub fn replace(self, target: &Path) -> io::Result<()> {
+        let Self { file, mut name } = self;
+        // A program that is still open for writing cannot be started.
+        drop(file);
+        fs::rename(&name.path, target)?;
+        name.has_replaced = true;
         Ok(())
     }
 }

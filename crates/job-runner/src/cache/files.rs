@@ -45,9 +45,10 @@ pub(super) fn cached_paths(collected: Collected) -> Vec<PathBuf> {
 ///
 /// Missing permissions of the owner do not count: the owner has them after the restore.
 fn has_own_mode(directory: &Path) -> bool {
-    static CREATED: LazyLock<u32> = LazyLock::new(|| 0o755 & !umask());
+    // Where the umask takes from 755, what a restore creates differs between runs, and every directory counts.
+    static CREATES_755: LazyLock<bool> = LazyLock::new(|| umask() & 0o755 == 0);
     let mode = fs::symlink_metadata(directory).map(|it| it.mode() & 0o777);
-    mode.is_ok_and(|mode| mode | 0o700 != *CREATED)
+    mode.is_ok_and(|mode| mode | 0o700 != 0o755 || !*CREATES_755)
 }
 
 /// Returns the umask of this process, as `/proc` shows it. Reading it by a system call would change it for a moment,

@@ -1,8 +1,8 @@
 use super::copier::Copier;
+use super::destination::Destination;
 use super::error::SnapshotError;
 use super::inputs::{BasePaths, Input, Inputs};
 use super::method::{BlockSharing, Size};
-use super::snapshot::Destination;
 use super::tree_copy::{Contents, CopiedTree, make_empty};
 use crate::panics::off_thread;
 use executor_core::BuildError;

@@ -1,5 +1,6 @@
 use super::base::{Base, Layer};
 use super::contents::TreeContents;
+use super::destination::{Destination, Lifetime};
 use super::error::SnapshotError;
 use super::file_list::{self, FileList, ListError};
 use super::inputs::Inputs;
@@ -45,28 +46,6 @@ pub enum SnapshotUsers {
     Many,
     /// One attempt of one job, which may get the snapshot itself. Each further attempt gets the tree's state at its start.
     One,
-}
-
-/// A job's directory to fill.
-#[derive(Debug)]
-pub(crate) struct Destination<'p> {
-    pub(crate) project: &'p Path,
-    pub(crate) builds: &'p Path,
-    pub(crate) lifetime: Lifetime,
-    /// Whether the job sees later mounts there.
-    pub(crate) sees_mounts: bool,
-    pub(crate) supervisor: &'p Supervisor,
-    pub(crate) processes: &'p ProcessTree,
-    pub(crate) cancellation: &'p Cancellation,
-}
-
-/// How long a job's directory exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lifetime {
-    /// Until the end of the job.
-    Job,
-    /// Beyond the end of the job.
-    Kept,
 }
 
 /// The copy of a snapshot in a job's directory.

@@ -1,4 +1,4 @@
-use super::snapshot::{Destination, Lifetime};
+use super::destination::{Destination, Lifetime};
 use super::tree_copy::make_empty;
 use crate::panics::off_thread;
 use executor_core::{BuildError, Cancellation, Retryability};

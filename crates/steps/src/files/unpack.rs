@@ -152,7 +152,7 @@ impl Target {
     fn add_name(&mut self, path: &Path, first: &Path) -> Result<(), FilesError> {
         let mut link = || -> io::Result<()> {
             let (parent, first_name) = parent_and_name(first)?;
-            let from = rustix::io::dup(self.folder.below(parent)?)?;
+            let from = self.folder.below(parent)?.try_clone_to_owned()?;
             self.place(path, |folder, name| {
                 rustix::fs::linkat(&from, first_name, folder, name, AtFlags::empty())
             })

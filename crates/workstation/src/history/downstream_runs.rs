@@ -1,7 +1,6 @@
 //! The runs that jobs of other runs started, also in other projects.
 
 use super::continuation::ContinuationKind;
-use super::earlier_run::would_run;
 use super::run::Run;
 use crate::history::state::StateDir;
 use std::collections::{HashMap, HashSet};
@@ -75,7 +74,7 @@ impl DownstreamRuns {
         let mut jobs = history.planned();
         history.end.is_none()
             || jobs.any(|job| {
-                would_run(&kind_of_run, &history, job, false) || played.contains(&job.name)
+                kind_of_run.would_run(&history, job, false) || played.contains(&job.name)
             })
             // A child's number is higher than its parent's, so this ends.
             || !self.unfinished(&run.record().project, run.id(), kind).is_empty()

@@ -105,7 +105,7 @@ impl EarlierRun {
             self.unfinished.contains(job.name())
                 || known.is_none_or(|known| {
                     let is_played = job.will_start() && !waits;
-                    would_run(&self.kind, &self.history, known, is_played)
+                    self.kind.would_run(&self.history, known, is_played)
                 })
         });
         if would_run {
@@ -235,27 +235,6 @@ impl EarlierRun {
         notes.extend(note("removed since then", &gone));
         notes.extend(note("changed since then", &changed));
         notes
-    }
-}
-
-/// Returns whether a job of an ended run would run now.
-pub(super) fn would_run(
-    kind: &ContinuationKind,
-    history: &RunHistory,
-    job: &JobHistory,
-    is_played: bool,
-) -> bool {
-    let waits = history.end.is_some_and(|end| end.status == Status::Manual);
-    if job.has_run() && kind.wants_again(&job.name, job.status) {
-        return true;
-    }
-    match job.status {
-        // A skipped job runs only after another one.
-        Status::Success | Status::Failed | Status::Skipped => false,
-        // It comes after a manual job.
-        Status::Created if waits => false,
-        Status::Manual => is_played,
-        _ => true,
     }
 }
 

@@ -1,4 +1,4 @@
-use super::messages::Signals;
+use super::messages::{FsEvent, Signals};
 use notify::event::{CreateKind, ModifyKind};
 use notify::{
     Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
@@ -7,16 +7,6 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// An event in a watched directory.
-#[derive(Debug)]
-pub(super) struct FsEvent {
-    pub(super) paths: Vec<PathBuf>,
-    /// Whether it may have created something.
-    pub(super) is_new: bool,
-    /// Whether it may have removed something.
-    pub(super) is_gone: bool,
-}
 
 /// Watches directories one by one, so that ignored directories cost nothing.
 #[derive(Debug)]
@@ -35,7 +25,7 @@ impl FsWatches {
         let handler = move |event: notify::Result<Event>| match event {
             Ok(event) if event.need_rescan() => signals.lost(),
             Ok(event) => {
-                if let Some(event) = FsEvent::of(event) {
+                if let Some(event) = fs_event(event) {
                     signals.event(event);
                 }
             }
@@ -102,24 +92,23 @@ impl FsWatches {
     }
 }
 
-impl FsEvent {
-    fn of(event: Event) -> Option<Self> {
-        let (is_new, is_gone) = match event.kind {
-            EventKind::Access(_) => return None,
-            EventKind::Create(CreateKind::File) => (false, false),
-            EventKind::Create(_) => (true, false),
-            EventKind::Remove(_) => (false, true),
-            EventKind::Modify(ModifyKind::Name(_)) => (true, true),
-            EventKind::Modify(_) => (false, false),
-            // Unknown events may be either.
-            _ => (true, true),
-        };
-        Some(Self {
-            paths: event.paths,
-            is_new,
-            is_gone,
-        })
-    }
+/// Returns the event, unless it changes nothing.
+fn fs_event(event: Event) -> Option<FsEvent> {
+    let (is_new, is_gone) = match event.kind {
+        EventKind::Access(_) => return None,
+        EventKind::Create(CreateKind::File) => (false, false),
+        EventKind::Create(_) => (true, false),
+        EventKind::Remove(_) => (false, true),
+        EventKind::Modify(ModifyKind::Name(_)) => (true, true),
+        EventKind::Modify(_) => (false, false),
+        // Unknown events may be either.
+        _ => (true, true),
+    };
+    Some(FsEvent {
+        paths: event.paths,
+        is_new,
+        is_gone,
+    })
 }
 
 fn is_gone(error: &notify::Error, path: &Path) -> bool {

@@ -1,6 +1,5 @@
 //! The messages to the thread that watches a tree.
 
-use super::fs_watches::FsEvent;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,6 +8,16 @@ use tokio::sync::oneshot;
 
 /// How many events may wait. Further ones become one `Lost`.
 const MAX_WAITING: usize = 4096;
+
+/// An event in a watched directory.
+#[derive(Debug)]
+pub(super) struct FsEvent {
+    pub(super) paths: Vec<PathBuf>,
+    /// Whether it may have created something.
+    pub(super) is_new: bool,
+    /// Whether it may have removed something.
+    pub(super) is_gone: bool,
+}
 
 /// A message to the thread.
 #[derive(Debug)]

@@ -13,9 +13,11 @@ mod fs_watches;
 mod messages;
 mod rounds;
 mod stamp;
+mod tree_news;
 mod tree_state;
 mod tree_watch;
 mod watcher;
 
 pub use rounds::Rounds;
-pub use tree_watch::{TreeNews, TreeWatch, WatchMeans};
+pub use tree_news::{TreeNews, WatchMeans};
+pub use tree_watch::TreeWatch;

@@ -1,7 +1,7 @@
 use super::messages::{Signal, Signals};
-use super::watcher::{POLL_INTERVAL, Watcher};
+use super::tree_news::{TreeNews, WatchMeans};
+use super::watcher::Watcher;
 use crate::error::LocalError;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
@@ -21,39 +21,6 @@ pub struct TreeWatch {
     /// A change of the means that was not reported yet.
     new_means: Option<WatchMeans>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// How changes are found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WatchMeans {
-    /// By events of the system.
-    Events,
-    /// By comparing the tree at an interval.
-    Polling {
-        /// Why.
-        reason: String,
-    },
-}
-
-impl fmt::Display for WatchMeans {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Events => f.write_str("changes are reported by the system"),
-            Self::Polling { reason } => {
-                let seconds = POLL_INTERVAL.as_secs();
-                write!(f, "looking for changes every {seconds} s: {reason}")
-            }
-        }
-    }
-}
-
-/// What a [`TreeWatch`] reports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TreeNews {
-    /// These files changed.
-    Changed(Vec<String>),
-    /// Changes are found by other means from now on.
-    Means(WatchMeans),
 }
 
 impl TreeWatch {

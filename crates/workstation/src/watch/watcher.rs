@@ -2,10 +2,10 @@
 
 use super::debounce::Debounce;
 use super::editor_files::is_editor_file;
-use super::fs_watches::{FsEvent, FsWatches};
-use super::messages::{Signal, Signals};
+use super::fs_watches::FsWatches;
+use super::messages::{FsEvent, Signal, Signals};
+use super::tree_news::{POLL_INTERVAL, TreeNews, WatchMeans};
 use super::tree_state::TreeState;
-use super::tree_watch::{TreeNews, WatchMeans};
 use crate::project::repository::BlockingGit;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -13,11 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
-
-/// How often the tree is compared without events of the system.
-pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How many ignored files are remembered.
 const MAX_IGNORED: usize = 10_000;
