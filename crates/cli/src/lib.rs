@@ -96,6 +96,7 @@ fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
     let exit = match command {
         // The program in the shell determines the exit code.
         Command::Shell(args) => return command::shell(&args).map(ExitCode::from),
+        Command::Run(args) if args.choose => command::choose(&args, &words),
         Command::Run(args) => command::run(&args, words),
         Command::Watch(args) => command::watch(&args),
         Command::History(args) => command::history(&args),

@@ -35,9 +35,9 @@ fn has_pipeline() -> bool {
 
 /// Asks which jobs to run, prints the equivalent command and runs it; `words` are the words of the asking
 /// command.
-pub(super) fn choose(args: &RunArgs, words: &[String]) -> Result<Exit, Failure> {
+pub(crate) fn choose(args: &RunArgs, words: &[String]) -> Result<Exit, Failure> {
     if !can_ask() || args.shown.progress() == ProgressMode::Json {
-        let error = anyhow!("nobody can be asked here what to run");
+        let error = anyhow!("there is no terminal to choose the jobs at");
         return Err(Failure::usage(error).with_help("name the jobs; `runwright list` shows them"));
     }
     let Some(created) = CreatedPipeline::read_silently(&args.project)? else {

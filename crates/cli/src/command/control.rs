@@ -1,9 +1,9 @@
 //! Controls a run while it is running.
 
+use super::continued_run::resume_run;
 use super::pipeline_options::check_name;
 use super::project_runs::{ProjectRuns, history, job, jobs, run_and_job, split_run};
 use super::prompt::one_job;
-use super::resume::resume_run;
 use super::stdout::print;
 use crate::args::{CancelArgs, PlaceArgs, PlayArgs};
 use crate::exit_code::Exit;

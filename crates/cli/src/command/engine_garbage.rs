@@ -1,6 +1,6 @@
 //! Removes objects that jobs created in a container engine, within a budget.
 
-use super::executor_choice::{config, connect, wrong};
+use super::docker_config::{config, connect, wrong};
 use super::garbage_table::garbage_table;
 use super::stdout::print;
 use crate::args::DockerArgs;

@@ -1,5 +1,5 @@
+use super::continued_run::{resume_run, run_alone};
 use super::project_runs::{ProjectRuns, history, print_killed_runs};
-use super::resume::{resume_run, run_alone};
 use super::stdout::{print, print_json};
 use crate::args::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 use crate::exit_code::Exit;

@@ -1,5 +1,6 @@
 //! Selects the executor and the container engine of a run by options and settings.
 
+use super::docker_config::{config, connect};
 use super::engine_garbage::{self, Sweeper};
 use super::engine_owners::{Owner, Owners};
 use super::image_checks::refuse_bad_images;
@@ -10,20 +11,18 @@ use console::{error_line, shown_name, strip_controls};
 use executor_core::ability::ResumeHandle;
 use executor_core::job::When;
 use executor_core::{Cancellation, chain};
-use executor_docker::config::{DockerConfig, KeyStyle};
-use executor_docker::engine::{DockerHost, Engine, HostSettings};
+use executor_docker::config::DockerConfig;
+use executor_docker::engine::Engine;
 use executor_docker::garbage::{ObjectOwner, SweepReport, sweep};
 use executor_docker::{DockerError, DockerOptions};
 use executor_shell::ShellConfig;
 use includes::FetchPolicy;
 use pipeline::{Plan, PlannedJob};
-use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use workstation::{
-    GarbageSettings, Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings,
-    StateDir, UserLibrary,
+    Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings, StateDir, UserLibrary,
 };
 
 /// How long an owner of objects in an engine is remembered at least.
@@ -161,43 +160,6 @@ impl ExecutorChoice<'_> {
     }
 }
 
-/// Returns the configuration of containers, from settings and options.
-pub(super) fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerConfig, Failure> {
-    let mut said = Map::new();
-    let section = settings.section("docker").into_iter();
-    for (key, value) in section.filter(|(key, _)| !GarbageSettings::KEYS.contains(key)) {
-        let value = serde_json::to_value(value).map_err(Failure::usage)?;
-        said.insert(key.replace('-', "_"), value);
-    }
-    let mut say = |key: &str, value: Value| {
-        said.entry(key).or_insert(value);
-    };
-    if let Some(image) = &docker.image {
-        say("image", image.as_str().into());
-    }
-    let policies = docker.pull_policy();
-    if policies.is_empty() {
-        say("pull_policy", "if-not-present".into());
-    } else {
-        say("pull_policy", policies.into());
-    }
-    // The user wrote the jobs, or at least chose to run them, so every pull policy is allowed.
-    let all = ["always", "if-not-present", "never"];
-    say("allowed_pull_policies", all.as_slice().into());
-    let mut config: DockerConfig = serde_json::from_value(Value::Object(said))
-        .map_err(|error| wrong(&strip_controls(&error.to_string())))?;
-    config.key_style = KeyStyle::Hyphens;
-    match config.problems().first() {
-        Some(problem) => Err(wrong(&strip_controls(&problem.to_string()))),
-        None => Ok(config),
-    }
-}
-
-pub(super) fn wrong(why: &str) -> Failure {
-    Failure::usage(anyhow!("what is said of containers cannot be: {why}"))
-        .with_help("`runwright config show --origin` tells who says it")
-}
-
 /// Refuses jobs without an image if there is no default image.
 fn refuse_without_image(plan: &Plan, config: &DockerConfig) -> Result<(), Failure> {
     if config.image.is_some() {
@@ -301,15 +263,6 @@ fn tell(swept: Result<SweepReport, DockerError>) -> bool {
     }
 }
 
-pub(super) async fn connect(config: &DockerConfig) -> Result<Engine, DockerError> {
-    let host = DockerHost::find(&HostSettings {
-        host: config.host.as_deref(),
-        tls_verify: config.tls_verify,
-        tls_cert_path: config.tls_cert_path.as_deref().map(Path::new),
-    })?;
-    Engine::connect(&host).await
-}
-
 /// Refuses an unknown executor before anything else is checked.
 pub(super) fn check_executor(name: &str) -> Result<(), Failure> {
     let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new())
@@ -320,58 +273,4 @@ pub(super) fn check_executor(name: &str) -> Result<(), Failure> {
     let names: Vec<_> = registry.names().collect();
     Err(Failure::usage(anyhow!("there is no executor {name:?}"))
         .with_help(format!("this build has: {}", names.join(", "))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use executor_docker::config::policy::check_image;
-    use executor_docker::image::{ImageReference, PullPolicy};
-
-    fn read(text: &str, docker: &DockerArgs) -> Result<DockerConfig, String> {
-        let settings = Settings::parse(Path::new("config.toml"), text, None).expect("settings");
-        config(&settings, docker).map_err(|failure| failure.message())
-    }
-
-    #[test]
-    fn configuration_combines_settings_and_options() {
-        let docker = DockerArgs::default();
-        let plain = read("", &docker).expect("a configuration");
-        assert_eq!(plain.image, None);
-        assert_eq!(plain.pull_policy, [PullPolicy::IfNotPresent]);
-        assert_eq!(plain.allowed_pull_policies.len(), 3);
-        assert!(!plain.privileged && plain.volumes.is_empty());
-
-        let text = "[docker]\nprivileged = true\nvolumes = [\"/a:/b\"]\nmemory = \"1g\"\n\
-                    cpus = \"1.5\"\nwait-for-services-timeout = 7\nengine = \"exec\"\n\
-                    devices = [\"/dev/kvm\"]\ngpus = \"all\"\nextra-hosts = [\"a:10.0.0.1\"]\n";
-        let docker = DockerArgs {
-            image: Some("debian:12".to_owned()),
-            ..DockerArgs::default()
-        };
-        let full = read(text, &docker).expect("a configuration");
-        assert!(full.privileged);
-        assert_eq!(full.image.as_deref(), Some("debian:12"));
-        assert_eq!(full.volumes, ["/a:/b"]);
-        assert_eq!(full.wait_for_services_timeout, 7);
-        assert!(full.memory.is_some() && full.cpus.is_some() && full.gpus.is_some());
-
-        let refused = read("[docker]\nmemory = \"much\"\n", &docker).expect_err("refused");
-        assert!(refused.contains("cannot be"), "{refused}");
-    }
-
-    #[test]
-    fn messages_use_the_key_names_of_settings() {
-        let docker = DockerArgs::default();
-        let refused = read("[docker]\nmemory = \"1m\"\n", &docker).expect_err("refused");
-        assert!(refused.contains(": docker.memory: "), "{refused}");
-        let config = read("[docker]\nallowed-images = [\"debian:*\"]\n", &docker);
-        let image = ImageReference::parse("busybox").expect("a reference");
-        let refused = check_image(&config.expect("a configuration"), &image).expect_err("refused");
-        let refused = refused.to_string();
-        assert!(
-            refused.contains("the runner's allowed-images has only"),
-            "{refused}"
-        );
-    }
 }

@@ -1,4 +1,3 @@
-use super::choose::choose;
 use super::execute::execute;
 use super::executor_choice::check_executor;
 use super::only_failed;
@@ -28,9 +27,6 @@ use workstation::{
 
 /// Runs the pipeline, or some of its jobs; `words` are the words of the command, to resume the run later.
 pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
-    if args.choose {
-        return choose(args, &words);
-    }
     let directory = std::env::current_dir()
         .context("find out the current directory")
         .map_err(Failure::usage)?;

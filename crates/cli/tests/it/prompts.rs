@@ -204,7 +204,7 @@ fn no_prompt_without_a_terminal() {
     project
         .runwright(&["run", "--choose"])
         .expect_code(2)
-        .expect_text("nobody can be asked here");
+        .expect_text("there is no terminal to choose");
     project
         .runwright(&[])
         .expect_code(2)
@@ -222,7 +222,7 @@ fn no_prompt_without_a_terminal() {
         (83, &in_ci),
     ] {
         let terminal = Terminal::start(&project, (columns, 24), arguments);
-        terminal.wait_for(&["nobody can be asked here", "[exit code "]);
+        terminal.wait_for(&["there is no terminal to choose", "[exit code "]);
     }
     // Without a pipeline there is nothing to prompt for.
     let empty = Project::empty_directory();

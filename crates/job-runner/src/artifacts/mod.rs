@@ -2,14 +2,16 @@
 
 mod collect;
 mod error;
+mod found;
 mod glob;
 mod manifest;
 mod pattern;
 mod store;
 mod stored;
 
-pub(crate) use collect::{CollectError, Collected, collect};
+pub(crate) use collect::{Collected, collect};
 pub use error::ArtifactError;
+pub(crate) use found::CollectError;
 pub use manifest::StoredArtifact;
 pub(crate) use pattern::Pattern;
 pub use store::{ArtifactFiles, ArtifactStore, SavedArtifact};

@@ -1,6 +1,6 @@
 //! One pattern of `artifacts:paths` or `artifacts:exclude`.
 
-use super::collect::{CollectError, Found, is_directory, names_in, take_whole};
+use super::found::{CollectError, Found, is_directory, names_in, take_whole};
 use super::glob::Glob;
 use std::path::{Component, Path, PathBuf};
 

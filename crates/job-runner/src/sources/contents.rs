@@ -63,6 +63,12 @@ impl TreeContents {
         })
     }
 
+    /// Returns the files whose metadata will show any later change, with their digests.
+    pub(super) fn settled(&self) -> impl Iterator<Item = (&Path, Stat, Digest)> + Clone {
+        let files = self.files.iter();
+        files.filter_map(|file| Some((&*file.path, file.stat?, file.content?)))
+    }
+
     /// Returns whether the files of the tree are unchanged.
     pub(super) fn still_match(&self, root: &Path) -> bool {
         let nothing = KnownContents::default();

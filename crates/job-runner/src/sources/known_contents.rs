@@ -1,6 +1,5 @@
 //! Digests of files by path and metadata, kept between runs.
 
-use super::contents::FileContent;
 use content_store::{ContentStore, Digest};
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -78,25 +77,21 @@ impl KnownContents {
         (known == stat).then_some(*content)
     }
 
-    /// Replaces the stored digests by those of these files, unless they are equal.
-    pub(super) fn save(
+    /// Replaces the stored digests by those of `files`, unless they are equal.
+    pub(super) fn save<'f>(
         &self,
         store: &ContentStore,
         path: &Path,
-        files: &[FileContent],
+        files: impl Iterator<Item = (&'f Path, Stat, Digest)> + Clone,
     ) -> io::Result<()> {
-        let settled = || {
-            let files = files.iter();
-            files.filter_map(|file| Some((&file.path, file.stat?, file.content?)))
-        };
-        let is_known = |(path, stat, content): (&PathBuf, Stat, Digest)| {
+        let is_known = |(path, stat, content): (&Path, Stat, Digest)| {
             self.content(path, &stat) == Some(content)
         };
-        if settled().count() == self.0.len() && settled().all(is_known) {
+        if files.clone().count() == self.0.len() && files.clone().all(is_known) {
             return Ok(());
         }
         let mut records = Vec::new();
-        for (path, stat, content) in settled() {
+        for (path, stat, content) in files {
             write_record(&mut records, path, &stat, content)?;
         }
         let mut text = format!("{HEAD}{}", Digest::of(&records)).into_bytes();
@@ -142,6 +137,7 @@ fn read_record(record: &[u8]) -> Option<(PathBuf, (Stat, Digest))> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::contents::{FileContent, TreeContents};
     use super::*;
 
     fn file(name: &str) -> (tempfile::TempDir, FileContent) {
@@ -161,10 +157,13 @@ mod tests {
     fn damaged_files_count_as_empty() {
         let (root, file) = file("a b\n\u{e9}");
         let index = root.path().join("index");
-        let files = [file.clone()];
+        let contents = TreeContents {
+            files: vec![file.clone()],
+            ..TreeContents::default()
+        };
         let store = ContentStore::at(root.path().join("store"));
         KnownContents::default()
-            .save(&store, &index, &files)
+            .save(&store, &index, contents.settled())
             .expect("saved");
         let stat = file.stat.expect("settled");
         let known = |path: &Path| KnownContents::load(path).content(&file.path, &stat);

@@ -365,7 +365,7 @@ fn read_contents(
 ) -> std::io::Result<TreeContents> {
     let known_contents = KnownContents::load(known);
     let contents = TreeContents::read(root, &list.files, &list.repositories, &known_contents)?;
-    if let Err(error) = known_contents.save(store, known, &contents.files) {
+    if let Err(error) = known_contents.save(store, known, contents.settled()) {
         let error = &error as &dyn Error;
         tracing::debug!(
             error,
