@@ -110,7 +110,7 @@ mod tests {
         check("a=1", Ok(("a", json!("1"))));
         check("a=b=c", Ok(("a", json!("b=c"))));
         check("a:=[1, {\"b\": null}]", Ok(("a", json!([1, {"b": null}]))));
-        check("a:=x", Err("no JSON"));
+        check("a:=x", Err("not JSON"));
         check("a", Err("NAME=TEXT"));
         check("=a", Err("empty"));
     }

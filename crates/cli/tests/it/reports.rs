@@ -194,7 +194,7 @@ fn unwritable_report_stops_the_run_before_it_starts() {
     check("none/report.xml", "write the report none/report.xml");
     check(
         "report.html",
-        "its ending says no format: use `.xml`, `.json`, `.txt`",
+        "its extension is not that of a format: use `.xml`, `.json`, `.txt`",
     );
     check("-", "standard output shows the run itself; name a file");
     project.write("dir.xml/file", "");

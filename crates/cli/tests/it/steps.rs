@@ -100,7 +100,7 @@ fn mistakes_are_reported() {
     check(&["./nowhere"], 1, "nowhere");
     check(&["greet"], 2, "a directory starts with `.` or `/`");
     check(&["./greet", "-i", "who"], 2, "NAME=TEXT");
-    check(&["./greet", "-i", "who:=x"], 2, "no JSON");
+    check(&["./greet", "-i", "who:=x"], 2, "not JSON");
     check(
         &["./greet", "--inputs", "list.yml"],
         2,
