@@ -87,7 +87,7 @@ fn parsed(words: &[OsString]) -> Option<RunArgs> {
 }
 
 fn unknown(run: &Run) -> Failure {
-    let error = anyhow!("the command of run {} is unknown", run.id());
+    let error = anyhow!("the recorded command of run {} is not understood", run.id());
     Failure::environment(error).with_help(
         "another version or another program started it; `runwright run` starts a new run",
     )

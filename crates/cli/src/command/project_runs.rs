@@ -134,7 +134,7 @@ fn started_elsewhere(run: &Run, parent: &ParentJob) -> Failure {
             let above = shell_quoted(&above.display().to_string());
             let pipeline = parent.pipeline;
             failure.with_help(format!(
-                "`runwright resume -C {above} {pipeline}` goes on with both"
+                "`runwright resume -C {above} {pipeline}` continues both"
             ))
         }
         None => failure,

@@ -329,7 +329,7 @@ fn record_without_a_command_is_reported() {
     project
         .runwright(&["retry"])
         .expect_code(3)
-        .expect_text("does not say with which command it began");
+        .expect_text("the recorded command of run 1 is not understood");
     fs::write(&record, "{").unwrap();
     project
         .runwright(&["retry"])
