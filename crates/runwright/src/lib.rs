@@ -52,7 +52,7 @@
 //! - `layers`: the module `layers`, wrappers around any provider, one concern each.
 //! - `local` (default): [`workstation`], [`pipeline`] and [`scheduler`].
 //! - `shell` (default): [`shell`], the executor that runs jobs as processes of this host.
-//! - `watch`: what tells of changes in a working tree, `workstation::TreeWatch`.
+//! - `watch`: `workstation::TreeWatch`, which watches a working tree for changes.
 
 #[doc(inline)]
 pub use executor_core as core;

@@ -45,10 +45,14 @@ pub(super) fn cached_paths(collected: Collected) -> Vec<PathBuf> {
 ///
 /// Missing permissions of the owner do not count: the owner has them after the restore.
 fn has_own_mode(directory: &Path) -> bool {
-    // Where the umask takes from 755, what a restore creates differs between runs, and every directory counts.
-    static CREATES_755: LazyLock<bool> = LazyLock::new(|| umask() & 0o755 == 0);
+    static UMASK: LazyLock<u32> = LazyLock::new(umask);
     let mode = fs::symlink_metadata(directory).map(|it| it.mode() & 0o777);
-    mode.is_ok_and(|mode| mode | 0o700 != 0o755 || !*CREATES_755)
+    mode.is_ok_and(|mode| is_own(mode, *UMASK))
+}
+
+/// Where the umask takes from 755, what a restore creates differs between runs, and every mode counts.
+fn is_own(mode: u32, umask: u32) -> bool {
+    mode | 0o700 != 0o755 || umask & 0o755 != 0
 }
 
 /// Returns the umask of this process, as `/proc` shows it. Reading it by a system call would change it for a moment,
@@ -58,4 +62,20 @@ fn umask() -> u32 {
     let umask = status.lines().find_map(|it| it.strip_prefix("Umask:"));
     let umask = umask.and_then(|it| u32::from_str_radix(it.trim(), 8).ok());
     umask.unwrap_or(0o022)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_modes_are_left_out_only_where_a_restore_creates_them() {
+        for umask in [0o022, 0o002, 0] {
+            assert!(!is_own(0o755, umask) && !is_own(0o055, umask));
+            assert!(is_own(0o700, umask) && is_own(0o777, umask));
+        }
+        for umask in [0o077, 0o027] {
+            assert!(is_own(0o755, umask) && is_own(0o700, umask) && is_own(0o750, umask));
+        }
+    }
 }
