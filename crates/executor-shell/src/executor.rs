@@ -152,8 +152,7 @@ impl Executor for ShellExecutor {
             }
             #[cfg(not(feature = "functions"))]
             return Err(BuildError::config(
-                "this program runs no functions (`run`): it was built without the feature `functions` of \
-                 runwright-executor-shell",
+                "this program cannot run functions (`run`): it was built without the Cargo feature `functions`",
             ));
         }
         let script = prepared.files.write(&command, &prepared.shell)?;
