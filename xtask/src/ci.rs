@@ -1,5 +1,6 @@
 //! Every check, cheapest first, each with its duration.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -119,7 +120,48 @@ fn alone(workspace: &Workspace) -> anyhow::Result<()> {
                 )
             })?;
     }
+    // What a build of the workspace never has: the features that are off by default.
+    run::run(run::cargo().args(["test", "--quiet", "--package", "runwright"]))?;
+    few_crates(workspace)?;
     no_fail_points(workspace)
+}
+
+/// The crates that a program builds to run local pipelines by the shell.
+const MAX_EMBEDDED_CRATES: usize = 121;
+
+/// Checks that a program that embeds `runwright` does not build more crates than we have agreed to.
+fn few_crates(workspace: &Workspace) -> anyhow::Result<()> {
+    let words = [
+        "--package",
+        "runwright",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ];
+    let tree = tree(workspace, &words)?;
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    let count = names.collect::<BTreeSet<_>>().len();
+    if count > MAX_EMBEDDED_CRATES {
+        bail!(
+            "a program that embeds `runwright` builds {count} crates, more than {MAX_EMBEDDED_CRATES}"
+        );
+    }
+    Ok(())
+}
+
+/// Returns what `cargo tree` prints.
+fn tree(workspace: &Workspace, words: &[&str]) -> anyhow::Result<String> {
+    let mut cargo = run::cargo();
+    cargo.arg("tree").args(words).current_dir(&workspace.root);
+    let tree = cargo.output().context("start cargo tree")?;
+    if !tree.status.success() {
+        bail!(
+            "cargo tree fails: {}",
+            String::from_utf8_lossy(&tree.stderr)
+        );
+    }
+    Ok(String::from_utf8_lossy(&tree.stdout).into_owned())
 }
 
 /// The crates that other programs usually depend on directly.
@@ -134,7 +176,6 @@ fn is_of_quarter(name: &str, commit: &str) -> bool {
 /// Checks that users get no fail points: only tests enable the feature that adds them.
 fn no_fail_points(workspace: &Workspace) -> anyhow::Result<()> {
     let words = [
-        "tree",
         "--package",
         "runwright-cli",
         "--edges",
@@ -142,13 +183,8 @@ fn no_fail_points(workspace: &Workspace) -> anyhow::Result<()> {
         "--invert",
         "runwright-fail-point",
     ];
-    let tree = run::cargo()
-        .args(words)
-        .current_dir(&workspace.root)
-        .output();
-    let tree = tree.context("start cargo tree")?;
-    let features = String::from_utf8_lossy(&tree.stdout);
-    if !tree.status.success() || !features.contains("fail-point feature \"default\"") {
+    let features = tree(workspace, &words)?;
+    if !features.contains("fail-point feature \"default\"") {
         bail!("cargo tree does not say which features of fail-point the program has");
     }
     if features.contains("fail-point feature \"enabled\"") {

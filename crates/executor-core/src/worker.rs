@@ -3,7 +3,7 @@
 use crate::active_jobs::ActiveJobs;
 use crate::cancellation::{CancelCause, Cancellation};
 use crate::config::RunnerConfig;
-use crate::error::{AcquireError, BoxError, BuildError, ProviderError};
+use crate::error::{AcquireError, BoxError, BuildError, ProviderError, chain};
 use crate::executor_data::ExecutorData;
 use crate::features::{ConfigInfo, FeaturesInfo};
 use crate::panics::{Panic, catch_panic};
@@ -114,7 +114,7 @@ impl Worker {
                 Ok(TurnOutcome::NoJob) => {}
                 Err(error) if self.ends_after(&error) => return Err(error),
                 Err(error) => {
-                    tracing::warn!(runner = %self.config.name, error = &error as &dyn std::error::Error, "TurnOutcome failed.");
+                    tracing::warn!(runner = %self.config.name, error = %chain(&error), "Cannot take a turn.");
                 }
             }
             tokio::select! {

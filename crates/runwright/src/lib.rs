@@ -48,9 +48,11 @@
 //! # Features
 //!
 //! - `docker`: the module `docker`, the executor that runs jobs in containers.
-//! - `functions`: jobs with `run`, in the shell executor and in local runs.
+//! - `functions`: jobs with `run`, in the shell executor and in local runs; it includes `remote`.
 //! - `layers`: the module `layers`, wrappers around any provider, one concern each.
 //! - `local` (default): [`workstation`], [`pipeline`] and [`scheduler`].
+//! - `remote`: requests over HTTP: includes of addresses and templates, GitLab's API. Without it, included projects
+//!   are fetched by git.
 //! - `shell` (default): [`shell`], the executor that runs jobs as processes of this host.
 //! - `watch`: `workstation::TreeWatch`, which watches a working tree for changes.
 

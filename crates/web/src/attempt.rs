@@ -2,12 +2,22 @@ use crate::clients::Clients;
 use crate::fault::fault;
 use crate::redirect::redirect;
 use crate::retry::{Ending, retry_after};
-use crate::{Body, Incoming, Limits, Method, Origin, Request, Response, WebError};
+use crate::{Body, Content, Incoming, Limits, Method, Origin, Request, Response, WebError};
+use futures_util::stream;
+use http_body_util::StreamBody;
+use hyper::body::{Bytes, Frame};
 use jiff::Timestamp;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use std::io::{self, SeekFrom};
+use std::path::Path;
 use std::time::Duration;
+use tokio::fs::File;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
+
+/// How many bytes of a file are read at a time.
+const PIECE: usize = 256 << 10;
 
 /// The outcome of one attempt.
 pub(crate) struct Outcome<T> {
@@ -244,7 +254,35 @@ impl Exchange<'_> {
     }
 }
 
+/// Opens a body for one attempt.
 async fn opened(body: &Body) -> Result<reqwest::Body, WebError> {
-    let opened = body.open().await;
+    let opened = match &body.content {
+        Content::Bytes(bytes) => Ok(bytes.clone().into()),
+        Content::File {
+            path,
+            offset,
+            length,
+        } => file(path, *offset, *length).await,
+    };
     opened.map_err(|error| WebError::Setup(format!("what is to be sent cannot be read: {error}")))
+}
+
+async fn file(path: &Path, offset: u64, length: u64) -> io::Result<reqwest::Body> {
+    let mut file = File::open(path).await?;
+    file.seek(SeekFrom::Start(offset)).await?;
+    let frames = stream::try_unfold((file, length), async |(mut file, left)| {
+        if left == 0 {
+            return Ok(None);
+        }
+        let most = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+        let mut piece = vec![0; most];
+        let read = file.read(&mut piece).await?;
+        if read == 0 {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+        }
+        piece.truncate(read);
+        let frame = Frame::data(Bytes::from(piece));
+        Ok(Some((frame, (file, left - read as u64))))
+    });
+    Ok(reqwest::Body::wrap(StreamBody::new(frames)))
 }

@@ -1,14 +1,5 @@
-use futures_util::stream;
-use http_body_util::StreamBody;
-use hyper::body::{Bytes, Frame};
 use std::fmt;
-use std::io::{self, SeekFrom};
-use std::path::{Path, PathBuf};
-use tokio::fs::File;
-use tokio::io::{AsyncReadExt, AsyncSeekExt};
-
-/// How many bytes of a file are read at a time.
-const PIECE: usize = 256 << 10;
+use std::path::PathBuf;
 
 /// The body of a request.
 #[derive(Clone, PartialEq, Eq)]
@@ -47,38 +38,6 @@ impl Body {
     pub(crate) fn length(&self) -> u64 {
         self.content.length()
     }
-
-    /// Opens the content for one attempt.
-    pub(crate) async fn open(&self) -> io::Result<reqwest::Body> {
-        match &self.content {
-            Content::Bytes(bytes) => Ok(bytes.clone().into()),
-            Content::File {
-                path,
-                offset,
-                length,
-            } => file(path, *offset, *length).await,
-        }
-    }
-}
-
-async fn file(path: &Path, offset: u64, length: u64) -> io::Result<reqwest::Body> {
-    let mut file = File::open(path).await?;
-    file.seek(SeekFrom::Start(offset)).await?;
-    let frames = stream::try_unfold((file, length), async |(mut file, left)| {
-        if left == 0 {
-            return Ok(None);
-        }
-        let most = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
-        let mut piece = vec![0; most];
-        let read = file.read(&mut piece).await?;
-        if read == 0 {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
-        }
-        piece.truncate(read);
-        let frame = Frame::data(Bytes::from(piece));
-        Ok(Some((frame, (file, left - read as u64))))
-    });
-    Ok(reqwest::Body::wrap(StreamBody::new(frames)))
 }
 
 impl Content {

@@ -72,6 +72,9 @@ pub enum WebError {
     /// The client could not be created.
     #[error("{0}")]
     Setup(String),
+    /// This crate was built without its feature `client`.
+    #[error("this build sends no requests over HTTP")]
+    NoClient,
 }
 
 impl WebError {
@@ -85,6 +88,7 @@ impl WebError {
         match self {
             Self::Refused { help, .. } => help.as_deref(),
             Self::Moved { help, .. } | Self::Untrusted { help, .. } => Some(help),
+            Self::NoClient => Some("build it with the Cargo feature `remote`"),
             _ => None,
         }
     }

@@ -81,13 +81,23 @@ impl Incoming {
         Ok(Response {
             status: self.status,
             body,
-            headers: self.headers().clone(),
+            headers: self.texts(),
             url: self.url,
         })
     }
 
     pub(crate) fn headers(&self) -> &HeaderMap {
         self.answer.headers()
+    }
+
+    /// Returns the headers whose values are text.
+    fn texts(&self) -> Vec<(String, String)> {
+        let headers = self.headers().iter();
+        let texts = headers.filter_map(|(name, value)| {
+            let value = value.to_str().ok()?;
+            Some((name.as_str().to_owned(), value.to_owned()))
+        });
+        texts.collect()
     }
 
     fn broken(&self, error: &reqwest::Error) -> (WebError, Ending) {

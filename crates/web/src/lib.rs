@@ -7,6 +7,9 @@
 //!
 //! [`Waiter`] is for callers that cannot await.
 //!
+//! The feature `client`, on by default, brings HTTP and TLS. Without it the types are the same, and
+//! each request fails with [`WebError::NoClient`].
+//!
 //! ```no_run
 //! use web::{Proxies, Request, Url, Waiter, Web, WebOptions};
 //!
@@ -24,47 +27,70 @@
 //!
 //! `docs/design/remote.md` gives the reasons for the rules.
 
-mod addresses;
-mod attempt;
 mod body;
-mod check;
-mod clients;
 mod credential;
 mod error;
-mod fault;
-mod hosts;
-mod incoming;
 mod limits;
 mod options;
 mod origin;
 mod proxies;
 mod reach;
-mod redirect;
 mod request;
-mod resolver;
 mod response;
-mod retry;
-mod route;
-mod rules;
-mod send;
-mod trust;
 mod waiter;
+
+#[cfg(feature = "client")]
+mod addresses;
+#[cfg(feature = "client")]
+mod attempt;
+#[cfg(feature = "client")]
+mod check;
+#[cfg(feature = "client")]
+mod clients;
+#[cfg(feature = "client")]
+mod fault;
+#[cfg(feature = "client")]
+mod hosts;
+#[cfg(feature = "client")]
+mod incoming;
+#[cfg(not(feature = "client"))]
+mod no_client;
+#[cfg(feature = "client")]
+mod redirect;
+#[cfg(feature = "client")]
+mod resolver;
+#[cfg(feature = "client")]
+mod retry;
+#[cfg(feature = "client")]
+mod route;
+#[cfg(feature = "client")]
+mod rules;
+#[cfg(feature = "client")]
+mod send;
+#[cfg(feature = "client")]
+mod trust;
 
 pub use body::{Body, Content};
 pub use credential::Credential;
 pub use error::WebError;
-pub use hosts::names_hosts;
-pub use incoming::Incoming;
 pub use limits::Limits;
 pub use options::WebOptions;
 pub use origin::Origin;
 pub use proxies::Proxies;
 pub use reach::Reach;
 pub use request::{Method, Request};
-pub use resolver::{Resolver, SystemResolver};
 pub use response::Response;
-pub use send::Web;
 pub use waiter::Waiter;
+
+#[cfg(feature = "client")]
+pub use self::{
+    hosts::names_hosts,
+    incoming::Incoming,
+    resolver::{Resolver, SystemResolver},
+    send::Web,
+};
+#[cfg(not(feature = "client"))]
+pub use no_client::{Web, names_hosts};
 
 #[doc(no_inline)]
 pub use url::Url;

@@ -1,5 +1,4 @@
 use crate::origin::shown;
-use reqwest::header::HeaderMap;
 use std::fmt;
 use url::Url;
 
@@ -12,13 +11,15 @@ pub struct Response {
     pub body: Vec<u8>,
     /// The address that responded, after all redirects.
     pub url: Url,
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 impl Response {
     /// Returns the value of a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
+        let mut headers = self.headers.iter();
+        let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
     }
 
     /// Returns the `ETag` of this state of the resource, for [`Request::etag`](crate::Request::etag).
