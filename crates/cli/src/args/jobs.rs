@@ -1,5 +1,6 @@
 use clap::Args;
 use pipeline::selector::split_list;
+use workstation::{LayeredValue, SettingValue};
 
 /// Which jobs are shown.
 #[derive(Debug, Clone, Default, Args)]
@@ -13,6 +14,13 @@ pub(crate) struct JobsArgs {
 }
 
 impl JobsArgs {
+    /// Sets the option of a setting.
+    pub(super) fn fill(&mut self, setting: &LayeredValue) {
+        if let ("skip", SettingValue::Texts(jobs)) = (setting.key.name, &setting.value) {
+            self.skip.clone_from(jobs);
+        }
+    }
+
     /// Returns the jobs that are left out.
     pub(crate) fn skipped(&self) -> Vec<String> {
         let names = self.skip.iter().flat_map(|list| split_list(list));

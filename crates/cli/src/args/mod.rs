@@ -77,8 +77,9 @@ pub(crate) use variables::VariablesArgs;
 pub(crate) use vendor::VendorArgs;
 pub(crate) use watch::WatchArgs;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use workstation::{LayeredValue, SettingValue};
 
 /// Runs the pipeline of a .gitlab-ci.yml on this machine.
 #[derive(Debug, Parser)]
@@ -183,6 +184,49 @@ pub(crate) enum Command {
     Completion(CompletionArgs),
     /// Write the manual pages
     Man(ManArgs),
+}
+
+impl Command {
+    /// Returns the arguments about the pipeline; `None` for a command that needs none.
+    pub(crate) fn project_mut(&mut self) -> Option<&mut ProjectArgs> {
+        match self {
+            Self::Run(args) => Some(&mut args.project),
+            Self::Watch(args) => Some(&mut args.run.project),
+            Self::Shell(args) => Some(&mut args.project),
+            Self::List(ListArgs { project, .. })
+            | Self::Plan(PlanArgs { project, .. })
+            | Self::Explain(ExplainArgs { project, .. })
+            | Self::Variables(VariablesArgs { project, .. })
+            | Self::Lint(LintArgs { project, .. })
+            | Self::Show(ShowArgs { project, .. })
+            | Self::Vendor(VendorArgs { project, .. }) => Some(project),
+            _ => None,
+        }
+    }
+
+    /// Sets the option of a setting, if the command has it.
+    pub(crate) fn fill(&mut self, setting: &LayeredValue) {
+        match self {
+            Self::Run(args) => args.fill(setting),
+            Self::Watch(args) => args.run.fill(setting),
+            Self::Shell(args) => args.fill(setting),
+            Self::List(ListArgs { jobs, .. }) | Self::Plan(PlanArgs { jobs, .. }) => {
+                jobs.fill(setting);
+            }
+            _ => {}
+        }
+        if let Some(project) = self.project_mut() {
+            project.fill(setting);
+        }
+    }
+}
+
+/// Returns the value of an option that takes the words of the setting.
+pub(crate) fn word_of<T: ValueEnum>(setting: &LayeredValue) -> Option<T> {
+    match &setting.value {
+        SettingValue::Text(word) => T::from_str(word, false).ok(),
+        _ => None,
+    }
 }
 
 /// Arguments of `runwright executors`.

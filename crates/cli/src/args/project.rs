@@ -1,6 +1,7 @@
-use super::{KeyValue, RemoteArgs, SituationArgs};
+use super::{KeyValue, RemoteArgs, SituationArgs, word_of};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use workstation::{LayeredValue, SettingValue};
 
 /// Which pipeline is meant, in which situation, and with which variables.
 #[derive(Debug, Clone, Args)]
@@ -33,6 +34,17 @@ pub(crate) struct ProjectArgs {
     /// What comes from servers.
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
+}
+
+impl ProjectArgs {
+    /// Sets the option of a setting.
+    pub(super) fn fill(&mut self, setting: &LayeredValue) {
+        match (setting.key.name, &setting.value) {
+            ("file", SettingValue::Text(file)) => self.file = Some(file.into()),
+            ("dialect", _) => self.dialect = word_of(setting).unwrap_or(self.dialect),
+            _ => {}
+        }
+    }
 }
 
 /// Whose reading of a pipeline file is meant.

@@ -1,8 +1,11 @@
 use super::reuse::ReuseArg;
-use super::{ChangedArgs, DockerArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
+use super::{
+    ChangedArgs, DockerArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs, word_of,
+};
 use clap::{ArgAction, Args};
 use pipeline::selector::split_list;
 use std::num::NonZeroU32;
+use workstation::{LayeredValue, SettingValue};
 
 /// Arguments of `runwright run`.
 #[derive(Debug, Args)]
@@ -133,6 +136,25 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// Sets the option of a setting.
+    pub(super) fn fill(&mut self, setting: &LayeredValue) {
+        match (setting.key.name, &setting.value) {
+            ("executor", SettingValue::Text(name)) => self.executor.clone_from(name),
+            ("concurrency", SettingValue::Count(count)) => self.concurrency = Some(*count),
+            ("serial", SettingValue::Flag(is_so)) => self.parallel.serial = Some(*is_so),
+            ("timeout", SettingValue::Text(duration)) => self.timeout = Some(duration.clone()),
+            ("skip", SettingValue::Texts(jobs)) => self.skip.clone_from(jobs),
+            ("reuse", _) => self.reuse = word_of(setting).unwrap_or(self.reuse),
+            ("login", SettingValue::Flag(is_so)) => self.login = *is_so,
+            ("warn-changes", SettingValue::Flag(is_so)) => self.warn_changes = *is_so,
+            ("shell-on-failure", SettingValue::Flag(is_so)) => self.shell_on_failure = *is_so,
+            _ => {}
+        }
+        self.docker.fill(setting);
+        self.isolation.fill(setting);
+        self.shown.fill(setting);
+    }
+
     /// Returns the jobs named by position and by `--jobs`, in that order.
     pub(crate) fn job_names(&self) -> Vec<String> {
         let listed = self.jobs.iter().flat_map(|list| split_list(list));

@@ -10,9 +10,9 @@
 //!
 //! # How to add a setting for an option
 //!
-//! 1. Add a row to the section `run` of `table.rs`, with the name of the option. An option with a value
-//!    needs no more: the command line puts `--name value` in front of the arguments of each command that
-//!    has the same option (the same name, and the same value name), unless the user gave it.
+//! 1. Add a row to the section `run` of `table.rs`, with the name of the option, and a line to the method `fill` of
+//!    the arguments that have it (`args/` of the command line), which sets the option unless the user gave it. A test
+//!    there compares both for each command that has the option: the same name, and the same value name.
 //! 2. A switch needs a way to override a file that turns it on: `--name=false`. In the arguments it is
 //!    `#[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
 //!    default_missing_value = "true", default_value_t = false, hide_default_value = true,
