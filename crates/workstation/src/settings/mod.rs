@@ -18,8 +18,7 @@
 //!    default_missing_value = "true", default_value_t = false, hide_default_value = true,
 //!    hide_possible_values = true, value_name = "BOOL")] name: bool`.
 //! 3. List options with the same or the opposite effect in `yields_to`, by name.
-//! 4. `RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright-workstation --lib settings` regenerates
-//!    the page and the schemas.
+//! 4. `cargo xtask settings-docs` writes the reference in the guide and the schemas.
 
 mod error;
 mod instance;
@@ -29,7 +28,6 @@ mod kind;
 mod layer;
 mod layered_value;
 mod origin;
-mod page;
 mod place;
 mod read;
 mod reader;
@@ -53,7 +51,6 @@ pub use key::SettingKey;
 pub use kind::SettingKind;
 pub use layered_value::LayeredValue;
 pub use origin::{FilePlace, SettingOrigin};
-pub use page::settings_page;
 pub(crate) use reader::{Table, Value, parse as parse_toml};
 pub use section::{SectionShape, SettingSection};
 pub use settings::{CacheSettings, GarbageSettings, IncludeSettings, Settings};
