@@ -90,6 +90,8 @@ enum Chore {
         /// The file, in the form of `crates/pipeline/tests/data/yaml_vectors.json`.
         file: std::path::PathBuf,
     },
+    /// Writes the reference of the settings in the guide, and their schemas, from the table of settings.
+    SettingsDocs,
     /// Compares docs/requirements.md with the ids that the tests name.
     Acceptance(acceptance::Options),
 }
@@ -117,10 +119,13 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
         Chore::Book => book::run(&workspace),
         Chore::Package => package::run(&workspace),
         Chore::Fuzz(options) => fuzz::run(&workspace, options),
-        // A separate program, so that the other commands do not wait for a build of the language.
+        // Separate programs, so that the other commands do not wait for a build of what they need.
         Chore::Vectors { file } => {
             let words = ["run", "--quiet", "--release", "--package", "vectors", "--"];
             run::run(run::cargo().args(words).arg(file))
+        }
+        Chore::SettingsDocs => {
+            run::run(run::cargo().args(["run", "--quiet", "--package", "settings-docs"]))
         }
         Chore::Acceptance(options) => acceptance::run(&workspace, options),
     }

@@ -15,17 +15,16 @@ mod command;
 mod executors;
 mod exit_code;
 mod failure;
-mod resolved_args;
+mod parsed_args;
 mod starter;
 
 pub use exit_code::Exit;
 
 use exit_code::exit_code;
 
-use args::{Cli, Command};
-use clap::{ArgMatches, Command as Root, CommandFactory as _, FromArgMatches as _};
+use args::Command;
 use failure::Failure;
-use resolved_args::{Asked, ResolvedArgs};
+use parsed_args::{Asked, ParsedArgs};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -33,39 +32,21 @@ use std::process::ExitCode;
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let arguments = command::meant(arguments);
-    // Built once: building all commands and options takes longer than parsing.
-    let mut root = Cli::command();
-    let (mut cli, matches) = match understand(&mut root, &arguments) {
-        Ok(understood) => understood,
+    let parsed = match ParsedArgs::parse(command::meant(arguments)) {
+        Ok(parsed) => parsed,
         Err(error) => return misunderstood(&error),
     };
     start_log();
-    let understood = (&root, &matches);
-    let settled =
-        match ResolvedArgs::of_understood(arguments, understood, Asked::All, |directory| {
-            resolved_args::read(directory.unwrap_or(Path::new(".")))
-        }) {
-            Ok(settled) => settled,
-            Err(failure) => return failed(&failure),
-        };
-    if settled.is_changed() {
-        cli = match understand(&mut root, &settled.words) {
-            Ok((cli, _)) => cli,
-            Err(error) => return misunderstood(&error),
-        };
-    }
-    match run(cli.command, words(&settled.kept)) {
+    let completed = parsed.with_settings(Asked::All, |directory| {
+        parsed_args::read(directory.unwrap_or(Path::new(".")))
+    });
+    match completed.and_then(|args| run(args.command, args.words)) {
         Ok(code) => code,
-        Err(failure) => failed(&failure),
+        Err(failure) => {
+            failure.report();
+            exit_code(failure.exit())
+        }
     }
-}
-
-/// Parses the arguments.
-fn understand(root: &mut Root, words: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
-    let matches = root.try_get_matches_from_mut(words)?;
-    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(root))?;
-    Ok((cli, matches))
 }
 
 fn misunderstood(error: &clap::Error) -> ExitCode {
@@ -77,19 +58,6 @@ fn misunderstood(error: &clap::Error) -> ExitCode {
     // If even this cannot be printed, there is nothing left to do.
     let _ = error.print();
     exit_code(exit)
-}
-
-fn failed(failure: &Failure) -> ExitCode {
-    failure.report();
-    exit_code(failure.exit())
-}
-
-/// Returns the words of the command without the program, as the record of a run keeps them.
-fn words(arguments: &[OsString]) -> Vec<String> {
-    let words = arguments.iter().skip(1);
-    words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect()
 }
 
 fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {

@@ -69,7 +69,6 @@ pub use settings::{
     CacheSettings, FilePlace, GarbageSettings, GitUse, IncludeSettings, InstanceSettings,
     JobSettings, LayeredValue, SECTIONS, SectionShape, SettingKey, SettingKind, SettingOrigin,
     SettingSection, SettingValue, Settings, SettingsError, SettingsFile, SshServer, TokenSource,
-    settings_page,
 };
 #[cfg(feature = "watch")]
 pub use watch::{Rounds, TreeNews, TreeWatch, WatchMeans};

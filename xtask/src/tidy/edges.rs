@@ -284,6 +284,11 @@ const TABLE: &[Row] = &[
         tests_import: &[],
     },
     Row {
+        name: "settings-docs",
+        imports: &["workstation"],
+        tests_import: &[],
+    },
+    Row {
         name: "xtask",
         imports: &[],
         tests_import: &[],

@@ -1,5 +1,6 @@
 use clap::Args;
 use pipeline::selector::split_list;
+use workstation::{LayeredValue, SettingValue};
 
 /// What jobs in containers run in.
 #[derive(Debug, Clone, Default, Args)]
@@ -13,6 +14,15 @@ pub(crate) struct DockerArgs {
 }
 
 impl DockerArgs {
+    /// Sets the option of a setting.
+    pub(super) fn fill(&mut self, setting: &LayeredValue) {
+        match (setting.key.name, &setting.value) {
+            ("image", SettingValue::Text(image)) => self.image = Some(image.clone()),
+            ("pull-policy", SettingValue::Texts(policies)) => self.pull_policy.clone_from(policies),
+            _ => {}
+        }
+    }
+
     /// Returns when images are pulled; empty where nothing is said.
     pub(crate) fn pull_policy(&self) -> Vec<&str> {
         let lists = self.pull_policy.iter();

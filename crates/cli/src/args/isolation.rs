@@ -1,5 +1,6 @@
+use super::word_of;
 use clap::{Args, ValueEnum};
-use workstation::{Isolation, SnapshotMethod};
+use workstation::{Isolation, LayeredValue, SnapshotMethod};
 
 /// What keeps jobs apart from each other and from the working tree.
 #[derive(Debug, Args)]
@@ -39,6 +40,13 @@ enum MeansArg {
 }
 
 impl IsolationArgs {
+    /// Sets the option of a setting.
+    pub(super) fn fill(&mut self, setting: &LayeredValue) {
+        if setting.key.name == "isolation" {
+            self.isolation = word_of(setting);
+        }
+    }
+
     /// Returns the selected isolation, a snapshot by default.
     pub(crate) fn chosen(&self) -> Isolation {
         self.explicit().unwrap_or_default()

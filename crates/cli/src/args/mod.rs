@@ -1,84 +1,58 @@
 //! The command line: what can be asked, and how it is explained.
 
-mod artifacts;
-mod cancel;
-mod changed;
 mod clean;
 mod config;
+mod control;
 mod docker;
 mod environments;
 mod explain;
 mod gitlab;
 mod history;
 mod hook;
-mod init;
 mod isolation;
 mod jobs;
-mod lint;
-mod list;
-mod logs;
 mod output;
-mod pairs;
 mod parallel;
-mod place;
+mod pipeline_file;
 mod plan;
-mod play;
 mod project;
 mod remote;
 mod report_file;
 mod resume;
-mod reuse;
 mod run;
 mod shell;
-mod show;
 mod situation;
 mod steps;
-mod times;
-mod variables;
-mod vendor;
-mod watch;
 
-pub(crate) use artifacts::ArtifactsArgs;
-pub(crate) use cancel::CancelArgs;
-pub(crate) use changed::ChangedArgs;
 pub(crate) use clean::CleanArgs;
 pub(crate) use config::{
     ConfigAction, ConfigArgs, ConfigInitArgs, ConfigSchemaArgs, ConfigShowArgs,
 };
+pub(crate) use control::{CancelArgs, PlayArgs};
 pub(crate) use docker::DockerArgs;
 pub(crate) use environments::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
-pub(crate) use explain::ExplainArgs;
+pub(crate) use explain::{ExplainArgs, VariablesArgs};
 pub(crate) use gitlab::GitLabArgs;
-pub(crate) use history::HistoryArgs;
+pub(crate) use history::{ArtifactsArgs, HistoryArgs, LogsArgs, TimesArgs};
 pub(crate) use hook::{HookAction, HookArgs};
-pub(crate) use init::InitArgs;
 pub(crate) use isolation::IsolationArgs;
-pub(crate) use jobs::JobsArgs;
-pub(crate) use lint::{LintArgs, LintFormat};
-pub(crate) use list::ListArgs;
-pub(crate) use logs::LogsArgs;
+pub(crate) use jobs::{ChangedArgs, JobsArgs};
 pub(crate) use output::OutputArgs;
-pub(crate) use pairs::KeyValue;
 pub(crate) use parallel::{BackendArg, ParallelArgs};
-pub(crate) use place::PlaceArgs;
-pub(crate) use plan::{PlanArgs, PlanFormat};
-pub(crate) use play::PlayArgs;
-pub(crate) use project::{DialectArg, ProjectArgs};
-pub(crate) use remote::RemoteArgs;
+pub(crate) use pipeline_file::{InitArgs, LintArgs, LintFormat, ShowArgs, ShowFormat};
+pub(crate) use plan::{ListArgs, PlanArgs, PlanFormat};
+pub(crate) use project::{DialectArg, KeyValue, PlaceArgs, ProjectArgs};
+pub(crate) use remote::{RemoteArgs, VendorArgs};
 pub(crate) use report_file::ReportFile;
 pub(crate) use resume::{ResumeArgs, RetryArgs};
-pub(crate) use run::RunArgs;
+pub(crate) use run::{RunArgs, WatchArgs};
 pub(crate) use shell::ShellArgs;
-pub(crate) use show::{ShowArgs, ShowFormat};
 pub(crate) use situation::SituationArgs;
 pub(crate) use steps::{StepsAction, StepsArgs, StepsRunArgs};
-pub(crate) use times::TimesArgs;
-pub(crate) use variables::VariablesArgs;
-pub(crate) use vendor::VendorArgs;
-pub(crate) use watch::WatchArgs;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use workstation::{LayeredValue, SettingValue};
 
 /// Runs the pipeline of a .gitlab-ci.yml on this machine.
 #[derive(Debug, Parser)]
@@ -183,6 +157,49 @@ pub(crate) enum Command {
     Completion(CompletionArgs),
     /// Write the manual pages
     Man(ManArgs),
+}
+
+impl Command {
+    /// Returns the arguments about the pipeline; `None` for a command that needs none.
+    pub(crate) fn project_mut(&mut self) -> Option<&mut ProjectArgs> {
+        match self {
+            Self::Run(args) => Some(&mut args.project),
+            Self::Watch(args) => Some(&mut args.run.project),
+            Self::Shell(args) => Some(&mut args.project),
+            Self::List(ListArgs { project, .. })
+            | Self::Plan(PlanArgs { project, .. })
+            | Self::Explain(ExplainArgs { project, .. })
+            | Self::Variables(VariablesArgs { project, .. })
+            | Self::Lint(LintArgs { project, .. })
+            | Self::Show(ShowArgs { project, .. })
+            | Self::Vendor(VendorArgs { project, .. }) => Some(project),
+            _ => None,
+        }
+    }
+
+    /// Sets the option of a setting, if the command has it.
+    pub(crate) fn fill(&mut self, setting: &LayeredValue) {
+        match self {
+            Self::Run(args) => args.fill(setting),
+            Self::Watch(args) => args.run.fill(setting),
+            Self::Shell(args) => args.fill(setting),
+            Self::List(ListArgs { jobs, .. }) | Self::Plan(PlanArgs { jobs, .. }) => {
+                jobs.fill(setting);
+            }
+            _ => {}
+        }
+        if let Some(project) = self.project_mut() {
+            project.fill(setting);
+        }
+    }
+}
+
+/// Returns the value of an option that takes the words of the setting.
+pub(crate) fn word_of<T: ValueEnum>(setting: &LayeredValue) -> Option<T> {
+    match &setting.value {
+        SettingValue::Text(word) => T::from_str(word, false).ok(),
+        _ => None,
+    }
 }
 
 /// Arguments of `runwright executors`.

@@ -1,7 +1,8 @@
-use super::ReportFile;
+use super::{ReportFile, word_of};
 use clap::{ArgAction, Args};
 use console::{Layout, ProgressMode};
 use std::path::PathBuf;
+use workstation::{LayeredValue, SettingValue};
 
 /// What of a run is shown, and where else it goes.
 #[derive(Debug, Clone, Default, Args)]
@@ -31,6 +32,17 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// Sets the option of a setting.
+    pub(super) fn fill(&mut self, setting: &LayeredValue) {
+        match (setting.key.name, &setting.value) {
+            ("progress", _) => self.progress = word_of(setting),
+            ("output", _) => self.output = word_of(setting),
+            ("verbose", SettingValue::Flag(is_so)) => self.verbose = *is_so,
+            ("times", SettingValue::Flag(is_so)) => self.times = *is_so,
+            _ => {}
+        }
+    }
+
     /// Returns who reads standard output.
     pub(crate) fn progress(&self) -> ProgressMode {
         self.progress.unwrap_or(ProgressMode::Auto)

@@ -1,6 +1,8 @@
-use super::{KeyValue, RemoteArgs, SituationArgs};
+use super::{RemoteArgs, SituationArgs, word_of};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use std::str::FromStr;
+use workstation::{LayeredValue, SettingValue};
 
 /// Which pipeline is meant, in which situation, and with which variables.
 #[derive(Debug, Clone, Args)]
@@ -35,6 +37,17 @@ pub(crate) struct ProjectArgs {
     pub(crate) remote: RemoteArgs,
 }
 
+impl ProjectArgs {
+    /// Sets the option of a setting.
+    pub(super) fn fill(&mut self, setting: &LayeredValue) {
+        match (setting.key.name, &setting.value) {
+            ("file", SettingValue::Text(file)) => self.file = Some(file.into()),
+            ("dialect", _) => self.dialect = word_of(setting).unwrap_or(self.dialect),
+            _ => {}
+        }
+    }
+}
+
 /// Whose reading of a pipeline file is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
@@ -42,4 +55,46 @@ pub(crate) enum DialectArg {
     Gitlab,
     /// As bitrab reads it
     Bitrab,
+}
+
+/// Which project a command about its runs means.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PlaceArgs {
+    /// The directory to work in, instead of the current one
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+/// `KEY=VALUE` from the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyValue {
+    key: String,
+    value: String,
+}
+
+impl KeyValue {
+    /// Returns the part before the first equals sign; it is not empty.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns the part after it.
+    pub(crate) fn value(&self) -> &str {
+        &self.value
+    }
+}
+
+impl FromStr for KeyValue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some(("", _)) => Err("the name before `=` is empty".to_owned()),
+            Some((key, value)) => Ok(Self {
+                key: key.to_owned(),
+                value: value.to_owned(),
+            }),
+            None => Err("expected NAME=VALUE".to_owned()),
+        }
+    }
 }

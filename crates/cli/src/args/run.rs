@@ -1,8 +1,10 @@
-use super::reuse::ReuseArg;
-use super::{ChangedArgs, DockerArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs};
-use clap::{ArgAction, Args};
+use super::{
+    ChangedArgs, DockerArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs, word_of,
+};
+use clap::{ArgAction, Args, ValueEnum};
 use pipeline::selector::split_list;
 use std::num::NonZeroU32;
+use workstation::{LayeredValue, ReuseMode, SettingValue};
 
 /// Arguments of `runwright run`.
 #[derive(Debug, Args)]
@@ -133,6 +135,25 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// Sets the option of a setting.
+    pub(super) fn fill(&mut self, setting: &LayeredValue) {
+        match (setting.key.name, &setting.value) {
+            ("executor", SettingValue::Text(name)) => self.executor.clone_from(name),
+            ("concurrency", SettingValue::Count(count)) => self.concurrency = Some(*count),
+            ("serial", SettingValue::Flag(is_so)) => self.parallel.serial = Some(*is_so),
+            ("timeout", SettingValue::Text(duration)) => self.timeout = Some(duration.clone()),
+            ("skip", SettingValue::Texts(jobs)) => self.skip.clone_from(jobs),
+            ("reuse", _) => self.reuse = word_of(setting).unwrap_or(self.reuse),
+            ("login", SettingValue::Flag(is_so)) => self.login = *is_so,
+            ("warn-changes", SettingValue::Flag(is_so)) => self.warn_changes = *is_so,
+            ("shell-on-failure", SettingValue::Flag(is_so)) => self.shell_on_failure = *is_so,
+            _ => {}
+        }
+        self.docker.fill(setting);
+        self.isolation.fill(setting);
+        self.shown.fill(setting);
+    }
+
     /// Returns the jobs named by position and by `--jobs`, in that order.
     pub(crate) fn job_names(&self) -> Vec<String> {
         let listed = self.jobs.iter().flat_map(|list| split_list(list));
@@ -149,5 +170,60 @@ impl RunArgs {
     /// Returns whether what the named jobs need runs as well.
     pub(crate) fn follow_needs(&self) -> bool {
         self.needs || !self.no_needs
+    }
+}
+
+/// Arguments of `runwright watch`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright watch                           run the pipeline, and the affected jobs after each change
+  runwright watch lint 'test-*'             only these jobs, with what they need
+  runwright watch --restart test            a change cancels the current run
+  runwright watch --changed                 begin with what changed since the branch's upstream
+
+The affected jobs are found as for `runwright run --changed`. Files that are ignored do not
+count, nor what editors keep beside files, nor what is written with the same contents.
+
+Ctrl-C ends it while it waits, with exit code 0; it cancels a run, and ends everything at once if it
+comes twice, with exit code 130.
+
+Exit codes: 0 ended while it waited; 2 usage, 3 the environment failed; 130 stopped in a run")]
+pub(crate) struct WatchArgs {
+    /// Cancel the current run when a change affects its jobs, and start again; without it, the run ends first
+    #[arg(long)]
+    pub(crate) restart: bool,
+    /// Clear the terminal before each round
+    #[arg(long)]
+    pub(crate) clear: bool,
+    /// Look for changes every second, rather than rely on the system to tell of them: for file
+    /// systems that others write to
+    #[arg(long)]
+    pub(crate) poll: bool,
+    /// What is run, and how.
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Whether jobs are taken from earlier runs that began with the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReuseArg {
+    /// All jobs run.
+    #[default]
+    Off,
+    /// Known results are reused; the results of jobs that run are kept.
+    On,
+    /// All jobs run, and their results replace the kept ones.
+    Refresh,
+}
+
+impl ReuseArg {
+    /// Returns what it means.
+    pub(crate) fn mode(self) -> ReuseMode {
+        match self {
+            Self::Off => ReuseMode::Off,
+            Self::On => ReuseMode::On,
+            Self::Refresh => ReuseMode::Refresh,
+        }
     }
 }

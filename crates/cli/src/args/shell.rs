@@ -1,5 +1,6 @@
 use super::{DockerArgs, IsolationArgs, ProjectArgs};
 use clap::{ArgAction, Args};
+use workstation::{LayeredValue, SettingValue};
 
 /// Arguments of `runwright shell`.
 #[derive(Debug, Args)]
@@ -51,4 +52,17 @@ pub(crate) struct ShellArgs {
     /// Where the pipeline is.
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+}
+
+impl ShellArgs {
+    /// Sets the option of a setting.
+    pub(super) fn fill(&mut self, setting: &LayeredValue) {
+        match (setting.key.name, &setting.value) {
+            ("executor", SettingValue::Text(name)) => self.executor.clone_from(name),
+            ("login", SettingValue::Flag(is_so)) => self.login = *is_so,
+            _ => {}
+        }
+        self.docker.fill(setting);
+        self.isolation.fill(setting);
+    }
 }

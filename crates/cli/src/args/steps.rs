@@ -1,4 +1,4 @@
-use super::pairs::KeyValue;
+use super::KeyValue;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -2,7 +2,7 @@ use super::stdout::{print, print_json};
 use crate::args::{ConfigAction, ConfigArgs, ConfigInitArgs, ConfigSchemaArgs, ConfigShowArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::resolved_args;
+use crate::parsed_args::{ParsedArgs, read};
 use anyhow::anyhow;
 use console::{columns, strip_controls};
 use serde_json::{Value, json};
@@ -24,7 +24,9 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<Exit, Failure> {
 fn show(args: &ConfigShowArgs) -> Result<Exit, Failure> {
     let directory = args.place.cwd.as_deref().unwrap_or(Path::new("."));
     let project = LocalProject::find(directory, None)?;
-    let given = resolved_args::of_options(&args.options).map_err(|error| {
+    let words = ["runwright", "run"].into_iter();
+    let words = words.chain(args.options.iter().map(String::as_str));
+    let parsed = ParsedArgs::parse(words).map_err(|error| {
         let first = error
             .to_string()
             .lines()
@@ -35,12 +37,12 @@ fn show(args: &ConfigShowArgs) -> Result<Exit, Failure> {
         Failure::usage(anyhow!("{message}"))
             .with_help("behind `--` belong options of `runwright run`, as `-- --serial`")
     })?;
-    let mut settings = resolved_args::read(directory)?;
-    for option in &given {
-        let read = settings.with_option(&option.name, &option.values);
+    let mut settings = read(directory)?;
+    for (option, values) in parsed.given() {
+        let read = settings.with_option(&option, &values);
         settings = read.map_err(LocalError::Settings)?;
     }
-    let all = settings.all(&|name| given.iter().any(|it| it.name == name && !it.is_no));
+    let all = settings.all(&|option| parsed.says(option));
     if args.json {
         let records: Vec<Value> = all.iter().map(record).collect();
         print_json(&records)?;

@@ -2,14 +2,12 @@
 
 use super::rerun_command::settings;
 use super::run::{perform, project};
-use crate::args::{Cli, Command, KeyValue, OutputArgs, RunArgs};
+use crate::args::{Command, KeyValue, OutputArgs, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::resolved_args::{Asked, ResolvedArgs, read as read_settings};
+use crate::parsed_args::{Asked, ParsedArgs, read as read_settings};
 use anyhow::{Context, anyhow};
-use clap::Parser;
 use executor_core::variable::JobVariable;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use workstation::{Continuation, ContinuationKind, Run, RunCommand};
 
@@ -46,9 +44,8 @@ pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit
     words.extend(settings(&earlier));
     // A name may begin with a dash.
     words.extend(["--".to_owned(), job.to_owned()]);
-    let program = std::iter::once("runwright").chain(words.iter().map(String::as_str));
-    let all: Vec<OsString> = program.map(OsString::from).collect();
-    let mut args = parsed(&all).ok_or_else(|| unknown(run))?;
+    // What runs is what the record says.
+    let mut args = run_args(parsed(run, &words)?, run)?;
     args.shown = over(shown, &earlier.shown)?;
     enter_directory_of(run)?;
     let directory = run.record().command.directory.clone();
@@ -63,14 +60,13 @@ pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit
 /// Returns the arguments of a run's command, for the branch or tag of that run.
 fn asked(run: &Run) -> Result<RunArgs, Failure> {
     let record = run.record();
-    let words = std::iter::once("runwright".to_owned()).chain(record.command.words.iter().cloned());
-    let words = words.map(OsString::from).collect();
     // Output options come from the current command.
-    let settled = ResolvedArgs::of(words, Asked::Screen, |directory| {
-        let began = &record.command.directory;
-        read_settings(&directory.map_or_else(|| began.clone(), |it| began.join(it)))
-    })?;
-    let mut args = parsed(&settled.words).ok_or_else(|| unknown(run))?;
+    let completed =
+        parsed(run, &record.command.words)?.with_settings(Asked::Screen, |directory| {
+            let began = &record.command.directory;
+            read_settings(&directory.map_or_else(|| began.clone(), |it| began.join(it)))
+        })?;
+    let mut args = run_args(completed, run)?;
     let situation = &record.situation;
     let pinned = &mut args.project.situation;
     pinned.pin(&situation.reference, situation.is_tag);
@@ -78,11 +74,16 @@ fn asked(run: &Run) -> Result<RunArgs, Failure> {
     Ok(args)
 }
 
-/// Returns the arguments of a `run` command, whose first word is the program's name.
-fn parsed(words: &[OsString]) -> Option<RunArgs> {
-    match Cli::try_parse_from(words).ok()?.command {
-        Command::Run(args) => Some(*args),
-        _ => None,
+/// Parses the words of a command, which are those of this run or made from them.
+fn parsed(run: &Run, words: &[String]) -> Result<ParsedArgs, Failure> {
+    let words = std::iter::once("runwright").chain(words.iter().map(String::as_str));
+    ParsedArgs::parse(words).map_err(|_| unknown(run))
+}
+
+fn run_args(parsed: ParsedArgs, run: &Run) -> Result<RunArgs, Failure> {
+    match parsed.command {
+        Command::Run(args) => Ok(*args),
+        _ => Err(unknown(run)),
     }
 }
 

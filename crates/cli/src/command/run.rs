@@ -6,18 +6,16 @@ use super::pipeline_options::{find_project, pipeline_options};
 use super::project_runs::print_leftovers;
 use super::run_options::{run_options, touched_jobs};
 use super::stdout::print;
-use crate::args::{Cli, Command, DialectArg, RunArgs};
+use crate::args::{Command, DialectArg, RunArgs};
 use crate::exit_code::Exit;
 use crate::failure::Failure;
-use crate::resolved_args::{Asked, ResolvedArgs, read};
+use crate::parsed_args::{Asked, ParsedArgs, read};
 use anyhow::{Context, anyhow};
-use clap::Parser;
 use console::{
     error_line, print_diagnostics, print_notes, print_refusal, print_skipped, strip_controls,
 };
 use executor_core::job::When;
 use pipeline::Plan;
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::Path;
 use workstation::{
@@ -133,16 +131,14 @@ fn shown_plan(plan: &Plan) -> String {
 
 /// Runs a `run` command of these words, with the settings of the project, as if the user had typed it.
 pub(super) fn run_words(words: &[String]) -> Result<Exit, Failure> {
-    let program = std::iter::once("runwright");
-    let line = program.chain(words.iter().map(String::as_str));
-    let line = line.map(OsString::from).collect();
-    let settled = ResolvedArgs::of(line, Asked::All, |directory| {
+    let unknown = || Failure::usage(anyhow!("no command runs these jobs"));
+    let line = std::iter::once("runwright").chain(words.iter().map(String::as_str));
+    let parsed = ParsedArgs::parse(line).map_err(|_| unknown())?;
+    let completed = parsed.with_settings(Asked::All, |directory| {
         read(directory.unwrap_or(Path::new(".")))
     })?;
-    let kept = settled.kept.iter().skip(1);
-    let kept = kept.map(|word| word.to_string_lossy().into_owned());
-    match Cli::try_parse_from(&settled.words).map(|cli| cli.command) {
-        Ok(Command::Run(args)) => run(&args, kept.collect()),
-        _ => Err(Failure::usage(anyhow!("no command runs these jobs"))),
+    match completed.command {
+        Command::Run(args) => run(&args, completed.words),
+        _ => Err(unknown()),
     }
 }

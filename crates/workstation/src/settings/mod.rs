@@ -10,16 +10,15 @@
 //!
 //! # How to add a setting for an option
 //!
-//! 1. Add a row to the section `run` of `table.rs`, with the name of the option. An option with a value
-//!    needs no more: the command line puts `--name value` in front of the arguments of each command that
-//!    has the same option (the same name, and the same value name), unless the user gave it.
+//! 1. Add a row to the section `run` of `table.rs`, with the name of the option, and a line to the method `fill` of
+//!    the arguments that have it (`args/` of the command line), which sets the option unless the user gave it. A test
+//!    there compares both for each command that has the option: the same name, and the same value name.
 //! 2. A switch needs a way to override a file that turns it on: `--name=false`. In the arguments it is
 //!    `#[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
 //!    default_missing_value = "true", default_value_t = false, hide_default_value = true,
 //!    hide_possible_values = true, value_name = "BOOL")] name: bool`.
 //! 3. List options with the same or the opposite effect in `yields_to`, by name.
-//! 4. `RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright-workstation --lib settings` regenerates
-//!    the page and the schemas.
+//! 4. `cargo xtask settings-docs` writes the reference in the guide and the schemas.
 
 mod error;
 mod instance;
@@ -29,7 +28,6 @@ mod kind;
 mod layer;
 mod layered_value;
 mod origin;
-mod page;
 mod place;
 mod read;
 mod reader;
@@ -53,7 +51,6 @@ pub use key::SettingKey;
 pub use kind::SettingKind;
 pub use layered_value::LayeredValue;
 pub use origin::{FilePlace, SettingOrigin};
-pub use page::settings_page;
 pub(crate) use reader::{Table, Value, parse as parse_toml};
 pub use section::{SectionShape, SettingSection};
 pub use settings::{CacheSettings, GarbageSettings, IncludeSettings, Settings};

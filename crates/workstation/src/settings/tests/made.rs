@@ -3,53 +3,11 @@
 use crate::history::state::StateDir;
 use crate::settings::{
     SECTIONS, SectionShape, SettingKey, SettingKind, SettingValue, Settings, SettingsFile,
-    settings_page,
 };
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-
-fn documents() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
-}
-
-/// Checks that a published file equals `expect`, or regenerates it.
-fn check_published(file: &Path, expect: &str) {
-    if std::env::var_os("RUNWRIGHT_WRITE_PAGES").is_some() {
-        fs::write(file, expect).expect("written");
-    }
-    let published = fs::read_to_string(file).unwrap_or_default();
-    assert!(
-        published == expect,
-        "{} is not what the table says; make it anew with\n\
-         RUNWRIGHT_WRITE_PAGES=1 cargo test -p runwright-workstation --lib settings",
-        file.display()
-    );
-}
-
-#[test]
-fn the_published_schemas_are_the_table() {
-    for (file, name) in [
-        (SettingsFile::Project, "runwright.schema.json"),
-        (SettingsFile::User, "runwright.user.schema.json"),
-    ] {
-        let schema = serde_json::to_string_pretty(&file.schema()).expect("JSON");
-        check_published(&documents().join(name), &(schema + "\n"));
-    }
-}
-
-#[test]
-fn the_published_reference_is_the_table() {
-    const BEGIN: &str = "<!-- made from the table of settings: begin -->\n";
-    const END: &str = "<!-- made from the table of settings: end -->\n";
-    let file = documents().join("book/src/settings.md");
-    let text = fs::read_to_string(&file).expect("the page");
-    let (before, rest) = text.split_once(BEGIN).expect("the reference begins");
-    let (_, after) = rest.split_once(END).expect("the reference ends");
-    let page = settings_page();
-    check_published(&file, &format!("{before}{BEGIN}\n{page}{END}{after}"));
-}
+use std::path::Path;
 
 #[test]
 fn each_key_of_the_table_is_whole() {

@@ -1,10 +1,10 @@
 //! The settings reference of the guide.
 
-use super::{SECTIONS, SettingKey, SettingSection};
 use std::fmt::Write;
+use workstation::{SECTIONS, SettingKey, SettingSection};
 
-/// Returns the reference of all settings in Markdown, for the guide.
-pub fn settings_page() -> String {
+/// Returns the reference in Markdown.
+pub(crate) fn reference() -> String {
     SECTIONS.iter().map(section).collect()
 }
 

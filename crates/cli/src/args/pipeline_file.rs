@@ -1,0 +1,133 @@
+use super::{PlaceArgs, ProjectArgs};
+use clap::{Args, ValueEnum};
+
+/// Arguments of `runwright init`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright init             write a .gitlab-ci.yml for the contents of this repository
+  runwright init --print     show it only
+
+It looks for Cargo.toml, package.json, pyproject.toml or setup.py, go.mod and a Makefile, in this order.
+A file that is there is never written over.
+
+Exit codes: 0 written or shown; 2 there is a pipeline file already, or no repository; 3 it cannot be written")]
+pub(crate) struct InitArgs {
+    /// Show the file, and write nothing
+    #[arg(long)]
+    pub(crate) print: bool,
+    /// Where the project is.
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+}
+
+/// Arguments of `runwright lint`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright lint                            check .gitlab-ci.yml
+  runwright lint --strict                   let warnings fail, too
+  runwright lint --format sarif > ci.sarif  for tools that show findings in the code
+
+Exit codes: 0 valid, 2 invalid (with --strict also when there are warnings)")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(crate) struct LintArgs {
+    /// Treat warnings as errors, but for those about what a local run does not honour
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Show notes as well: harmless facts that are good to know
+    #[arg(long, short = 'v', visible_alias = "verbose")]
+    pub(crate) notes: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    format: LintFormat,
+    /// Short for `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Short for `--format sarif`
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    sarif: bool,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
+/// What `runwright lint` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LintFormat {
+    /// Each finding with its lines, for people
+    Text,
+    /// {valid, errors, warnings, notes}
+    Json,
+    /// SARIF 2.1.0, for code hosts and editors
+    Sarif,
+}
+
+impl LintArgs {
+    /// Returns what to print.
+    pub(crate) fn format(&self) -> LintFormat {
+        match self {
+            Self { json: true, .. } => LintFormat::Json,
+            Self { sarif: true, .. } => LintFormat::Sarif,
+            Self { format, .. } => *format,
+        }
+    }
+}
+
+/// Arguments of `runwright show`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright show                            the merged file, with where each value comes from
+  runwright show --no-origins > all.yml     the merged file alone
+  runwright show --format json | jq .test   one job
+
+Exit codes: 0 shown, 2 the file is invalid")]
+pub(crate) struct ShowArgs {
+    /// What to print
+    #[arg(long, value_enum, default_value = "yaml", value_name = "FORMAT")]
+    format: ShowFormat,
+    /// Short for `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Show where each value comes from (default for YAML)
+    #[arg(long, overrides_with = "no_origins")]
+    origins: bool,
+    /// Show the values alone (default for JSON)
+    #[arg(long, overrides_with = "origins")]
+    no_origins: bool,
+    /// Where the pipeline is.
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
+/// What `runwright show` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    /// YAML; origins are comments
+    Yaml,
+    /// JSON; with --origins as {config, origins}, where the origins are by JSON pointer
+    Json,
+}
+
+impl ShowArgs {
+    /// Returns what to print.
+    pub(crate) fn format(&self) -> ShowFormat {
+        if self.json {
+            ShowFormat::Json
+        } else {
+            self.format
+        }
+    }
+
+    /// Returns whether origins are printed too.
+    pub(crate) fn with_origins(&self) -> bool {
+        match self.format() {
+            ShowFormat::Yaml => !self.no_origins,
+            ShowFormat::Json => self.origins,
+        }
+    }
+}
