@@ -5,10 +5,10 @@ use content_store::{ContentStore, Digest, StoreError};
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use jiff::Timestamp;
+use process::make_private_dir_all;
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -66,11 +66,9 @@ impl ReuseStore {
 
     /// Creates the directory.
     pub(super) fn make(&self) -> io::Result<()> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700);
         fail_point!(
             "runwright::reuse::make_dir",
-            builder.create(&self.directory)
+            make_private_dir_all(&self.directory)
         )
     }
 

@@ -2,10 +2,10 @@ use super::past_times::PastTimes;
 use super::times_line::{Head, RunTimes};
 use crate::project::read_file::open_file;
 use fail_point::fail_point;
-use process::{FileLock, LockKind, NewFile};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use process::{FileLock, LockKind, NewFile, make_private_dir_all};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -111,11 +111,7 @@ impl Durations {
         loop {
             let open = || match options.open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let mut builder = DirBuilder::new();
-                    builder
-                        .recursive(true)
-                        .mode(0o700)
-                        .create(&self.directory)?;
+                    make_private_dir_all(&self.directory)?;
                     options.open(&path)
                 }
                 opened => opened,

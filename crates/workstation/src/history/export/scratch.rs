@@ -1,5 +1,6 @@
 use super::error::ExportError;
 use fail_point::fail_point;
+use process::make_private_dir_all;
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -17,10 +18,7 @@ impl Scratch {
     pub(super) fn new(root: &Path) -> Result<Self, ExportError> {
         let mut builder = DirBuilder::new();
         builder.mode(0o700);
-        let made = fail_point!(
-            "runwright::export::make_root",
-            DirBuilder::new().recursive(true).mode(0o700).create(root)
-        );
+        let made = fail_point!("runwright::export::make_root", make_private_dir_all(root));
         made.map_err(ExportError::io("create", root))?;
         // Another process must not remove this directory before it is locked.
         let root_lock = File::open(root).and_then(|it| it.lock().map(|()| it));

@@ -3,10 +3,9 @@ use super::error::EnvironmentsError;
 use super::step::EnvironmentStep;
 use fail_point::fail_point;
 use jiff::Timestamp;
-use process::{FileLock, LockKind, NewFile};
-use std::fs::{self, DirBuilder};
+use process::{FileLock, LockKind, NewFile, make_private_dir_all};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -95,10 +94,10 @@ impl Environments {
         name: &str,
         change: impl FnOnce(Option<Environment>, Timestamp) -> Option<Environment>,
     ) -> Result<(), EnvironmentsError> {
-        let made = fail_point!("runwright::environments::make", {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700).create(&self.directory)
-        });
+        let made = fail_point!(
+            "runwright::environments::make",
+            make_private_dir_all(&self.directory)
+        );
         made.map_err(io_error("create", &self.directory))?;
         let _lock = self.lock()?;
         let mut all = self.list()?;

@@ -1,9 +1,8 @@
 use fail_point::fail_point;
-use process::{FileLock, LockKind};
+use process::{FileLock, LockKind, make_private_dir_all};
 use scheduler::{Contender, ProcessMode};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 /// The directory of one group.
@@ -190,9 +189,10 @@ fn queue_entry(name: &str) -> Option<(u64, u64)> {
 }
 
 fn make(directory: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    fail_point!("runwright::resources::make", builder.create(directory))
+    fail_point!(
+        "runwright::resources::make",
+        make_private_dir_all(directory)
+    )
 }
 
 /// Parses the names of files that a process has locked, and removes the others.
