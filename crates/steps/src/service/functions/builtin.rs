@@ -14,7 +14,6 @@ use crate::language::{
 use crate::library::Source;
 use crate::service::host_requests::HostAnswer;
 use crate::service::state::Failure;
-use crate::service::steps::stopped;
 use crate::wire::v1::StepResult;
 use crate::wire::v1::result::ErrorKind;
 use crate::wire::v1::wish::{Publish, What};
@@ -190,7 +189,7 @@ impl Engine<'_> {
             Failure::new(ErrorKind::Internal, words)
         })?;
         if self.request.cancellation.is_canceled() {
-            return Err(stopped(&self.request.cancellation));
+            return Err(Failure::stopped(&self.request.cancellation));
         }
         let digest = built.map_err(|error| step_failure(chain(&error)))?;
         Ok(named([
