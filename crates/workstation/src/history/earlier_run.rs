@@ -105,7 +105,7 @@ impl EarlierRun {
             self.unfinished.contains(job.name())
                 || known.is_none_or(|known| {
                     let is_played = job.will_start() && !waits;
-                    self.kind.would_run(&self.history, known, is_played)
+                    self.history.would_run(known, &self.kind, is_played)
                 })
         });
         if would_run {

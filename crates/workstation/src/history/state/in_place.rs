@@ -1,6 +1,5 @@
 use super::error::{StateError, io_error};
-use super::project_state::ProjectState;
-use super::state_dir::make_dir;
+use super::project_state::{ProjectState, make_dir};
 use fail_point::fail_point;
 use process::{FileLock, LockKind};
 use std::fs::File;

@@ -1,7 +1,6 @@
 //! The state of one project.
 
 use super::error::{StateError, io_error};
-use super::state_dir::make_dir;
 use crate::error::LocalError;
 use crate::history::durations::Durations;
 use crate::history::retained_files::RetainedFiles;
@@ -11,6 +10,7 @@ use crate::run::environments::Environments;
 use crate::run::resource_groups;
 use crate::settings::Settings;
 use fail_point::fail_point;
+use process::make_private_dir_all;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::num::NonZeroUsize;
@@ -196,6 +196,12 @@ pub struct PipelineDir {
     /// The directory.
     pub path: PathBuf,
     _lock: RunLock,
+}
+
+/// Creates a directory that only the user can enter, with its parents.
+pub(crate) fn make_dir(path: &Path) -> Result<(), StateError> {
+    fail_point!("runwright::state::make_dir", make_private_dir_all(path))
+        .map_err(io_error("create", path))
 }
 
 #[cfg(test)]
