@@ -4,7 +4,7 @@ use super::error::{StateError, io_error};
 use crate::error::LocalError;
 use crate::history::durations::Durations;
 use crate::history::retained_files::RetainedFiles;
-use crate::history::{Continuation, EarlierRun, RunLock, Runs};
+use crate::history::{Continuation, ContinuedRun, RunLock, Runs};
 use crate::reuse::ReuseStore;
 use crate::run::environments::Environments;
 use crate::run::resource_groups;
@@ -96,14 +96,14 @@ impl ProjectState {
     pub(crate) fn reopen(
         &self,
         continuation: &Continuation,
-    ) -> Result<(PipelineDir, EarlierRun), LocalError> {
+    ) -> Result<(PipelineDir, ContinuedRun), LocalError> {
         let runs = self.runs();
         // Found before it is locked, since locking creates the directory's lock file.
         let run = runs.find(continuation.run)?;
         let directory = Self::locked(run.id(), run.directory().to_owned())?;
         // Read again, since the last holder of the lock may have changed it.
         let run = runs.find(continuation.run)?;
-        let mut earlier = EarlierRun::read(&run, &continuation.kind)?;
+        let mut earlier = ContinuedRun::read(&run, &continuation.kind)?;
         earlier.variables.clone_from(&continuation.variables);
         Ok((directory, earlier))
     }
