@@ -4,6 +4,7 @@ use scheduler::{Contender, ProcessMode};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The directory of one group.
 ///
@@ -47,11 +48,12 @@ impl Group {
         Self { directory }
     }
 
-    /// Announces that jobs of a run will request the group.
-    pub(super) fn expect(&self, run: u64) -> io::Result<Mark> {
+    /// Announces that jobs of a run will request the group. Blocks for at most `limit` while another process has the
+    /// guard.
+    pub(super) fn expect(&self, run: u64, limit: Duration) -> io::Result<Mark> {
         let _guard = loop {
             make(&self.directory)?;
-            if let Some(guard) = self.guard_soon()? {
+            if let Some(guard) = self.guard_within(limit)? {
                 break guard;
             }
         };
@@ -153,11 +155,11 @@ impl Group {
     }
 
     /// Waits for the guard, which is held only while a few files are read; `None` if it was just removed.
-    fn guard_soon(&self) -> io::Result<Option<FileLock>> {
+    fn guard_within(&self, limit: Duration) -> io::Result<Option<FileLock>> {
         let Some(guard) = self.open_guard()? else {
             return Ok(None);
         };
-        let guard = FileLock::exclusive(guard)?;
+        let guard = FileLock::within(guard, LockKind::Exclusive, limit)?;
         let is_current = guard.is_file(fs::metadata(self.guard_path()))?;
         Ok(is_current.then_some(guard))
     }
