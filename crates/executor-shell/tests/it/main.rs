@@ -14,3 +14,5 @@ mod steps;
 mod support;
 mod terminal;
 mod variables;
+#[cfg(not(feature = "functions"))]
+mod without_functions;
