@@ -192,6 +192,6 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 fn publish(bytes: &[u8], temp: &Path, target: &Path) -> io::Result<()> {
     let write = || NewFile::write(temp, bytes, 0o600);
-    let new = fail_point!("runwright::record::write", write())?;
-    fail_point!("runwright::record::publish", new.replace(target))
+    let new = fail_point!("workstation::record::write", write())?;
+    fail_point!("workstation::record::publish", new.replace(target))
 }

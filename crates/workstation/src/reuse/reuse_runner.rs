@@ -243,7 +243,7 @@ fn write_log(reuse: &ProjectReuse, entry: &Entry, to: &Path) -> io::Result<()> {
     let mut from = content.open_content(log).map_err(io::Error::other)?;
     let directory = to.parent().unwrap_or(Path::new(""));
     fail_point!(
-        "runwright::reuse::make_logs",
+        "workstation::reuse::make_logs",
         make_private_dir_all(directory)
     )?;
     let mut options = OpenOptions::new();
@@ -260,7 +260,7 @@ fn write_log(reuse: &ProjectReuse, entry: &Entry, to: &Path) -> io::Result<()> {
         file.write_all(&bytes)?;
         io::copy(&mut from, &mut file).map(drop)
     };
-    fail_point!("runwright::reuse::write_log", write())
+    fail_point!("workstation::reuse::write_log", write())
 }
 
 /// Shows the log of a reused job as if it ran. If that fails, the log is still in this run.

@@ -67,7 +67,7 @@ impl ReuseStore {
     /// Creates the directory.
     pub(super) fn make(&self) -> io::Result<()> {
         fail_point!(
-            "runwright::reuse::make_dir",
+            "workstation::reuse::make_dir",
             make_private_dir_all(&self.directory)
         )
     }
@@ -117,7 +117,7 @@ impl ReuseStore {
                 .open(self.path(&key.name))?
                 .set_modified(now)
         };
-        if let Err(error) = fail_point!("runwright::reuse::touch", touch()) {
+        if let Err(error) = fail_point!("workstation::reuse::touch", touch()) {
             tracing::debug!(%error, "The reuse of a result is not recorded.");
         }
     }
@@ -189,7 +189,7 @@ impl ReuseStore {
 
     /// Removes a stored result.
     pub(crate) fn remove(job: &ReusableJob) -> io::Result<()> {
-        match fail_point!("runwright::reuse::remove", fs::remove_file(&job.path)) {
+        match fail_point!("workstation::reuse::remove", fs::remove_file(&job.path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }

@@ -250,7 +250,7 @@ impl ReservedRun {
 /// Removes the directory of a session.
 async fn discard(directory: &PipelineDir, supervisor: &Supervisor) {
     let removed = fail_point!(
-        "runwright::session::remove",
+        "workstation::session::remove",
         process::remove_tree_off_thread(&directory.path).await
     );
     if removed.is_ok()

@@ -72,11 +72,11 @@ impl ProjectState {
             let path = pipelines.join(id.to_string());
             let mut builder = DirBuilder::new();
             builder.mode(0o700);
-            let made = fail_point!("runwright::state::make_pipeline", builder.create(&path));
+            let made = fail_point!("workstation::state::make_pipeline", builder.create(&path));
             match made {
                 Ok(()) => {
                     let written = fail_point!(
-                        "runwright::state::write_last",
+                        "workstation::state::write_last",
                         fs::write(&last_file, id.to_string())
                     );
                     written.map_err(io_error("write", &last_file))?;
@@ -134,7 +134,7 @@ impl ProjectState {
                 continue;
             };
             freed |= RetainedFiles::has_any(&path);
-            let remove = || fail_point!("runwright::state::prune", process::remove_tree(&path));
+            let remove = || fail_point!("workstation::state::prune", process::remove_tree(&path));
             if let Err(error) = remove() {
                 tracing::debug!(path = %path.display(), %error, "An old pipeline stays.");
             }
@@ -200,7 +200,7 @@ pub struct PipelineDir {
 
 /// Creates a directory that only the user can enter, with its parents.
 pub(crate) fn make_dir(path: &Path) -> Result<(), StateError> {
-    fail_point!("runwright::state::make_dir", make_private_dir_all(path))
+    fail_point!("workstation::state::make_dir", make_private_dir_all(path))
         .map_err(io_error("create", path))
 }
 

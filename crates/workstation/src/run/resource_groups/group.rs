@@ -192,7 +192,7 @@ fn queue_entry(name: &str) -> Option<(u64, u64)> {
 
 fn make(directory: &Path) -> io::Result<()> {
     fail_point!(
-        "runwright::resources::make",
+        "workstation::resources::make",
         make_private_dir_all(directory)
     )
 }
@@ -234,7 +234,7 @@ fn remove(path: &Path) -> io::Result<()> {
             fs::remove_file(path)
         }
     };
-    match fail_point!("runwright::resources::remove", remove()) {
+    match fail_point!("workstation::resources::remove", remove()) {
         Err(error)
             if matches!(
                 error.kind(),
@@ -253,7 +253,7 @@ fn mark(path: PathBuf) -> io::Result<Mark> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    fail_point!("runwright::resources::open", FileLock::open_file(path))
+    fail_point!("workstation::resources::open", FileLock::open_file(path))
 }
 
 fn try_lock(file: File) -> io::Result<Option<FileLock>> {
