@@ -121,7 +121,14 @@ fn alone(workspace: &Workspace) -> anyhow::Result<()> {
             })?;
     }
     // What a build of the workspace never has: the features that are off by default.
-    run::run(run::cargo().args(["test", "--quiet", "--package", "runwright"]))?;
+    run::run(run::cargo().args([
+        "test",
+        "--quiet",
+        "--package",
+        "runwright",
+        "--test",
+        "default_features",
+    ]))?;
     few_crates(workspace)?;
     no_fail_points(workspace)
 }

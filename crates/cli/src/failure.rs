@@ -75,7 +75,7 @@ impl From<LocalError> for Failure {
     fn from(error: LocalError) -> Self {
         let exit = match error.fault() {
             Fault::Usage => Exit::Usage,
-            Fault::Environment => Exit::Environment,
+            Fault::System => Exit::Environment,
         };
         let help = match &error {
             LocalError::Situation(error) => error.help(),

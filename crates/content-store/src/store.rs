@@ -5,12 +5,11 @@ use crate::manifest;
 use crate::tree::Tree;
 use executor_core::Cancellation;
 use fail_point::fail_point;
-use process::{FileLock, LockKind, NewFile};
+use process::{FileLock, LockKind, NewFile, make_private_dir_all};
 use std::collections::hash_map::RandomState;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -177,9 +176,7 @@ pub(crate) fn make_dir(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() {
         return Ok(());
     }
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    let made = fail_point!("content_store::store::make_dir", builder.create(path));
+    let made = fail_point!("content_store::store::make_dir", make_private_dir_all(path));
     made.map_err(StoreError::store("make", path))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cancellation::{CancelCause, Cancellation};
 use crate::human_duration::HumanDuration;
-use crate::result::ExitCode;
+use crate::stage_status::ExitCode;
 use serde::{Deserialize, Serialize};
 use std::error::Error as StdError;
 use std::fmt;

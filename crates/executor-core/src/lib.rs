@@ -62,6 +62,7 @@ mod result;
 mod settings;
 mod slot;
 mod source;
+mod stage_status;
 mod terminal;
 mod typed_bag;
 mod worker;
@@ -87,9 +88,7 @@ pub use planned_workspace::PlannedWorkspace;
 pub use products::{ChangedFiles, FailedTest, JobProducts, RetainedArtifact, TestTotals};
 pub use provider::ExecutorProvider;
 pub use registry::{ProviderRegistry, RegisterError};
-pub use result::{
-    ExitCode, JobOutcome, JobState, ReusedFrom, StageReport, StageResult, StageStatus, TraceSummary,
-};
+pub use result::{JobOutcome, JobState, ReusedFrom, StageReport, StageResult, TraceSummary};
 pub use settings::ExecutorSettings;
 pub use shell::{ShellDialect, ShellInfo, ShellKind};
 pub use slot::{JobSlot, JobSlotGuard, JobSlots};
@@ -98,6 +97,7 @@ pub use source::{
     RunContext,
 };
 pub use stage::{BuildStage, ExecutorStage, StageCell, StageIo};
+pub use stage_status::{ExitCode, StageStatus};
 pub use trace::{JobTrace, JobTraceExt, StreamKind, TraceStream};
 pub use variable::{JobVariable, JobVariables};
 pub use worker::{ErrorPolicy, TurnOutcome, Worker, WorkerError};

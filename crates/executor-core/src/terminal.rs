@@ -4,7 +4,7 @@ use crate::ability::Connection;
 use crate::cancellation::Cancellation;
 use crate::command::StageVariables;
 use crate::error::BuildError;
-use crate::result::StageStatus;
+use crate::stage_status::StageStatus;
 use async_trait::async_trait;
 use std::fmt::Debug;
 use std::sync::Arc;

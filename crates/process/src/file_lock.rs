@@ -1,11 +1,12 @@
 //! Locks on files and directories, between processes and between threads of one.
 
+use executor_core::HumanDuration;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The time between two attempts: the system does not announce a free lock before a deadline.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -70,16 +71,6 @@ impl FileLock {
         Self::attempt(file, kind).map(Result::ok)
     }
 
-    /// Takes an exclusive lock, and blocks without a limit while there is another one.
-    ///
-    /// # Errors
-    ///
-    /// As [`attempt`](Self::attempt).
-    pub fn exclusive(file: File) -> io::Result<Self> {
-        file.lock()?;
-        Ok(Self { file })
-    }
-
     /// Locks an open file or directory. Blocks while another lock excludes this one, until `gives_up` returns true;
     /// then returns `None`.
     ///
@@ -101,6 +92,23 @@ impl FileLock {
             }
             thread::sleep(PAUSE);
         }
+    }
+
+    /// Locks an open file or directory. Blocks for at most `limit` while another lock excludes this one.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::TimedOut`] after the limit; otherwise as [`attempt`](Self::attempt).
+    pub fn within(file: File, kind: LockKind, limit: Duration) -> io::Result<Self> {
+        let started = Instant::now();
+        let lock = Self::wait(file, kind, |_| started.elapsed() >= limit)?;
+        lock.ok_or_else(|| {
+            let held = format!(
+                "another process kept it locked for {}",
+                HumanDuration(limit)
+            );
+            io::Error::new(io::ErrorKind::TimedOut, held)
+        })
     }
 
     /// Turns a shared lock into an exclusive one; `None` if another process shares it.
@@ -167,6 +175,9 @@ mod tests {
         let waiting = FileLock::open_file(&path).unwrap();
         let given_up = FileLock::wait(waiting, Exclusive, |_| true).unwrap();
         assert!(given_up.is_none());
+        let waiting = FileLock::open_file(&path).unwrap();
+        let late = FileLock::within(waiting, Exclusive, Duration::ZERO).unwrap_err();
+        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
         // As a child process that is just starting has one.
         let _copy = one.file().try_clone().unwrap();
         let waiting = FileLock::open_file(&path).unwrap();

@@ -1,11 +1,11 @@
 //! The record of the resources of a run, written before they are created.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use fail_point::fail_point;
@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::process::Pid;
 
 use crate::error::ProcessError;
+use crate::private_dir::make_private_dir_all;
 
 /// The kind of the record of the runner itself.
 const RUNNER: &str = "runner";
@@ -41,9 +42,10 @@ impl Journal {
         let directory = directory(state_dir);
         let path = directory.join(run);
         let make = || -> io::Result<File> {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700);
-            fail_point!("process::journal::make_dir", builder.create(&directory))?;
+            fail_point!(
+                "process::journal::make_dir",
+                make_private_dir_all(&directory)
+            )?;
             // Published only when locked, so that another process does not take the run for dead.
             match create_unnamed(&directory, &path) {
                 Err(error) if !is_final(&error) => create_temporary(&directory, run, &path),

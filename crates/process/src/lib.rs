@@ -115,7 +115,7 @@ pub use mount::Mount;
 pub use new_file::{NewFile, replace_file};
 pub use orphans::{adopt_orphans, collect_orphans};
 pub use overlay::{Layers, Overlays};
-pub use private_dir::make_private_dir;
+pub use private_dir::{make_private_dir, make_private_dir_all};
 pub use process::{Process, Timing};
 pub use recover::{Recovered, recover};
 pub use remove::{remove_tree, remove_tree_off_thread};

@@ -29,6 +29,17 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Creates a directory and its missing parents, which only their owner may enter.
+///
+/// Existing directories keep their permissions, so this is for places that others cannot write to.
+///
+/// # Errors
+///
+/// Fails if one of them cannot be created.
+pub fn make_private_dir_all(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
 /// Gives all permissions on an open directory to its owner, and none to others.
 ///
 /// It works on the descriptor, so a directory that is replaced by a link meanwhile is not followed.
@@ -60,6 +71,19 @@ mod tests {
         make_private_dir(&path).unwrap();
         assert_eq!(mode(&path), 0o700);
         assert_eq!(fs::read_to_string(path.join("note")).unwrap(), "kept");
+    }
+
+    #[test]
+    fn missing_parents_are_private_too() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("parent/private");
+        make_private_dir_all(&path).unwrap();
+        assert_eq!(mode(&path), 0o700);
+        let parent = root.path().join("parent");
+        assert_eq!(mode(&parent), 0o700);
+        fs::set_permissions(&parent, fs::Permissions::from_mode(0o750)).unwrap();
+        make_private_dir_all(&path).unwrap();
+        assert_eq!(mode(&parent), 0o750);
     }
 
     #[test]

@@ -127,8 +127,8 @@ impl From<BlockingGitError> for LocalError {
 pub enum Fault {
     /// The user: the command line, the settings or the pipeline file are wrong.
     Usage,
-    /// The machine, or this program is wrong.
-    Environment,
+    /// The machine, a server or this program does not work.
+    System,
 }
 
 impl LocalError {
@@ -162,11 +162,11 @@ impl LocalError {
             | Self::Environments(_)
             | Self::Hook(_)
             | Self::Runs(_)
-            | Self::Process(_) => Fault::Environment,
+            | Self::Process(_) => Fault::System,
             #[cfg(feature = "functions")]
-            Self::Functions(_) | Self::Steps(_) => Fault::Environment,
+            Self::Functions(_) | Self::Steps(_) => Fault::System,
             #[cfg(feature = "watch")]
-            Self::Watch(_) => Fault::Environment,
+            Self::Watch(_) => Fault::System,
         }
     }
 }

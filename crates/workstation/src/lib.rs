@@ -88,7 +88,7 @@ pub use process::{
 };
 #[cfg(feature = "functions")]
 #[doc(no_inline)]
-pub use steps::language::{Value as InputValue, given_inputs};
+pub use steps::language::{Value as InputValue, parse_inputs};
 #[cfg(feature = "functions")]
 #[doc(no_inline)]
 pub use steps::{Library, RunResult, StepReport, StepState, StepsError};

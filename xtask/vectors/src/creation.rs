@@ -5,7 +5,7 @@ use super::files::FilesInput;
 use super::variables::VariablesInput;
 use executor_core::job::{JobDefinition, RefType};
 use indexmap::IndexMap;
-use pipeline::context::{Commit, GivenVariable, MergeRequest, PipelineContext, Project};
+use pipeline::context::{Commit, ExternalVariable, MergeRequest, PipelineContext, Project};
 use pipeline::create::{Creation, create};
 use pipeline::plan::Plan;
 use pipeline::repository::NoRepository;
@@ -111,7 +111,7 @@ fn context(input: &Input) -> PipelineContext {
         merge_request: (source == MERGE_REQUEST)
             .then(|| MergeRequest::of_branches(&ref_name, "main")),
         source,
-        given: given.map(GivenVariable::of_pipeline).collect(),
+        given: given.map(ExternalVariable::of_pipeline).collect(),
         ..PipelineContext::default()
     }
 }

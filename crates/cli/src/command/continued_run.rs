@@ -18,6 +18,7 @@ pub(super) fn resume_run(
     variables: &[KeyValue],
     shown: &OutputArgs,
 ) -> Result<Exit, Failure> {
+    check_words(run)?;
     let mut args = asked(run)?;
     args.shown = over(shown, &args.shown)?;
     enter_directory_of(run)?;
@@ -39,6 +40,7 @@ pub(super) fn resume_run(
 
 /// Runs one job in a run of its own, with the options of an earlier run.
 pub(super) fn run_alone(run: &Run, job: &str, shown: &OutputArgs) -> Result<Exit, Failure> {
+    check_words(run)?;
     let earlier = asked(run)?;
     let mut words = vec!["run".to_owned(), "--no-needs".to_owned()];
     words.extend(settings(&earlier));
@@ -92,6 +94,19 @@ fn unknown(run: &Run) -> Failure {
     Failure::environment(error).with_help(
         "another version or another program started it; `runwright run` starts a new run",
     )
+}
+
+/// Refuses a run whose record lacks a word of its command.
+fn check_words(run: &Run) -> Result<(), Failure> {
+    if run.record().command.is_exact() {
+        return Ok(());
+    }
+    let error = anyhow!(
+        "the command of run {} has a word that is not UTF-8, which its record does not keep",
+        run.id()
+    );
+    Err(Failure::environment(error)
+        .with_help("`runwright run` with the same words starts a new run"))
 }
 
 /// Returns the output options; their paths are relative to the current directory.

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use workstation::{
     FunctionEnd, FunctionRun, InputValue, LocalError, ProcessStream, StateDir, StepReport,
-    StepsError, UserLibrary, given_inputs,
+    StepsError, UserLibrary, parse_inputs,
 };
 
 /// The longest accepted file of inputs, in bytes.
@@ -127,7 +127,7 @@ fn read_inputs(file: &Path) -> Result<BTreeMap<String, InputValue>, Failure> {
     let text = text_of(file)
         .with_context(|| format!("read {shown}"))
         .map_err(Failure::usage)?;
-    given_inputs(&text).map_err(|wrong| Failure::usage(anyhow!("inputs in {shown}: {wrong}")))
+    parse_inputs(&text).map_err(|wrong| Failure::usage(anyhow!("inputs in {shown}: {wrong}")))
 }
 
 fn text_of(file: &Path) -> io::Result<String> {

@@ -1,7 +1,9 @@
 //! Resuming and controlling runs: `resume`, `retry`, `play` and `cancel`.
 
-use crate::project::{Project, wait_until};
+use crate::project::{Done, Project, wait_until};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::process::Child;
 
 /// A job that finishes at once, one that waits for the file `go`, and one that depends on it. Each records in a file
@@ -23,7 +25,7 @@ fn out(project: &Project) -> String {
     format!("OUT={}", project.scratch().display())
 }
 
-fn run(project: &Project) -> crate::project::Done {
+fn run(project: &Project) -> Done {
     project.runwright(&["run", "--variable", &out(project)])
 }
 
@@ -77,9 +79,7 @@ fn killed_run_is_resumed_and_no_job_runs_twice() {
     let events = project.scratch().join("events");
     let mut resume = project.command(&["resume", "-C", &at, "--events", "events"]);
     let output = resume.current_dir(project.scratch()).output().unwrap();
-    crate::project::Done::from(output)
-        .expect_code(0)
-        .expect_text("last");
+    Done::from(output).expect_code(0).expect_text("last");
     assert_eq!(ran(&project), ["first", "slow", "slow", "last"]);
     assert!(
         fs::read_to_string(events)
@@ -308,6 +308,25 @@ fn one_of_several_runs_must_be_named() {
     go(&project);
     assert_eq!(first.wait().unwrap().code(), Some(0));
     assert_eq!(second.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn command_with_a_path_that_is_not_utf_8_is_not_resumed() {
+    let project = Project::with_pipeline("a: {script: ['echo \"V is $V\"', 'exit 1']}");
+    let file = OsStr::from_bytes(b"v\xff.env");
+    fs::write(project.dir().join(file), "V=ok\n").unwrap();
+    // What the record would name instead.
+    project.write("v\u{fffd}.env", "V=other\n");
+    let mut command = project.command(&["run", "--variables-file"]);
+    Done::from(command.arg(file).output().unwrap())
+        .expect_code(1)
+        .expect_text("V is ok");
+    for arguments in [&["retry"][..], &["retry", "1", "a"]] {
+        project
+            .runwright(arguments)
+            .expect_code(3)
+            .expect_text("the command of run 1 has a word that is not UTF-8");
+    }
 }
 
 #[test]

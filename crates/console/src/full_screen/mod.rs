@@ -36,12 +36,12 @@ mod layout;
 mod log;
 mod run_handle;
 mod screen_thread;
+mod shared;
 mod shells;
 mod state;
 mod terminal;
 mod tones;
 mod view;
 
-pub use run_handle::RunHandle;
-pub use shells::Shells;
+pub use run_handle::{RunHandle, Shells};
 pub use view::FullScreen;

@@ -1,9 +1,11 @@
-use super::shells::Shells;
 use super::state::{Action, JobId};
 use crate::text::shown_name;
 use executor_core::{CancelCause, Cancellation};
 use parking_lot::Mutex;
 use scheduler::{ControlError, Controls, Hold};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tokio::runtime::Handle;
 use workstation::{JobTerminal, RunControls, RunOptions, Terminals};
 
 /// The run that the keys of the full screen act on.
@@ -14,6 +16,19 @@ pub struct RunHandle {
     shells: Shells,
     cancellation: Cancellation,
     hold: Mutex<Option<Hold>>,
+}
+
+/// How shells are opened.
+#[derive(Debug)]
+pub struct Shells {
+    /// The runtime in which sessions run.
+    pub runtime: Handle,
+    /// Whether they read the start files of the user.
+    pub profile: bool,
+    /// The words of the command that enters a job of this run, without its name.
+    pub words: Vec<String>,
+    /// Set while Ctrl-C is for another program.
+    pub is_deaf: Arc<AtomicBool>,
 }
 
 impl RunHandle {

@@ -1,10 +1,10 @@
 //! The thread that draws and reads keys.
 
 use super::draw::draw;
+use super::shared::Shared;
 use super::shells;
 use super::state::{Action, JobId};
 use super::terminal::{self, Canvas};
-use super::view::Shared;
 use crossterm::event::{self, Event, KeyEventKind};
 use jiff::Timestamp;
 use rustix::process::{Signal, kill_current_process_group};

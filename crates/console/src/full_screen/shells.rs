@@ -1,8 +1,8 @@
 //! A shell in a job, while the screen is closed.
 
 use super::run_handle::RunHandle;
+use super::shared::Shared;
 use super::state::JobId;
-use super::view::Shared;
 use crate::streams::print;
 use crate::terminal::{OwnTerminal, attach};
 use crate::text::strip_controls;
@@ -10,11 +10,9 @@ use executor_core::Cancellation;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
-use tokio::runtime::Handle;
 use workstation::JobTerminal;
 
 /// How often the end of a program that has the terminal is checked.
@@ -25,19 +23,6 @@ const TERM_POLLS: u32 = 100;
 
 /// How many lines about errors are kept.
 const MOST_ERRORS: usize = 20;
-
-/// How shells are opened.
-#[derive(Debug)]
-pub struct Shells {
-    /// The runtime in which sessions run.
-    pub runtime: Handle,
-    /// Whether they read the start files of the user.
-    pub profile: bool,
-    /// The words of the command that enters a job of this run, without its name.
-    pub words: Vec<String>,
-    /// Set while Ctrl-C is for another program.
-    pub is_deaf: Arc<AtomicBool>,
-}
 
 /// Opens a shell in a job: beside its script while it runs, else in an environment of its own. The terminal
 /// must be restored before. Returns a note for the user.

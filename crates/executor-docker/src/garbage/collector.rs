@@ -11,6 +11,7 @@ use crate::config::policy::Pattern;
 use crate::engine::Engine;
 use crate::error::DockerError;
 use crate::image::ImageReference;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, timeout};
 
@@ -82,7 +83,7 @@ impl Collector {
     /// Must not be dropped while it waits: a job could take what the engine is still removing.
     pub async fn collect(&self, limit: Duration) -> Result<Collection, DockerError> {
         // Recorded first, so that a slow engine is not asked after each run.
-        self.ledger.change(|notes| notes.collected = now())?;
+        self.ledger.change(|notes| notes.collected = now()).await?;
         let patience = limit.max(SURVEY);
         let surveyed = timeout(patience, self.survey()).await;
         let (mut known, others) = surveyed.map_err(|_| DockerError::Deadline {
@@ -167,9 +168,9 @@ impl Collector {
             tracing::debug!(error, "Pulls by hand are not known.");
         }
         // In this order, so that an item recorded meanwhile does not count as missing.
-        let noted = self.ledger.read()?;
-        let usage = Usage::ask(&self.engine).await?;
-        self.forget(&noted, &usage)?;
+        let noted = Arc::new(self.ledger.read()?);
+        let usage = Arc::new(Usage::ask(&self.engine).await?);
+        self.forget(Arc::clone(&noted), Arc::clone(&usage)).await?;
         let mut known = Vec::new();
         let mut strangers = Vec::new();
         for image in &usage.images {
@@ -273,21 +274,22 @@ impl Collector {
     }
 
     /// Forgets records of missing objects.
-    fn forget(&self, noted: &Notes, usage: &Usage) -> Result<(), DockerError> {
-        let has_image = |name: &str, id: &str| {
-            let is_it =
-                |it: &FoundImage| it.footprint.id == id && it.names.iter().any(|it| it == name);
-            usage.images.iter().any(is_it)
-        };
-        let has_volume = |name: &str| usage.volumes.iter().any(|it| it.name == name);
-        self.ledger.change(|notes| {
+    async fn forget(&self, noted: Arc<Notes>, usage: Arc<Usage>) -> Result<(), DockerError> {
+        let forget = move |notes: &mut Notes| {
+            let has_image = |name: &str, id: &str| {
+                let is_it =
+                    |it: &FoundImage| it.footprint.id == id && it.names.iter().any(|it| it == name);
+                usage.images.iter().any(is_it)
+            };
+            let has_volume = |name: &str| usage.volumes.iter().any(|it| it.name == name);
             // A later record is newer than the survey.
             let is_new = |name: &str, id: &str| noted.images.get(name).is_none_or(|it| it.id != id);
             notes.forget(
                 |name, id| is_new(name, id) || has_image(name, id),
                 |name| !noted.volumes.contains_key(name) || has_volume(name),
             );
-        })
+        };
+        self.ledger.change(forget).await
     }
 }
 

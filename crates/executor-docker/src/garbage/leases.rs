@@ -81,14 +81,7 @@ impl JobLeases {
     }
 
     async fn note(&self, change: impl FnOnce(&mut Notes) + Send + 'static) {
-        let ledger = self.ledger.clone();
-        let noted = tokio::task::spawn_blocking(move || ledger.change(change)).await;
-        log_error(noted.unwrap_or_else(|panic| {
-            Err(DockerError::Broken {
-                doing: "record the use of an image or volume".to_owned(),
-                source: panic.into(),
-            })
-        }));
+        log_error(self.ledger.change(change).await);
     }
 }
 

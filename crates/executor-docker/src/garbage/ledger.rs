@@ -5,17 +5,20 @@ use crate::engine::Engine;
 use crate::error::DockerError;
 use fail_point::fail_point;
 use jiff::Timestamp;
-use process::NewFile;
+use process::{FileLock, LockKind, NewFile};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The directory of the state with a directory for each engine.
 const DIRECTORY: &str = "engines";
+
+/// How long a change waits for one of another process, which takes milliseconds.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The record of images and volumes that jobs used in one engine, for all processes that share a state directory. Cheap
 /// to clone.
@@ -79,11 +82,35 @@ impl Ledger {
         Ok(notes)
     }
 
-    /// Changes the record. Blocks for a moment.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Notes) -> T) -> Result<T, DockerError> {
+    /// Changes the record.
+    ///
+    /// # Cancellation
+    ///
+    /// The change is made also when the future is dropped.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut Notes) -> T + Send + 'static,
+    ) -> Result<T, DockerError> {
+        let ledger = self.clone();
+        let changed = move || ledger.change_within(LOCK_TIMEOUT, change);
+        let changed = tokio::task::spawn_blocking(changed).await;
+        changed.unwrap_or_else(|panic| {
+            Err(DockerError::Broken {
+                doing: "change the list of images".to_owned(),
+                source: panic.into(),
+            })
+        })
+    }
+
+    /// Changes the record. Blocks for at most `limit` while another process changes it.
+    fn change_within<T>(
+        &self,
+        limit: Duration,
+        change: impl FnOnce(&mut Notes) -> T,
+    ) -> Result<T, DockerError> {
         let lock = File::create(self.0.directory.join("lock"));
-        let lock = lock.map_err(failed("lock the list of images"))?;
-        lock.lock().map_err(failed("lock the list of images"))?;
+        let lock = lock.and_then(|file| FileLock::within(file, LockKind::Exclusive, limit));
+        let _lock = lock.map_err(failed("lock the list of images"))?;
         let old = self.read()?;
         let mut notes = old.clone();
         let result = change(&mut notes);
@@ -183,5 +210,36 @@ fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> DockerError {
     move |source| DockerError::Broken {
         doing: doing.to_owned(),
         source: source.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error;
+
+    #[test]
+    fn change_waits_only_for_a_while_for_another_process() {
+        let state = tempfile::tempdir().unwrap();
+        let ledger = Ledger(Arc::new(Shared {
+            directory: state.path().to_owned(),
+            host: "unix:///engine.sock".to_owned(),
+            ahead: 0,
+        }));
+        let file = FileLock::open_file(&state.path().join("lock")).unwrap();
+        let other = FileLock::if_free(file, LockKind::Exclusive)
+            .unwrap()
+            .unwrap();
+        let change = || ledger.change_within(Duration::ZERO, |notes| notes.collected = 7);
+        let error = change().unwrap_err();
+        assert_eq!(error.to_string(), "lock the list of images");
+        let cause = error.source().unwrap().to_string();
+        assert!(
+            cause.starts_with("another process kept it locked for "),
+            "{cause}"
+        );
+        drop(other);
+        change().unwrap();
+        assert_eq!(ledger.read().unwrap().collected, 7);
     }
 }

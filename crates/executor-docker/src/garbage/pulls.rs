@@ -46,6 +46,6 @@ impl Ledger {
         if seen.is_empty() || self.is_pulling()? {
             return Ok(());
         }
-        self.change(|notes| notes.see_pulls(&seen))
+        self.change(move |notes| notes.see_pulls(&seen)).await
     }
 }

@@ -4,6 +4,7 @@ use super::ItemKind;
 use super::item::KeepReason;
 use super::ledger::Ledger;
 use super::names::{in_full, others, repository};
+use super::notes::Notes;
 use crate::engine::Engine;
 use crate::engine::labels::{KEEP, MANAGED};
 use crate::error::DockerError;
@@ -46,14 +47,16 @@ impl ItemRemoval<'_> {
             ItemKind::Volume => self.remove_volume().await?,
         };
         if stays.is_none() {
-            self.ledger.change(|notes| {
-                for name in self.all_names {
-                    match self.kind {
+            let (kind, names) = (self.kind, self.all_names.to_vec());
+            let forget = move |notes: &mut Notes| {
+                for name in &names {
+                    match kind {
                         ItemKind::Image => drop(notes.images.remove(name)),
                         ItemKind::Volume => drop(notes.volumes.remove(name)),
                     }
                 }
-            })?;
+            };
+            self.ledger.change(forget).await?;
         }
         drop(claims);
         Ok(stays)

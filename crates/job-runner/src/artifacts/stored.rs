@@ -9,9 +9,9 @@ use executor_core::Cancellation;
 use executor_core::job::{Artifact, Dependency, JobId};
 use fail_point::fail_point;
 use jiff::Timestamp;
-use std::fs::{self, DirBuilder, File};
+use process::make_private_dir_all;
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -331,11 +331,9 @@ impl StoredArtifacts {
     }
 
     fn make_directory(&self) -> Result<(), ArtifactError> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700);
         let created = fail_point!(
             "job_runner::artifacts::make_dir",
-            builder.create(&self.directory)
+            make_private_dir_all(&self.directory)
         );
         created.map_err(|source| ArtifactError::File {
             action: "make",

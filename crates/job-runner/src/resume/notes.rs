@@ -2,11 +2,10 @@ use super::note::JobNote;
 use executor_core::JobId;
 use fail_point::fail_point;
 use parking_lot::{Mutex, MutexGuard};
-use process::NewFile;
+use process::{NewFile, make_private_dir_all};
 use std::collections::HashMap;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -60,9 +59,7 @@ impl JobNotes {
         let file = self.file(note.job);
         let partial = file.with_extension("partial");
         let write = || {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700);
-            builder.create(&self.0.directory)?;
+            make_private_dir_all(&self.0.directory)?;
             NewFile::write(partial, &text, 0o600)
         };
         let new = fail_point!("job_runner::notes::write", write())?;

@@ -36,7 +36,7 @@ impl Reads {
     /// Returns the files of the matching rule of a job, or of its `only`.
     pub(super) fn of_rule(job: &CreatedJob, layers: &Layers<'_>) -> Self {
         match &job.resolved.rules {
-            RulesKeyword::Given(rules) => {
+            RulesKeyword::List(rules) => {
                 let rule = job.rule.and_then(|at| rules.get(at));
                 match rule.and_then(|rule| rule.changes.as_deref()) {
                     Some(changes) => Self::of_changes(changes, job, layers),

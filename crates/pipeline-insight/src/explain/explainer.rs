@@ -182,7 +182,7 @@ impl<'a> Explainer<'a> {
         }
         match (created.rule, &created.resolved.rules) {
             (Some(at), _) => format!("its rule {} matches", at + 1),
-            (None, RulesKeyword::Given(_)) => "none of its rules matches".to_owned(),
+            (None, RulesKeyword::List(_)) => "none of its rules matches".to_owned(),
             (None, _) => {
                 let resolved = &created.resolved;
                 let is_given = |keyword| self.given(&resolved.name_in_file, keyword).is_some();

@@ -1,5 +1,5 @@
 use super::Location;
-use pipeline::context::{GivenSource, GivenVariable, Level};
+use pipeline::context::{ExternalSource, ExternalVariable, Level};
 use serde::Serialize;
 
 /// A variable of a job and its origin.
@@ -55,11 +55,12 @@ pub enum VariableSource {
         place: Location,
     },
     /// It is given from outside the file.
-    Given {
+    #[serde(rename = "given")]
+    External {
         /// The level at which it is defined.
         level: Level,
         /// How it is given.
-        source: GivenSource,
+        source: ExternalSource,
         /// The environments whose jobs get it; `*` matches any text.
         scope: String,
         /// Whether only pipelines on protected branches and tags get it.
@@ -101,8 +102,8 @@ pub enum LeftOutReason {
 
 impl VariableSource {
     /// Returns the origin of a given variable.
-    pub(super) fn given(given: &GivenVariable) -> Self {
-        Self::Given {
+    pub(super) fn given(given: &ExternalVariable) -> Self {
+        Self::External {
             level: given.level,
             source: given.source.clone(),
             scope: given.scope.clone(),
@@ -113,7 +114,7 @@ impl VariableSource {
     /// Returns the rank of this origin; 0 has the highest precedence.
     pub(super) fn rank(&self) -> usize {
         match self {
-            Self::Given { level, .. } => match level {
+            Self::External { level, .. } => match level {
                 Level::Pipeline => 0,
                 Level::Project => 1,
                 Level::Group => 2,

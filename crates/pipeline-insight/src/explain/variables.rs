@@ -132,7 +132,7 @@ fn source(definitions: Definitions<'_>, found: &LayeredVariable<'_>) -> Variable
     let name = found.name;
     match found.layer {
         Layer::Job | Layer::Predefined | Layer::User => VariableSource::Predefined,
-        Layer::Given => match found.given {
+        Layer::External => match found.given {
             Some(given) => VariableSource::given(given),
             None => VariableSource::Predefined,
         },

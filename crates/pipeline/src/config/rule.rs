@@ -94,7 +94,7 @@ pub(crate) fn read_rules(
     for node in items {
         rules.extend(read(reader, Field { node, path: &path }, place));
     }
-    let rules = RulesKeyword::Given(rules.into());
+    let rules = RulesKeyword::List(rules.into());
     reader.rules.insert(known, rules.clone());
     rules
 }

@@ -13,19 +13,19 @@ pub enum RulesKeyword {
     /// The keyword has no value.
     Null,
     /// The entries in order, nested lists flattened.
-    Given(Arc<[Rule]>),
+    List(Arc<[Rule]>),
 }
 
 impl RulesKeyword {
     /// Returns whether the keyword is present, with or without a value.
-    pub fn is_given(&self) -> bool {
+    pub fn is_present(&self) -> bool {
         !matches!(self, Self::Absent)
     }
 
     /// Returns the entries; none when there is no list.
     pub fn entries(&self) -> &[Rule] {
         match self {
-            Self::Given(rules) => rules,
+            Self::List(rules) => rules,
             Self::Absent | Self::Null => &[],
         }
     }

@@ -2,13 +2,13 @@
 //! derived from them.
 //!
 //! Each file has one noun as plain data; `predefined` derives GitLab's variables from the nouns,
-//! and `given` has the variables from outside the file with their origins. The caller provides all
+//! and `external_variable` has those from outside the file with their origins. The caller provides all
 //! data: nothing here reads a repository, the clock or the process environment.
 
 mod commit;
 mod environment;
 mod expand;
-mod given;
+mod external_variable;
 mod merge_request;
 mod pipeline_context;
 mod predefined;
@@ -20,7 +20,7 @@ pub use commit::Commit;
 pub use environment::{JobEnvironment, environment_slug, environment_tier};
 pub(crate) use expand::has_references;
 pub use expand::{ExpandError, Kept, sort_and_expand};
-pub use given::{GivenSource, GivenVariable, Level, matches_scope};
+pub use external_variable::{ExternalSource, ExternalVariable, Level, matches_scope};
 pub use merge_request::{MergeRequest, MergeRequestBranch, MergeRequestEvent};
 pub use pipeline_context::{PipelineContext, RefKind, User};
 pub use predefined::Phase;

@@ -1,5 +1,5 @@
 use super::{
-    AncestorPipeline, Chat, Commit, ExternalPullRequest, GivenVariable, MergeRequest, Project,
+    AncestorPipeline, Chat, Commit, ExternalPullRequest, ExternalVariable, MergeRequest, Project,
     Trigger, Upstream,
 };
 use executor_core::job::{GitInfo, PipelineId, RefType};
@@ -55,7 +55,7 @@ pub struct PipelineContext {
     /// The repository of the sources; its ref and commit are taken from `commit`.
     pub git: GitInfo,
     /// The variables from outside the file, levels in any order; within a level, later ones win.
-    pub given: Vec<GivenVariable>,
+    pub given: Vec<ExternalVariable>,
     /// The maximum number of needs of a job; default 50, as in GitLab.
     pub most_needs: usize,
     /// The id of the first job; the others are consecutive.

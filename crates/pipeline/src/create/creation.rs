@@ -141,7 +141,7 @@ impl CreatedJob {
     pub fn left_out_by(&self) -> LeftOutBy {
         match (self.rule, &self.resolved.rules) {
             (Some(at), _) => LeftOutBy::Rule(at + 1),
-            (None, RulesKeyword::Given(_)) => LeftOutBy::NoRule,
+            (None, RulesKeyword::List(_)) => LeftOutBy::NoRule,
             (None, _) => LeftOutBy::Policy,
         }
     }

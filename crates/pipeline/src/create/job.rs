@@ -26,7 +26,7 @@ pub(super) fn decide(
             rule,
         })
     };
-    let RulesKeyword::Given(rules) = &resolved.rules else {
+    let RulesKeyword::List(rules) = &resolved.rules else {
         let keeps = conditions.policies_keep(resolved, &job_layers)?;
         return created(keeps, None, definition);
     };

@@ -1,5 +1,5 @@
 use crate::config::Variables;
-use crate::context::GivenVariable;
+use crate::context::ExternalVariable;
 use executor_core::variable::JobVariable;
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum Layer {
     /// GitLab's variables of the user, such as `GITLAB_USER_NAME`.
     User,
     /// Set from outside the file.
-    Given,
+    External,
 }
 
 /// A variable and the layer it was found in.
@@ -35,8 +35,8 @@ pub struct LayeredVariable<'a> {
     pub is_raw: bool,
     /// Its origin.
     pub layer: Layer,
-    /// The variable as set from outside, in [`Layer::Given`].
-    pub given: Option<&'a GivenVariable>,
+    /// The variable as set from outside, in [`Layer::External`].
+    pub given: Option<&'a ExternalVariable>,
 }
 
 /// Omits the value, which may be a secret.
@@ -50,12 +50,12 @@ impl fmt::Debug for LayeredVariable<'_> {
 }
 
 impl<'a> LayeredVariable<'a> {
-    pub(super) fn given(given: &'a GivenVariable) -> Self {
+    pub(super) fn given(given: &'a ExternalVariable) -> Self {
         Self {
             name: &given.variable.key,
             value: &given.variable.value,
             is_raw: given.variable.raw,
-            layer: Layer::Given,
+            layer: Layer::External,
             given: Some(given),
         }
     }

@@ -1,7 +1,7 @@
 use super::definition_layers::DefinitionLayers;
 use super::layered_variable::{Layer, LayeredVariable};
 use crate::config::{Inherited, Variables};
-use crate::context::{GivenVariable, PipelineContext};
+use crate::context::{ExternalVariable, PipelineContext};
 use crate::expression;
 use executor_core::job::JobDefinition;
 use executor_core::variable::JobVariables;
@@ -19,7 +19,7 @@ pub struct Layers<'a> {
     global: &'a Variables,
     workflow: &'a Variables,
     /// The outside variables of jobs without an environment.
-    everywhere: Given<'a>,
+    everywhere: ExternalVariables<'a>,
     /// Whether some outside variables are limited to environments.
     has_scopes: bool,
 }
@@ -30,20 +30,20 @@ pub struct JobLayers<'a> {
     shared: &'a Layers<'a>,
     job: Option<DefinitionLayers<'a>>,
     /// The outside variables of its environment, if some are limited to environments.
-    scoped: Option<Given<'a>>,
+    scoped: Option<ExternalVariables<'a>>,
 }
 
 #[derive(Debug, Default)]
-struct Given<'a> {
+struct ExternalVariables<'a> {
     /// The weakest first.
-    list: Vec<&'a GivenVariable>,
+    list: Vec<&'a ExternalVariable>,
     /// The indices of the effective ones, by name.
     indices: HashMap<&'a str, usize>,
 }
 
 /// The layers, the strongest first.
 const STRONGEST_FIRST: [Layer; 8] = [
-    Layer::Given,
+    Layer::External,
     Layer::User,
     Layer::Rule,
     Layer::Own,
@@ -57,7 +57,7 @@ const STRONGEST_FIRST: [Layer; 8] = [
 /// file.
 const USER: &str = "GITLAB_USER_";
 
-impl<'a> Given<'a> {
+impl<'a> ExternalVariables<'a> {
     fn of(context: &'a PipelineContext, environment: Option<&str>) -> Self {
         let list = context.given_for(environment);
         let indices = list.iter().enumerate();
@@ -80,7 +80,7 @@ impl<'a> Layers<'a> {
         let mut given = context.given.iter();
         Self {
             has_scopes: given.any(|given| given.scope_match(None).is_none()),
-            everywhere: Given::of(context, None),
+            everywhere: ExternalVariables::of(context, None),
             context,
             predefined,
             global,
@@ -113,7 +113,7 @@ impl<'a> Layers<'a> {
         if self.has_scopes
             && let Some(name) = layers.environment()
         {
-            layers.scoped = Some(Given::of(self.context, Some(&name)));
+            layers.scoped = Some(ExternalVariables::of(self.context, Some(&name)));
         }
         layers
     }
@@ -130,7 +130,7 @@ impl<'a> JobLayers<'a> {
     pub fn find_all(&self, name: &str) -> Vec<LayeredVariable<'_>> {
         let mut found = Vec::new();
         for layer in STRONGEST_FIRST {
-            if layer == Layer::Given {
+            if layer == Layer::External {
                 let list = self.given().list.iter().rev();
                 let list = list.filter(|given| given.variable.key == name);
                 found.extend(list.map(|given| LayeredVariable::given(given)));
@@ -144,7 +144,7 @@ impl<'a> JobLayers<'a> {
     fn find_in(&self, layer: Layer, name: &str) -> Option<LayeredVariable<'_>> {
         let own = self.job.as_ref();
         match layer {
-            Layer::Given => {
+            Layer::External => {
                 let given = self.given();
                 let at = *given.indices.get(name)?;
                 Some(LayeredVariable::given(given.list[at]))
@@ -164,7 +164,7 @@ impl<'a> JobLayers<'a> {
         }
     }
 
-    fn given(&self) -> &Given<'a> {
+    fn given(&self) -> &ExternalVariables<'a> {
         self.scoped.as_ref().unwrap_or(&self.shared.everywhere)
     }
 

@@ -3,7 +3,7 @@
 use super::check;
 use super::text::Text;
 use crate::dialect::Dialect;
-use crate::inputs::GivenInputs;
+use crate::inputs::PassedInputs;
 use executor_core::variable::JobVariables;
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     /// The files it names.
     pub(super) source: Source,
     /// The inputs it passes to the file.
-    pub(super) inputs: GivenInputs,
+    pub(super) inputs: PassedInputs,
     /// The value of `rules`.
     pub(super) rules: Option<Arc<Node>>,
 }
@@ -130,7 +130,7 @@ impl Reader<'_> {
                 let text = Text::new(text, node.span, self.variables);
                 (
                     (self.of_text(text)?, node.span),
-                    GivenInputs::default(),
+                    PassedInputs::default(),
                     None,
                 )
             }
@@ -263,11 +263,11 @@ impl Reader<'_> {
         })
     }
 
-    fn inputs(&mut self, entries: &Mapping) -> Option<GivenInputs> {
+    fn inputs(&mut self, entries: &Mapping) -> Option<PassedInputs> {
         let Some(node) = value(entries, "inputs") else {
-            return Some(GivenInputs::default());
+            return Some(PassedInputs::default());
         };
-        let inputs = node.as_mapping().map(GivenInputs::from_mapping);
+        let inputs = node.as_mapping().map(PassedInputs::from_mapping);
         if inputs.is_none() {
             let kind = node.kind_name();
             self.refuse(

@@ -13,7 +13,7 @@ use super::refusal;
 use super::tree::{Tree, check_is_hash, without_include};
 use super::{FileHome, IncludeError, IncludeLocation};
 use crate::compose::merge;
-use crate::inputs::{self, GivenInputs, Interpolation};
+use crate::inputs::{self, Interpolation, PassedInputs};
 use crate::{IncludeRules, LoadOptions, Origins};
 use executor_core::variable::JobVariables;
 use std::collections::HashSet;
@@ -52,7 +52,7 @@ struct Inclusion {
 struct Wanted {
     by: usize,
     target: Target,
-    inputs: GivenInputs,
+    inputs: PassedInputs,
 }
 
 impl<'o> IncludeLoader<'o> {

@@ -5,7 +5,7 @@ use super::includer::Includer;
 use super::loader::IncludeLoader;
 use super::tree::Tree;
 use crate::LoadOptions;
-use crate::inputs::{GivenInputs, Interpolation};
+use crate::inputs::{Interpolation, PassedInputs};
 use std::sync::Arc;
 use yaml::diagnostic::Diagnostics;
 use yaml::source::FileId;
@@ -24,7 +24,7 @@ pub(crate) fn read(
 ) -> Option<Tree> {
     let mut loader = IncludeLoader::new(options);
     let interpolation = Interpolation {
-        given: GivenInputs::from_arguments(&options.inputs, diagnostics),
+        given: PassedInputs::from_arguments(&options.inputs, diagnostics),
         ..Interpolation::new(&options.variables)
     };
     let root = Includer {

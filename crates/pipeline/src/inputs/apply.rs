@@ -1,8 +1,8 @@
 use super::access::Contexts;
-use super::given::Interpolation;
 use super::header::{self, Header};
 use super::input::InputDefinition;
 use super::interpolate::{Interpolator, Progress};
+use super::passed_inputs::Interpolation;
 use super::resolve::resolve;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-use super::given::{GivenInput, Interpolation};
 use super::input::{InputDefinition, InputRule};
+use super::passed_inputs::{Interpolation, PassedInput};
 use super::text::text_of;
 use super::value::Role;
 use crate::expression::Variables;
@@ -21,7 +21,7 @@ pub(super) fn resolve(
     interpolation: &Interpolation<'_>,
     collected: &mut Vec<Diagnostic>,
 ) -> Values {
-    let given: IndexMap<&str, &GivenInput> = interpolation
+    let given: IndexMap<&str, &PassedInput> = interpolation
         .given
         .iter()
         .map(|input| (input.name.as_ref(), input))
@@ -48,7 +48,7 @@ pub(super) fn resolve(
 
 fn check_unknown(
     definitions: &[InputDefinition],
-    given: &IndexMap<&str, &GivenInput>,
+    given: &IndexMap<&str, &PassedInput>,
     collected: &mut Vec<Diagnostic>,
 ) {
     let names: IndexSet<&str> = definitions
@@ -71,13 +71,13 @@ fn check_unknown(
 /// Returns the value of one input; nothing after an error.
 fn value_of(
     definition: &InputDefinition,
-    input: Option<&GivenInput>,
+    input: Option<&PassedInput>,
     interpolation: &Interpolation<'_>,
     known: &Known,
     collected: &mut Vec<Diagnostic>,
 ) -> Option<Arc<Node>> {
     let InputDefinition { name, kind, .. } = definition;
-    let counts = |input: &&GivenInput| match &input.value.kind {
+    let counts = |input: &&PassedInput| match &input.value.kind {
         Kind::Null => false,
         Kind::String(text) => definition.rules.is_none() || !text.is_empty(),
         _ => true,

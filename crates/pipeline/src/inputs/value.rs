@@ -1,4 +1,4 @@
-use super::given;
+use super::passed_inputs;
 use super::text::text_of;
 use serde_json::Value;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl InputKind {
                 None => Arc::clone(value),
             },
             (_, Kind::String(text)) => match serde_json::from_str::<Value>(text) {
-                Ok(json) => given::node(&json, value.span),
+                Ok(json) => passed_inputs::node(&json, value.span),
                 Err(_) => Arc::clone(value),
             },
             _ => Arc::clone(value),

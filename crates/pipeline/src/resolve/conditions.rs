@@ -63,7 +63,7 @@ impl Shared {
             (Arc::new(default_policy()), Arc::new(written))
         };
         Self {
-            default_only: (!config.workflow.rules.is_given()).then(default),
+            default_only: (!config.workflow.rules.is_present()).then(default),
         }
     }
 
@@ -77,7 +77,7 @@ impl Shared {
                 let (policy, written) = with_refs(given);
                 Some((Arc::new(policy), Arc::new(written)))
             }
-            None if job.rules.is_given() => None,
+            None if job.rules.is_present() => None,
             None => self.default_only.clone(),
         }
     }

@@ -54,7 +54,7 @@ impl ResolvedJob {
         let own = definition.job_variables.iter().flatten();
         let all = shared.chain(own).chain(of_rule.into_iter().flatten());
         let rules = match &self.rules {
-            RulesKeyword::Given(rules) => Some(written::rules(rules, &self.rule_needs)),
+            RulesKeyword::List(rules) => Some(written::rules(rules, &self.rule_needs)),
             RulesKeyword::Absent | RulesKeyword::Null => None,
         };
         JobDefinition {

@@ -3,7 +3,7 @@
 use crate::plans::{resolve, try_plan};
 use executor_core::variable::JobVariable;
 use pipeline::Selection;
-use pipeline::context::{GivenVariable, PipelineContext};
+use pipeline::context::{ExternalVariable, PipelineContext};
 
 const FILE: &str = "
 variables: {TOP: top, REF: '$TOP-$CI_COMMIT_REF_NAME', RAW: {value: '$TOP', expand: false}}
@@ -28,10 +28,10 @@ fn forwarded(file: &str, forward: &str) -> Vec<String> {
     let secret = JobVariable::masked("KEY", "hidden-value");
     let cert = JobVariable::file("CERT", "-----BEGIN");
     context.given = vec![
-        GivenVariable::of_secret(secret),
-        GivenVariable::of_secret(cert),
-        GivenVariable::of_pipeline(JobVariable::public("TOP", "asked")),
-        GivenVariable::of_pipeline(JobVariable::public("MINE", "$TOP!")),
+        ExternalVariable::of_secret(secret),
+        ExternalVariable::of_secret(cert),
+        ExternalVariable::of_pipeline(JobVariable::public("TOP", "asked")),
+        ExternalVariable::of_pipeline(JobVariable::public("MINE", "$TOP!")),
     ];
     let plan = try_plan(&resolve(&text), context, &Selection::default()).unwrap();
     let dotenv = [

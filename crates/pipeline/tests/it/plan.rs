@@ -4,7 +4,7 @@ use crate::create::push;
 use crate::plans::{plan, plan_of, resolve, try_plan};
 use executor_core::job::{JobId, StepWhen};
 use executor_core::variable::JobVariable;
-use pipeline::context::{GivenVariable, PipelineContext};
+use pipeline::context::{ExternalVariable, PipelineContext};
 use pipeline::plan::NeedsMode;
 use pipeline::{PlannedJob, Selection};
 
@@ -287,8 +287,8 @@ test:
     let context = PipelineContext {
         first_job_id: 100,
         given: vec![
-            GivenVariable::of_pipeline(JobVariable::public("WHO", "you")),
-            GivenVariable::of_secret(JobVariable::masked("TOKEN", "s3cret$WHO")),
+            ExternalVariable::of_pipeline(JobVariable::public("WHO", "you")),
+            ExternalVariable::of_secret(JobVariable::masked("TOKEN", "s3cret$WHO")),
         ],
         ..PipelineContext::default()
     };

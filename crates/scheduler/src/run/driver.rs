@@ -1,7 +1,7 @@
 use super::controls::Controls;
 use super::downstream::Downstream;
 use super::message::Message;
-use super::owner::{Owner, OwnerOptions};
+use super::owner_task::{OwnerTask, OwnerTaskOptions};
 use super::progress::RunProgress;
 use super::running_pipeline::PipelineOptions;
 use super::worker_link::WorkerLink;
@@ -88,7 +88,7 @@ impl Driver {
         // A child, so that the time limit does not cancel for the caller.
         let stop = cancellation.child();
         let (sender, inbox) = mpsc::unbounded_channel();
-        let owner = Owner::new(OwnerOptions {
+        let owner = OwnerTask::new(OwnerTaskOptions {
             workers: self.start_workers(&plan, &sender, &stop),
             sender,
             inbox,

@@ -5,7 +5,7 @@ mod controls;
 mod downstream;
 mod driver;
 mod message;
-mod owner;
+mod owner_task;
 mod progress;
 mod record;
 mod running_pipeline;

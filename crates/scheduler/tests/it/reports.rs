@@ -10,7 +10,7 @@ use executor_core::{
 };
 use parking_lot::Mutex;
 use pipeline::Selection;
-use pipeline::context::{GivenVariable, PipelineContext};
+use pipeline::context::{ExternalVariable, PipelineContext};
 use scheduler::PipelineReport;
 use scheduler::event::EventKind;
 use std::collections::HashMap;
@@ -77,7 +77,7 @@ impl Ran {
     }
 }
 
-async fn run(text: &str, runner: ProductRunner, given: Vec<GivenVariable>) -> Ran {
+async fn run(text: &str, runner: ProductRunner, given: Vec<ExternalVariable>) -> Ran {
     let context = PipelineContext {
         given,
         ..PipelineContext::default()
@@ -171,7 +171,7 @@ deploy:
         )]),
         ..ProductRunner::default()
     };
-    let given = GivenVariable::of_pipeline(JobVariable::public("PIPELINE", "given"));
+    let given = ExternalVariable::of_pipeline(JobVariable::public("PIPELINE", "given"));
     let ran = run(FILE, runner, vec![given]).await;
     let check = |name: &str, expect: &str| {
         assert_eq!(ran.value("deploy", name).as_deref(), Some(expect), "{name}");

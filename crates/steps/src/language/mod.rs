@@ -9,7 +9,7 @@ mod error;
 pub mod expression;
 mod fields;
 mod function;
-mod given;
+mod inputs_file;
 mod place;
 mod read;
 #[cfg(test)]
@@ -21,7 +21,7 @@ pub(crate) mod yaml;
 pub use bind::{bind_inputs, bind_outputs, exported, written};
 pub use error::LanguageError;
 pub use function::{Action, Argument, Call, Declared, Exec, Function, Outputs, Sequence, Target};
-pub use given::given_inputs;
+pub use inputs_file::parse_inputs;
 pub(crate) use place::shown_url;
 pub use place::{FILES, File, Place};
 pub(crate) use read::MOST_STEPS;

@@ -6,8 +6,8 @@ use executor_core::{CancelCause, StopLevel};
 use tonic::{Request as Call, Response, Status, Streaming, async_trait};
 
 use super::follow::Piece;
-use super::server::Shared;
-use super::{ResponseStream, directory, follow, host_requests, shell, status};
+use super::shared::Shared;
+use super::{ResponseStream, ask_host, directory, follow, shell, status};
 use crate::files;
 use crate::wire::v1::cancel_request::Level;
 use crate::wire::v1::step_runner_server::StepRunner;
@@ -136,7 +136,7 @@ impl StepRunner for Api {
         call: Call<FollowWishesRequest>,
     ) -> Result<Response<Self::FollowWishesStream>, Status> {
         let request = self.0.table.find(&call.into_inner().id)?;
-        Ok(Response::new(host_requests::follow(request)))
+        Ok(Response::new(ask_host::follow(request)))
     }
 
     async fn grant(&self, call: Call<GrantRequest>) -> Result<Response<GrantResponse>, Status> {
@@ -148,7 +148,8 @@ impl StepRunner for Api {
         self.0
             .table
             .find(&id)?
-            .answer_host_request(number, outcome)?;
+            .host_requests
+            .answer(number, outcome)?;
         Ok(Response::new(GrantResponse {}))
     }
 }

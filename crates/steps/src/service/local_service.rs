@@ -2,7 +2,8 @@
 
 use super::error::ServiceError;
 use super::options::ServiceOptions;
-use super::server::{Service, Tasks};
+use super::server::Service;
+use super::shared::Tasks;
 use crate::agent::connection;
 use async_trait::async_trait;
 use executor_core::ability::{Connection, StepsConnector};

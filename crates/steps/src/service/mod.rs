@@ -3,6 +3,7 @@
 //! The agent starts a [`Service`]. `Run` creates a `request`: `prepare` turns the message into a plan, `steps` runs the
 //! plan, `follow` streams the log and the results, and `prune` removes abandoned requests.
 
+mod ask_host;
 mod calls;
 mod directory;
 mod dispatch;
@@ -17,7 +18,9 @@ mod payload;
 mod prepare;
 mod prune;
 mod request;
+mod run_process;
 mod server;
+mod shared;
 mod shell;
 mod state;
 mod status;

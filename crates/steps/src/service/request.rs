@@ -3,7 +3,7 @@
 use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
-use executor_core::{CancelCause, Cancellation, StopLevel, chain};
+use executor_core::{CancelCause, Cancellation, StopLevel, TraceStream, chain};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use trace::{SpoolReader, TracePipeline};
@@ -104,6 +104,13 @@ impl Request {
     pub(crate) fn notify(&self) {
         self.changes
             .send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Writes a line of the service itself to the log.
+    pub(crate) fn log_line(&self, line: &str) {
+        self.log.write(TraceStream::SYSTEM, line.as_bytes());
+        self.log.write(TraceStream::SYSTEM, b"\n");
+        self.notify();
     }
 
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use executor_core::{CancelCause, Cancellation};
 use process::{ExitStatus, Outcome};
 
 use crate::wire::v1::result::{ErrorKind, State};
@@ -39,6 +40,18 @@ impl Failure {
             exit_code: 1,
             is_logged: false,
         }
+    }
+
+    /// Returns the failure of a stopped request.
+    pub(crate) fn stopped(cancellation: &Cancellation) -> Self {
+        let Some(cause) = cancellation.cause() else {
+            return Self::new(ErrorKind::Internal, "stopped without a request");
+        };
+        let kind = match cause {
+            CancelCause::Timeout => ErrorKind::Timeout,
+            _ => ErrorKind::Cancelled,
+        };
+        Self::new(kind, format!("stopped {cause}"))
     }
 
     /// Returns whether the step was stopped on purpose.

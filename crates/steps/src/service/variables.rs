@@ -1,11 +1,12 @@
 //! The variables of a job.
 
+use process::make_private_dir_all;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions, remove_file};
+use std::fs::{OpenOptions, remove_file};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use executor_core::variable::{JobVariable, JobVariables, LONGEST_VALUE, expand_within};
@@ -121,10 +122,7 @@ impl Expanded {
         if self.files.is_empty() {
             return Ok(());
         }
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(temp_dir)?;
+        make_private_dir_all(temp_dir)?;
         self.files.iter().try_for_each(FileContent::write)
     }
 }

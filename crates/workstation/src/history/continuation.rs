@@ -1,4 +1,3 @@
-use super::run_history::{JobHistory, RunHistory};
 use executor_core::variable::JobVariable;
 use scheduler::Status;
 use serde::{Deserialize, Serialize};
@@ -72,27 +71,6 @@ impl ContinuationKind {
             Self::Resume => "resume",
             Self::Retry | Self::RetryJobs(_) => "retry",
             Self::Play(_) | Self::PlayBelow { .. } => "play",
-        }
-    }
-
-    /// Returns whether a job of an ended run would run now.
-    pub(super) fn would_run(
-        &self,
-        history: &RunHistory,
-        job: &JobHistory,
-        is_played: bool,
-    ) -> bool {
-        let waits = history.end.is_some_and(|end| end.status == Status::Manual);
-        if job.has_run() && self.wants_again(&job.name, job.status) {
-            return true;
-        }
-        match job.status {
-            // A skipped job runs only after another one.
-            Status::Success | Status::Failed | Status::Skipped => false,
-            // It comes after a manual job.
-            Status::Created if waits => false,
-            Status::Manual => is_played,
-            _ => true,
         }
     }
 }

@@ -74,7 +74,7 @@ impl DownstreamRuns {
         let mut jobs = history.planned();
         history.end.is_none()
             || jobs.any(|job| {
-                kind_of_run.would_run(&history, job, false) || played.contains(&job.name)
+                history.would_run(job, &kind_of_run, false) || played.contains(&job.name)
             })
             // A child's number is higher than its parent's, so this ends.
             || !self.unfinished(&run.record().project, run.id(), kind).is_empty()

@@ -63,7 +63,7 @@ impl Journal {
             has_failed: false,
         };
         written.add(&Begun::new(plan, continues));
-        fail_point!("runwright::journal::begin", written.write()).map_err(failed)?;
+        fail_point!("workstation::journal::begin", written.write()).map_err(failed)?;
         Ok(Self {
             pipeline: plan.id(),
             written: Mutex::new(written),
@@ -122,7 +122,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true).mode(0o600);
-    let mut file = fail_point!("runwright::journal::open", options.open(path))?;
+    let mut file = fail_point!("workstation::journal::open", options.open(path))?;
     let length = file.seek(SeekFrom::End(0))?;
     if length > 0 {
         let mut text = Vec::new();
@@ -131,7 +131,7 @@ fn open(path: &Path) -> io::Result<File> {
         let whole = text.iter().rposition(|&byte| byte == b'\n');
         let whole = whole.map_or(0, |end| end as u64 + 1);
         if whole < length {
-            fail_point!("runwright::journal::mend", file.set_len(whole))?;
+            fail_point!("workstation::journal::repair", file.set_len(whole))?;
         }
     }
     Ok(file)
@@ -170,7 +170,7 @@ impl EventSink for Journal {
         if is_recorded(&event.kind) && event.pipeline == self.pipeline {
             let mut written = self.written.lock();
             written.add(event);
-            if let Err(error) = fail_point!("runwright::journal::append", written.write())
+            if let Err(error) = fail_point!("workstation::journal::append", written.write())
                 && !std::mem::replace(&mut written.has_failed, true)
             {
                 tracing::warn!(

@@ -8,9 +8,9 @@ pub(crate) mod run_logs;
 pub(crate) mod state;
 
 mod continuation;
+mod continued_run;
 mod control;
 mod downstream_runs;
-mod earlier_run;
 mod error;
 mod failed_jobs;
 mod journal;
@@ -43,9 +43,9 @@ pub use run::Run;
 pub use run_history::{JobHistory, RunEnd, RunHistory};
 pub use run_state::RunState;
 
+pub(crate) use continued_run::ContinuedRun;
 pub(crate) use control::ControlServer;
 pub(crate) use downstream_runs::{DownstreamRuns, ParentOfRun};
-pub(crate) use earlier_run::EarlierRun;
 pub(crate) use products::{dotenv_of, products};
 pub(crate) use project_runs::forget_reported;
 pub(crate) use run::logs_of_attempt;

@@ -219,12 +219,12 @@ fn mark_reported(directory: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let path = directory.join(REPORTED);
-    fail_point!("runwright::runs::tell", options.open(path)).map(drop)
+    fail_point!("workstation::runs::report", options.open(path)).map(drop)
 }
 
 /// Forgets that the death of a run was reported: a continued run may be killed again.
 pub(crate) fn forget_reported(directory: &Path) {
     let path = directory.join(REPORTED);
     // If it stays, a second death is not reported.
-    let _ = fail_point!("runwright::runs::forget_told", fs::remove_file(path));
+    let _ = fail_point!("workstation::runs::forget_reported", fs::remove_file(path));
 }

@@ -65,10 +65,18 @@ pub struct RunRecord {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCommand {
     /// Its words, without the program. They must contain no secret; the name of a secret, or of a file with it, is
-    /// enough to find it again.
+    /// enough to find it again. What is not UTF-8 is recorded as U+FFFD; see [`is_exact`](Self::is_exact).
     pub words: Vec<String>,
     /// The directory that it ran in.
     pub directory: PathBuf,
+}
+
+impl RunCommand {
+    /// Returns whether the words are those that were given. Otherwise they would name other files or jobs.
+    pub fn is_exact(&self) -> bool {
+        let is_exact = |word: &String| !word.contains(char::REPLACEMENT_CHARACTER);
+        self.words.iter().all(is_exact)
+    }
 }
 
 /// What a run is for: ref, commit and source.
@@ -184,6 +192,6 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 fn publish(bytes: &[u8], temp: &Path, target: &Path) -> io::Result<()> {
     let write = || NewFile::write(temp, bytes, 0o600);
-    let new = fail_point!("runwright::record::write", write())?;
-    fail_point!("runwright::record::publish", new.replace(target))
+    let new = fail_point!("workstation::record::write", write())?;
+    fail_point!("workstation::record::publish", new.replace(target))
 }

@@ -124,6 +124,27 @@ impl RunHistory {
         self.jobs.values()
     }
 
+    /// Returns whether a job would run now, if this ended run is continued in this way.
+    pub(super) fn would_run(
+        &self,
+        job: &JobHistory,
+        kind: &ContinuationKind,
+        is_played: bool,
+    ) -> bool {
+        let waits = self.end.is_some_and(|end| end.status == Status::Manual);
+        if job.has_run() && kind.wants_again(&job.name, job.status) {
+            return true;
+        }
+        match job.status {
+            // A skipped job runs only after another one.
+            Status::Success | Status::Failed | Status::Skipped => false,
+            // It comes after a manual job.
+            Status::Created if waits => false,
+            Status::Manual => is_played,
+            _ => true,
+        }
+    }
+
     fn take(&mut self, entry: Line<'_>) {
         self.last_at = entry.at.or(self.last_at);
         match &*entry.kind {

@@ -44,7 +44,7 @@ impl RunLock {
             holder.is_some_and(is_other) || begun.elapsed() > timeout
         };
         let lock = fail_point!(
-            "runwright::state::lock_pipeline",
+            "workstation::state::lock_pipeline",
             FileLock::wait(file, LockKind::Exclusive, gives_up)
         )?;
         let Some(lock) = lock else {
@@ -56,7 +56,7 @@ impl RunLock {
             file.rewind()?;
             write!(file, "{} {}", mark.pid, mark.started)
         };
-        fail_point!("runwright::state::name_run", write(lock.file()))?;
+        fail_point!("workstation::state::name_run", write(lock.file()))?;
         Ok(Ok(Self { _lock: lock }))
     }
 
@@ -95,7 +95,7 @@ const FILE: &str = "lock";
 
 fn open(directory: &Path) -> io::Result<File> {
     fail_point!(
-        "runwright::state::open_lock",
+        "workstation::state::open_lock",
         FileLock::open_file(&directory.join(FILE))
     )
 }

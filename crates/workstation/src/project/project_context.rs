@@ -4,7 +4,7 @@ use crate::project::situation::{Described, Situation, SituationRef, describe};
 use crate::remote::{GitLabVariables, Outside, Protection, Taken};
 use executor_core::variable::JobVariables;
 use git::{Head, RepositoryError, RepositoryFacts, glance};
-use pipeline::context::{GivenVariable, PipelineContext};
+use pipeline::context::{ExternalVariable, PipelineContext};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ pub(crate) struct ProjectContext {
     situation: Situation,
     /// The pipeline file.
     file: PathBuf,
-    given: Vec<GivenVariable>,
+    given: Vec<ExternalVariable>,
     /// Access to servers, which may know the project's GitLab.
     outside: Option<Arc<Outside>>,
     /// The variables of a GitLab, if they are used.
@@ -37,7 +37,7 @@ impl ProjectContext {
         root: &Path,
         file: &Path,
         situation: Situation,
-        given: Vec<GivenVariable>,
+        given: Vec<ExternalVariable>,
     ) -> Self {
         let git = Arc::new(BlockingGit::new(root));
         let repository = Arc::new(GitRepository::with_git(Arc::clone(&git)));

@@ -10,7 +10,7 @@ use executor_core::variable::JobVariable;
 use git::RepositoryRefs;
 use indexmap::IndexMap;
 use pipeline::Diagnostics;
-use pipeline::context::{GivenSource, GivenVariable, Level};
+use pipeline::context::{ExternalSource, ExternalVariable, Level};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use yaml::diagnostic::Checked;
@@ -18,7 +18,7 @@ use yaml::diagnostic::Checked;
 /// The variables and inputs of the user's files and options.
 #[derive(Debug, Default)]
 pub(crate) struct UserInput {
-    pub(crate) variables: Vec<GivenVariable>,
+    pub(crate) variables: Vec<ExternalVariable>,
     pub(crate) inputs: IndexMap<String, Value>,
     /// Notes about the files.
     pub(crate) notes: Vec<String>,
@@ -73,10 +73,10 @@ impl InputReader<'_> {
                 .secrets
                 .iter()
                 .cloned()
-                .map(GivenVariable::of_secret),
+                .map(ExternalVariable::of_secret),
         );
         let pipeline_variables = options.variables.iter().cloned();
-        variables.extend(pipeline_variables.map(GivenVariable::of_pipeline));
+        variables.extend(pipeline_variables.map(ExternalVariable::of_pipeline));
         let inputs = options.inputs.iter();
         let inputs = inputs.map(|(name, value)| (name.clone(), value.clone()));
         self.input.inputs.extend(inputs);
@@ -165,12 +165,12 @@ impl InputReader<'_> {
     fn add_options(&mut self, read: FileOptions) {
         self.input.notes.extend(read.notes);
         for (key, value, line) in read.variables {
-            self.input.variables.push(GivenVariable {
-                source: GivenSource::File {
+            self.input.variables.push(ExternalVariable {
+                source: ExternalSource::File {
                     path: read.name.clone(),
                     line,
                 },
-                ..GivenVariable::of_pipeline(JobVariable::public(key, value))
+                ..ExternalVariable::of_pipeline(JobVariable::public(key, value))
             });
         }
         let inputs = read.inputs.into_iter();

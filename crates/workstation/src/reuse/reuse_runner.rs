@@ -15,10 +15,11 @@ use fail_point::fail_point;
 use job_runner::{
     ArtifactStore, Snapshot, Sources, StoredArtifacts, VisitPoint, Visitor, spool_file,
 };
+use process::make_private_dir_all;
 use std::error::Error;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -241,9 +242,10 @@ fn write_log(reuse: &ProjectReuse, entry: &Entry, to: &Path) -> io::Result<()> {
         .ok_or_else(|| io::Error::other("the log of the result is missing"))?;
     let mut from = content.open_content(log).map_err(io::Error::other)?;
     let directory = to.parent().unwrap_or(Path::new(""));
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    fail_point!("runwright::reuse::make_logs", builder.create(directory))?;
+    fail_point!(
+        "workstation::reuse::make_logs",
+        make_private_dir_all(directory)
+    )?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let mut write = || -> io::Result<()> {
@@ -258,7 +260,7 @@ fn write_log(reuse: &ProjectReuse, entry: &Entry, to: &Path) -> io::Result<()> {
         file.write_all(&bytes)?;
         io::copy(&mut from, &mut file).map(drop)
     };
-    fail_point!("runwright::reuse::write_log", write())
+    fail_point!("workstation::reuse::write_log", write())
 }
 
 /// Shows the log of a reused job as if it ran. If that fails, the log is still in this run.

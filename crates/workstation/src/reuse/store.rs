@@ -5,10 +5,10 @@ use content_store::{ContentStore, Digest, StoreError};
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use jiff::Timestamp;
+use process::make_private_dir_all;
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -66,11 +66,9 @@ impl ReuseStore {
 
     /// Creates the directory.
     pub(super) fn make(&self) -> io::Result<()> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700);
         fail_point!(
-            "runwright::reuse::make_dir",
-            builder.create(&self.directory)
+            "workstation::reuse::make_dir",
+            make_private_dir_all(&self.directory)
         )
     }
 
@@ -119,7 +117,7 @@ impl ReuseStore {
                 .open(self.path(&key.name))?
                 .set_modified(now)
         };
-        if let Err(error) = fail_point!("runwright::reuse::touch", touch()) {
+        if let Err(error) = fail_point!("workstation::reuse::touch", touch()) {
             tracing::debug!(%error, "The reuse of a result is not recorded.");
         }
     }
@@ -191,7 +189,7 @@ impl ReuseStore {
 
     /// Removes a stored result.
     pub(crate) fn remove(job: &ReusableJob) -> io::Result<()> {
-        match fail_point!("runwright::reuse::remove", fs::remove_file(&job.path)) {
+        match fail_point!("workstation::reuse::remove", fs::remove_file(&job.path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }

@@ -4,7 +4,7 @@ use super::executor::RunExecutor;
 use super::local_run::LocalRun;
 use super::options::RunOptions;
 use super::planning::plan;
-use super::reserved::ReservedRun;
+use super::reserved_run::ReservedRun;
 use crate::error::LocalError;
 use crate::history::state::StateDir;
 use crate::project::local_pipeline::LocalPipeline;

@@ -2,7 +2,7 @@
 
 use super::builder::RunBuilder;
 use super::executor::RunExecutor;
-use super::reserved::ReservedRun;
+use super::reserved_run::ReservedRun;
 use super::running::RunningPipeline;
 use crate::error::LocalError;
 use crate::history::durations::{Expectations, JobPlace, Stopwatch};

@@ -18,19 +18,20 @@ mod executor;
 mod local_run;
 mod options;
 mod planning;
-mod reserved;
+mod reserved_run;
 mod restore;
 mod run_controls;
 mod runner;
 mod running;
+mod start;
 mod supervision;
 
 pub use builder::RunBuilder;
 pub use executor::RunExecutor;
 pub use local_run::LocalRun;
 pub use options::RunOptions;
-pub use reserved::ReservedRun;
+pub use reserved_run::ReservedRun;
 pub use run_controls::RunControls;
 
-pub(crate) use reserved::RunShared;
+pub(crate) use reserved_run::RunShared;
 pub(crate) use runner::{RunnerParts, runner_of};

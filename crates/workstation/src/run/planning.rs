@@ -2,7 +2,7 @@
 
 use super::options::RunOptions;
 use crate::error::LocalError;
-use crate::history::EarlierRun;
+use crate::history::ContinuedRun;
 use crate::project::local_pipeline::LocalPipeline;
 use crate::project::situation::stamp;
 use pipeline::context::PipelineContext;
@@ -14,7 +14,7 @@ pub(super) fn plan(
     id: u64,
     pipeline: &LocalPipeline,
     options: &RunOptions,
-    earlier: Option<&EarlierRun>,
+    earlier: Option<&ContinuedRun>,
 ) -> Result<Plan, LocalError> {
     let mut context = pipeline.context()?.clone();
     stamp(&mut context, id);
@@ -30,7 +30,7 @@ pub(super) fn plan_created(
     context: PipelineContext,
     mut selection: Selection,
     dialect: Dialect,
-    earlier: Option<&EarlierRun>,
+    earlier: Option<&ContinuedRun>,
 ) -> Result<Plan, PlanError> {
     if let Some(earlier) = earlier {
         earlier.add_played(&mut selection, creation);

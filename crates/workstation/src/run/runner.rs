@@ -1,6 +1,6 @@
 //! The runner of the jobs of one pipeline of a run.
 
-use super::reserved::RunShared;
+use super::reserved_run::RunShared;
 use crate::history::logs_of_attempt;
 use crate::history::state::ProjectState;
 use crate::reuse::ReuseRunner;

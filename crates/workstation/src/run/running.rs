@@ -1,9 +1,9 @@
 //! A run whose jobs run.
 
 use super::local_run::LocalRun;
-use super::reserved::Start;
 use super::restore::RestoreRunner;
 use super::runner::{RunnerParts, runner_of};
+use super::start::Start;
 use crate::error::LocalError;
 use crate::history::{
     ControlServer, JobHistory, Journal, RunControlHandler, RunRecord, RunSituation, RunsError,

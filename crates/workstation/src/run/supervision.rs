@@ -78,7 +78,7 @@ pub(super) fn adopt_leftovers(
 pub(super) async fn remove_leftovers(leftovers: &[PathBuf], supervisor: &Supervisor) {
     for path in leftovers {
         let step = process::remove_tree_off_thread(path).await;
-        let removed = fail_point!("runwright::supervision::remove_left", step);
+        let removed = fail_point!("workstation::supervision::remove_left", step);
         match (removed, supervisor.journal()) {
             (Ok(()), Some(journal)) => {
                 // If this fails, a later run looks for a directory that is gone, without harm.

@@ -70,8 +70,8 @@ impl SettingsFile {
 fn write_new(path: &Path, text: &[u8], mode: u32) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(mode);
-    let mut file = fail_point!("runwright::settings::create_file", options.open(path))?;
-    let written = fail_point!("runwright::settings::write_file", file.write_all(text));
+    let mut file = fail_point!("workstation::settings::create_file", options.open(path))?;
+    let written = fail_point!("workstation::settings::write_file", file.write_all(text));
     if written.is_err() {
         // If the removal fails too, the returned error leads the user to the file.
         let _ = fs::remove_file(path);

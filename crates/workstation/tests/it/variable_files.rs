@@ -3,10 +3,10 @@
 use crate::project::Project;
 use executor_core::variable::JobVariable;
 use includes::FetchPolicy;
-use pipeline::context::{GivenSource, GivenVariable};
+use pipeline::context::{ExternalSource, ExternalVariable};
 use workstation::{LocalError, PipelineOptions};
 
-fn given(project: &Project, options: &PipelineOptions) -> Vec<GivenVariable> {
+fn given(project: &Project, options: &PipelineOptions) -> Vec<ExternalVariable> {
     project.read(options).context().unwrap().given.clone()
 }
 
@@ -71,7 +71,7 @@ URL: {values: {'*': everywhere, 'review/*': review}}
     let notes = pipeline.notes().unwrap().concat();
     assert!(notes.contains("TOKEN (`protected: true`)"), "{notes}");
     let path = project.home().join("vars").display().to_string();
-    assert_eq!(read[3].source, GivenSource::File { path, line: 5 });
+    assert_eq!(read[3].source, ExternalSource::File { path, line: 5 });
     assert!(!format!("{read:?}").contains("abcdefgh12"));
 }
 

@@ -45,20 +45,20 @@ impl Survey {
                         if [
                             "includes::store::",
                             "includes::vendored::",
-                            "runwright::settings::",
+                            "workstation::settings::",
                             // The next command restores a hook that was moved aside, which the tests of `hook` show. An
                             // empty first pipeline file counts as absent.
-                            "runwright::hook::",
+                            "workstation::hook::",
                             "cli::init::",
                             // Shells need a terminal: the tests of `shell` kill the program while a shell is open.
                             "executor_shell::session_files::",
                             "executor_shell::stage_files::write_missing",
-                            "runwright::session::",
+                            "workstation::session::",
                             // A list of times is rewritten only when it is long or torn; the tests of its crate tear
                             // it.
-                            "runwright::durations::mend",
-                            "runwright::durations::publish",
-                            "runwright::durations::write",
+                            "workstation::durations::repair",
+                            "workstation::durations::publish",
+                            "workstation::durations::write",
                             // Containers need an engine, which this walk does not have. The tests of their crate kill
                             // the runner, the transport, the daemon and the container, and look for leftovers.
                             "executor_docker::",
@@ -66,7 +66,7 @@ impl Survey {
                             // Only jobs in containers are recorded for a resume, and receive their sources early.
                             "job_runner::notes::",
                             "job_runner::early::",
-                            "runwright::supervision::remove_left",
+                            "workstation::supervision::remove_left",
                             // The client of an agent in a container, and the agent itself, a separate program that is
                             // not part of a run.
                             "steps::",

@@ -42,10 +42,10 @@ const WARNED_ABOUT: &[&str] = &[
     "content_store::sweep::partial",
     "content_store::sweep::tree",
     // The result of a job matters more than the list of environments.
-    "runwright::environments::make",
-    "runwright::environments::open_lock",
-    "runwright::environments::publish",
-    "runwright::environments::write",
+    "workstation::environments::make",
+    "workstation::environments::open_lock",
+    "workstation::environments::publish",
+    "workstation::environments::write",
     "executor_shell::stage_files::remove",
     "job_runner::finalise::remove_files",
     "job_runner::layer::remove",
@@ -65,14 +65,14 @@ const WARNED_ABOUT: &[&str] = &[
     "process::recover::unmount",
     "process::temp_dir::remove",
     // The run cannot be controlled, but its jobs run.
-    "runwright::control::bind",
-    "runwright::control::remove_stale",
+    "workstation::control::bind",
+    "workstation::control::remove_stale",
     // If the run is killed, some jobs run again.
-    "runwright::journal::append",
+    "workstation::journal::append",
     // A job that is not reused runs, and a job that is not stored has already run.
-    "runwright::reuse::make_dir",
-    "runwright::reuse::make_logs",
-    "runwright::reuse::write_log",
+    "workstation::reuse::make_dir",
+    "workstation::reuse::make_logs",
+    "workstation::reuse::write_log",
     // The result of a job matters more than its log.
     "trace::spool::append",
 ];
@@ -80,7 +80,7 @@ const WARNED_ABOUT: &[&str] = &[
 /// Points whose failure is compensated in another way or at another time, without a message.
 const COMPENSATED: &[&str] = &[
     // The next run checks again whether an old run lives.
-    "runwright::state::open_lock 7",
+    "workstation::state::open_lock 7",
     // Artifacts that cannot be mounted are copied.
     "content_store::layer::link",
     "content_store::layer::publish",
@@ -90,19 +90,19 @@ const COMPENSATED: &[&str] = &[
     // The cache only seems unused for longer.
     "job_runner::cache::touch",
     // A file that cannot be linked is copied.
-    "runwright::export::publish",
+    "workstation::export::publish",
     // The next run removes it.
-    "runwright::export::remove_scratch",
-    "runwright::export::sweep",
+    "workstation::export::remove_scratch",
+    "workstation::export::sweep",
     // Expected durations come from other runs.
-    "runwright::durations::append",
-    "runwright::durations::open",
+    "workstation::durations::append",
+    "workstation::durations::open",
     // There is one more sweep.
-    "runwright::kept_files::mark",
+    "workstation::kept_files::mark",
     // The next run sees that the entry's owner is dead and removes it.
-    "runwright::resources::remove",
+    "workstation::resources::remove",
     // The user who kills the run again knows about it.
-    "runwright::runs::forget_told",
+    "workstation::runs::forget_reported",
     // The end of the job removes it with everything else.
     "executor_shell::stage_files::remove_script",
     // So does the end of the run.
@@ -114,13 +114,13 @@ const COMPENSATED: &[&str] = &[
     // There are two ways to create a journal.
     "process::journal::publish",
     // A stale socket has no listener and is removed with the directory of its run.
-    "runwright::control::remove",
+    "workstation::control::remove",
     // The next command reports the killed run.
-    "runwright::runs::tell",
+    "workstation::runs::report",
     // The stored job seems older than it is.
-    "runwright::reuse::touch",
+    "workstation::reuse::touch",
     // A later run removes the old pipeline.
-    "runwright::state::prune",
+    "workstation::state::prune",
 ];
 
 /// One fault in one scenario.
@@ -214,7 +214,7 @@ fn middle(point: &str, visits: usize) -> usize {
         // A slow machine stores the log in fewer pieces.
         "trace::spool::append" => middle.min(3),
         // A waiting job polls its group repeatedly.
-        "runwright::resources::open" => middle.min(5),
+        "workstation::resources::open" => middle.min(5),
         _ => middle,
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn push_variable(text: &mut String, variable: &ExplainedVariable, sty
     if variable.is_file {
         remarks.push("is the path of a file that holds the value".to_owned());
     }
-    if let VariableSource::Given {
+    if let VariableSource::External {
         is_protected: true, ..
     } = variable.source
     {
@@ -91,7 +91,7 @@ pub(super) fn origin(source: &VariableSource) -> String {
         },
         VariableSource::Matrix { place: at } => format!("matrix, {}", place(at)),
         VariableSource::Rule { place: at } => format!("rule, {}", place(at)),
-        VariableSource::Given {
+        VariableSource::External {
             level,
             source,
             scope,

@@ -1,26 +1,18 @@
-use super::error_output::ErrorOutput;
 use super::forwarded_stream::ForwardedStream;
 use super::login::Login;
+use super::program::SshProgram;
 use super::route::Route;
-use super::stream::SshStream;
 use crate::engine::address::Address;
 use crate::engine::connection::Stream;
-use process::{CaptureLimits, Captured, Command, NeverStop, ProcessTree, Stdin, Supervisor};
+use process::Supervisor;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Mutex;
-
-/// The time limit of an ssh that makes no connection.
-const LOCAL: Duration = Duration::from_secs(10);
 
 /// Connects to the engine on another host. Cheap to clone; the clones share the login.
 #[derive(Debug, Clone)]
 pub(crate) struct SshClient {
-    pub(super) supervisor: Supervisor,
-    tree: ProcessTree,
-    pub(super) route: Route,
-    pub(super) error_output: ErrorOutput,
+    program: SshProgram,
     shared: Arc<Mutex<Shared>>,
 }
 
@@ -45,17 +37,14 @@ impl SshClient {
         address: &Address,
     ) -> Option<Self> {
         Some(Self {
-            supervisor: supervisor.clone(),
-            tree: supervisor.tree(),
-            route: Route::new(command, address)?,
-            error_output: ErrorOutput::default(),
+            program: SshProgram::new(supervisor, Route::new(command, address)?),
             shared: Arc::default(),
         })
     }
 
     /// Returns the last error output of ssh.
     pub(crate) fn error_output(&self) -> Option<String> {
-        self.error_output.text()
+        self.program.error_output.text()
     }
 
     /// Opens a connection to the engine over the login, logging in when necessary.
@@ -91,7 +80,7 @@ impl SshClient {
             Shared::Open(login) => return Ok(Some(Arc::clone(login))),
             Shared::Unknown | Shared::Ended => {}
         }
-        let Some(login) = Login::begin(self).await? else {
+        let Some(login) = Login::begin(&self.program).await? else {
             *shared = Shared::NotOurs;
             return Ok(None);
         };
@@ -111,7 +100,7 @@ impl SshClient {
     /// Returns whether the user's settings of ssh share a login, which may be the only way in where a login needs more than
     /// a key. An ssh that prints no settings has none.
     async fn user_shares_one(&self) -> bool {
-        let output = self.run(self.route.settings()).await;
+        let output = self.program.run(self.program.route.settings()).await;
         output.is_ok_and(|output| {
             let text = String::from_utf8_lossy(&output.stdout);
             let path = text
@@ -123,35 +112,11 @@ impl SshClient {
 
     /// Starts an ssh for one connection, over the login if there is one.
     fn dial(&self, login: Option<&Login>) -> io::Result<Box<dyn Stream>> {
-        let stream = self.start(self.route.dial(login.map(Login::control).as_deref()))?;
+        let control = login.map(Login::control);
+        let stream = self
+            .program
+            .start(self.program.route.dial(control.as_deref()))?;
         Ok(Box::new(stream))
-    }
-
-    /// Starts an ssh with piped input and output.
-    pub(super) fn start(&self, words: Vec<String>) -> io::Result<SshStream> {
-        let command = self.command(words).stdin(Stdin::Piped);
-        let process = self.tree.spawn(&command).map_err(io::Error::other)?;
-        SshStream::of(process, &self.error_output)
-    }
-
-    /// Runs an ssh command that makes no connection itself.
-    pub(super) async fn run(&self, words: Vec<String>) -> io::Result<Captured> {
-        let limits = CaptureLimits {
-            deadline: LOCAL,
-            ..CaptureLimits::default()
-        };
-        let output = self
-            .tree
-            .output(&self.command(words), &limits, &NeverStop)
-            .await;
-        output.map_err(io::Error::other)
-    }
-
-    fn command(&self, words: Vec<String>) -> Command {
-        Command::new(&self.route.program)
-            .args(words)
-            // Our own tool needs the home directory, the agent and the search path.
-            .envs(self.tree.environment().iter())
     }
 }
 

@@ -1,4 +1,4 @@
-use super::client::SshClient;
+use super::program::SshProgram;
 use super::route::{MARKER, socket_of};
 use super::stream::SshStream;
 use process::TempDir;
@@ -50,7 +50,7 @@ impl Login {
     /// # Errors
     ///
     /// When ssh cannot log in, with its error output.
-    pub(super) async fn begin(ssh: &SshClient) -> io::Result<Option<Self>> {
+    pub(super) async fn begin(ssh: &SshProgram) -> io::Result<Option<Self>> {
         let mut retries = RETRIES.iter();
         loop {
             ssh.error_output.clear();
@@ -66,7 +66,7 @@ impl Login {
         }
     }
 
-    async fn try_begin(ssh: &SshClient) -> io::Result<Option<Self>> {
+    async fn try_begin(ssh: &SshProgram) -> io::Result<Option<Self>> {
         let Some(directory) = socket_dir(ssh)? else {
             return Ok(None);
         };
@@ -120,7 +120,7 @@ impl Login {
 }
 
 /// Creates the private directory of the sockets; `None` when its path is unsuitable for ssh.
-fn socket_dir(ssh: &SshClient) -> io::Result<Option<TempDir>> {
+fn socket_dir(ssh: &SshProgram) -> io::Result<Option<TempDir>> {
     let temporary = std::env::temp_dir();
     sweep(&temporary);
     let directory = ssh.supervisor.temp_dir(&temporary, PREFIX);
@@ -171,7 +171,7 @@ async fn read_lines(held: &mut BufReader<SshStream>) -> io::Result<Vec<String>> 
 }
 
 /// Returns an error with what ssh wrote to stderr.
-fn ssh_error(ssh: &SshClient, kind: io::ErrorKind) -> io::Error {
+fn ssh_error(ssh: &SshProgram, kind: io::ErrorKind) -> io::Error {
     match ssh.error_output.text() {
         Some(error_output) => io::Error::new(kind, format!("log in by ssh: {error_output}")),
         None => kind.into(),
@@ -179,7 +179,7 @@ fn ssh_error(ssh: &SshClient, kind: io::ErrorKind) -> io::Error {
 }
 
 /// Returns whether sshd closed the last login at once, as with too many concurrent logins.
-fn is_rejected(ssh: &SshClient) -> bool {
+fn is_rejected(ssh: &SshProgram) -> bool {
     let error_output = ssh.error_output.text();
     error_output.is_some_and(|text| text.contains("exchange_identification"))
 }

@@ -9,6 +9,7 @@ mod client;
 mod error_output;
 mod forwarded_stream;
 mod login;
+mod program;
 mod route;
 mod stream;
 

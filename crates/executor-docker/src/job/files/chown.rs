@@ -62,7 +62,7 @@ shift
 ///
 /// Blocks.
 pub(crate) fn change_owner(root: &Path, owner: Owner) -> Result<(), DockerError> {
-    let given = fail_point!("executor_docker::own::give", change_tree(root, owner));
+    let given = fail_point!("executor_docker::chown::change", change_tree(root, owner));
     given.map_err(|source| DockerError::Broken {
         doing: format!(
             "change the owner of {} to user {}",

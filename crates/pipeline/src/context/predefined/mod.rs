@@ -16,7 +16,7 @@ pub use job::{group_name, job_value};
 pub use values::Phase;
 pub(super) use values::Values;
 
-use super::{GivenVariable, PipelineContext};
+use super::{ExternalVariable, PipelineContext};
 use executor_core::variable::JobVariables;
 
 impl PipelineContext {
@@ -59,8 +59,8 @@ impl PipelineContext {
     ///
     /// Within a level, variables the user sets locally override those of a GitLab, and those of an
     /// inner group those of an outer one; otherwise the more specific scope wins.
-    pub fn given_for(&self, environment: Option<&str>) -> Vec<&GivenVariable> {
-        let is_open = |given: &&GivenVariable| !given.is_protected || self.commit.is_protected;
+    pub fn given_for(&self, environment: Option<&str>) -> Vec<&ExternalVariable> {
+        let is_open = |given: &&ExternalVariable| !given.is_protected || self.commit.is_protected;
         let matching = self.given.iter().filter(is_open);
         let matching = matching.filter_map(|given| Some((given.scope_match(environment)?, given)));
         let mut matching: Vec<_> = matching.collect();
@@ -73,7 +73,7 @@ impl PipelineContext {
 mod tests {
     use super::*;
     use crate::context::{
-        Commit, GivenSource, GivenVariable, JobEnvironment, Level, MergeRequest,
+        Commit, ExternalSource, ExternalVariable, JobEnvironment, Level, MergeRequest,
         MergeRequestBranch, Project,
     };
     use executor_core::job::Image;
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn precedence_is_by_level_then_scope() {
-        let given = |level: Level, scope: &str, value: &str| GivenVariable {
+        let given = |level: Level, scope: &str, value: &str| ExternalVariable {
             scope: scope.to_owned(),
-            ..GivenVariable::of_option("--x", level, JobVariable::public("A", value))
+            ..ExternalVariable::of_option("--x", level, JobVariable::public("A", value))
         };
         let mut context = context();
         context.given = vec![
@@ -208,12 +208,12 @@ mod tests {
 
     #[test]
     fn local_variables_override_those_of_gitlab_within_a_level() {
-        let here = |level: Level, scope: &str, value: &str| GivenVariable {
+        let here = |level: Level, scope: &str, value: &str| ExternalVariable {
             scope: scope.to_owned(),
-            ..GivenVariable::of_option("--x", level, JobVariable::public("A", value))
+            ..ExternalVariable::of_option("--x", level, JobVariable::public("A", value))
         };
-        let of_server = |level: Level, path: &str, scope: &str| GivenVariable {
-            source: GivenSource::Server {
+        let of_server = |level: Level, path: &str, scope: &str| ExternalVariable {
+            source: ExternalSource::Server {
                 server: "https://git.example".to_owned(),
                 path: (!path.is_empty()).then(|| path.to_owned()),
             },
@@ -248,9 +248,9 @@ mod tests {
     #[test]
     fn protected_variables_are_for_protected_refs() {
         let mut context = context();
-        context.given = vec![GivenVariable {
+        context.given = vec![ExternalVariable {
             is_protected: true,
-            ..GivenVariable::of_secret(JobVariable::masked("KEY", "s"))
+            ..ExternalVariable::of_secret(JobVariable::masked("KEY", "s"))
         }];
         assert!(context.given_for(None).is_empty());
         context.commit.is_protected = true;

@@ -197,13 +197,13 @@ impl<'c> Checker<'c> {
     /// Warns of a last rule that always matches: with an open merge request, a push then starts two
     /// pipelines.
     fn check_last_rule(&mut self, job: &Job) {
-        let RulesKeyword::Given(rules) = &job.rules else {
+        let RulesKeyword::List(rules) = &job.rules else {
             return;
         };
         let Some(last) = rules.last().filter(|last| last.is_only_when()) else {
             return;
         };
-        if self.config.workflow.rules.is_given() || last.when == Some(When::Never) {
+        if self.config.workflow.rules.is_present() || last.when == Some(When::Never) {
             return;
         }
         let message = format!(

@@ -2,7 +2,7 @@
 
 use super::push;
 use executor_core::variable::JobVariable;
-use pipeline::context::{GivenSource, GivenVariable, Level};
+use pipeline::context::{ExternalSource, ExternalVariable, Level};
 use pipeline::include::KnownFiles;
 use pipeline::repository::NoRepository;
 use pipeline::{LoadOptions, Pipeline, create};
@@ -47,8 +47,8 @@ fn explain(job: &str) -> Explanation {
     let mut context = push();
     let secret = JobVariable::masked("TOKEN", "s3cret-value");
     context.given = vec![
-        GivenVariable::of_secret(secret),
-        GivenVariable::of_pipeline(JobVariable::public("D", "given $TOKEN")),
+        ExternalVariable::of_secret(secret),
+        ExternalVariable::of_pipeline(JobVariable::public("D", "given $TOKEN")),
     ];
     let creation = create(&resolved, &context, &NoRepository);
     let explainer = Explainer::new(&pipeline, &creation, &context, &NoRepository);
@@ -109,7 +109,7 @@ fn each_variable_has_an_origin_and_overridden_values() {
         VariableSource::Job { place } => format!("job {place}"),
         VariableSource::Matrix { place } => format!("matrix {place}"),
         VariableSource::Rule { place } => format!("rule {place}"),
-        VariableSource::Given { source, .. } => source.to_string(),
+        VariableSource::External { source, .. } => source.to_string(),
     };
     let sources = |name: &str| {
         let found = variable(name);
@@ -162,7 +162,7 @@ fn explanations_contain_no_secrets() {
 }
 
 /// Explains the variables of the jobs of a file, and those that all jobs share.
-fn variables_of(file: &str, given: Vec<GivenVariable>) -> Vec<ExplainedVariables> {
+fn variables_of(file: &str, given: Vec<ExternalVariable>) -> Vec<ExplainedVariables> {
     let loaded = Pipeline::load("ci.yml", file, &LoadOptions::default());
     let both = loaded.and_then(|pipeline, found| {
         let resolved = pipeline.resolve(found);
@@ -180,14 +180,14 @@ fn variables_of(file: &str, given: Vec<GivenVariable>) -> Vec<ExplainedVariables
 
 #[test]
 fn explained_variables_have_a_scope_and_list_those_left_out() {
-    let of_server = |level: Level, path: &str, scope: &str, name: &str| GivenVariable {
+    let of_server = |level: Level, path: &str, scope: &str, name: &str| ExternalVariable {
         scope: scope.to_owned(),
         is_protected: name == "SAFE",
-        source: GivenSource::Server {
+        source: ExternalSource::Server {
             server: "https://git.example/x".to_owned(),
             path: Some(path.to_owned()),
         },
-        ..GivenVariable::of_option("", level, JobVariable::masked(name, "s3cret"))
+        ..ExternalVariable::of_option("", level, JobVariable::masked(name, "s3cret"))
     };
     let file = "\
 variables: {URL: root, OWN: $UNKNOWN/$RAW, RAW: {value: $X, expand: false}}
@@ -204,7 +204,7 @@ b: {script: x}
     );
     let first = |explained: &ExplainedVariables| {
         let variable = &explained.variables[0];
-        let VariableSource::Given { source, scope, .. } = &variable.source else {
+        let VariableSource::External { source, scope, .. } = &variable.source else {
             panic!("{variable:?}");
         };
         let name = &variable.name;

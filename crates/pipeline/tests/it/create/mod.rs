@@ -6,7 +6,7 @@ mod linear;
 mod variables;
 
 use crate::plans::resolve;
-use pipeline::context::{Commit, GivenVariable, PipelineContext, Project};
+use pipeline::context::{Commit, ExternalVariable, PipelineContext, Project};
 use pipeline::repository::KnownRepository;
 use pipeline::{Creation, create};
 
@@ -26,7 +26,7 @@ pub(super) fn push() -> PipelineContext {
     }
 }
 
-pub(super) fn given(variables: Vec<GivenVariable>) -> PipelineContext {
+pub(super) fn given(variables: Vec<ExternalVariable>) -> PipelineContext {
     PipelineContext {
         given: variables,
         ..push()

@@ -5,7 +5,7 @@ use crate::plans::{resolve, try_plan};
 use executor_core::job::Job;
 use executor_core::variable::{JobVariable, JobVariables};
 use pipeline::Selection;
-use pipeline::context::{GivenVariable, Level, PipelineContext};
+use pipeline::context::{ExternalVariable, Level, PipelineContext};
 
 /// Returns the only job of a file as a runner receives it.
 fn payload(text: &str, context: PipelineContext) -> Job {
@@ -33,7 +33,7 @@ job:
     let variables = |names: &[&str], level: Level| {
         let list = names.iter().map(move |&name| {
             let variable = JobVariable::public(name, format!("{level:?}"));
-            GivenVariable::of_option("--x", level, variable)
+            ExternalVariable::of_option("--x", level, variable)
         });
         list.collect::<Vec<_>>()
     };
@@ -58,9 +58,9 @@ job:
 
 #[test]
 fn a_variable_of_an_environment_is_only_for_its_jobs() {
-    let scoped = |name: &str, scope: &str| GivenVariable {
+    let scoped = |name: &str, scope: &str| ExternalVariable {
         scope: scope.to_owned(),
-        ..GivenVariable::of_secret(JobVariable::masked(name, scope))
+        ..ExternalVariable::of_secret(JobVariable::masked(name, scope))
     };
     let context = || given(vec![scoped("KEY", "review/*"), scoped("KEY", "*")]);
     let of = |environment: &str| {
@@ -75,9 +75,9 @@ fn a_variable_of_an_environment_is_only_for_its_jobs() {
 
 #[test]
 fn an_environments_name_cannot_use_variables_of_the_environment() {
-    let given_as = |value: &str, scope: &str| GivenVariable {
+    let given_as = |value: &str, scope: &str| ExternalVariable {
         scope: scope.to_owned(),
-        ..GivenVariable::of_secret(JobVariable::public("N", value))
+        ..ExternalVariable::of_secret(JobVariable::public("N", value))
     };
     let context = given(vec![given_as("1", "*"), given_as("2", "e-1*")]);
     let text = "a: {script: x, environment: 'e-$N$CI_ENVIRONMENT_ACTION'}\n";
@@ -95,7 +95,7 @@ workflow: {name: '$$A'}
 a: {script: x, variables: {A: a}, resource_group: '$${A}', environment: 'e-$$A'}
 ";
     let mut context = push();
-    context.given = vec![GivenVariable::of_pipeline(JobVariable::public("A", "b"))];
+    context.given = vec![ExternalVariable::of_pipeline(JobVariable::public("A", "b"))];
     let creation = super::created(text, &context);
     assert_eq!(creation.name.as_deref(), Some("$b"));
     let definition = payload(text, context).definition.unwrap();

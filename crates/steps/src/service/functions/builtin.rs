@@ -14,7 +14,6 @@ use crate::language::{
 use crate::library::Source;
 use crate::service::host_requests::HostAnswer;
 use crate::service::state::Failure;
-use crate::service::steps::stopped;
 use crate::wire::v1::StepResult;
 use crate::wire::v1::result::ErrorKind;
 use crate::wire::v1::wish::{Publish, What};
@@ -154,7 +153,7 @@ impl Engine<'_> {
         let function = builtin.described();
         result.spec_definition = Some(step_result::described(&function));
         let names: Vec<_> = inputs.keys().cloned().collect();
-        let inputs = Given(bind_inputs(&function.inputs, inputs).map_err(step_failure)?);
+        let inputs = BuiltinInputs(bind_inputs(&function.inputs, inputs).map_err(step_failure)?);
         step_result::note_inputs(result, &names, &inputs.0);
         let outputs = match builtin {
             Builtin::Script => {
@@ -171,7 +170,11 @@ impl Engine<'_> {
         }
     }
 
-    async fn build(&mut self, inputs: &Given, exchange: &Exchange) -> Result<Values, Failure> {
+    async fn build(
+        &mut self,
+        inputs: &BuiltinInputs,
+        exchange: &Exchange,
+    ) -> Result<Values, Failure> {
         let image = Image::read(
             inputs.text("version"),
             &inputs.json("common"),
@@ -190,7 +193,7 @@ impl Engine<'_> {
             Failure::new(ErrorKind::Internal, words)
         })?;
         if self.request.cancellation.is_canceled() {
-            return Err(stopped(&self.request.cancellation));
+            return Err(Failure::stopped(&self.request.cancellation));
         }
         let digest = built.map_err(|error| step_failure(chain(&error)))?;
         Ok(named([
@@ -199,7 +202,7 @@ impl Engine<'_> {
         ]))
     }
 
-    async fn publish(&mut self, inputs: &Given, layers: &Env) -> Result<Values, Failure> {
+    async fn publish(&mut self, inputs: &BuiltinInputs, layers: &Env) -> Result<Values, Failure> {
         let archive = Path::new(&self.request.work_dir).join(inputs.text("archive"));
         if !archive.is_file() {
             let archive = archive.display();
@@ -231,7 +234,7 @@ impl Engine<'_> {
         ]))
     }
 
-    async fn fetch(&mut self, inputs: &Given, layers: &Env) -> Result<Values, Failure> {
+    async fn fetch(&mut self, inputs: &BuiltinInputs, layers: &Env) -> Result<Values, Failure> {
         let text = |name| inputs.text(name).trim().to_owned();
         let source = Source::Oci {
             registry: text("registry"),
@@ -265,9 +268,9 @@ fn named<const N: usize>(values: [(&str, Value); N]) -> Values {
 }
 
 /// The inputs of a function, by the declared types.
-struct Given(Value);
+struct BuiltinInputs(Value);
 
-impl Given {
+impl BuiltinInputs {
     fn value(&self, name: &str) -> Option<&Value> {
         match &self.0.kind {
             Kind::Struct(values) => values.get(name),

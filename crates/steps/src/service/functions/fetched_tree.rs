@@ -6,7 +6,6 @@ use super::frame::Env;
 use crate::library::Source;
 use crate::service::host_requests::HostAnswer;
 use crate::service::state::Failure;
-use crate::service::steps::log_line;
 use crate::wire::v1::wish::{self, What};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -43,7 +42,7 @@ impl Engine<'_> {
         }
         if !self.quiet {
             // The source may contain secrets; the log masks them.
-            log_line(self.request, &format!("Fetching {source}"));
+            self.request.log_line(&format!("Fetching {source}"));
         }
         let docker_auth_config = match source {
             Source::Git { .. } => String::new(),

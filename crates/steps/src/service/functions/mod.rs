@@ -32,8 +32,6 @@ use self::secrets::Secrets;
 use crate::language::{Action, Call, Function, Sequence, Value, bind_inputs};
 use crate::service::request::Request;
 use crate::service::state::Failure;
-use crate::service::steps::log_line;
-use crate::service::steps::stopped;
 use crate::wire::v1::StepResult;
 use crate::wire::v1::result::ErrorKind;
 use crate::wire::v1::step_result::Status;
@@ -195,10 +193,11 @@ impl<'r> Engine<'r> {
     ) -> Result<(), Failure> {
         for (number, call) in sequence.steps.iter().enumerate() {
             if self.request.cancellation.is_canceled() {
-                return Err(stopped(&self.request.cancellation));
+                return Err(Failure::stopped(&self.request.cancellation));
             }
             if !self.quiet {
-                log_line(self.request, &format!("Running step \"{}\"", call.name));
+                self.request
+                    .log_line(&format!("Running step \"{}\"", call.name));
             }
             let is_outermost = frame.depth == 0;
             if is_outermost {
@@ -227,7 +226,7 @@ impl<'r> Engine<'r> {
         // The message may contain a reference with a secret in it.
         let message = format!("step \"{}\": {}", call.name, failure.message);
         let message = self.request.log.masked(&message);
-        log_line(self.request, &format!("ERROR: {message}"));
+        self.request.log_line(&format!("ERROR: {message}"));
         Failure {
             message,
             is_logged: true,

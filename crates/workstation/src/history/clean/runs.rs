@@ -65,7 +65,7 @@ fn fate(
         // The lists stay, so that a continued run knows that artifacts were removed.
         artifacts.erase().map_err(|error| chain(&error))
     } else {
-        let removed = fail_point!("runwright::clean::run", process::remove_tree(directory));
+        let removed = fail_point!("workstation::clean::run", process::remove_tree(directory));
         removed.map_err(|error| error.to_string())
     };
     removed.map_or_else(Fate::Stays, |()| Fate::Removed)

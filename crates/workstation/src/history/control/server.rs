@@ -48,11 +48,11 @@ impl ControlServer {
     pub(crate) fn bind(directory: &Path) -> io::Result<Self> {
         let socket = SocketPath::of(directory)?;
         let path = socket.path();
-        match fail_point!("runwright::control::remove_stale", fs::remove_file(path)) {
+        match fail_point!("workstation::control::remove_stale", fs::remove_file(path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let listener = fail_point!("runwright::control::bind", UnixListener::bind(path))?;
+        let listener = fail_point!("workstation::control::bind", UnixListener::bind(path))?;
         let server = Self {
             listener,
             socket,
@@ -67,7 +67,7 @@ impl ControlServer {
         if !self.is_retired.swap(true, Ordering::Relaxed) {
             let path = self.socket.path();
             // If it stays, it is removed with the directory and refuses connections.
-            let _ = fail_point!("runwright::control::remove", fs::remove_file(path));
+            let _ = fail_point!("workstation::control::remove", fs::remove_file(path));
         }
     }
 

@@ -2,10 +2,10 @@ use super::past_times::PastTimes;
 use super::times_line::{Head, RunTimes};
 use crate::project::read_file::open_file;
 use fail_point::fail_point;
-use process::{FileLock, LockKind, NewFile};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use process::{FileLock, LockKind, NewFile, make_private_dir_all};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -83,7 +83,7 @@ impl Durations {
         let mut file = lock.file();
         let length = cut_incomplete_line(file)?;
         let line = times.to_line();
-        fail_point!("runwright::durations::append", file.write_all(&line))?;
+        fail_point!("workstation::durations::append", file.write_all(&line))?;
         if length > SHORT && self.needs_compaction() {
             self.compact()?;
         }
@@ -111,16 +111,12 @@ impl Durations {
         loop {
             let open = || match options.open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let mut builder = DirBuilder::new();
-                    builder
-                        .recursive(true)
-                        .mode(0o700)
-                        .create(&self.directory)?;
+                    make_private_dir_all(&self.directory)?;
                     options.open(&path)
                 }
                 opened => opened,
             };
-            let file = fail_point!("runwright::durations::open", open())?;
+            let file = fail_point!("workstation::durations::open", open())?;
             if !file.metadata()?.is_file() {
                 return Err(io::Error::other("not a file"));
             }
@@ -154,8 +150,8 @@ impl Durations {
             .map_or_else(PastTimes::default, |text| PastTimes::parse(&text));
         let temp = self.directory.join(TEMP);
         let write = || NewFile::write(temp, &past.into_text(), 0o600);
-        let new = fail_point!("runwright::durations::write", write())?;
-        fail_point!("runwright::durations::publish", new.replace(&self.path()))
+        let new = fail_point!("workstation::durations::write", write())?;
+        fail_point!("workstation::durations::publish", new.replace(&self.path()))
     }
 }
 
@@ -176,7 +172,7 @@ fn cut_incomplete_line(mut file: &File) -> io::Result<u64> {
     file.take(MAX_LENGTH).read_to_end(&mut text)?;
     let whole = text.iter().rposition(|&byte| byte == b'\n');
     let whole = whole.map_or(0, |end| end as u64 + 1);
-    fail_point!("runwright::durations::mend", file.set_len(whole))?;
+    fail_point!("workstation::durations::repair", file.set_len(whole))?;
     Ok(whole)
 }
 

@@ -26,7 +26,10 @@ pub(super) fn write(
             }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let made = fail_point!("runwright::export::make_dir", fs::create_dir_all(directory));
+            let made = fail_point!(
+                "workstation::export::make_dir",
+                fs::create_dir_all(directory)
+            );
             made.map_err(ExportError::io("create", directory))?;
         }
         Err(error) => return Err(ExportError::io("read", directory)(error)),

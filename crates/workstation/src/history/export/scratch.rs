@@ -1,5 +1,6 @@
 use super::error::ExportError;
 use fail_point::fail_point;
+use process::make_private_dir_all;
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -17,17 +18,14 @@ impl Scratch {
     pub(super) fn new(root: &Path) -> Result<Self, ExportError> {
         let mut builder = DirBuilder::new();
         builder.mode(0o700);
-        let made = fail_point!(
-            "runwright::export::make_root",
-            DirBuilder::new().recursive(true).mode(0o700).create(root)
-        );
+        let made = fail_point!("workstation::export::make_root", make_private_dir_all(root));
         made.map_err(ExportError::io("create", root))?;
         // Another process must not remove this directory before it is locked.
         let root_lock = File::open(root).and_then(|it| it.lock().map(|()| it));
         let _root_lock = root_lock.map_err(ExportError::io("lock", root))?;
         sweep(root);
         let path = root.join(std::process::id().to_string());
-        let made = fail_point!("runwright::export::make_scratch", builder.create(&path));
+        let made = fail_point!("workstation::export::make_scratch", builder.create(&path));
         made.map_err(ExportError::io("create", &path))?;
         let lock = File::open(&path).and_then(|it| Ok(it.try_lock().map(|()| it)?));
         let lock = lock.map_err(ExportError::io("lock", &path))?;
@@ -43,7 +41,7 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // If it stays, the next process removes it.
         let _ = fail_point!(
-            "runwright::export::remove_scratch",
+            "workstation::export::remove_scratch",
             fs::remove_dir_all(&self.path)
         );
     }
@@ -56,7 +54,7 @@ pub(crate) fn sweep(root: &Path) {
         let is_unused = File::open(&path).is_ok_and(|directory| directory.try_lock().is_ok());
         if is_unused {
             // If it stays, the next process removes it.
-            let _ = fail_point!("runwright::export::sweep", fs::remove_dir_all(&path));
+            let _ = fail_point!("workstation::export::sweep", fs::remove_dir_all(&path));
         }
     }
 }

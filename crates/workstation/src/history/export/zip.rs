@@ -36,12 +36,12 @@ pub(super) fn write(
 /// Gives a file the permissions of any new file. They depend on the umask, which only creating a file shows.
 fn set_default_permissions(file: &Path, scratch: &Path) -> io::Result<()> {
     let usual = fail_point!(
-        "runwright::export::make_usual",
+        "workstation::export::make_usual",
         File::create_new(scratch.join("usual"))
     )?;
     let permissions = usual.metadata()?.permissions();
     fail_point!(
-        "runwright::export::give_rights",
+        "workstation::export::set_mode",
         fs::set_permissions(file, permissions)
     )
 }
@@ -57,7 +57,7 @@ fn check(file: &Path, overwrite: Overwrite) -> Result<(), ExportError> {
 /// Moves the archive to its path.
 fn publish(packed: &Path, file: &Path, overwrite: Overwrite) -> Result<(), ExportError> {
     if overwrite == Overwrite::Files {
-        match fail_point!("runwright::export::replace", fs::remove_file(file)) {
+        match fail_point!("workstation::export::replace", fs::remove_file(file)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(ExportError::io("remove", file)(error));
             }
@@ -65,12 +65,12 @@ fn publish(packed: &Path, file: &Path, overwrite: Overwrite) -> Result<(), Expor
         }
     }
     // A hard link appears at once and never overwrites a file. A copy is second best.
-    match fail_point!("runwright::export::publish", fs::hard_link(packed, file)) {
+    match fail_point!("workstation::export::publish", fs::hard_link(packed, file)) {
         Ok(()) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(exists(file)),
         Err(_) => {}
     }
-    match fail_point!("runwright::export::copy", copy(packed, file)) {
+    match fail_point!("workstation::export::copy", copy(packed, file)) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(file)),
         copied => copied.map_err(ExportError::io("write", file)),
     }

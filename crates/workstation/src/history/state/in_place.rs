@@ -1,6 +1,5 @@
 use super::error::{StateError, io_error};
-use super::project_state::ProjectState;
-use super::state_dir::make_dir;
+use super::project_state::{ProjectState, make_dir};
 use fail_point::fail_point;
 use process::{FileLock, LockKind};
 use std::fs::File;
@@ -22,7 +21,7 @@ impl ProjectState {
         make_dir(self.directory())?;
         let path = self.directory().join("in-place.lock");
         let open = || FileLock::open_file(&path);
-        let file = fail_point!("runwright::state::open_in_place", open())
+        let file = fail_point!("workstation::state::open_in_place", open())
             .map_err(io_error("open", &path))?;
         let lock = FileLock::attempt(file, LockKind::Exclusive).map_err(io_error("lock", &path))?;
         let lock = lock.map_err(|file| StateError::InPlace {
@@ -33,7 +32,7 @@ impl ProjectState {
             file.rewind()?;
             write!(file, "{}", std::process::id())
         };
-        let written = fail_point!("runwright::state::name_holder", write(lock.file()));
+        let written = fail_point!("workstation::state::name_holder", write(lock.file()));
         written.map_err(io_error("write", &path))?;
         Ok(InPlaceLock { _lock: lock })
     }

@@ -10,4 +10,4 @@ pub use in_place::InPlaceLock;
 pub use project_state::{PipelineDir, ProjectState};
 pub use state_dir::StateDir;
 
-pub(crate) use state_dir::make_dir;
+pub(crate) use project_state::make_dir;

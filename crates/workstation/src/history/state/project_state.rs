@@ -1,16 +1,16 @@
 //! The state of one project.
 
 use super::error::{StateError, io_error};
-use super::state_dir::make_dir;
 use crate::error::LocalError;
 use crate::history::durations::Durations;
 use crate::history::retained_files::RetainedFiles;
-use crate::history::{Continuation, EarlierRun, RunLock, Runs};
+use crate::history::{Continuation, ContinuedRun, RunLock, Runs};
 use crate::reuse::ReuseStore;
 use crate::run::environments::Environments;
 use crate::run::resource_groups;
 use crate::settings::Settings;
 use fail_point::fail_point;
+use process::make_private_dir_all;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::num::NonZeroUsize;
@@ -72,11 +72,11 @@ impl ProjectState {
             let path = pipelines.join(id.to_string());
             let mut builder = DirBuilder::new();
             builder.mode(0o700);
-            let made = fail_point!("runwright::state::make_pipeline", builder.create(&path));
+            let made = fail_point!("workstation::state::make_pipeline", builder.create(&path));
             match made {
                 Ok(()) => {
                     let written = fail_point!(
-                        "runwright::state::write_last",
+                        "workstation::state::write_last",
                         fs::write(&last_file, id.to_string())
                     );
                     written.map_err(io_error("write", &last_file))?;
@@ -96,14 +96,14 @@ impl ProjectState {
     pub(crate) fn reopen(
         &self,
         continuation: &Continuation,
-    ) -> Result<(PipelineDir, EarlierRun), LocalError> {
+    ) -> Result<(PipelineDir, ContinuedRun), LocalError> {
         let runs = self.runs();
         // Found before it is locked, since locking creates the directory's lock file.
         let run = runs.find(continuation.run)?;
         let directory = Self::locked(run.id(), run.directory().to_owned())?;
         // Read again, since the last holder of the lock may have changed it.
         let run = runs.find(continuation.run)?;
-        let mut earlier = EarlierRun::read(&run, &continuation.kind)?;
+        let mut earlier = ContinuedRun::read(&run, &continuation.kind)?;
         earlier.variables.clone_from(&continuation.variables);
         Ok((directory, earlier))
     }
@@ -134,7 +134,7 @@ impl ProjectState {
                 continue;
             };
             freed |= RetainedFiles::has_any(&path);
-            let remove = || fail_point!("runwright::state::prune", process::remove_tree(&path));
+            let remove = || fail_point!("workstation::state::prune", process::remove_tree(&path));
             if let Err(error) = remove() {
                 tracing::debug!(path = %path.display(), %error, "An old pipeline stays.");
             }
@@ -196,6 +196,12 @@ pub struct PipelineDir {
     /// The directory.
     pub path: PathBuf,
     _lock: RunLock,
+}
+
+/// Creates a directory that only the user can enter, with its parents.
+pub(crate) fn make_dir(path: &Path) -> Result<(), StateError> {
+    fail_point!("workstation::state::make_dir", make_private_dir_all(path))
+        .map_err(io_error("create", path))
 }
 
 #[cfg(test)]

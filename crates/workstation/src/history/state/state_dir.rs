@@ -1,15 +1,13 @@
 use super::error::{StateError, io_error};
-use super::project_state::{PIPELINES, ProjectState};
+use super::project_state::{PIPELINES, ProjectState, make_dir};
 use crate::history::Runs;
 use crate::history::retained_files::RetainedFiles;
 use crate::reuse::ReuseStore;
 use crate::reuse::fingerprint::Fnv;
-use fail_point::fail_point;
 use includes::LockFile;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::hash::Hasher;
 use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 /// The state directory: `$RUNWRIGHT_HOME`, or `~/.runwright`.
@@ -143,14 +141,6 @@ impl StateDir {
             .filter_map(|entry| Some(entry.ok()?.path()))
             .collect())
     }
-}
-
-/// Creates a directory that only the user can enter, with its parents.
-pub(crate) fn make_dir(path: &Path) -> Result<(), StateError> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    fail_point!("runwright::state::make_dir", builder.create(path))
-        .map_err(io_error("create", path))
 }
 
 /// Returns a readable and unique name for a project.

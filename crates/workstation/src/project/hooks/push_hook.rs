@@ -125,7 +125,7 @@ impl PushHook {
         }
         let directory = self.directory();
         fail_point!(
-            "runwright::hook::make_directory",
+            "workstation::hook::make_directory",
             fs::create_dir_all(directory)
         )
         .map_err(io_error("create", directory))?;
@@ -144,7 +144,7 @@ impl PushHook {
         if fs::symlink_metadata(&kept).is_ok() {
             return Err(HookError::TwoOriginals { path: kept });
         }
-        fail_point!("runwright::hook::keep", fs::rename(&self.path, &kept))
+        fail_point!("workstation::hook::keep", fs::rename(&self.path, &kept))
             .map_err(io_error("move aside", &self.path))?;
         self.write(&script::alone(), MODE)
     }
@@ -165,11 +165,11 @@ impl PushHook {
         match (is_ours, rest) {
             (true, Some(rest)) => self.write(&rest, self.mode())?,
             (_, None) if has_kept => {
-                fail_point!("runwright::hook::give_back", fs::rename(&kept, &self.path))
+                fail_point!("workstation::hook::restore", fs::rename(&kept, &self.path))
                     .map_err(io_error("restore", &kept))?;
             }
             (true, None) => {
-                fail_point!("runwright::hook::remove", fs::remove_file(&self.path))
+                fail_point!("workstation::hook::remove", fs::remove_file(&self.path))
                     .map_err(io_error("remove", &self.path))?;
             }
             (false, _) => return Ok(false),
@@ -226,7 +226,7 @@ impl PushHook {
             }
             new.replace(&self.path)
         };
-        fail_point!("runwright::hook::write", write()).map_err(io_error("write", &self.path))
+        fail_point!("workstation::hook::write", write()).map_err(io_error("write", &self.path))
     }
 }
 

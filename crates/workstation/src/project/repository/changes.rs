@@ -9,7 +9,7 @@ pub(crate) enum ChangeBase {
     #[default]
     Unknown,
     /// Nothing: the user named the files.
-    Given(Paths),
+    Named(Paths),
     /// The commit the branch had on the server.
     Before(String),
     /// The commit where a merge request's branch left its target.
@@ -24,7 +24,7 @@ impl ChangeBase {
     ) -> Result<Option<Paths>, BlockingGitError> {
         match self {
             Self::Unknown => Ok(None),
-            Self::Given(paths) => Ok(Some(paths.clone())),
+            Self::Named(paths) => Ok(Some(paths.clone())),
             Self::Before(commit) => {
                 let changed = changed_since(git, commit)?;
                 // A push without changes starts no pipeline, so this pipeline is not for a push.

@@ -101,7 +101,7 @@ impl GitRepository {
     /// Returns the changed files that the user named.
     fn named_changes(&self) -> Option<Paths> {
         match &self.situated().base {
-            ChangeBase::Given(paths) => Some(paths.clone()),
+            ChangeBase::Named(paths) => Some(paths.clone()),
             _ => None,
         }
     }

@@ -75,7 +75,7 @@ impl Describing<'_> {
             base = ChangeBase::Before(before);
         }
         if let Some(changes) = &self.situation.changes {
-            base = ChangeBase::Given(changes.as_slice().into());
+            base = ChangeBase::Named(changes.as_slice().into());
         }
         let situated = Situated {
             base,

@@ -1,5 +1,5 @@
 use super::value_reader::ValueReader;
-use pipeline::context::{GivenVariable, Level};
+use pipeline::context::{ExternalVariable, Level};
 use pipeline::{Diagnostic, Diagnostics};
 use std::path::Path;
 use yaml::diagnostic::Checked;
@@ -20,7 +20,7 @@ pub(crate) struct HomeFile<'a> {
 
 impl HomeFile<'_> {
     /// Parses the variables of the project, lowest precedence first.
-    pub(crate) fn read(self) -> Checked<Vec<GivenVariable>> {
+    pub(crate) fn read(self) -> Checked<Vec<ExternalVariable>> {
         load_values(self.name, self.text).and_then(|root, diagnostics| {
             if root.is_null() {
                 return Some(Vec::new());
@@ -74,7 +74,7 @@ impl HomeFile<'_> {
         node: &Node,
         level: Level,
         diagnostics: &mut Diagnostics,
-    ) -> Vec<GivenVariable> {
+    ) -> Vec<ExternalVariable> {
         let mut reader = ValueReader {
             file: self.name,
             level,

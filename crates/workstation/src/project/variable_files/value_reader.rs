@@ -1,7 +1,7 @@
 use crate::project::read_file::read_text;
 use executor_core::variable::JobVariable;
 use pipeline::config::variable_name_problem;
-use pipeline::context::{GivenSource, GivenVariable, Level};
+use pipeline::context::{ExternalSource, ExternalVariable, Level};
 use pipeline::{Diagnostic, Diagnostics};
 use std::path::{Path, PathBuf};
 use yaml::source::Span;
@@ -32,7 +32,7 @@ pub(super) struct ValueReader<'a> {
     /// The directory for `~`.
     pub(super) home: Option<&'a Path>,
     pub(super) diagnostics: &'a mut Diagnostics,
-    pub(super) variables: Vec<GivenVariable>,
+    pub(super) variables: Vec<ExternalVariable>,
 }
 
 /// The attributes of a variable.
@@ -208,7 +208,7 @@ impl ValueReader<'_> {
             let warning = Diagnostic::warning("mask-refused", message);
             self.diagnostics.push(warning.at(at).with_help(help));
         }
-        self.variables.push(GivenVariable {
+        self.variables.push(ExternalVariable {
             variable: JobVariable {
                 key: name.to_owned(),
                 value,
@@ -220,7 +220,7 @@ impl ValueReader<'_> {
             level: self.level,
             scope: attributes.scope.clone(),
             is_protected: attributes.is_protected,
-            source: GivenSource::File {
+            source: ExternalSource::File {
                 path: self.file.to_owned(),
                 line: key.line,
             },

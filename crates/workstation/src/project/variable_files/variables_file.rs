@@ -1,7 +1,7 @@
 use super::dotenv;
 use super::value_reader::ValueReader;
 use pipeline::Diagnostics;
-use pipeline::context::{GivenVariable, Level};
+use pipeline::context::{ExternalVariable, Level};
 use std::path::Path;
 use yaml::diagnostic::Checked;
 use yaml::load_values;
@@ -20,7 +20,7 @@ pub(crate) struct VariablesFile<'a> {
 
 impl VariablesFile<'_> {
     /// Parses the variables.
-    pub(crate) fn read(self) -> Checked<Vec<GivenVariable>> {
+    pub(crate) fn read(self) -> Checked<Vec<ExternalVariable>> {
         if is_dotenv(self.text) {
             return self.read_dotenv();
         }
@@ -31,7 +31,7 @@ impl VariablesFile<'_> {
         })
     }
 
-    fn read_dotenv(self) -> Checked<Vec<GivenVariable>> {
+    fn read_dotenv(self) -> Checked<Vec<ExternalVariable>> {
         let (mut diagnostics, file) = Diagnostics::of_private_file(self.name, self.text);
         let (assignments, errors) = dotenv::parse(file, self.text);
         for error in errors {

@@ -75,8 +75,8 @@ impl ApiModeError {
     /// Returns who can correct it.
     pub(crate) fn fault(&self) -> Fault {
         match self {
-            Self::Refused(error) if error.is_temporary() => Fault::Environment,
-            Self::Waiting(_) => Fault::Environment,
+            Self::Refused(error) if error.is_temporary() => Fault::System,
+            Self::Waiting(_) => Fault::System,
             _ => Fault::Usage,
         }
     }

@@ -53,8 +53,8 @@ impl VariablesError {
     /// Returns who can correct it.
     pub(crate) fn fault(&self) -> Fault {
         match self {
-            Self::Refused(error) if error.is_temporary() => Fault::Environment,
-            Self::Late { .. } | Self::Waiting(_) => Fault::Environment,
+            Self::Refused(error) if error.is_temporary() => Fault::System,
+            Self::Late { .. } | Self::Waiting(_) => Fault::System,
             _ => Fault::Usage,
         }
     }

@@ -3,7 +3,7 @@ use super::answers::{Answers, Keeper};
 use executor_core::variable::JobVariable;
 use gitlab_api::{Instance, Variable};
 use pipeline::config::variable_name_problem;
-use pipeline::context::{GivenSource, GivenVariable};
+use pipeline::context::{ExternalSource, ExternalVariable};
 use std::collections::HashSet;
 
 /// How many characters of a name are shown; GitLab allows 255.
@@ -16,7 +16,7 @@ const ALL_ENVIRONMENTS: &str = "*";
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     /// The variables, the highest precedence last.
-    pub(crate) variables: Vec<GivenVariable>,
+    pub(crate) variables: Vec<ExternalVariable>,
     /// Whether the pipeline's branch or tag is protected.
     pub(crate) protection: Protection,
     /// Notes for the user.
@@ -24,7 +24,7 @@ pub(crate) struct Taken {
 }
 
 /// Returns the variables for a pipeline; `own` are the user's own.
-pub(super) fn given(answers: Answers, own: &[GivenVariable]) -> Taken {
+pub(super) fn given(answers: Answers, own: &[ExternalVariable]) -> Taken {
     let mut reading = Reading {
         server: &answers.server,
         own: own.iter().map(|given| &*given.variable.key).collect(),
@@ -62,7 +62,7 @@ struct Reading<'a> {
     server: &'a Instance,
     /// The names of the user's own variables.
     own: HashSet<&'a str>,
-    variables: Vec<GivenVariable>,
+    variables: Vec<ExternalVariable>,
     hidden: Vec<String>,
     nameless: Vec<String>,
     unfit: Vec<String>,
@@ -88,7 +88,7 @@ impl Reading<'_> {
         }
         let is_file = variable.is_file();
         let scope = variable.environment_scope.as_deref();
-        self.variables.push(GivenVariable {
+        self.variables.push(ExternalVariable {
             variable: JobVariable {
                 key: name.clone(),
                 value: value.expose().to_owned(),
@@ -103,7 +103,7 @@ impl Reading<'_> {
                 .unwrap_or(ALL_ENVIRONMENTS)
                 .to_owned(),
             is_protected: variable.protected,
-            source: GivenSource::Server {
+            source: ExternalSource::Server {
                 server: self.server.address().to_owned(),
                 path: keeper.path.clone(),
             },
@@ -149,7 +149,7 @@ mod tests {
         };
         let own = own.iter().map(|name| {
             let variable = JobVariable::masked(*name, "x");
-            GivenVariable::of_secret(variable)
+            ExternalVariable::of_secret(variable)
         });
         given(answers, &own.collect::<Vec<_>>())
     }

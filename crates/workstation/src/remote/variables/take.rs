@@ -3,7 +3,7 @@ use crate::project::situation::path_of_url;
 use crate::remote::Outside;
 use gitlab_api::{Accounts, Client, Instance};
 use includes::FetchPolicy;
-use pipeline::context::{GivenVariable, PipelineContext};
+use pipeline::context::{ExternalVariable, PipelineContext};
 use std::sync::Arc;
 
 /// Reads the variables of a GitLab.
@@ -31,7 +31,7 @@ impl GitLabVariables {
         &self,
         remote: Option<&str>,
         context: &PipelineContext,
-        own: &[GivenVariable],
+        own: &[ExternalVariable],
     ) -> Result<Taken, VariablesError> {
         let opened = self.outside.opened()?;
         let accounts = &opened.accounts;

@@ -3,7 +3,7 @@ use super::parent_pipeline::{CreatedPipeline, ParentPipeline};
 use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, note, warn};
 use crate::history::state::{PipelineDir, ProjectState};
-use crate::history::{EarlierRun, ParentOfRun};
+use crate::history::{ContinuedRun, ParentOfRun};
 #[cfg(feature = "functions")]
 use crate::project::check_steps::check_steps;
 use crate::project::situation::stamp;
@@ -97,7 +97,7 @@ impl ParentPipeline {
         mut context: PipelineContext,
         mut diagnostics: Diagnostics,
         cancellation: &Cancellation,
-    ) -> Result<(Plan, PipelineDir, Option<EarlierRun>), Refusal> {
+    ) -> Result<(Plan, PipelineDir, Option<ContinuedRun>), Refusal> {
         let Unplanned {
             bridge,
             state,

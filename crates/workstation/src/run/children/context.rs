@@ -2,7 +2,7 @@
 
 use crate::project::situation::{PARENT, UPSTREAM};
 use executor_core::variable::JobVariable;
-use pipeline::context::{GivenVariable, Level, PipelineContext, Upstream};
+use pipeline::context::{ExternalVariable, Level, PipelineContext, Upstream};
 use scheduler::Bridge;
 
 /// Returns the context of a child pipeline: that of its parent without what the parent was started with.
@@ -43,6 +43,6 @@ pub(super) fn forwarded(bridge: &Bridge) -> impl Iterator<Item = JobVariable> + 
     forwarded.into_iter()
 }
 
-fn given(variable: JobVariable) -> GivenVariable {
-    GivenVariable::of_option("trigger", Level::Pipeline, variable)
+fn given(variable: JobVariable) -> ExternalVariable {
+    ExternalVariable::of_option("trigger", Level::Pipeline, variable)
 }

@@ -2,7 +2,7 @@ use super::control::Control;
 use super::pipeline_tree::PipelineTree;
 use super::read_pipeline::ReadPipeline;
 use super::refusal::{Refusal, note};
-use crate::history::EarlierRun;
+use crate::history::ContinuedRun;
 use crate::history::state::{PipelineDir, ProjectState};
 use crate::project::local_project::LocalProject;
 use crate::run::environments;
@@ -47,7 +47,7 @@ pub(super) struct CreatedPipeline {
     pub(super) sources: Sources,
     pub(super) directory: PipelineDir,
     /// The earlier run of it that is continued.
-    pub(super) earlier: Option<EarlierRun>,
+    pub(super) earlier: Option<ContinuedRun>,
     /// The project's path, for a pipeline of another project.
     pub(super) other_project: Option<Arc<str>>,
     /// The artifacts of the pipelines above that its jobs may fetch.

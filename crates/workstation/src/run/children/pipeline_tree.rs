@@ -1,7 +1,7 @@
 use super::refusal::Refusal;
 use crate::error::LocalError;
 use crate::history::state::{InPlaceLock, PipelineDir, ProjectState, StateError};
-use crate::history::{Continuation, ContinuationKind, DownstreamRuns, EarlierRun, ParentOfRun};
+use crate::history::{Continuation, ContinuationKind, ContinuedRun, DownstreamRuns, ParentOfRun};
 use crate::project::local_project::LocalProject;
 use crate::run::RunShared;
 use crate::run::isolation::{self, Isolation, Prepared};
@@ -94,7 +94,7 @@ impl PipelineTree {
         project: &Path,
         state: &ProjectState,
         parent: &ParentOfRun,
-    ) -> Result<Option<(PipelineDir, EarlierRun)>, LocalError> {
+    ) -> Result<Option<(PipelineDir, ContinuedRun)>, LocalError> {
         let Some((kind, downstream)) = &self.continues else {
             return Ok(None);
         };

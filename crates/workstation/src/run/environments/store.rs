@@ -3,10 +3,9 @@ use super::error::EnvironmentsError;
 use super::step::EnvironmentStep;
 use fail_point::fail_point;
 use jiff::Timestamp;
-use process::{FileLock, LockKind, NewFile};
-use std::fs::{self, DirBuilder};
+use process::{FileLock, LockKind, NewFile, make_private_dir_all};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -95,10 +94,10 @@ impl Environments {
         name: &str,
         change: impl FnOnce(Option<Environment>, Timestamp) -> Option<Environment>,
     ) -> Result<(), EnvironmentsError> {
-        let made = fail_point!("runwright::environments::make", {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700).create(&self.directory)
-        });
+        let made = fail_point!(
+            "workstation::environments::make",
+            make_private_dir_all(&self.directory)
+        );
         made.map_err(io_error("create", &self.directory))?;
         let _lock = self.lock()?;
         let mut all = self.list()?;
@@ -112,7 +111,7 @@ impl Environments {
     fn lock(&self) -> Result<FileLock, EnvironmentsError> {
         let path = self.directory.join("environments.lock");
         let open = || FileLock::open_file(&path);
-        let file = fail_point!("runwright::environments::open_lock", open());
+        let file = fail_point!("workstation::environments::open_lock", open());
         let file = file.map_err(io_error("open", &path))?;
         let end = Instant::now() + LOCK_TIMEOUT;
         // It is held only while one small file is written.
@@ -134,9 +133,9 @@ impl Environments {
             new.file().sync_data()?;
             Ok(new)
         };
-        let new = fail_point!("runwright::environments::write", write())
+        let new = fail_point!("workstation::environments::write", write())
             .map_err(io_error("write", &partial))?;
-        fail_point!("runwright::environments::publish", new.replace(&path))
+        fail_point!("workstation::environments::publish", new.replace(&path))
             .map_err(io_error("write", &path))
     }
 }

@@ -1,10 +1,10 @@
 use fail_point::fail_point;
-use process::{FileLock, LockKind};
+use process::{FileLock, LockKind, make_private_dir_all};
 use scheduler::{Contender, ProcessMode};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The directory of one group.
 ///
@@ -48,11 +48,12 @@ impl Group {
         Self { directory }
     }
 
-    /// Announces that jobs of a run will request the group.
-    pub(super) fn expect(&self, run: u64) -> io::Result<Mark> {
+    /// Announces that jobs of a run will request the group. Blocks for at most `limit` while another process has the
+    /// guard.
+    pub(super) fn expect(&self, run: u64, limit: Duration) -> io::Result<Mark> {
         let _guard = loop {
             make(&self.directory)?;
-            if let Some(guard) = self.guard_soon()? {
+            if let Some(guard) = self.guard_within(limit)? {
                 break guard;
             }
         };
@@ -154,11 +155,11 @@ impl Group {
     }
 
     /// Waits for the guard, which is held only while a few files are read; `None` if it was just removed.
-    fn guard_soon(&self) -> io::Result<Option<FileLock>> {
+    fn guard_within(&self, limit: Duration) -> io::Result<Option<FileLock>> {
         let Some(guard) = self.open_guard()? else {
             return Ok(None);
         };
-        let guard = FileLock::exclusive(guard)?;
+        let guard = FileLock::within(guard, LockKind::Exclusive, limit)?;
         let is_current = guard.is_file(fs::metadata(self.guard_path()))?;
         Ok(is_current.then_some(guard))
     }
@@ -190,9 +191,10 @@ fn queue_entry(name: &str) -> Option<(u64, u64)> {
 }
 
 fn make(directory: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    fail_point!("runwright::resources::make", builder.create(directory))
+    fail_point!(
+        "workstation::resources::make",
+        make_private_dir_all(directory)
+    )
 }
 
 /// Parses the names of files that a process has locked, and removes the others.
@@ -232,7 +234,7 @@ fn remove(path: &Path) -> io::Result<()> {
             fs::remove_file(path)
         }
     };
-    match fail_point!("runwright::resources::remove", remove()) {
+    match fail_point!("workstation::resources::remove", remove()) {
         Err(error)
             if matches!(
                 error.kind(),
@@ -251,7 +253,7 @@ fn mark(path: PathBuf) -> io::Result<Mark> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    fail_point!("runwright::resources::open", FileLock::open_file(path))
+    fail_point!("workstation::resources::open", FileLock::open_file(path))
 }
 
 fn try_lock(file: File) -> io::Result<Option<FileLock>> {

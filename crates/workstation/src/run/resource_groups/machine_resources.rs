@@ -5,13 +5,19 @@ use executor_core::{Cancellation, PipelineId};
 use parking_lot::Mutex;
 use scheduler::{ProcessMode, ResourceError, ResourceGroups, ResourceLease, ResourceRequest};
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 /// How long to wait before the next try: the first time, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// How long an announcement waits for another process, which has a group's guard for milliseconds.
+const GUARD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Lets one job of each resource group of a project run at a time on this machine, whatever run it
 /// belongs to.
@@ -19,8 +25,35 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 pub struct MachineResources {
     directory: PathBuf,
     modes: HashMap<String, ProcessMode>,
-    /// The announcements by group and pipeline.
-    expected: Mutex<HashMap<(String, u64), Mark>>,
+    announcements: Announcements,
+    /// Announcements that wait for the guard of their group.
+    waiting: Mutex<JoinSet<()>>,
+}
+
+/// A group and a pipeline.
+type Key = (String, u64);
+
+/// The announcements of jobs by group and pipeline; `None` while one waits for the guard.
+#[derive(Debug, Clone, Default)]
+struct Announcements(Arc<Mutex<HashMap<Key, Option<Mark>>>>);
+
+impl Announcements {
+    /// Records an announcement, unless it was withdrawn meanwhile.
+    fn record(&self, key: &Key, marked: io::Result<Mark>) {
+        let mut all = self.0.lock();
+        let Some(announced) = all.get_mut(key) else {
+            return;
+        };
+        match marked {
+            Ok(mark) => *announced = Some(mark),
+            // Withdrawn and made again meanwhile.
+            Err(_) if announced.is_some() => {}
+            Err(error) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "Other runs do not wait for the jobs of this one in a resource group."
+            ),
+        }
+    }
 }
 
 impl MachineResources {
@@ -29,7 +62,8 @@ impl MachineResources {
         Self {
             directory,
             modes,
-            expected: Mutex::default(),
+            announcements: Announcements::default(),
+            waiting: Mutex::default(),
         }
     }
 
@@ -47,7 +81,7 @@ impl MachineResources {
         &self,
         request: &ResourceRequest,
         cancellation: &Cancellation,
-    ) -> std::io::Result<Option<ResourceLease>> {
+    ) -> io::Result<Option<ResourceLease>> {
         let group = self.group(&request.group);
         let mode = self.mode(&request.group);
         let mut ticket = None;
@@ -81,19 +115,20 @@ impl ResourceGroups for MachineResources {
             return;
         }
         let key = (group.to_owned(), pipeline.0);
-        let marked = expected.then(|| self.group(group).expect(pipeline.0));
-        let mut marks = self.expected.lock();
-        match marked {
-            Some(Ok(mark)) => {
-                marks.insert(key, mark);
+        if !expected {
+            self.announcements.0.lock().remove(&key);
+            return;
+        }
+        self.announcements.0.lock().insert(key.clone(), None);
+        let group = self.group(group);
+        match group.expect(pipeline.0, Duration::ZERO) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                let announcements = self.announcements.clone();
+                self.waiting.lock().spawn_blocking(move || {
+                    announcements.record(&key, group.expect(key.1, GUARD_TIMEOUT));
+                });
             }
-            Some(Err(error)) => tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "Other runs do not wait for the jobs of this one in a resource group."
-            ),
-            None => {
-                marks.remove(&key);
-            }
+            marked => self.announcements.record(&key, marked),
         }
     }
 
@@ -111,7 +146,7 @@ impl ResourceGroups for MachineResources {
 mod tests {
     use super::*;
     use executor_core::JobId;
-    use std::sync::Arc;
+    use process::{FileLock, LockKind};
 
     /// Each object has its own locks, like a process.
     fn machine(directory: &tempfile::TempDir, mode: ProcessMode) -> Arc<MachineResources> {
@@ -147,7 +182,7 @@ mod tests {
             .unwrap()
             .unwrap();
         let (sender, mut got) = tokio::sync::mpsc::unbounded_channel();
-        let mut tasks = tokio::task::JoinSet::new();
+        let mut tasks = JoinSet::new();
         let queue = resources.group("prod").queue();
         for (index, &pipeline) in asking.iter().enumerate() {
             let (other, sender) = (machine(&directory, mode), sender.clone());
@@ -221,7 +256,7 @@ mod tests {
         let one = machine(&directory, ProcessMode::Unordered);
         let held = one.acquire(&request(1), &never).await.unwrap();
         let canceled = Cancellation::new();
-        let mut tasks = tokio::task::JoinSet::new();
+        let mut tasks = JoinSet::new();
         tasks.spawn({
             let (other, canceled) = (
                 machine(&directory, ProcessMode::Unordered),
@@ -251,6 +286,41 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn announcement_waits_for_the_guard_off_the_async_threads() {
+        let directory = tempfile::tempdir().unwrap();
+        let resources = machine(&directory, ProcessMode::OldestFirst);
+        let group = resources.group("prod");
+        drop(group.expect(1, Duration::ZERO).unwrap());
+        let root = group.queue().parent().unwrap().to_owned();
+        let announced = || std::fs::read_dir(root.join("expected")).unwrap().count();
+        let take_guard = || {
+            let file = FileLock::open_file(&root.join("guard")).unwrap();
+            let lock = FileLock::if_free(file, LockKind::Exclusive).unwrap();
+            lock.expect("no other process has it")
+        };
+        let guard = take_guard();
+        let error = group.expect(1, Duration::ZERO).unwrap_err();
+        assert!(error.to_string().contains("locked"), "{error}");
+        // This test has one thread: a call that blocks would wait for itself.
+        resources.expect("prod", PipelineId(1), true);
+        assert_eq!(announced(), 0);
+        drop(guard);
+        let mut waiting = std::mem::take(&mut *resources.waiting.lock());
+        waiting.join_next().await.unwrap().unwrap();
+        assert_eq!(announced(), 1);
+        resources.expect("prod", PipelineId(1), false);
+        assert_eq!(announced(), 0);
+        // One that is withdrawn while it waits is not made.
+        let guard = take_guard();
+        resources.expect("prod", PipelineId(1), true);
+        resources.expect("prod", PipelineId(1), false);
+        drop(guard);
+        let mut waiting = std::mem::take(&mut *resources.waiting.lock());
+        waiting.join_next().await.unwrap().unwrap();
+        assert_eq!(announced(), 0);
+    }
+
+    #[tokio::test]
     async fn only_unused_groups_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let groups = || std::fs::read_dir(directory.path()).unwrap().count();
@@ -274,7 +344,7 @@ mod tests {
     async fn removal_keeps_jobs_exclusive() {
         let directory = tempfile::tempdir().unwrap();
         let inside = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let mut tasks = tokio::task::JoinSet::new();
+        let mut tasks = JoinSet::new();
         for run in 1..=4 {
             let one = machine(&directory, ProcessMode::Unordered);
             let (inside, path) = (Arc::clone(&inside), directory.path().to_owned());

@@ -1,4 +1,3 @@
-use super::job_session::JobSession;
 use crate::error::LocalError;
 use crate::history::state::ProjectState;
 use crate::history::{Run, RunHistory, products};
@@ -23,22 +22,20 @@ pub(crate) struct EarlierArtifacts {
 }
 
 impl EarlierArtifacts {
-    /// Finds the artifacts of the jobs before the one that is entered, in the last run that has them.
+    /// Finds the artifacts of the jobs before the one that is entered: in this run, or for each in the last run that has
+    /// them.
     ///
     /// The jobs of the plan get the ids that they had there.
     pub(super) fn find(
         plan: &mut Plan,
         state: &ProjectState,
-        session: &JobSession,
+        run: Option<u64>,
     ) -> Result<Self, LocalError> {
         let mut found = Self::default();
-        if session.runs_needs {
-            return Ok(found);
-        }
         let Some(target) = plan.jobs().iter().position(|job| job.is_played) else {
             return Ok(found);
         };
-        let runs = match session.run {
+        let runs = match run {
             Some(id) => vec![state.runs().find(id)?],
             None => state.runs().list()?,
         };
@@ -48,7 +45,7 @@ impl EarlierArtifacts {
         for index in plan.dependencies(target) {
             let name = plan.jobs()[index].name().to_owned();
             let Some(job) = runs.iter().find_map(|run| run.job(state, plan, &name)) else {
-                let runs = match session.run {
+                let runs = match run {
                     Some(run) => format!("run {run} has"),
                     None => "no run has".to_owned(),
                 };

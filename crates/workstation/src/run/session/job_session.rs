@@ -38,7 +38,11 @@ pub(crate) fn begin(
         journal.record_dir(&directory.path)?;
     }
     let mut plan = plan(directory.id, pipeline, session)?;
-    let earlier = EarlierArtifacts::find(&mut plan, state, session)?;
+    let earlier = if session.runs_needs {
+        EarlierArtifacts::default()
+    } else {
+        EarlierArtifacts::find(&mut plan, state, session.run)?
+    };
     Ok((plan, earlier))
 }
 

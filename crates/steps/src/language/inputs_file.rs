@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// # Errors
 ///
 /// Describes the error and its position.
-pub fn given_inputs(text: &str) -> Result<BTreeMap<String, Value>, LanguageError> {
+pub fn parse_inputs(text: &str) -> Result<BTreeMap<String, Value>, LanguageError> {
     let mut documents = yaml::documents(text)?.into_iter();
     match (documents.next(), documents.next()) {
         (None | Some(Node::Null), None) => Ok(BTreeMap::new()),
@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn inputs_are_a_yaml_or_json_mapping() {
         let check = |text: &str, expect: &str| {
-            let inputs = given_inputs(text).map(|inputs| {
+            let inputs = parse_inputs(text).map(|inputs| {
                 let inputs = inputs.iter();
                 let inputs: Vec<_> = inputs
                     .map(|(name, value)| format!("{name}={}", value.to_json()))
@@ -57,7 +57,7 @@ mod tests {
         let names = "expected a name and a value for each input, such as `who: Sally`";
         check("[1]", names);
         assert!(
-            given_inputs("a: [")
+            parse_inputs("a: [")
                 .unwrap_err()
                 .to_string()
                 .starts_with("line ")

@@ -64,7 +64,7 @@ type WorkerResult = Result<(), WorkerError>;
 
 /// The parts of an owner task.
 #[derive(Debug)]
-pub(super) struct OwnerOptions {
+pub(super) struct OwnerTaskOptions {
     pub(super) workers: JoinSet<WorkerResult>,
     pub(super) sender: mpsc::UnboundedSender<Message>,
     pub(super) inbox: mpsc::UnboundedReceiver<Message>,
@@ -75,8 +75,8 @@ pub(super) struct OwnerOptions {
 
 /// The state of a run; see the [module](self).
 #[derive(Debug)]
-pub(super) struct Owner {
-    options: OwnerOptions,
+pub(super) struct OwnerTask {
+    options: OwnerTaskOptions,
     pipelines: BTreeMap<PipelineKey, RunningPipeline>,
     /// How many pipelines have begun.
     begun: usize,
@@ -94,8 +94,8 @@ pub(super) struct Owner {
     error_counts: bool,
 }
 
-impl Owner {
-    pub(super) fn new(options: OwnerOptions) -> Self {
+impl OwnerTask {
+    pub(super) fn new(options: OwnerTaskOptions) -> Self {
         Self {
             options,
             pipelines: BTreeMap::new(),

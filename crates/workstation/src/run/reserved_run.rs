@@ -4,28 +4,27 @@ use super::executor::RunExecutor;
 use super::local_run::LocalRun;
 use super::options::RunOptions;
 use super::planning::plan;
+use super::start::{ContinuedStart, Start, running_jobs};
 use super::supervision::{adopt_leftovers, recover, remove_leftovers, shut_down, supervise};
 use crate::error::LocalError;
+use crate::history::ContinuationKind;
 use crate::history::durations::{JobPlace, Stopwatch};
 use crate::history::export;
 use crate::history::run_logs::RunLogs;
 use crate::history::state::{InPlaceLock, PipelineDir, ProjectState, StateDir};
-use crate::history::{ContinuationKind, DownstreamRuns, EarlierRun};
 use crate::project::local_pipeline::LocalPipeline;
-use crate::project::local_project::LocalProject;
 use crate::reuse::{self, ProjectReuse};
 use crate::run::caches;
 use crate::run::children::ReadPipeline;
 use crate::run::isolation::{Isolation, Prepared};
 use crate::run::resource_groups::{self, MachineResources};
-use crate::run::session::{self, EarlierArtifacts};
+use crate::run::session;
 use executor_core::ability::ResumeHandle;
 use fail_point::fail_point;
-use job_runner::{CacheStore, JobNote, JobNotes, Sources};
+use job_runner::{CacheStore, JobNotes, Sources};
 use pipeline::Plan;
-use pipeline::plan::PlannedJob;
 use process::{Recovered, Supervisor};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What all pipelines of a run share.
@@ -38,35 +37,6 @@ pub(crate) struct RunShared {
     pub(crate) logs: RunLogs,
     /// Earlier results, for jobs of the project that the run was started in.
     pub(crate) reuse: Option<Arc<ProjectReuse>>,
-}
-
-/// How a run starts.
-#[derive(Debug)]
-pub(super) enum Start {
-    /// In a directory of its own.
-    New,
-    /// In the directory of the earlier run that it continues.
-    Continued(Box<Continued>),
-    /// With one job for the user to enter; its directory is removed at the end.
-    Session(EarlierArtifacts),
-}
-
-/// The run that is continued.
-#[derive(Debug)]
-pub(super) struct Continued {
-    pub(super) earlier: EarlierRun,
-    /// Which attempt this is, from 2.
-    pub(super) attempt: u32,
-    /// The pipelines that its jobs started.
-    pub(super) downstream: Arc<DownstreamRuns>,
-    /// What differs from the earlier run, a line each.
-    notes: Vec<String>,
-    /// Jobs that may still run, since they outlive the process that started them.
-    resumable: Vec<JobNote>,
-    /// Those of them that this run resumes.
-    pub(super) resumed: Vec<JobNote>,
-    /// Directories that those need, to be removed at the end.
-    leftovers: Vec<PathBuf>,
 }
 
 /// A run that is planned, has a number, a directory and its locks, and lacks an executor.
@@ -155,8 +125,9 @@ impl ReservedRun {
                 let Some(earlier) = earlier else {
                     return Ok((plan, Start::New));
                 };
-                let continued =
-                    Continued::new(earlier, &state_dir, project, &directory, &plan, leftovers)?;
+                let continued = ContinuedStart::new(
+                    earlier, &state_dir, project, &directory, &plan, leftovers,
+                )?;
                 Ok((plan, Start::Continued(Box::new(continued))))
             })
         };
@@ -276,62 +247,10 @@ impl ReservedRun {
     }
 }
 
-impl Start {
-    /// Returns which attempt of the run this is, from 1.
-    pub(super) fn attempt(&self) -> u32 {
-        match self {
-            Self::New | Self::Session(_) => 1,
-            Self::Continued(continued) => continued.attempt,
-        }
-    }
-
-    /// Returns the run that is continued.
-    pub(super) fn continued(&self) -> Option<&Continued> {
-        match self {
-            Self::New | Self::Session(_) => None,
-            Self::Continued(continued) => Some(continued),
-        }
-    }
-}
-
-impl Continued {
-    fn new(
-        mut earlier: EarlierRun,
-        state: &StateDir,
-        project: &LocalProject,
-        directory: &PipelineDir,
-        plan: &Plan,
-        leftovers: Vec<PathBuf>,
-    ) -> Result<Self, LocalError> {
-        let mut downstream = DownstreamRuns::default();
-        if plan.jobs().iter().any(PlannedJob::is_bridge) {
-            downstream = DownstreamRuns::read(state);
-            let kind = earlier.kind.of_children();
-            earlier.find_unfinished(&downstream, project.root(), directory.id, &kind);
-        }
-        earlier.check(directory.id, plan)?;
-        let mut resumable = running_jobs(directory).read();
-        resumable.retain(|note| earlier.can_resume(note, plan));
-        Ok(Self {
-            attempt: earlier.next_attempt(&directory.path),
-            notes: earlier.changes(plan),
-            earlier,
-            downstream: Arc::new(downstream),
-            resumable,
-            resumed: Vec::new(),
-            leftovers,
-        })
-    }
-}
-
-fn running_jobs(directory: &PipelineDir) -> JobNotes {
-    JobNotes::at(directory.path.join("running"))
-}
-
 /// Removes the directory of a session.
 async fn discard(directory: &PipelineDir, supervisor: &Supervisor) {
     let removed = fail_point!(
-        "runwright::session::remove",
+        "workstation::session::remove",
         process::remove_tree_off_thread(&directory.path).await
     );
     if removed.is_ok()

@@ -13,7 +13,7 @@ const MOST_ARGUMENTS: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Interpolation<'a> {
     /// The values passed for its inputs.
-    pub(crate) given: GivenInputs,
+    pub(crate) given: PassedInputs,
     /// The include entry that passes them or could do so; absent for the pipeline's own file.
     pub(crate) site: Option<Span>,
     /// The fields of a component by name; empty for other files.
@@ -26,7 +26,7 @@ impl<'a> Interpolation<'a> {
     /// Returns the interpolation of a file without passed inputs.
     pub(crate) fn new(variables: &'a JobVariables) -> Self {
         Self {
-            given: GivenInputs::default(),
+            given: PassedInputs::default(),
             site: None,
             component: &[],
             variables,
@@ -36,13 +36,13 @@ impl<'a> Interpolation<'a> {
 
 /// The values passed for the inputs of a file.
 #[derive(Debug, Clone, Default)]
-pub struct GivenInputs {
-    list: Vec<GivenInput>,
+pub struct PassedInputs {
+    list: Vec<PassedInput>,
 }
 
 /// A value passed for an input.
 #[derive(Debug, Clone)]
-pub struct GivenInput {
+pub struct PassedInput {
     /// The input's name.
     pub name: Arc<str>,
     /// The location of the name.
@@ -51,19 +51,19 @@ pub struct GivenInput {
     pub value: Arc<Node>,
 }
 
-impl<'a> IntoIterator for &'a GivenInputs {
-    type Item = &'a GivenInput;
-    type IntoIter = std::slice::Iter<'a, GivenInput>;
+impl<'a> IntoIterator for &'a PassedInputs {
+    type Item = &'a PassedInput;
+    type IntoIter = std::slice::Iter<'a, PassedInput>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
 
-impl GivenInputs {
+impl PassedInputs {
     /// Returns the inputs passed by an `include` (`include:inputs`).
     pub fn from_mapping(inputs: &Mapping) -> Self {
-        let given = inputs.iter().map(|(name, entry)| GivenInput {
+        let given = inputs.iter().map(|(name, entry)| PassedInput {
             name: Arc::clone(name),
             span: entry.key_span,
             value: Arc::clone(&entry.value),
@@ -104,8 +104,8 @@ impl GivenInputs {
             span
         });
         let given = arguments.iter().zip(spans);
-        let list: Vec<GivenInput> = given
-            .map(|((name, value), span)| GivenInput {
+        let list: Vec<PassedInput> = given
+            .map(|((name, value), span)| PassedInput {
                 name: name.as_str().into(),
                 span,
                 value: node(value, span),
@@ -124,7 +124,7 @@ impl GivenInputs {
     }
 
     /// Returns the values in order.
-    pub fn iter(&self) -> std::slice::Iter<'_, GivenInput> {
+    pub fn iter(&self) -> std::slice::Iter<'_, PassedInput> {
         self.list.iter()
     }
 }

@@ -61,8 +61,8 @@ fn journal(file: &str, jobs: &str) -> Vec<u8> {
     text
 }
 
-fn earlier(jobs: &str, kind: ContinuationKind) -> EarlierRun {
-    EarlierRun {
+fn earlier(jobs: &str, kind: ContinuationKind) -> ContinuedRun {
+    ContinuedRun {
         kind,
         variables: Vec::new(),
         history: RunHistory::parse(&journal(FILE, jobs), 3),
@@ -232,7 +232,7 @@ fn incomplete_and_damaged_lines_are_ignored() {
     damaged.extend(b"what?\n\0\n{\"type\":\"news\",\"job\":7}\n");
     assert_eq!(RunHistory::parse(&damaged, 3).damaged, 3);
     assert_eq!(count(&damaged), 1);
-    let earlier = EarlierRun {
+    let earlier = ContinuedRun {
         kind: ContinuationKind::Resume,
         history: RunHistory::parse(&damaged, 3),
         unfinished: HashSet::new(),
@@ -258,7 +258,7 @@ fn damaged_journal_yields_no_duplicate_ids() {
     let text = whole
         .replace(":301", ":300")
         .replace(":302", &format!(":{highest}"));
-    let earlier = EarlierRun {
+    let earlier = ContinuedRun {
         kind: ContinuationKind::Resume,
         history: RunHistory::parse(text.as_bytes(), 3),
         unfinished: HashSet::new(),

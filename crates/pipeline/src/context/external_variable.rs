@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A variable from outside the pipeline file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenVariable {
+pub struct ExternalVariable {
     /// The variable.
     pub variable: JobVariable,
     /// Its level, which determines its precedence.
@@ -14,7 +14,7 @@ pub struct GivenVariable {
     /// Whether only pipelines of protected branches and tags receive it.
     pub is_protected: bool,
     /// Its origin.
-    pub source: GivenSource,
+    pub source: ExternalSource,
 }
 
 /// The level of a variable; later levels override earlier ones, and all of them the pipeline file.
@@ -34,7 +34,7 @@ pub enum Level {
 /// The origin of a variable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum GivenSource {
+pub enum ExternalSource {
     /// An option of the command line.
     Option(String),
     /// A line of a file.
@@ -56,7 +56,7 @@ pub enum GivenSource {
 /// The scope of a variable for all jobs.
 const EVERYWHERE: &str = "*";
 
-impl GivenVariable {
+impl ExternalVariable {
     /// Returns a variable of this level for all jobs, set by a command-line option.
     pub fn of_option(option: impl Into<String>, level: Level, variable: JobVariable) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl GivenVariable {
             level,
             scope: EVERYWHERE.to_owned(),
             is_protected: false,
-            source: GivenSource::Option(option.into()),
+            source: ExternalSource::Option(option.into()),
         }
     }
 
@@ -82,11 +82,11 @@ impl GivenVariable {
     /// outer ones, and the user is closest.
     pub(super) fn nearness(&self) -> usize {
         match &self.source {
-            GivenSource::Server { path, .. } => {
+            ExternalSource::Server { path, .. } => {
                 let path = path.as_deref().unwrap_or_default();
                 path.split('/').count()
             }
-            GivenSource::Option(_) | GivenSource::File { .. } => usize::MAX,
+            ExternalSource::Option(_) | ExternalSource::File { .. } => usize::MAX,
         }
     }
 
@@ -133,7 +133,7 @@ pub fn matches_scope(scope: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-impl fmt::Display for GivenSource {
+impl fmt::Display for ExternalSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Option(name) => write!(f, "{name}"),
@@ -156,9 +156,9 @@ mod tests {
     #[test]
     fn scopes_match_environments() {
         let check = |scope: &str, environment: Option<&str>, expect: Option<usize>| {
-            let given = GivenVariable {
+            let given = ExternalVariable {
                 scope: scope.to_owned(),
-                ..GivenVariable::of_secret(JobVariable::public("A", "a"))
+                ..ExternalVariable::of_secret(JobVariable::public("A", "a"))
             };
             assert_eq!(
                 given.scope_match(environment),

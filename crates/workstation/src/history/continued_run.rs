@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The earlier attempts of a run, and what of it the user wants to run now.
+/// The earlier attempts of a run that is continued, and the jobs that the user wants to run now.
 #[derive(Debug)]
-pub(crate) struct EarlierRun {
+pub(crate) struct ContinuedRun {
     pub(crate) kind: ContinuationKind,
     /// Additional variables of the jobs that are played now.
     pub(crate) variables: Vec<JobVariable>,
@@ -27,7 +27,7 @@ pub(crate) struct EarlierRun {
     unfinished: HashSet<String>,
 }
 
-impl EarlierRun {
+impl ContinuedRun {
     /// Reads the history of a run whose lock the caller holds.
     pub(crate) fn read(run: &Run, kind: &ContinuationKind) -> Result<Self, RunsError> {
         let history = run.history()?;
@@ -105,7 +105,7 @@ impl EarlierRun {
             self.unfinished.contains(job.name())
                 || known.is_none_or(|known| {
                     let is_played = job.will_start() && !waits;
-                    self.kind.would_run(&self.history, known, is_played)
+                    self.history.would_run(known, &self.kind, is_played)
                 })
         });
         if would_run {
