@@ -28,7 +28,6 @@ mod kind;
 mod layer;
 mod layered_value;
 mod origin;
-mod place;
 mod read;
 mod reader;
 mod schema;
