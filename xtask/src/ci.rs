@@ -63,7 +63,7 @@ fn run_steps(workspace: &Workspace, steps: &[Step]) -> anyhow::Result<()> {
 }
 
 fn shown(time: Duration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
+    format!("{:.1}s", time.as_secs_f64())
 }
 
 /// Checks that the lock file matches the manifests. It runs first because every later cargo would update it silently.
