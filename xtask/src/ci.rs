@@ -1,12 +1,14 @@
 //! Every check, cheapest first, each with its duration.
 
 use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
+use crate::tool::Tool;
 use crate::workspace::Workspace;
-use crate::{acceptance, book, commits, deny, package, run, test, tidy};
+use crate::{acceptance, book, commits, run, test, tidy};
 
 /// A check with its name.
 type Step = (&'static str, fn(&Workspace) -> anyhow::Result<()>);
@@ -18,7 +20,7 @@ const STEPS: &[Step] = &[
     ("acceptance", |workspace| {
         acceptance::run(workspace, &acceptance::Options::default())
     }),
-    ("package", package::run),
+    ("package", package),
     ("clippy", clippy),
     ("alone", alone),
     ("test", |workspace| {
@@ -26,7 +28,7 @@ const STEPS: &[Step] = &[
     }),
     ("docs", docs),
     ("book", book::run),
-    ("deny", deny::run),
+    ("deny", deny),
 ];
 
 /// Runs every check and stops at the first that fails.
@@ -64,7 +66,7 @@ fn run_steps(workspace: &Workspace, steps: &[Step]) -> anyhow::Result<()> {
 }
 
 fn shown(time: Duration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
+    format!("{:.1}s", time.as_secs_f64())
 }
 
 /// Checks that the lock file matches the manifests. It runs first because every later cargo would update it silently.
@@ -206,6 +208,57 @@ fn docs(_workspace: &Workspace) -> anyhow::Result<()> {
             .args(["doc", "--workspace", "--no-deps"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     )
+}
+
+const CARGO_DENY: Tool = Tool {
+    name: "cargo-deny",
+    version: "0.20.2",
+    features: None,
+};
+
+/// Checks the dependencies.
+///
+/// # Errors
+///
+/// Fails when cargo-deny cannot be built or reports an error.
+pub(crate) fn deny(workspace: &Workspace) -> anyhow::Result<()> {
+    println!("ADVISORIES NOT CHECKED: no advisory database can be fetched here");
+    let mut command = Command::new(CARGO_DENY.program(workspace)?);
+    command.current_dir(&workspace.root).stdin(Stdio::null());
+    // Duplicate versions of a crate are a warning that readers of this output cannot act on; `cargo deny check` shows
+    // them.
+    run::run(command.args([
+        "--log-level",
+        "error",
+        "check",
+        "bans",
+        "licenses",
+        "sources",
+    ]))
+}
+
+/// Packs every published crate, with its readme and only its own files. It builds nothing: that takes as long as all
+/// tests, and `cargo package --workspace` does it before a release.
+///
+/// # Errors
+///
+/// Fails when a manifest lacks a field that the registry requires, or a file cannot be packed.
+pub(crate) fn package(workspace: &Workspace) -> anyhow::Result<()> {
+    let mut command = run::cargo();
+    command
+        .args([
+            "package",
+            "--workspace",
+            "--no-verify",
+            "--quiet",
+            "--allow-dirty",
+        ])
+        .current_dir(&workspace.root);
+    let inner = workspace.packages.iter().filter(|it| !it.is_published());
+    for package in inner {
+        command.args(["--exclude", &package.name]);
+    }
+    run::run(&mut command)
 }
 
 #[cfg(test)]

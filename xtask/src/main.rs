@@ -16,11 +16,9 @@ mod built;
 mod ci;
 mod commits;
 mod debian;
-mod deny;
 mod docker;
 mod evidence;
 mod fuzz;
-mod package;
 mod python;
 mod requirements;
 mod rounds;
@@ -115,9 +113,9 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
         Chore::Docker { over, words } => test::run_with_engine(&workspace, *over, words),
         Chore::Agent(options) => agent::run(&workspace, options),
         Chore::Ci => ci::run(&workspace),
-        Chore::Deny => deny::run(&workspace),
+        Chore::Deny => ci::deny(&workspace),
         Chore::Book => book::run(&workspace),
-        Chore::Package => package::run(&workspace),
+        Chore::Package => ci::package(&workspace),
         Chore::Fuzz(options) => fuzz::run(&workspace, options),
         // Separate programs, so that the other commands do not wait for a build of what they need.
         Chore::Vectors { file } => {

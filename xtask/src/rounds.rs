@@ -37,7 +37,7 @@ pub(crate) fn run(
             failures.push(format!("{over}: {error:#}"));
         }
         skipped.print(&over.to_string());
-        println!("test: {over} it took {} s", started.elapsed().as_secs());
+        println!("test: {over} it took {}s", started.elapsed().as_secs());
     }
     if failures.is_empty() {
         return Ok(());

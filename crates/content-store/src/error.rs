@@ -1,4 +1,5 @@
 use crate::digest::Digest;
+use executor_core::HumanDuration;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,7 +58,7 @@ pub enum StoreError {
         reason: String,
     },
     /// Another process has locked the store for too long.
-    #[error("the store is locked by another process for more than {} seconds", .0.as_secs())]
+    #[error("the store is locked by another process for more than {}", HumanDuration(*.0))]
     Locked(Duration),
     /// The caller cancelled the operation.
     #[error("stopped")]

@@ -49,8 +49,6 @@ mod lock;
 mod manifest;
 mod restore;
 mod sweep;
-mod text;
-mod verify;
 mod workers;
 
 pub use digest::{Digest, NoDigest};

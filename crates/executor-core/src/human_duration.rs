@@ -5,9 +5,10 @@ use std::time::Duration;
 
 /// Displays a duration for people: `1h 30m`, `5m 3s`, `2.5s`, `0.3s`.
 ///
-/// All messages of the runner use this form. Zero units are omitted and hours are the largest unit.
-/// The value is truncated: to seconds from a minute on, to tenths from a second on, otherwise to
-/// milliseconds. Width and alignment (`{:>8}`) apply.
+/// All texts for people use this form, which GitLab shows for timeouts and Cargo for builds. Zero units are omitted and
+/// hours are the largest unit. The value is truncated: to seconds from a minute on, to tenths from a second on,
+/// otherwise to milliseconds. A precision fixes the number of decimals below a minute, at most three. Width and
+/// alignment (`{:>8}`) apply.
 ///
 /// # Examples
 ///
@@ -16,23 +17,54 @@ use std::time::Duration;
 /// use std::time::Duration;
 ///
 /// assert_eq!(HumanDuration(Duration::from_secs(5400)).to_string(), "1h 30m");
+/// assert_eq!(format!("{:.1}", HumanDuration(Duration::from_secs(5))), "5.0s");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HumanDuration(pub Duration);
 
 impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = if self.0 < Duration::from_mins(1) {
-            decimal(self.0)
-        } else {
-            units(self.0.as_secs())
-        };
-        f.pad(&text)
+        if self.0 >= Duration::from_mins(1) {
+            return pad(f, &units(self.0.as_secs()));
+        }
+        pad(f, &decimal(self.0, f.precision()))
     }
 }
 
-fn decimal(duration: Duration) -> String {
+/// Displays how long ago or how far away a moment is, in its greatest unit: `12s`, `3m`, `5h`, `2d`.
+///
+/// # Examples
+///
+/// ```
+/// use executor_core::HumanAge;
+/// use std::time::Duration;
+///
+/// let age = HumanAge(Duration::from_secs(7_300));
+/// assert_eq!(format!("{age} ago"), "2h ago");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HumanAge(pub Duration);
+
+impl fmt::Display for HumanAge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        let text = match seconds {
+            0..60 => format!("{seconds}s"),
+            60..3600 => format!("{}m", seconds / 60),
+            3600..86_400 => format!("{}h", seconds / 3600),
+            _ => format!("{}d", seconds / 86_400),
+        };
+        pad(f, &text)
+    }
+}
+
+fn decimal(duration: Duration, precision: Option<usize>) -> String {
     let mut text = format!("{}.{:03}", duration.as_secs(), duration.subsec_millis());
+    if let Some(decimals) = precision {
+        text.truncate(text.len() - 3 + decimals.min(3));
+        text.truncate(text.trim_end_matches('.').len());
+        return text + "s";
+    }
     if duration >= Duration::from_secs(1) {
         text.truncate(text.len() - 2);
     }
@@ -52,6 +84,18 @@ fn units(seconds: u64) -> String {
         .map(|(count, unit)| format!("{count}{unit}"))
         .collect();
     parts.join(" ")
+}
+
+/// Writes a text with the formatter's width and alignment.
+///
+/// [`fmt::Formatter::pad`] would take the precision for a maximum width.
+fn pad(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let width = f.width().unwrap_or(0);
+    match f.align() {
+        Some(fmt::Alignment::Right) => write!(f, "{text:>width$}"),
+        Some(fmt::Alignment::Center) => write!(f, "{text:^width$}"),
+        Some(fmt::Alignment::Left) | None => write!(f, "{text:<width$}"),
+    }
 }
 
 #[cfg(test)]
@@ -84,8 +128,41 @@ mod tests {
     }
 
     #[test]
+    fn precision_fixes_the_decimals_below_a_minute() {
+        let check = |milliseconds, expect: [&str; 3]| {
+            let time = HumanDuration(Duration::from_millis(milliseconds));
+            let texts = [
+                format!("{time:.0}"),
+                format!("{time:.1}"),
+                format!("{time:.9}"),
+            ];
+            assert_eq!(texts, expect);
+        };
+        check(0, ["0s", "0.0s", "0.000s"]);
+        check(1_259, ["1s", "1.2s", "1.259s"]);
+        check(10_000, ["10s", "10.0s", "10.000s"]);
+        check(125_900, ["2m 5s"; 3]);
+    }
+
+    #[test]
     fn obeys_width_and_alignment() {
-        let text = format!("{:>5}|", HumanDuration(Duration::from_secs(5)));
-        assert_eq!(text, "   5s|");
+        let time = HumanDuration(Duration::from_secs(5));
+        assert_eq!(
+            format!("{time:>5}|{time:<5}|{time:^6}|{time:>6.1}|"),
+            "   5s|5s   |  5s  |  5.0s|"
+        );
+    }
+
+    #[test]
+    fn ages_have_one_unit() {
+        let check = |seconds, expect: &str| {
+            assert_eq!(HumanAge(Duration::from_secs(seconds)).to_string(), expect);
+        };
+        check(0, "0s");
+        check(59, "59s");
+        check(119, "1m");
+        check(7_200, "2h");
+        check(90_000, "1d");
+        check(40 * 86_400, "40d");
     }
 }

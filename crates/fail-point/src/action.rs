@@ -1,10 +1,9 @@
 //! The action requested by the environment variable.
 
-use crate::record::Record;
 use crate::{POINTS, VARIABLE};
 use rustix::process::{Signal, getpid, kill_process};
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -112,6 +111,36 @@ fn kill() {
 fn pause(pipe: &Path) {
     let waited = File::open(pipe).and_then(|mut pipe| pipe.read_to_end(&mut Vec::new()));
     waited.expect("the pipe is readable");
+}
+
+/// A file with a line `point NAME` for each point and `reached NAME` for each visit.
+#[derive(Debug)]
+pub(crate) struct Record {
+    file: File,
+}
+
+impl Record {
+    /// Opens the file and lists the points.
+    fn begin(path: &str) -> Self {
+        let options = OpenOptions::new().create(true).append(true).open(path);
+        let record = Self {
+            file: options.expect("the record is writable"),
+        };
+        for point in POINTS {
+            record.line("point", point.name());
+        }
+        record
+    }
+
+    fn reached(&self, name: &str) {
+        self.line("reached", name);
+    }
+
+    /// Writes a line at once: the program may be killed next.
+    fn line(&self, word: &str, name: &str) {
+        let written = (&self.file).write_all(format!("{word} {name}\n").as_bytes());
+        written.expect("the record is writable");
+    }
 }
 
 #[cfg(test)]

@@ -31,8 +31,6 @@
 mod action;
 #[cfg(feature = "enabled")]
 mod point;
-#[cfg(feature = "enabled")]
-mod record;
 
 #[cfg(feature = "enabled")]
 pub use point::{POINTS, Point};

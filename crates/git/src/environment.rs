@@ -1,4 +1,3 @@
-use crate::ssh;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use executor_core::job::SecretString;
@@ -61,7 +60,7 @@ impl RemoteEnvironment {
             let known = name.to_str().unwrap_or_default();
             match known {
                 "GIT_SSH_COMMAND" => ssh_command = value.to_str().map(str::to_owned),
-                "GIT_SSH" => ssh_program = value.to_str().map(ssh::quote),
+                "GIT_SSH" => ssh_program = value.to_str().map(quote),
                 _ if is_kept(known) => variables.push((name.to_owned(), value.to_owned())),
                 _ => {}
             }
@@ -87,7 +86,7 @@ impl RemoteEnvironment {
 
     /// Sets the ssh command. OpenSSH gets options with which it neither prompts nor waits long for a host.
     pub fn set_ssh_command(&mut self, command: &str) {
-        self.set("GIT_SSH_COMMAND", ssh::without_prompts(command));
+        self.set("GIT_SSH_COMMAND", without_prompts(command));
     }
 
     /// Sets the protocols git may use.
@@ -143,6 +142,27 @@ impl fmt::Debug for RemoteEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RemoteEnvironment").finish_non_exhaustive()
     }
+}
+
+/// Options with which OpenSSH neither prompts nor waits long for a host that does not respond.
+const SSH_OPTIONS: &str = "-o BatchMode=yes -o ConnectTimeout=10";
+
+/// Adds [`SSH_OPTIONS`] to a command that runs OpenSSH. Other programs do not know them, so their commands stay as they are.
+fn without_prompts(command: &str) -> String {
+    let command = command.trim();
+    let program = match command.chars().next() {
+        Some(quote @ ('\'' | '"')) => command[1..].split(quote).next(),
+        _ => command.split_whitespace().next(),
+    };
+    match program.and_then(|program| program.rsplit('/').next()) {
+        Some("ssh") => format!("{command} {SSH_OPTIONS}"),
+        _ => command.to_owned(),
+    }
+}
+
+/// Quotes a path as one word for a shell.
+fn quote(path: &str) -> String {
+    format!("'{}'", path.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -233,5 +253,30 @@ mod tests {
             Some("ssh -6"),
         );
         check(&[("GIT_SSH_COMMAND", " ")], None);
+    }
+
+    #[test]
+    fn only_openssh_gets_its_options() {
+        let check = |command: &str, expect: &str| {
+            assert_eq!(without_prompts(command), expect);
+        };
+        check("ssh", "ssh -o BatchMode=yes -o ConnectTimeout=10");
+        check(
+            "/usr/bin/ssh -i ~/.ssh/work",
+            "/usr/bin/ssh -i ~/.ssh/work -o BatchMode=yes -o ConnectTimeout=10",
+        );
+        check(
+            "'/my tools/ssh' -4",
+            "'/my tools/ssh' -4 -o BatchMode=yes -o ConnectTimeout=10",
+        );
+        check("plink -batch", "plink -batch");
+        check("tsh ssh", "tsh ssh");
+        check("FOO=1 ssh", "FOO=1 ssh");
+        check("", "");
+    }
+
+    #[test]
+    fn path_is_quoted_for_a_shell() {
+        assert_eq!(quote("/it's/ssh"), r"'/it'\''s/ssh'");
     }
 }

@@ -1,4 +1,5 @@
 use crate::RemoteFailure;
+use executor_core::HumanDuration;
 use process::ProcessError;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ pub enum GitError {
     #[error("git was stopped")]
     Stopped,
     /// It ran past its deadline and was killed.
-    #[error("git {args} did not finish within {} s", after.as_secs())]
+    #[error("git {args} did not finish within {}", HumanDuration(*after))]
     Deadline {
         /// Its arguments.
         args: String,

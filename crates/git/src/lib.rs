@@ -38,7 +38,6 @@
 //! [`inspect`] describes a repository for predefined variables and starts git once; [`glance`], [`RepositoryRefs`],
 //! [`ref_state`] and [`GitDir`] read its files and start nothing.
 
-mod address;
 mod bare_repository;
 mod environment;
 mod error;
@@ -52,9 +51,7 @@ mod refs;
 mod remote_failure;
 mod remote_refs;
 mod repository_refs;
-mod ssh;
 
-pub use address::without_credentials;
 pub use bare_repository::{directory_name, fetched_ref, has_fetched, remove_leftovers};
 pub use environment::{Protocols, RemoteEnvironment};
 pub use error::GitError;
@@ -62,7 +59,9 @@ pub use git::{Git, UNTRUSTED_REPO_FLAGS, local_environment, paths_in};
 pub use git_dir::{GitDir, common_dir, toplevel};
 pub use git_processes::GitProcesses;
 pub use inspect::{Commit, Head, RepositoryError, RepositoryFacts, glance, inspect, origin};
-pub use names::{is_abbreviated_commit, is_commit, is_file_path, is_reference_name};
+pub use names::{
+    is_abbreviated_commit, is_commit, is_file_path, is_reference_name, without_credentials,
+};
 pub use ref_state::ref_state;
 pub use refs::{HeadRef, head, resolve};
 pub use remote_failure::{RemoteFailure, essential_line};

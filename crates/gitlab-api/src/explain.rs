@@ -1,6 +1,7 @@
 //! Explains errors to the user: the reason, and what the user can do.
 
 use crate::{ApiError, Asked, Fault, Instance, Thing, TokenKind, TokenMatter};
+use executor_core::HumanDuration;
 
 /// Returns why a request failed.
 pub(crate) fn reason(error: &ApiError) -> String {
@@ -26,7 +27,7 @@ pub(crate) fn reason(error: &ApiError) -> String {
         }
         ApiError::RateLimited { asked, wait } => {
             let instance = &asked.instance;
-            let wait = wait.map(|it| format!("; there may be more in {} s", it.as_secs()));
+            let wait = wait.map(|it| format!("; there may be more in {}", HumanDuration(it)));
             let wait = wait.unwrap_or_default();
             format!("{instance} has had too many requests of this user or network{wait}")
         }

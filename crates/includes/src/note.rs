@@ -1,3 +1,4 @@
+use executor_core::HumanAge;
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +35,10 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Old { what, age, reason } => {
-                let age = age.map_or_else(|| "an unknown time".to_owned(), rounded);
+                let age = age.map_or_else(
+                    || "an unknown time".to_owned(),
+                    |age| HumanAge(age).to_string(),
+                );
                 write!(f, "{what}: used as it was {age} ago, because {reason}")
             }
             Self::NotKept { reason } => write!(f, "fetched files are not kept: {reason}"),
@@ -50,19 +54,6 @@ impl fmt::Display for Note {
             ),
         }
     }
-}
-
-/// Returns a duration in its greatest unit.
-fn rounded(age: Duration) -> String {
-    let seconds = age.as_secs();
-    let (number, unit) = match seconds {
-        0..60 => (seconds, "second"),
-        60..3600 => (seconds / 60, "minute"),
-        3600..86400 => (seconds / 3600, "hour"),
-        _ => (seconds / 86400, "day"),
-    };
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {unit}{plural}")
 }
 
 /// The notes of a run.
@@ -89,18 +80,6 @@ impl Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn age_has_its_greatest_unit() {
-        let check = |seconds, expect: &str| {
-            assert_eq!(rounded(Duration::from_secs(seconds)), expect);
-        };
-        check(0, "0 seconds");
-        check(1, "1 second");
-        check(119, "1 minute");
-        check(7200, "2 hours");
-        check(86400 * 3, "3 days");
-    }
 
     #[test]
     fn equal_notes_are_kept_once() {

@@ -1,5 +1,6 @@
 //! The error of this crate.
 
+use executor_core::HumanDuration;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -54,7 +55,7 @@ pub enum ProcessError {
     },
 
     /// A killed process still exists: it hangs in the kernel.
-    #[error("process {pid} still lives {} s after it was killed", after.as_secs())]
+    #[error("process {pid} still lives {} after it was killed", HumanDuration(*after))]
     Unkillable {
         /// The process.
         pid: u32,
@@ -63,7 +64,7 @@ pub enum ProcessError {
     },
 
     /// A tool did not end within its deadline and was killed.
-    #[error("{program:?} did not end within {} ms", after.as_millis())]
+    #[error("{program:?} did not end within {}", HumanDuration(*after))]
     Deadline {
         /// The program as named by the caller.
         program: String,

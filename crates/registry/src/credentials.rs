@@ -2,9 +2,11 @@ use crate::docker_config::{DockerConfig, Found, MAX_CONFIG};
 use crate::helper::{self, Helpers};
 use crate::registry_key::RegistryKey;
 use crate::{CredentialSources, ImageRepository, LoginSecret, RegistryLogin, SourcedLogin};
+use async_trait::async_trait;
 use executor_core::job::SecretString;
 use process::ProcessTree;
 use std::ffi::OsString;
+use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
@@ -179,11 +181,38 @@ fn read_file(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
+/// Finds the logins of the user who runs this program: in docker's files, or in a vault.
+#[async_trait]
+pub trait LoginSource: fmt::Debug + Send + Sync {
+    /// Returns the login for a repository; `None` where the user has none.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why that is unknown, without a secret. The registry is then asked without a login, and the reason
+    /// is reported only if the registry refuses that.
+    async fn login(&self, repository: &ImageRepository) -> Result<Option<RegistryLogin>, String>;
+}
+
+#[async_trait]
+impl LoginSource for Credentials {
+    async fn login(&self, repository: &ImageRepository) -> Result<Option<RegistryLogin>, String> {
+        let mut found = self.find(repository).await;
+        if !found.logins.is_empty() {
+            return Ok(Some(found.logins.swap_remove(0).login));
+        }
+        match found.warnings.into_iter().next() {
+            Some(warning) => Err(warning),
+            None => Ok(None),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ImageReference;
     use executor_core::job::Credentials as JobCredentials;
+    use std::fs;
 
     fn document(password: &str) -> String {
         format!(r#"{{"auths": {{"a.example": {{"username": "u", "password": "{password}"}}}}}}"#)
@@ -213,7 +242,7 @@ mod tests {
     async fn sources_are_tried_in_gitlabs_order() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("config.json");
-        std::fs::write(&file, document("three")).unwrap();
+        fs::write(&file, document("three")).unwrap();
         let mut sources = CredentialSources {
             runner: Some(document("two").into()),
             file: Some(file),
@@ -255,5 +284,50 @@ mod tests {
         };
         let found = find(sources.with_job(Some(&document("one")), &[])).await;
         assert_eq!(found, (vec!["one".to_owned()], vec![]));
+    }
+
+    fn config(registry: &str, user: &str) -> String {
+        format!(r#"{{"auths": {{"{registry}": {{"username": "{user}", "password": "p"}}}}}}"#)
+    }
+
+    #[tokio::test]
+    async fn variable_comes_before_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.json");
+        fs::write(&file, config("b.example", "of-file")).unwrap();
+        let check =
+            async |variable: Option<String>, registry: &str, expect: Result<Option<&str>, &str>| {
+                let sources = CredentialSources {
+                    runner: variable.map(SecretString::new),
+                    file: Some(file.clone()),
+                    ..CredentialSources::default()
+                };
+                let credentials = Credentials::new(sources).ignoring_helpers();
+                let repository = ImageRepository::parse(registry, "g/p").unwrap();
+                match (credentials.login(&repository).await, expect) {
+                    (Ok(Some(login)), Ok(Some(user))) => {
+                        assert_eq!(login.username, user);
+                        assert_eq!(login.secret, LoginSecret::Password("p".into()));
+                    }
+                    (Ok(None), Ok(None)) => {}
+                    (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason}"),
+                    (found, _) => panic!("{registry}: {found:?}"),
+                }
+            };
+        let of_a = || Some(config("a.example", "of-variable"));
+        check(of_a(), "a.example", Ok(Some("of-variable"))).await;
+        check(of_a(), "b.example", Ok(Some("of-file"))).await;
+        check(of_a(), "c.example", Ok(None)).await;
+        check(Some(String::new()), "b.example", Ok(Some("of-file"))).await;
+        let broken = || Some("{".to_owned());
+        check(broken(), "b.example", Ok(Some("of-file"))).await;
+        check(broken(), "c.example", Err("DOCKER_AUTH_CONFIG")).await;
+        fs::write(&file, "[").unwrap();
+        check(None, "b.example", Err("config.json")).await;
+        let helper = r#"{"credsStore": "never-started", "credHelpers": {"b.example": "nor-this"}}"#;
+        fs::write(&file, helper).unwrap();
+        check(None, "b.example", Ok(None)).await;
+        fs::remove_file(&file).unwrap();
+        check(None, "b.example", Ok(None)).await;
     }
 }

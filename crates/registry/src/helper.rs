@@ -107,6 +107,7 @@ fn read(program: &str, success: bool, stdout: &[u8]) -> Result<Option<RegistryLo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use executor_core::HumanDuration;
     use process::{Containment, Settings, Supervisor};
     use std::fs;
     use std::path::Path;
@@ -163,7 +164,10 @@ mod tests {
             }
         };
         assert!(error.starts_with("docker-credential-hangs"), "{error}");
-        let expect = format!("did not end within {seconds}");
+        let expect = format!(
+            "did not end within {}",
+            HumanDuration(Duration::from_secs(seconds))
+        );
         assert!(error.contains(&expect), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
         for pid in pids.split_whitespace() {

@@ -1,5 +1,6 @@
+use crate::NameError;
 use crate::reference::{DEFAULT_REGISTRY, is_path};
-use crate::{Digest, NameError};
+use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::net::Ipv6Addr;
 
@@ -131,6 +132,41 @@ fn is_host(text: &str) -> bool {
     };
     let port = end.strip_prefix(':');
     end.is_empty() || port.is_some_and(|port| port.parse::<u16>().is_ok())
+}
+
+/// A SHA-256 digest, which names a manifest or a blob.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(String);
+
+impl Digest {
+    /// Reads `sha256:` and 64 digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let hex = text.strip_prefix("sha256:")?;
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (hex.len() == 64 && hex.bytes().all(is_hex)).then(|| Self(hex.to_owned()))
+    }
+
+    /// Returns the digest of bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(format!("{:x}", Sha256::digest(bytes)))
+    }
+
+    /// Returns the digest of the input of a hasher.
+    #[cfg(feature = "client")]
+    pub(crate) fn finish(hasher: Sha256) -> Self {
+        Self(format!("{:x}", hasher.finalize()))
+    }
+
+    /// Returns the 64 digits.
+    pub fn hex(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", self.0)
+    }
 }
 
 #[cfg(test)]

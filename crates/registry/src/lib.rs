@@ -28,12 +28,10 @@
 
 mod credential_sources;
 mod credentials;
-mod digest;
 mod docker_config;
 mod helper;
 mod image_repository;
 mod login;
-mod login_source;
 mod name_error;
 mod platform;
 mod reference;
@@ -44,11 +42,9 @@ mod registry_key;
 mod client;
 
 pub use credential_sources::CredentialSources;
-pub use credentials::{Credentials, FoundLogins};
-pub use digest::Digest;
-pub use image_repository::{ImageRepository, TagOrDigest, host_of};
+pub use credentials::{Credentials, FoundLogins, LoginSource};
+pub use image_repository::{Digest, ImageRepository, TagOrDigest, host_of};
 pub use login::{LoginSecret, RegistryLogin, SourcedLogin};
-pub use login_source::LoginSource;
 pub use name_error::NameError;
 pub use platform::Platform;
 pub use reference::ImageReference;

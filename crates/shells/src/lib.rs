@@ -37,7 +37,6 @@ mod error;
 mod export;
 pub mod git;
 mod interactive;
-mod options;
 mod posix;
 mod powershell;
 mod quote;
@@ -50,10 +49,10 @@ pub use error::ScriptError;
 pub use export::export_prologue;
 pub use git::{GitPlan, GitSettings};
 pub use interactive::InteractiveShell;
-pub use options::ScriptOptions;
 pub use quote::{quote_pwsh, quote_sh};
 pub use script::{JobScripts, Script};
 pub use user::command_echo;
+pub use writer::ScriptOptions;
 
 /// The variable with the path of the job's working tree.
 pub const PROJECT_DIR: &str = "CI_PROJECT_DIR";

@@ -2,6 +2,7 @@
 
 use crate::git::GitPlan;
 use crate::user::UserCommand;
+use executor_core::variable::JobVariables;
 
 /// Returns `text` with each line indented by two spaces.
 pub(crate) fn indented(text: &str) -> String {
@@ -38,4 +39,61 @@ pub(crate) trait Writer {
     fn remove_private_directory(&mut self);
     /// Returns the whole script.
     fn finish(self: Box<Self>) -> String;
+}
+
+/// Options for the text of scripts; all are off by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent options")]
+pub struct ScriptOptions {
+    /// Whether the shell prints each command that it runs (`CI_DEBUG_TRACE`).
+    pub debug_trace: bool,
+    /// Whether each multi-line command gets a collapsed log section (`FF_SCRIPT_SECTIONS`).
+    pub script_sections: bool,
+    /// Whether the exit code is checked after every command, even where `errexit` does not apply
+    /// (`FF_ENABLE_BASH_EXIT_CODE_CHECK`).
+    pub exit_code_check: bool,
+    /// Whether the last stage also resets and cleans the working tree (`FF_ENABLE_JOB_CLEANUP`).
+    pub job_cleanup: bool,
+    /// The file mode mask to set; `None` keeps the inherited one.
+    ///
+    /// Only environments whose stages run as different users set it.
+    pub umask: Option<u16>,
+}
+
+impl ScriptOptions {
+    /// Reads the options from a job's variables; anything but a true value is off.
+    pub fn from_variables(variables: &JobVariables) -> Self {
+        let on = |name| {
+            let value = variables.get(name).unwrap_or_default();
+            matches!(value, "1" | "t" | "T" | "true" | "True" | "TRUE")
+        };
+        Self {
+            debug_trace: on("CI_DEBUG_TRACE"),
+            script_sections: on("FF_SCRIPT_SECTIONS"),
+            exit_code_check: on("FF_ENABLE_BASH_EXIT_CODE_CHECK"),
+            job_cleanup: on("FF_ENABLE_JOB_CLEANUP"),
+            umask: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::variable::JobVariable;
+
+    #[test]
+    fn only_true_values_enable_options() {
+        let variables = [
+            JobVariable::public("CI_DEBUG_TRACE", "true"),
+            JobVariable::public("FF_SCRIPT_SECTIONS", "yes please"),
+            JobVariable::public("FF_ENABLE_BASH_EXIT_CODE_CHECK", "0"),
+        ];
+        let options = ScriptOptions::from_variables(&variables.into_iter().collect());
+        let expect = ScriptOptions {
+            debug_trace: true,
+            ..ScriptOptions::default()
+        };
+        assert_eq!(options, expect);
+    }
 }

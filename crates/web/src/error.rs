@@ -1,4 +1,5 @@
 use crate::Origin;
+use executor_core::HumanDuration;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -44,7 +45,7 @@ pub enum WebError {
         encoding: String,
     },
     /// The server did not respond in time.
-    #[error("{server} did not answer within {within:?}")]
+    #[error("{server} did not answer within {}", HumanDuration(*within))]
     Late {
         /// The server.
         server: Origin,

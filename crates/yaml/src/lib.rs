@@ -11,7 +11,6 @@
 mod decode;
 pub mod diagnostic;
 mod document;
-mod integer;
 mod key;
 mod limits;
 mod loader;
@@ -30,9 +29,8 @@ mod values;
 
 pub use decode::{DecodeError, decode};
 pub use document::{LoadedFile, load};
-pub use integer::Integer;
 pub use limits::Limits;
 pub use mapping::Mapping;
-pub use node::{Entry, Kind, Node};
+pub use node::{Entry, Integer, Kind, Node};
 pub use scalar::reads_as_text;
 pub use values::load_values;

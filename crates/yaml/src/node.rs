@@ -1,7 +1,7 @@
-use super::integer::Integer;
 use super::mapping::Mapping;
 use crate::source::Span;
 use serde_json::Value;
+use std::fmt;
 use std::sync::Arc;
 
 /// A value of a pipeline file with its location.
@@ -206,6 +206,40 @@ fn float_text(number: f64) -> String {
     format!("{digits}{point}e{sign}{exponent:0>2}")
 }
 
+/// An integer of a pipeline file.
+///
+/// It is stored in two halves, because an `i128` would raise the alignment, and thus the size, of
+/// every node to a multiple of 16 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Integer {
+    high: i64,
+    low: u64,
+}
+
+impl Integer {
+    /// Returns the number.
+    pub fn value(self) -> i128 {
+        (i128::from(self.high) << 64) | i128::from(self.low)
+    }
+}
+
+impl<N: Into<i128>> From<N> for Integer {
+    fn from(number: N) -> Self {
+        let bytes = number.into().to_be_bytes();
+        let (halves, _) = bytes.as_chunks();
+        Self {
+            high: i64::from_be_bytes(halves[0]),
+            low: u64::from_be_bytes(halves[1]),
+        }
+    }
+}
+
+impl fmt::Display for Integer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value().fmt(f)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,5 +265,13 @@ mod tests {
         for (number, expect) in cases {
             assert_eq!(float_text(number), expect);
         }
+    }
+
+    #[test]
+    fn conversion_is_lossless() {
+        for number in [0, 1, -1, i128::from(u64::MAX), i128::MIN, i128::MAX] {
+            assert_eq!(Integer::from(number).value(), number);
+        }
+        assert_eq!(Integer::from(-7).to_string(), "-7");
     }
 }

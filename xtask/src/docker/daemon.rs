@@ -1,6 +1,7 @@
 //! The engine's process.
 
 use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,9 +9,8 @@ use std::time::{Duration, Instant};
 use std::{env, process, thread};
 
 use anyhow::{Context, bail};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use super::certificates;
-use super::port::free_port;
 use crate::run;
 
 /// The timeout for an engine to start. Its first start on a slow disk takes some seconds.
@@ -57,7 +57,7 @@ impl Daemon {
         let bridge = format!("rwt{id}");
         make_bridge(&bridge, id)?;
         let certificates = runtime.join("certificates");
-        certificates::make(&certificates).context("make certificates")?;
+        make_certificates(&certificates).context("make certificates")?;
         let port = free_port()?;
         let log = File::create(runtime.join("log"))?;
         // `setpriv` ends the engine when this process is killed.
@@ -252,4 +252,38 @@ fn ip(words: &[&str]) -> anyhow::Result<()> {
             .stdin(Stdio::null())
             .stderr(Stdio::null()),
     )
+}
+
+/// Returns a free port of the loopback address, for servers that cannot report a port that they choose themselves.
+///
+/// # Errors
+///
+/// Fails when there is none.
+pub(super) fn free_port() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?.port())
+}
+
+/// Creates an authority and the certificates of a server and a client in the files that docker expects: `ca.pem`,
+/// `cert.pem`, `key.pem`, and those of the server with the prefix `server-`.
+///
+/// # Errors
+///
+/// Fails when they cannot be created or written.
+fn make_certificates(directory: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(directory)?;
+    // World-readable: some tests run without rights, and the engine behind the keys ends with the tests.
+    let write = |name: &str, text: String| fs::write(directory.join(name), text);
+    let mut params = CertificateParams::new(Vec::new())?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+    write("ca.pem", authority.pem())?;
+    for (name, host) in [("server-", "127.0.0.1"), ("", "client")] {
+        let key = KeyPair::generate()?;
+        let params = CertificateParams::new(vec![host.to_owned()])?;
+        let certificate = params.signed_by(&key, &authority)?;
+        write(&format!("{name}cert.pem"), certificate.pem())?;
+        write(&format!("{name}key.pem"), key.serialize_pem())?;
+    }
+    Ok(())
 }

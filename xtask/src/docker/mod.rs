@@ -2,10 +2,8 @@
 //!
 //! It pulls no image: all are built from programs of this host and Debian packages.
 
-mod certificates;
 mod daemon;
 mod images;
-mod port;
 mod sshd;
 mod way;
 

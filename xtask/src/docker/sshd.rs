@@ -11,7 +11,7 @@ use std::{env, thread};
 use anyhow::{Context, bail};
 
 use super::Daemon;
-use super::port::free_port;
+use super::daemon::free_port;
 use crate::run;
 
 /// The timeout for the server to listen.

@@ -121,12 +121,12 @@ mod tests {
         ];
         let now = Timestamp::try_from(UNIX_EPOCH + 100 * day).expect("a moment");
         let expect = "\
-\x20         kind    name                  size    last used    why
-stays     image   a:1                   7.8 MB  40 days ago  not ours: no job brought it, or you pulled it too
-would go  image   b:1                   1.1 GB  21 days ago  no job used it for too long
-removed   volume  runwright-cache-0f2c  412 B   15 days ago  over the budget
-stays     image   c                     5 B     2 days ago   in use by job test
-stays     image   d:1                   5 B     0 s ago      the engine refuses: busy
+\x20         kind    name                  size    last used  why
+stays     image   a:1                   7.8 MB  40d ago    not ours: no job brought it, or you pulled it too
+would go  image   b:1                   1.1 GB  21d ago    no job used it for too long
+removed   volume  runwright-cache-0f2c  412 B   15d ago    over the budget
+stays     image   c                     5 B     2d ago     in use by job test
+stays     image   d:1                   5 B     0s ago     the engine refuses: busy
 ";
         assert_eq!(garbage_table(&found, now, Style::PLAIN), expect);
     }

@@ -51,7 +51,7 @@ fn artifacts_are_listed() {
         lines[1].starts_with("build  archive    built      "),
         "{table}"
     );
-    assert!(lines[1].ends_with("in 1 day"), "{table}");
+    assert!(lines[1].ends_with("in 1d"), "{table}");
     assert_eq!(lines.len(), 5, "{table}");
     let done = artifacts(&project, &["1", "build", "--type", "dotenv", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&done.expect_code(0).stdout).unwrap();

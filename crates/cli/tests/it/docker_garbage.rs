@@ -63,8 +63,8 @@ fn timeless(table: &str, registry: &Pushed) -> String {
             if is_volume { "VOLUME" } else { word }
         });
         let line = words.collect::<Vec<_>>().join(" ");
-        let ago = line.split_once(" s ago ");
-        match ago.or_else(|| line.split_once(" min ago ")) {
+        let ago = line.split_once(" ago ");
+        match ago.filter(|(before, _)| before.ends_with(['s', 'm'])) {
             Some((before, after)) => {
                 let (before, _) = before.rsplit_once(' ').unwrap();
                 format!("{before} now {after}\n")

@@ -155,11 +155,11 @@ fn full_screen_matches_the_snapshots() {
     build 1/1                           test 2/2                            deploy 0/1
     ◂✓ compile                     T:TT  ✓ docs                        T:TT  ○ deploy
                                          ✗ unit-tests                  T:TT
-    ─ ✗ unit-tests  failed, exit code 1, T.T s ────────────────────────────────────────────────────────────────────────────── 3 lines, follows ─
+    ─ ✗ unit-tests  failed, exit code 1, T.Ts ─────────────────────────────────────────────────────────────────────────────── 3 lines, follows ─
     $ echo testing                                                                                        │ job       unit-tests
     testing                                                                                               │ stage     test
     $ test -e $GATE.fixed                                                                                 │ status    failed
-                                                                                                          │ time      T.T s
+                                                                                                          │ time      T.Ts
                                                                                                           │ exit code 1
                                                                                                           │ reason    script_failure
                                                                                                           │ needs     compile
@@ -394,10 +394,10 @@ fn sections_fold_and_unfold() {
         "a:\n  script:\n    - printf 'section_start:10:s[collapsed=true]\\r\\033[0KGet deps\\nin\"\"side\\nsection_end:15:s\\r\\033[0K\\n'\n    - echo end\n",
     );
     let terminal = Terminal::start(&project, (100, 30), "run --progress tui");
-    terminal.wait_for(&["▸ Get deps  1 line, 5 s", "\nend"]);
+    terminal.wait_for(&["▸ Get deps  1 line, 5s", "\nend"]);
     assert!(!terminal.screen().contains("\nin\"\"side"));
     terminal.type_keys(&["Tab", "F"]);
-    terminal.wait_for(&["▾ Get deps  5 s", "\nin\"\"side", "✓ a"]);
+    terminal.wait_for(&["▾ Get deps  5s", "\nin\"\"side", "✓ a"]);
     terminal.type_keys(&["q"]);
     terminal.wait_for(&["[exit code 0]"]);
 }

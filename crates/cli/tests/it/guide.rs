@@ -83,7 +83,7 @@ fn timeless(text: &str) -> String {
         let end = number.find(|c: char| !c.is_ascii_digit() && c != '.');
         let (number, after) = number.split_at(end.unwrap_or(number.len()));
         out.push_str(before);
-        let is_time = after.starts_with(" s") && !after[2..].starts_with(char::is_alphanumeric);
+        let is_time = after.starts_with('s') && !after[1..].starts_with(char::is_alphanumeric);
         out.push_str(match (is_time, number.contains('.')) {
             (false, _) => number,
             (true, true) => "0.1",

@@ -46,20 +46,20 @@ impl Done {
         self
     }
 
-    /// Returns the duration of the pipeline in seconds, parsed from its last line: `0.1 s`, `2 min 5 s`.
+    /// Returns the duration of the pipeline in seconds, parsed from its last line: `0.1s`, `2m 5s`.
     pub(crate) fn seconds(&self) -> f64 {
         let mut lines = self.stdout.lines();
         let line = lines.rfind(|line| line.starts_with("pipeline "));
         let took = line.and_then(|line| line.rsplit_once(", "));
         let (_, took) = took.unwrap_or_else(|| panic!("no time in {self:?}"));
-        let words: Vec<&str> = took.split(' ').collect();
-        let parts = words.chunks(2).map(|part| {
-            let unit = match part[1] {
+        let parts = took.split(' ').map(|part| {
+            let (number, unit) = part.split_at(part.len() - 1);
+            let unit = match unit {
                 "h" => 3600.0,
-                "min" => 60.0,
+                "m" => 60.0,
                 _ => 1.0,
             };
-            part[0].parse::<f64>().unwrap() * unit
+            number.parse::<f64>().unwrap() * unit
         });
         parts.sum()
     }
@@ -243,14 +243,17 @@ const OWN_STAGES: [&str; 12] = [
 ];
 
 /// Returns whether a line reports a stage of the runner's own, which it does for stages of a second or more: `get
-/// sources 1.2 s`, with or without a job name before it.
+/// sources 1.2s`, with or without a job name before it.
 pub(crate) fn is_of_slow_stage(line: &str) -> bool {
     let (_, line) = line.rsplit_once("| ").unwrap_or(("", line));
     let line = line.trim_start_matches(['▸', '▾', ' ']).trim_end();
     let mut rests = OWN_STAGES
         .iter()
         .filter_map(|stage| line.strip_prefix(stage));
-    rests.any(|rest| rest.starts_with(' ') && rest.ends_with(" s"))
+    rests.any(|rest| {
+        let time = rest.strip_prefix(' ').unwrap_or_default();
+        time.starts_with(|c: char| c.is_ascii_digit()) && time.ends_with(['h', 'm', 's'])
+    })
 }
 
 /// Copies the program with another process. A child that another test forks would inherit a file descriptor open for

@@ -97,7 +97,7 @@ fn finished_jobs_are_above_the_live_view_and_failed_ones_have_their_log() {
     open(&project, "lint");
     terminal.wait_for(&["✗ lint", "$ exit 3", "1 failed, 2 running, 3 waiting"]);
     insta::assert_snapshot!(terminal.normal_text(), @r#"
-    ✗ lint         T.T s  exit code 3
+    ✗ lint          T.Ts  exit code 3
       $ echo checking
       checking
       $ until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done
@@ -126,10 +126,10 @@ fn live_view_disappears_at_the_end() {
     open(&project, "lint");
     terminal.wait_for(&["[exit code 1]"]);
     insta::assert_snapshot!(terminal.normal_text(), @r#"
-    ✓ compile      T.T s
-    ✓ unit-tests   T.T s
-    ✓ docs         T.T s
-    ✗ lint         T.T s  exit code 3
+    ✓ compile       T.Ts
+    ✓ unit-tests    T.Ts
+    ✓ docs          T.Ts
+    ✗ lint          T.Ts  exit code 3
       $ echo checking
       checking
       $ until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done
@@ -137,7 +137,7 @@ fn live_view_disappears_at_the_end() {
       one mistake found
       $ exit 3
 
-    ✗ lint failed in stage build with exit code 3, T.T s
+    ✗ lint failed in stage build with exit code 3, T.Ts
       | $ echo checking
       | checking
       | $ until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done
@@ -147,7 +147,7 @@ fn live_view_disappears_at_the_end() {
       whole log: .../job-100001-1.log
       run again: runwright run lint --no-needs --variable GATE=SCRATCH/gate
 
-    pipeline 1: failed (3 success, 1 failed, 2 skipped), T.T s
+    pipeline 1: failed (3 success, 1 failed, 2 skipped), T.Ts
     [exit code 1]
     "#);
     assert!(terminal.is_as_before());
@@ -164,21 +164,21 @@ fn grouped_logs_appear_when_their_jobs_end() {
     open(&project, "lint");
     terminal.wait_for(&["[exit code 1]"]);
     insta::assert_snapshot!(terminal.normal_text(), @r#"
-    ✓ compile      T.T s
+    ✓ compile       T.Ts
       $ echo compiling main.c
       compiling main.c
       $ until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done
 
-    ✓ unit-tests   T.T s
+    ✓ unit-tests    T.Ts
       $ echo testing
       testing
 
-    ✓ docs         T.T s
+    ✓ docs          T.Ts
       $ echo writing
       writing
       $ until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done
 
-    ✗ lint         T.T s  exit code 3
+    ✗ lint          T.Ts  exit code 3
       $ echo checking
       checking
       $ until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done
@@ -186,7 +186,7 @@ fn grouped_logs_appear_when_their_jobs_end() {
       one mistake found
       $ exit 3
 
-    ✗ lint failed in stage build with exit code 3, T.T s
+    ✗ lint failed in stage build with exit code 3, T.Ts
       | $ echo checking
       | checking
       | $ until test -e $GATE.$CI_JOB_NAME; do sleep 0.05; done
@@ -196,7 +196,7 @@ fn grouped_logs_appear_when_their_jobs_end() {
       whole log: .../job-100001-1.log
       run again: runwright run lint --no-needs --variable GATE=SCRATCH/gate
 
-    pipeline 1: failed (3 success, 1 failed, 2 skipped), T.T s
+    pipeline 1: failed (3 success, 1 failed, 2 skipped), T.Ts
     [exit code 1]
     "#);
 }
@@ -211,9 +211,9 @@ fn prefixed_lines_appear_at_once() {
     a job | one
     a job | $ echo two
     a job | two
-    a job | success, T.T s
+    a job | success, T.Ts
 
-    pipeline 1: success (1 success), T.T s
+    pipeline 1: success (1 success), T.Ts
     [exit code 0]
     "#);
 }

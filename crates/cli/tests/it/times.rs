@@ -47,26 +47,19 @@ fn know(project: &Project, runs: &[&[(&str, u64)]]) {
     fs::write(durations(project), lines.collect::<String>()).unwrap();
 }
 
-/// Returns lines with their durations replaced: `12.3 s` becomes `T`.
+/// Returns lines with their durations replaced: `12.3s` becomes `T`.
 fn normal(text: &str) -> String {
     let lines = text.lines().map(|line| {
-        let words: Vec<&str> = line.split(' ').collect();
-        let mut shown: Vec<&str> = Vec::new();
-        for word in words {
-            let unit = word.trim_end_matches([',', ':', ')']);
-            let is_number = |last: &&str| last.parse::<f64>().is_ok();
-            if unit == "s" && shown.last().is_some_and(is_number) {
-                shown.pop();
-                shown.push(match &word[1..] {
-                    "," => "T,",
-                    ":" => "T:",
-                    _ => "T",
-                });
+        let words = line.split(' ').map(|word| {
+            let time = word.trim_end_matches([',', ':', ')']);
+            let number = time.strip_suffix('s');
+            if number.is_some_and(|number| number.parse::<f64>().is_ok()) {
+                format!("T{}", &word[time.len()..])
             } else {
-                shown.push(word);
+                word.to_owned()
             }
-        }
-        shown.join(" ")
+        });
+        words.collect::<Vec<String>>().join(" ")
     });
     lines.collect::<Vec<String>>().join("\n")
 }
@@ -120,19 +113,19 @@ fn table_shows_slower_jobs_and_since_when() {
     let table = done.stdout.split("critical path").next().unwrap();
     insta::assert_snapshot!(table, @"
     job      usually       last  runs
-    build     12.0 s     12.2 s     5
-    lint           ?      0.9 s     1
-    test      22.5 s     43.0 s     5  slower since run 4: 43.0 s, before 22.0 s
+    build      12.0s      12.2s     5
+    lint           ?       0.9s     1
+    test       22.5s      43.0s     5  slower since run 4: 43.0s, before 22.0s
     ");
     let done = project.runwright(&["times", "test"]).expect_code(0);
     insta::assert_snapshot!(done.stdout, @"
-    test usually takes 22.5 s
-    slower since run 4: 43.0 s, before 22.0 s
-      run 1        22.0 s
-      run 2        22.5 s
-      run 3        21.8 s
-      run 4        41.0 s  slower than before
-      run 5        43.0 s  slower than before
+    test usually takes 22.5s
+    slower since run 4: 43.0s, before 22.0s
+      run 1         22.0s
+      run 2         22.5s
+      run 3         21.8s
+      run 4         41.0s  slower than before
+      run 5         43.0s  slower than before
     ");
     let done = project.runwright(&["times", "tset"]).expect_code(2);
     assert!(
@@ -218,12 +211,12 @@ fn plan_shows_the_expected_duration() {
     insta::assert_snapshot!(done.stdout, @"
     branch main (push): 3 of 3 jobs
     stage build
-      build  on_success  usually 12.0 s
+      build  on_success  usually 12.0s
     stage test
-      lint   on_success  usually 3.0 s
-      test   on_success  usually 40.0 s
-    about 52 s, if as usual
-    critical path: build 12.0 s, test 40.0 s
+      lint   on_success  usually 3.0s
+      test   on_success  usually 40.0s
+    about 52s, if as usual
+    critical path: build 12.0s, test 40.0s
     ");
     let done = project
         .runwright(&["plan", "--times", "--json"])
@@ -249,7 +242,7 @@ fn live_view_counts_down() {
     let words = format!("run --variable GO={}", go.display());
     let terminal = Terminal::start(&project, (100, 24), &words);
     terminal.wait_for(&[
-        "about 30 min 0 s, if as usual",
+        "about 30m, if as usual",
         "1 running",
         // It was 20 min when the last job began.
         "about 19:",

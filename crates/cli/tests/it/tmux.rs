@@ -198,10 +198,13 @@ fn normalised(line: &str) -> String {
         return format!("{before}whole log: .../{file}");
     }
     let mut words: Vec<String> = Vec::new();
-    let mut rest = line.split(' ').peekable();
-    while let Some(word) = rest.next() {
-        let next_is_seconds = rest.peek().is_some_and(|next| matches!(*next, "s" | "s,"));
-        let is_time = next_is_seconds && word.parse::<f64>().is_ok();
+    for word in line.split(' ') {
+        let (time, comma) = match word.strip_suffix(',') {
+            Some(time) => (time, ","),
+            None => (word, ""),
+        };
+        let number = time.strip_suffix('s');
+        let is_time = number.is_some_and(|number| number.parse::<f64>().is_ok());
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         let is_clock = word.contains(':') && word.split(':').all(digits);
         if !is_time && !is_clock {
@@ -214,7 +217,11 @@ fn normalised(line: &str) -> String {
             words.pop();
             width += 1;
         }
-        let sign = if is_time { "T.T" } else { "T:TT" };
+        let sign = if is_time {
+            format!("T.Ts{comma}")
+        } else {
+            "T:TT".to_owned()
+        };
         let width = if width > word.len() { width } else { 0 };
         words.push(format!("{sign:>width$}"));
     }

@@ -403,7 +403,7 @@ fn without_file_events_it_polls_for_changes() {
     let watch = Watch::start(&project, &["--poll", "lint"]);
     let first = watch.round(1);
     assert!(
-        first.contains("looking for changes every 1 s: --poll asks for it"),
+        first.contains("looking for changes every 1s: --poll asks for it"),
         "{first}"
     );
     save(&project, "docs/d", "x");

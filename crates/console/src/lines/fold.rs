@@ -2,8 +2,8 @@
 
 use crate::log::{Entry, Source};
 use crate::log::{Part, may_have_marks, parts};
-use crate::text::{seconds, whole_seconds};
-use executor_core::BuildStage;
+use crate::text::seconds;
+use executor_core::{BuildStage, HumanDuration};
 use std::time::Duration;
 
 /// Beyond this, lines of the runner's own are shown rather than held back.
@@ -251,7 +251,7 @@ impl Folded {
             lines => format!("{lines} lines"),
         };
         let remark = match duration {
-            Some(duration) => format!("{lines}, {}", whole_seconds(duration)),
+            Some(duration) => format!("{lines}, {:.0}", HumanDuration(duration)),
             None => lines,
         };
         show(Shown::Folded(&self.header, &remark));
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(fold(Folding::Own, &stage(ended(true, 999))), [""; 0]);
         assert_eq!(
             fold(Folding::Own, &stage(ended(true, 12_340))),
-            ["- get sources 12.3 s"]
+            ["- get sources 12.3s"]
         );
         let all = ["Getting source", "HEAD is now at 1"];
         assert_eq!(fold(Folding::Own, &stage(ended(false, 5))), all);
@@ -383,12 +383,7 @@ mod tests {
             line("four"),
             ended(true, 1),
         ];
-        let folded = [
-            "> Install (3 lines, 3 s)",
-            "# Test",
-            "three",
-            "> c (1 line)",
-        ];
+        let folded = ["> Install (3 lines, 3s)", "# Test", "three", "> c (1 line)"];
         assert_eq!(fold(Folding::All, &entries), folded);
         let unfolded = [
             "# Install",

@@ -46,7 +46,7 @@ impl Outcome {
         line
     }
 
-    /// Returns the end of a log that was shown as it came: `failed, exit code 1, 0.3 s`.
+    /// Returns the end of a log that was shown as it came: `failed, exit code 1, 0.3s`.
     pub(crate) fn words(&self, style: Style) -> String {
         let mut words = vec![style.paint(self.mark().1, self.status.as_str())];
         words.extend(self.remarks());
@@ -109,24 +109,24 @@ mod tests {
             None,
             false,
             None,
-            "stop a     1.2 s  canceled, attempt 2",
-            "canceled, attempt 2, 1.2 s",
+            "stop a      1.2s  canceled, attempt 2",
+            "canceled, attempt 2, 1.2s",
         );
         check(
             Status::Failed,
             Some(3),
             true,
             None,
-            "warn a     1.2 s  exit code 3, allowed, attempt 2",
-            "failed, exit code 3, allowed, attempt 2, 1.2 s",
+            "warn a      1.2s  exit code 3, allowed, attempt 2",
+            "failed, exit code 3, allowed, attempt 2, 1.2s",
         );
         check(
             Status::Success,
             Some(0),
             false,
             Some(PipelineId(7)),
-            "ok   a     1.2 s  attempt 2, reused from run 7",
-            "success, attempt 2, reused from run 7, 1.2 s",
+            "ok   a      1.2s  attempt 2, reused from run 7",
+            "success, attempt 2, reused from run 7, 1.2s",
         );
     }
 }

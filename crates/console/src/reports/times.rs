@@ -18,7 +18,7 @@ const WORTH_A_LINE: Duration = Duration::from_secs(10);
 /// How many names of files stand in a line.
 const NAMES: usize = 5;
 
-/// Returns a chain of jobs with their times: `build 12.3 s, test 41.2 s`; what they waited is said where
+/// Returns a chain of jobs with their times: `build 12.3s, test 41.2s`; what they waited is said where
 /// it took time.
 pub fn path(steps: &[CriticalStep]) -> String {
     let step = |step: &CriticalStep| {

@@ -1,24 +1,12 @@
 //! Durations and moments as people read them.
 
+use executor_core::{HumanAge, HumanDuration};
 use jiff::Timestamp;
 use std::time::Duration;
 
-/// Returns a time to a tenth of a second: `0.3 s`, `2 min 5 s`.
+/// Returns a time to a tenth of a second: `0.3s`, `2m 5s`.
 pub(crate) fn seconds(time: Duration) -> String {
-    match time.as_secs() {
-        whole @ 0..=59 => format!("{whole}.{} s", time.subsec_millis() / 100),
-        _ => whole_seconds(time),
-    }
-}
-
-/// Returns a time to a second: `12 s`, `2 min 5 s`.
-pub(crate) fn whole_seconds(time: Duration) -> String {
-    let whole = time.as_secs();
-    match whole {
-        0..=59 => format!("{whole} s"),
-        60..=3599 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-    }
+    format!("{:.1}", HumanDuration(time))
 }
 
 /// Returns a running time as a clock shows it: `0:12`, `2:05`.
@@ -31,28 +19,18 @@ pub(crate) fn clock(time: Duration) -> String {
     }
 }
 
-/// Returns how long ago a moment was: `12 s ago`, `3 min ago`, `2 days ago`.
+/// Returns how long ago a moment was: `12s ago`, `3m ago`, `2d ago`.
 pub fn age(now: Timestamp, then: Timestamp) -> String {
-    let passed = now.duration_since(then).as_secs().max(0);
-    match passed {
-        0..=59 => format!("{passed} s ago"),
-        60..=3599 => format!("{} min ago", passed / 60),
-        3600..=86_399 => format!("{} h ago", passed / 3600),
-        86_400..=172_799 => "1 day ago".to_owned(),
-        _ => format!("{} days ago", passed / 86_400),
-    }
+    let passed = Duration::try_from(now.duration_since(then));
+    format!("{} ago", HumanAge(passed.unwrap_or_default()))
 }
 
-/// Returns how far away a moment is: `in 12 s`, `in 3 min`; `now` if it has passed.
+/// Returns how far away a moment is: `in 12s`, `in 3m`; `now` if it has passed.
 pub(crate) fn until(now: Timestamp, then: Timestamp) -> String {
-    let left = then.duration_since(now).as_secs();
-    match left {
-        ..=0 => "now".to_owned(),
-        1..=59 => format!("in {left} s"),
-        60..=3599 => format!("in {} min", left / 60),
-        3600..=86_399 => format!("in {} h", left / 3600),
-        86_400..=172_799 => "in 1 day".to_owned(),
-        _ => format!("in {} days", left / 86_400),
+    let left = Duration::try_from(then.duration_since(now)).unwrap_or_default();
+    match left.as_secs() {
+        0 => "now".to_owned(),
+        _ => format!("in {}", HumanAge(left)),
     }
 }
 
@@ -66,11 +44,10 @@ mod tests {
             let time = Duration::from_millis(millis);
             assert_eq!((&*seconds(time), &*clock(time)), (exact, passing));
         };
-        check(0, "0.0 s", "0:00");
-        check(1_250, "1.2 s", "0:01");
-        check(125_000, "2 min 5 s", "2:05");
-        check(7_265_000, "2 h 1 min", "2:01:05");
-        assert_eq!(whole_seconds(Duration::from_millis(4_900)), "4 s");
+        check(0, "0.0s", "0:00");
+        check(1_250, "1.2s", "0:01");
+        check(125_000, "2m 5s", "2:05");
+        check(7_265_000, "2h 1m 5s", "2:01:05");
     }
 
     #[test]
@@ -80,12 +57,12 @@ mod tests {
             let then = Timestamp::from_second(seconds).expect("a time");
             assert_eq!((&*age(then, now), &*until(now, then)), (past, future));
         };
-        check(-5, "0 s ago", "now");
-        check(0, "0 s ago", "now");
-        check(59, "59 s ago", "in 59 s");
-        check(60, "1 min ago", "in 1 min");
-        check(7_200, "2 h ago", "in 2 h");
-        check(90_000, "1 day ago", "in 1 day");
-        check(200_000, "2 days ago", "in 2 days");
+        check(-5, "0s ago", "now");
+        check(0, "0s ago", "now");
+        check(59, "59s ago", "in 59s");
+        check(60, "1m ago", "in 1m");
+        check(7_200, "2h ago", "in 2h");
+        check(90_000, "1d ago", "in 1d");
+        check(200_000, "2d ago", "in 2d");
     }
 }

@@ -16,7 +16,7 @@ pub use clean::{is_direction, shown_name, strip_controls};
 pub use count::counted;
 pub(crate) use count::{counted_ends, of_them_reused};
 pub use durations::age;
-pub(crate) use durations::{clock, seconds, until, whole_seconds};
+pub(crate) use durations::{clock, seconds, until};
 pub use outlook::announcement;
 pub(crate) use outlook::left;
 pub use output_features::OutputFeatures;

@@ -1,13 +1,14 @@
 //! How long a run will take, in words.
 
-use super::{clock, whole_seconds};
+use super::clock;
+use executor_core::HumanDuration;
 use pipeline_insight::forecast::Outlook;
 use std::time::Duration;
 
 /// A run that takes less time is over before anybody has read how long it will take.
 const WORTH_A_WORD: Duration = Duration::from_secs(1);
 
-/// Returns the announcement of a run: `about 2 min 10 s, if as usual`.
+/// Returns the announcement of a run: `about 2m 10s, if as usual`.
 pub fn announcement(outlook: &Outlook) -> Option<String> {
     if outlook.total < WORTH_A_WORD {
         return None;
@@ -19,14 +20,14 @@ pub fn announcement(outlook: &Outlook) -> Option<String> {
     ))
 }
 
-/// Returns how long a run takes: `about 2 min 10 s`, or `at least` that.
+/// Returns how long a run takes: `about 2m 10s`, or `at least` that.
 fn total(outlook: &Outlook) -> String {
     let word = if outlook.is_at_least() {
         "at least"
     } else {
         "about"
     };
-    format!("{word} {}", whole_seconds(outlook.total))
+    format!("{word} {:.0}", HumanDuration(outlook.total))
 }
 
 /// Returns the number of jobs without a forecast: `; of 2 jobs it is not known`.

@@ -127,16 +127,16 @@ fn lines_come_behind_names_or_in_blocks() {
     bad-one | b
     good    | 20%
     bad-one | c
-    good    | success, 1.2 s
-    bad-one | failed, exit code 3, 1.2 s
+    good    | success, 1.2s
+    bad-one | failed, exit code 3, 1.2s
     later   | manual: `runwright play later` starts it
     "#);
     insta::assert_snapshot!(shown(Layout::Group, Style::PLAIN, two_jobs()), @r#"
-    ok   good      1.2 s
+    ok   good       1.2s
       a
       20%
 
-    FAIL bad-one   1.2 s  exit code 3
+    FAIL bad-one    1.2s  exit code 3
       b
       c
 

@@ -1,12 +1,12 @@
 use crate::fallback::layer::FallbackTrigger;
 use crate::fallback::members::Members;
-use crate::fallback::policy::another_provider_may_succeed;
 use crate::forward::forward_executor;
 use async_trait::async_trait;
 use executor_core::ability::Abilities;
 use executor_core::{
-    AcquireError, BuildError, Cancellation, Executor, ExecutorData, FeaturesInfo, JobOutcome,
-    JobTraceExt, PrepareOptions, PreparedEnvironment, StageCell, StageCommand, StageResult,
+    AcquireError, BuildError, CancelCause, Cancellation, Executor, ExecutorData, FeaturesInfo,
+    JobOutcome, JobTraceExt, PrepareOptions, PreparedEnvironment, Retryability, StageCell,
+    StageCommand, StageResult,
 };
 use std::sync::Arc;
 
@@ -138,5 +138,57 @@ impl Executor for FallbackExecutor {
 
     fn abilities(&self) -> Abilities {
         self.inner.abilities().limited_to(&self.advertised)
+    }
+}
+
+/// Returns whether another provider may succeed after this error of `prepare`.
+///
+/// It cannot when the job or its settings are at fault, or when the job was stopped.
+fn another_provider_may_succeed(error: &BuildError) -> bool {
+    match error {
+        BuildError::System { .. }
+        | BuildError::ExternalDependency { .. }
+        | BuildError::Timeout { .. }
+        | BuildError::Canceled(CancelCause::EnvironmentLost) => true,
+        // An image that does not exist is the job's fault.
+        BuildError::ImagePull { retry, .. } => *retry != Retryability::Permanent,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::ExitCode;
+    use std::time::Duration;
+
+    #[test]
+    fn system_errors_allow_another_provider() {
+        let check = |error: BuildError, expect| {
+            assert_eq!(another_provider_may_succeed(&error), expect, "{error:?}");
+        };
+        let timeout = BuildError::Timeout {
+            phase: "prepare",
+            limit: Duration::ZERO,
+        };
+        let pull = |retry| BuildError::ImagePull {
+            image: "ruby".to_owned(),
+            source: None,
+            retry,
+        };
+        let exit_code = ExitCode(1);
+        check(BuildError::system("docker", "connect", "refused"), true);
+        check(
+            BuildError::system("docker", "connect", "refused").given_up(),
+            true,
+        );
+        check(timeout, true);
+        check(pull(Retryability::Temporary), true);
+        check(pull(Retryability::GivenUp), true);
+        check(pull(Retryability::Permanent), false);
+        check(BuildError::config("no such user"), false);
+        check(BuildError::Script { exit_code }, false);
+        check(BuildError::Canceled(CancelCause::User), false);
+        check(BuildError::Canceled(CancelCause::EnvironmentLost), true);
     }
 }

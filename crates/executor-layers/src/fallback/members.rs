@@ -1,6 +1,5 @@
 //! The providers of a fallback, in order of preference.
 
-use crate::fallback::policy::verdict;
 use crate::owner::Owner;
 use crate::provider_set::common_features;
 use crate::reservations::{Reservation, Reservations};
@@ -160,5 +159,39 @@ fn log_broken(refusals: &[AcquireError]) {
             let error: &dyn std::error::Error = &**error;
             tracing::warn!(error, "A provider failed; others are tried for its jobs.");
         }
+    }
+}
+
+/// Takes the error to report out of the refusals of all providers, in their order.
+///
+/// A busy provider makes the worker retry, so its refusal counts; otherwise the first one does.
+fn verdict(refusals: &mut Vec<AcquireError>) -> AcquireError {
+    let is_broken = |refusal: &AcquireError| matches!(refusal, AcquireError::Provider(_));
+    if refusals.is_empty() || !refusals.iter().all(is_broken) {
+        return AcquireError::NoFreeExecutor;
+    }
+    refusals.remove(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::CancelCause;
+
+    #[test]
+    fn busy_provider_decides_the_error() {
+        let broken = |text: &str| AcquireError::Provider(text.into());
+        let withdrawn = AcquireError::Canceled(CancelCause::EnvironmentLost);
+        let check = |mut refusals: Vec<_>, expect: &str, untold: usize| {
+            let verdict = verdict(&mut refusals);
+            assert_eq!(executor_core::chain(&verdict), expect);
+            assert_eq!(refusals.len(), untold);
+        };
+        let full = || AcquireError::NoFreeExecutor;
+        let first = "acquire an executor: first";
+        check(vec![broken("first"), broken("second")], first, 1);
+        check(vec![broken("first"), full()], "no free executor", 2);
+        check(vec![withdrawn], "no free executor", 1);
+        check(vec![], "no free executor", 0);
     }
 }

@@ -3,7 +3,6 @@
 mod executor;
 mod layer;
 mod members;
-mod policy;
 mod provider;
 
 pub use executor::FallbackExecutor;

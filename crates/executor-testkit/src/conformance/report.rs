@@ -1,3 +1,4 @@
+use executor_core::HumanDuration;
 use std::fmt;
 use std::time::Duration;
 
@@ -122,9 +123,9 @@ impl fmt::Display for Report {
                 Verdict::Skipped(reason) => ("skipped", reason.as_str()),
             };
             let line = format!(
-                "{:width$}  {word:7}  {:7.3} s  {reason}",
+                "{:width$}  {word:7}  {:>8.3}  {reason}",
                 check.name,
-                check.duration.as_secs_f64()
+                HumanDuration(check.duration)
             );
             writeln!(f, "{}", line.trim_end())?;
         }
@@ -160,9 +161,9 @@ mod tests {
         ]);
         assert_eq!(
             report.to_string(),
-            "success     passed     1.500 s\n\
-             terminal    skipped    1.500 s  there is none\n\
-             exit_codes  FAILED     1.500 s  3 became 1\n"
+            "success     passed      1.500s\n\
+             terminal    skipped     1.500s  there is none\n\
+             exit_codes  FAILED      1.500s  3 became 1\n"
         );
         assert_eq!(report.failed(), ["exit_codes"]);
         assert_eq!(report.skipped(), ["terminal"]);

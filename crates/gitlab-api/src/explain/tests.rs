@@ -183,9 +183,9 @@ fn other_errors_name_gitlab_and_request() {
         }),
     ]), @r"
     https://h/git does not take the request for the CI lint of `g/p` (status 400): content is missing
-    https://h/git has had too many requests of this user or network; there may be more in 60 s
+    https://h/git has had too many requests of this user or network; there may be more in 1m
       help: who asks with a token may ask more often
-    https://h/git has had too many requests of this user or network; there may be more in 60 s
+    https://h/git has had too many requests of this user or network; there may be more in 1m
     https://h/git is broken or overloaded (status 502)
     https://h/git has more of the tags of `g/p` than are read, 200 pages or 64 MiB
     `../x` cannot be the path of a project

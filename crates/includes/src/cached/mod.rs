@@ -15,6 +15,7 @@ use crate::{
     StoredAnswer,
 };
 use async_trait::async_trait;
+use executor_core::HumanDuration;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -166,9 +167,9 @@ impl<L: Library> Cached<L> {
         let answered = tokio::time::timeout(REFRESH_TIMEOUT, asked).await;
         answered.unwrap_or_else(|_| {
             Err(LibraryError::Unavailable(format!(
-                "{} did not answer within {} s",
+                "{} did not answer within {}",
                 Subject::of(question).server(),
-                REFRESH_TIMEOUT.as_secs()
+                HumanDuration(REFRESH_TIMEOUT)
             )))
         })
     }

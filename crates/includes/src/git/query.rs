@@ -4,6 +4,7 @@ use super::repository::Repository;
 use crate::shown::Bytes;
 use crate::{Answer, LibraryError, Question};
 use ::git::{Git, GitError, RemoteRefs, fetched_ref, is_commit, is_reference_name};
+use executor_core::HumanDuration;
 use process::NeverStop;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -172,9 +173,9 @@ impl Query<'_> {
         match error {
             GitError::Failed { stderr, .. } => refusal(&stderr, self.route, reference),
             GitError::Deadline { .. } => LibraryError::Unavailable(format!(
-                "{} did not answer Git within {} s",
+                "{} did not answer Git within {}",
                 server(self.route),
-                DEADLINE.as_secs()
+                HumanDuration(DEADLINE)
             )),
             GitError::OutputTooLong { limit, .. } => LibraryError::TooLarge(format!(
                 "{} answered Git with more than {}",

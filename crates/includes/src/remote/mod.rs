@@ -17,6 +17,7 @@ pub use settings::{OwnProject, RemoteSettings, TEMPLATES};
 use self::errors::failed;
 use self::finder::Finder;
 use crate::Library;
+use executor_core::HumanDuration;
 use parking_lot::Mutex;
 use pipeline::include::{
     FileHome, IncludeError, IncludeFailure, IncludeRequest, IncludeSource, IncludedFile,
@@ -105,8 +106,8 @@ impl RemoteIncludes {
 }
 
 fn late(time: Duration) -> IncludeError {
-    let seconds = time.as_secs();
-    let reason = format!("all included files together took longer than {seconds} s");
+    let time = HumanDuration(time);
+    let reason = format!("all included files together took longer than {time}");
     let help = "files fetched so far are kept, so the next run may be faster";
     failed(IncludeFailure::Unreadable, reason, help)
 }

@@ -125,7 +125,7 @@ async fn hanging_server_times_out_soon_with_an_old_answer() {
     assert_eq!(
         notes.take()[0].to_string(),
         "the commit of `main` in https://gitlab.example.com/group/project: used as it was \
-         0 seconds ago, because https://gitlab.example.com did not answer within 12 s"
+         0s ago, because https://gitlab.example.com did not answer within 12s"
     );
 }
 
@@ -298,7 +298,7 @@ async fn old_answer_is_used_when_the_server_is_unreachable() {
         texts,
         [
             "the commit of `main` in https://gitlab.example.com/group/project: \
-          used as it was 2 hours ago, because the server is asleep"
+          used as it was 2h ago, because the server is asleep"
         ]
     );
     // Other questions to the unreachable server use their old answers too.

@@ -1,7 +1,7 @@
 use super::CacheKey;
 use archive::{Format, Level};
 use async_trait::async_trait;
-use executor_core::Cancellation;
+use executor_core::{Cancellation, HumanDuration};
 use std::fmt::Debug;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ pub enum SavedCache {
 #[non_exhaustive]
 pub enum CacheError {
     /// The cache was in use by other jobs.
-    #[error("another job used it for {} s", waited.as_secs())]
+    #[error("another job used it for {}", HumanDuration(*waited))]
     Busy {
         /// How long this job waited.
         waited: Duration,

@@ -6,10 +6,9 @@
 //! text with `*`, `?`, `[..]` or `{a,b}` the jobs whose names match.
 
 mod conditions;
-mod list;
 mod no_match;
 
-pub use list::split_list;
+pub use conditions::split_list;
 pub use no_match::NoMatch;
 
 use crate::context::group_name;

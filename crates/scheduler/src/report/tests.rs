@@ -166,15 +166,15 @@ fn junit_has_suites_for_stages_and_cases_for_jobs() {
 #[test]
 fn text_lists_jobs_failures_tests_and_artifacts() {
     insta::assert_snapshot!(ReportFormat::Text.write(&sample_report()), @r#"
-    pipeline 7: failed, 1 min 5 s, exit code 1
+    pipeline 7: failed, 1m 5s, exit code 1
 
     stage build
-      success   build    1.2 s
+      success   build    1.2s
 
     stage test
-      failed    unit     1.2 s, 2 attempts
-      failed    lint     1.2 s, allowed to fail
-      failed    broken   1.2 s
+      failed    unit     1.2s, 2 attempts
+      failed    lint     1.2s, allowed to fail
+      failed    broken   1.2s
 
     stage deploy
       skipped   ship
@@ -202,10 +202,10 @@ fn text_lists_jobs_failures_tests_and_artifacts() {
     artifacts:
       build: archive "the app", 2 files, 300 bytes
 
-    pipeline 8, started by trigger: success, 1 min 5 s, exit code 0
+    pipeline 8, started by trigger: success, 1m 5s, exit code 0
 
     stage test
-      success   inner  1.2 s
+      success   inner  1.2s
     "#);
 }
 

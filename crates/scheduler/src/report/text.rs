@@ -1,7 +1,7 @@
 use super::ending::{Ending, why};
 use super::xml::legal;
 use super::{JobReport, PipelineReport};
-use executor_core::chain;
+use executor_core::{HumanDuration, chain};
 use std::fmt::Write;
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
@@ -180,9 +180,5 @@ fn line(text: &str) -> String {
 }
 
 fn time(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0..=59 => format!("{:.1} s", duration.as_secs_f64()),
-        _ => format!("{} min {} s", seconds / 60, seconds % 60),
-    }
+    format!("{:.1}", HumanDuration(duration))
 }

@@ -2,7 +2,6 @@
 
 mod clean;
 mod function_cache;
-mod hold;
 mod lease;
 mod lock;
 mod shelf;
@@ -11,8 +10,7 @@ mod staging;
 pub(crate) use clean::clean;
 pub use clean::{Cleaned, Unused};
 pub use function_cache::{CachedFunctions, FunctionCache};
-pub(crate) use hold::Hold;
-pub(crate) use lease::Lease;
+pub(crate) use lease::{Hold, Lease};
 pub(crate) use shelf::{Claim, Shelf};
 pub(crate) use staging::Staging;
 pub(crate) use staging::remove;

@@ -9,7 +9,6 @@ mod fetch;
 mod mirror;
 mod refusal;
 mod repository_git;
-mod resolved_names;
 mod revision;
 
 pub(crate) use fetch::GitFetcher;

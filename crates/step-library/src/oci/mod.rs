@@ -4,7 +4,6 @@ mod archive;
 mod layer;
 mod publish;
 mod pull;
-mod tags;
 
 pub(crate) use publish::ImagePublisher;
 pub(crate) use pull::{ImageFetcher, TREE};

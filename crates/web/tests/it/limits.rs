@@ -52,7 +52,7 @@ async fn slow_responses_time_out() {
         assert!(matches!(error, WebError::Late { .. }), "{error}");
         assert_eq!(
             error.to_string(),
-            format!("{} did not answer within 200ms", server.url(""))
+            format!("{} did not answer within 0.2s", server.url(""))
         );
         assert!(error.is_temporary());
     }

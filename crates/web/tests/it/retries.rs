@@ -105,7 +105,7 @@ async fn silence_is_retried_then_reported() {
     let reason = refusal(&open(options), &server.url("/")).await;
     assert_eq!(
         reason,
-        format!("{} did not answer within 200ms", server.url(""))
+        format!("{} did not answer within 0.2s", server.url(""))
     );
     server.wait_for_connections(3);
 }

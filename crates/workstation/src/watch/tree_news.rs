@@ -1,5 +1,6 @@
 //! The reports of a watch.
 
+use executor_core::HumanDuration;
 use std::fmt;
 use std::time::Duration;
 
@@ -23,8 +24,8 @@ impl fmt::Display for WatchMeans {
         match self {
             Self::Events => f.write_str("changes are reported by the system"),
             Self::Polling { reason } => {
-                let seconds = POLL_INTERVAL.as_secs();
-                write!(f, "looking for changes every {seconds} s: {reason}")
+                let interval = HumanDuration(POLL_INTERVAL);
+                write!(f, "looking for changes every {interval}: {reason}")
             }
         }
     }

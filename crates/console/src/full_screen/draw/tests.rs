@@ -70,7 +70,7 @@ fn a_wide_screen_has_columns_and_details() {
     compiling main.c                                                                                      │ job       compile
     main.c:3: a line that is far too long for a small screen, which is why it is cut at its end           │ stage     build
                                                                                                           │ status    running
-                                                                                                          │ time      1 min 5 s
+                                                                                                          │ time      1m 5s
                                                                                                           │ needed by unit-tests
                                                                                                           │
                                                                                                           │

@@ -1,7 +1,8 @@
 use super::ScreenState;
 use crate::full_screen::ansi;
 use crate::full_screen::log::{Direction, Found, Row, RowKind};
-use crate::text::{seconds, whole_seconds};
+use crate::text::seconds;
+use executor_core::HumanDuration;
 use ratatui::text::{Line, Span};
 
 /// How many blocks of a log are searched before keys are checked again.
@@ -186,7 +187,7 @@ fn text_of(row: &Row, style: crate::text::Style) -> Line<'static> {
                 remarks.push(if duration.as_secs() == 0 {
                     seconds(duration)
                 } else {
-                    whole_seconds(duration)
+                    format!("{:.0}", HumanDuration(duration))
                 });
             }
             if !remarks.is_empty() {

@@ -301,7 +301,7 @@ fn runner_stages_fold_and_errors_in_them_are_found() {
     };
     stage("get_sources", StageState::Started, false);
     stage("get_sources", StageState::Succeeded, false);
-    assert_eq!(run.lines(), ["▸ get sources  1 line, 3 s"]);
+    assert_eq!(run.lines(), ["▸ get sources  1 line, 3s"]);
     run.press("\to");
     assert_eq!(run.lines()[1], "an Error that was overcome");
     run.press("F");

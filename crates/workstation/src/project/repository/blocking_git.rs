@@ -1,3 +1,4 @@
+use executor_core::HumanDuration;
 use git::{Git, GitError, GitProcesses, RepositoryError, RepositoryFacts};
 use job_runner::ListError;
 use parking_lot::Mutex;
@@ -43,7 +44,7 @@ pub(crate) enum BlockingGitError {
     List(#[from] ListError),
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    #[error("git did not finish within {} s", DEADLINE.as_secs())]
+    #[error("git did not finish within {}", HumanDuration(DEADLINE))]
     Late,
     #[error("the thread for git cannot be started")]
     Thread(#[source] std::io::Error),

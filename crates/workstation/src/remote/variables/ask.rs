@@ -19,7 +19,7 @@ pub(super) async fn ask(client: &Client, wanted: &Wanted) -> Result<Answers, Var
         Ok(answers) => Ok(answers?),
         Err(_) => Err(VariablesError::Late {
             server: client.instance().clone(),
-            seconds: TIMEOUT.as_secs(),
+            limit: TIMEOUT,
         }),
     }
 }

@@ -1,7 +1,9 @@
 use crate::Fault;
 use crate::remote::RemoteError;
+use executor_core::HumanDuration;
 use gitlab_api::{ApiError, Instance};
 use std::io;
+use std::time::Duration;
 
 /// Why the variables of a GitLab cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -23,12 +25,12 @@ pub enum VariablesError {
     #[error(transparent)]
     Refused(#[from] ApiError),
     /// The GitLab is too slow.
-    #[error("{server} did not send all variables within {seconds} s")]
+    #[error("{server} did not send all variables within {}", HumanDuration(*limit))]
     Late {
         /// The GitLab.
         server: Instance,
         /// The time limit.
-        seconds: u64,
+        limit: Duration,
     },
     /// The response cannot be awaited.
     #[error("wait for GitLab")]
