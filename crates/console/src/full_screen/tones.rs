@@ -1,7 +1,9 @@
-//! The ratatui style of each tone. Without colours, weight alone distinguishes them.
+//! The ratatui style of each tone, and the sign and tone of each status. Without colours, weight alone distinguishes tones.
 
-use crate::text::{Style, Tone};
+use crate::model::JobState;
+use crate::text::{Mark, Style, Tone};
 use ratatui::style::{Color, Modifier, Style as CellStyle};
+use scheduler::Status;
 
 /// Returns the style of a tone.
 pub(super) fn style_of(style: Style, tone: Tone) -> CellStyle {
@@ -29,4 +31,29 @@ pub(super) fn selected(is_focused: bool) -> CellStyle {
     } else {
         CellStyle::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
     }
+}
+
+/// Returns the sign for where a job stands, and its tone. Each sign is another one, so no colour is
+/// needed to tell them apart.
+pub(super) fn sign(job: &JobState, style: Style) -> (&'static str, Tone) {
+    let other = |sign, word| if style.has_unicode() { sign } else { word };
+    match job.status {
+        Status::Success => (style.mark(Mark::Success), Tone::Good),
+        Status::Failed if job.may_fail => (style.mark(Mark::Allowed), Tone::Warning),
+        Status::Failed => (style.mark(Mark::Failure), Tone::Bad),
+        Status::Canceled => (style.mark(Mark::Canceled), Tone::Warning),
+        Status::Manual => (style.mark(Mark::Manual), Tone::Strong),
+        Status::Running => (other("•", "run"), Tone::Good),
+        Status::Canceling => (other("◌", "end"), Tone::Warning),
+        Status::Skipped => (other("-", "skip"), Tone::Quiet),
+        Status::Pending | Status::WaitingForResource | Status::Scheduled => {
+            (other("·", ".."), Tone::Quiet)
+        }
+        Status::Created => (" ", Tone::Quiet),
+    }
+}
+
+/// Returns how many columns signs take.
+pub(super) fn sign_width(style: Style) -> usize {
+    if style.has_unicode() { 1 } else { 4 }
 }

@@ -1,28 +1,21 @@
 //! Text for people: cleaned, measured, painted, and with units.
 
 mod clean;
-mod count;
-mod durations;
+mod columns;
 mod outlook;
 mod output_features;
+mod quantities;
 mod shell_words;
-mod sizes;
 mod style;
-mod table;
-mod width;
 
 pub(crate) use clean::{Cleaner, is_plain, last_state};
 pub use clean::{is_direction, shown_name, strip_controls};
-pub use count::counted;
-pub(crate) use count::{counted_ends, of_them_reused};
-pub use durations::age;
-pub(crate) use durations::{clock, seconds, until};
+pub(crate) use columns::cut;
+pub use columns::{Row, columns, fit, grid};
 pub use outlook::announcement;
 pub(crate) use outlook::left;
 pub use output_features::OutputFeatures;
+pub use quantities::{age, counted, size};
+pub(crate) use quantities::{clock, counted_ends, of_them_reused, seconds, until};
 pub use shell_words::{is_variable_name, shell_argument, shell_quoted};
-pub use sizes::size;
 pub use style::{Mark, Style, Tone};
-pub use table::{Row, grid};
-pub(crate) use width::cut;
-pub use width::{columns, fit};

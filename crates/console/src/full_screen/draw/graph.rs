@@ -1,5 +1,5 @@
 use super::cells::{Cell, cells};
-use super::{is_focused, put, quiet, status};
+use super::{is_focused, put, quiet};
 use crate::full_screen::state::{Focus, ScreenState};
 use crate::full_screen::tones;
 use crate::text::{Tone, clock, columns, fit, shown_name};
@@ -43,8 +43,8 @@ fn draw_heading(state: &ScreenState, cell: Cell, buffer: &mut Buffer) {
 fn draw_job(state: &ScreenState, cell: Cell, at: usize, buffer: &mut Buffer, now: Instant) {
     let style = state.style;
     let job = &state.run.jobs()[at];
-    let (sign, tone) = status::sign(job, style);
-    let sign = fit(sign, status::width(style), "");
+    let (sign, tone) = tones::sign(job, style);
+    let sign = fit(sign, tones::sign_width(style), "");
     let time = job.elapsed(now).map(clock).unwrap_or_default();
     let width = usize::from(cell.area.width);
     let relation = relation(state, at);

@@ -1,4 +1,4 @@
-use super::{is_focused, put, quiet, rule, status};
+use super::{is_focused, put, quiet, rule};
 use crate::full_screen::state::{Focus, LogLines, ScreenState};
 use crate::full_screen::tones;
 use crate::model::JobState;
@@ -29,7 +29,7 @@ pub(super) fn title(
         );
         return;
     };
-    let (sign, tone) = status::sign(job, state.style);
+    let (sign, tone) = tones::sign(job, state.style);
     let mut right = Vec::new();
     if let Some(hits) = lines.hits {
         let search = state.search.as_ref().map_or("", |search| search.title());

@@ -7,7 +7,6 @@ mod graph;
 mod head;
 mod help;
 mod log;
-mod status;
 
 pub(super) use cells::cells;
 
