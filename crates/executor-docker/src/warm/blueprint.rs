@@ -1,10 +1,9 @@
 //! The plan of a warm container.
 
-use super::held_paths::HeldPaths;
 use super::inventory::Limits;
 use super::kind::{ContainerKind, warm_labels};
 use super::relay::TraceRelay;
-use super::spare::Spare;
+use super::spare::{HeldPaths, Spare};
 use crate::config::ImageOptions;
 use crate::engine::names::Names;
 use crate::error::DockerError;

@@ -3,7 +3,6 @@
 //! `docs/design/docker.md` separates the properties of the job from those of the container.
 
 mod blueprint;
-mod held_paths;
 mod inventory;
 mod kind;
 mod pool;

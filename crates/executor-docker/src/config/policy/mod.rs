@@ -6,7 +6,6 @@
 mod image;
 mod pattern;
 mod privileged;
-mod pull;
 mod real_path;
 mod refusal;
 #[cfg(test)]
@@ -15,10 +14,9 @@ mod user;
 mod volume;
 
 pub(crate) use image::is_on;
-pub use image::{check_image, check_service};
+pub use image::{check_image, check_service, pull_policies};
 pub use pattern::{Pattern, PatternError};
 pub use privileged::{PrivilegedRole, check_privileged};
-pub use pull::pull_policies;
 pub use real_path::RealPath;
 pub use refusal::Refusal;
 pub use user::{check_user, effective_user};

@@ -1,4 +1,4 @@
-//! The agent's files in a container.
+//! The agent's files in a container, and its socket on this host.
 
 use crate::engine::labels::{Labels, Role};
 use crate::error::DockerError;
@@ -6,13 +6,16 @@ use crate::job::files::tree::{Owner, Tree};
 use bollard::models::{Mount, MountType, MountVolumeOptions};
 use fail_point::fail_point;
 use process::NewFile;
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use std::fs;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use steps::agent::{ARGV_VARIABLE, Agent, proxy_command, serve_command};
+use tokio::net::UnixStream;
 
 /// The directory of all of them, in the container.
 pub(crate) const PLACE: &str = "/.runwright";
@@ -129,9 +132,34 @@ fn failed(doing: &str, path: &Path, source: io::Error) -> DockerError {
     }
 }
 
+/// Connects to a socket in a directory that a container may write to.
+///
+/// The container controls the directory, so links are not followed: one could lead to any socket of this host.
+///
+/// # Errors
+///
+/// When there is no socket, no listener, or no permission. An engine on another or a virtual machine may show the file
+/// without its listener.
+pub(crate) async fn connect(socket: &Path) -> io::Result<UnixStream> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(CWD, socket, flags, Mode::empty())?;
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::Socket {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a socket"));
+    }
+    // The same file that was checked, whatever has its name by now; and a path that is never too long.
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    fail_point!(
+        "executor_docker::agent_socket::connect",
+        UnixStream::connect(path).await
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[test]
     fn concurrent_jobs_find_a_complete_program() {
@@ -160,5 +188,38 @@ mod tests {
         fs::create_dir(&path).unwrap();
         assert!(put(b"program", &path).is_err());
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_socket_with_a_long_path_is_reached() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("d".repeat(200));
+        fs::create_dir(&directory).unwrap();
+        let short = root.path().join("s");
+        let listener = UnixListener::bind(&short).unwrap();
+        let path = directory.join("agent.sock");
+        fs::rename(&short, &path).unwrap();
+        let mut stream = connect(&path).await.unwrap();
+        let (other, _) = listener.accept().unwrap();
+        other.set_nonblocking(true).unwrap();
+        let mut other = UnixStream::from_std(other).unwrap();
+        other.write_all(b"here").await.unwrap();
+        let mut read = [0; 4];
+        stream.read_exact(&mut read).await.unwrap();
+        assert_eq!(&read, b"here");
+    }
+
+    #[tokio::test]
+    async fn links_are_not_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let precious = root.path().join("engine.sock");
+        let _listener = UnixListener::bind(&precious).unwrap();
+        let link = root.path().join("agent.sock");
+        symlink(&precious, &link).unwrap();
+        assert!(connect(&precious).await.is_ok());
+        assert!(connect(&link).await.is_err());
+        fs::remove_file(&link).unwrap();
+        fs::write(&link, "no socket").unwrap();
+        assert!(connect(&link).await.is_err());
     }
 }

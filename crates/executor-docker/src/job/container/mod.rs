@@ -1,7 +1,6 @@
 //! The container of a job, from its creation to its removal.
 
 pub(crate) mod agent_place;
-pub(crate) mod agent_socket;
 pub(crate) mod attached;
 pub(crate) mod begin;
 pub(crate) mod exec_stream;

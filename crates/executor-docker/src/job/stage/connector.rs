@@ -1,6 +1,6 @@
 //! Connections to the agent in a container.
 
-use crate::job::container::agent_socket;
+use crate::job::container::agent_place;
 use crate::job::container::exec_stream::ExecStream;
 use crate::job::container::execs::{ExecPlan, Execs};
 use crate::job::container::watch::ContainerEnd;
@@ -35,7 +35,7 @@ impl StepsConnector for AgentConnector {
             return Err(BuildError::from(lost).given_up());
         }
         if let Some(socket) = &self.socket {
-            match agent_socket::connect(socket).await {
+            match agent_place::connect(socket).await {
                 Ok(stream) => return Ok(Box::new(stream)),
                 Err(error) => tracing::debug!(%error, "The agent's socket cannot be used."),
             }
