@@ -13,6 +13,6 @@ pub(crate) use collect::{Collected, collect};
 pub use error::ArtifactError;
 pub(crate) use found::CollectError;
 pub use manifest::StoredArtifact;
-pub(crate) use pattern::Pattern;
+pub(crate) use pattern::{Pattern, pattern_roots};
 pub use store::{ArtifactFiles, ArtifactStore, SavedArtifact};
 pub use stored::StoredArtifacts;

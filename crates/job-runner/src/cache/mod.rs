@@ -6,7 +6,6 @@ mod job_cache;
 mod key;
 mod local;
 mod planned;
-mod policy;
 mod restoring;
 mod saving;
 mod settings;

@@ -3,7 +3,6 @@
 //! They are collected in a directory of this host and sent to the environment, and back.
 
 mod pack;
-mod pattern_roots;
 mod transfer;
 
 use crate::panics::off_thread;
@@ -18,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-use pattern_roots::pattern_roots;
+use crate::artifacts::pattern_roots;
 pub(crate) use transfer::redirect_to_staging;
 
 /// A directory of this host, and the file transfer to the environment.

@@ -3,14 +3,13 @@
 mod baseline;
 mod blob;
 mod check;
-mod declared;
 mod links;
 mod listing;
 mod occupancy;
 mod state;
 
 use baseline::Baseline;
-use declared::Declared;
+use baseline::Declared;
 use occupancy::{Occupancy, Occupant};
 use std::fmt::Debug;
 use std::sync::Arc;
