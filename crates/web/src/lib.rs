@@ -28,13 +28,10 @@
 //! `docs/design/remote.md` gives the reasons for the rules.
 
 mod body;
-mod credential;
 mod error;
-mod limits;
 mod options;
 mod origin;
 mod proxies;
-mod reach;
 mod request;
 mod response;
 mod waiter;
@@ -43,8 +40,6 @@ mod waiter;
 mod addresses;
 #[cfg(feature = "client")]
 mod attempt;
-#[cfg(feature = "client")]
-mod check;
 #[cfg(feature = "client")]
 mod clients;
 #[cfg(feature = "client")]
@@ -71,14 +66,11 @@ mod send;
 mod trust;
 
 pub use body::{Body, Content};
-pub use credential::Credential;
 pub use error::WebError;
-pub use limits::Limits;
-pub use options::WebOptions;
+pub use options::{Limits, Reach, WebOptions};
 pub use origin::Origin;
 pub use proxies::Proxies;
-pub use reach::Reach;
-pub use request::{Method, Request};
+pub use request::{Credential, Method, Request};
 pub use response::Response;
 pub use waiter::Waiter;
 

@@ -1,5 +1,6 @@
+use crate::Body;
 use crate::origin::shown;
-use crate::{Body, Credential};
+use executor_core::job::SecretString;
 use std::fmt;
 use url::Url;
 
@@ -17,6 +18,15 @@ pub struct Request {
     pub etag: Option<String>,
     /// The media types that the caller understands, as an `Accept` header; `None` accepts all.
     pub accept: Option<String>,
+}
+
+/// A header that authenticates the sender to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credential {
+    /// The header's name, such as `private-token`.
+    pub header: &'static str,
+    /// The header's value.
+    pub value: SecretString,
 }
 
 /// An HTTP method, with its body.
@@ -76,7 +86,6 @@ impl fmt::Debug for Method {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use executor_core::job::SecretString;
 
     #[test]
     fn debug_output_hides_secrets() {
