@@ -45,8 +45,8 @@ impl Client {
     ///
     /// When there is no valid response.
     pub async fn version(&self) -> Result<Version, ApiError> {
-        let asked = self.asked("the version".to_owned());
-        self.get(&asked, self.address(&["version"], &[])?).await
+        let context = self.context("the version".to_owned());
+        self.get(&context, self.address(&["version"], &[])?).await
     }
 
     /// Returns what GitLab knows about the token, which has to be an access token.
@@ -55,9 +55,9 @@ impl Client {
     ///
     /// When there is no valid response.
     pub async fn token_info(&self) -> Result<TokenInfo, ApiError> {
-        let asked = self.asked("the token itself".to_owned());
+        let context = self.context("the token itself".to_owned());
         let url = self.address(&["personal_access_tokens", "self"], &[])?;
-        self.get(&asked, url).await
+        self.get(&context, url).await
     }
 
     /// Returns the user that the token belongs to.
@@ -66,7 +66,7 @@ impl Client {
     ///
     /// When there is no valid response.
     pub async fn user(&self) -> Result<User, ApiError> {
-        let asked = self.asked("the user of the token".to_owned());
-        self.get(&asked, self.address(&["user"], &[])?).await
+        let context = self.context("the user of the token".to_owned());
+        self.get(&context, self.address(&["user"], &[])?).await
     }
 }

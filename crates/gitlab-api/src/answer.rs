@@ -1,6 +1,6 @@
 //! Interprets a server's response.
 
-use crate::{ApiError, Asked, Fault, Thing, TokenMatter};
+use crate::{ApiError, Fault, RequestContext, Thing, TokenMatter};
 use serde_json::Value;
 use std::time::Duration;
 use web::{Origin, Request, Response, Url};
@@ -56,57 +56,57 @@ impl<'a> Parts<'a> {
 }
 
 /// Decides whether a response is what was requested: its body, or that nothing changed.
-pub(crate) fn judge(asked: &Asked, parts: &Parts<'_>) -> Result<(), ApiError> {
+pub(crate) fn judge(context: &RequestContext, parts: &Parts<'_>) -> Result<(), ApiError> {
     let bad = |fault| ApiError::BadAnswer {
-        instance: Box::new(asked.instance.clone()),
+        instance: Box::new(context.instance.clone()),
         fault,
     };
     // A server reached by a redirect receives no token, and must not answer in place of the GitLab.
     match Origin::of(parts.url) {
-        Some(origin) if origin == *asked.instance.origin() => {}
+        Some(origin) if origin == *context.instance.origin() => {}
         Some(origin) => return Err(bad(Fault::Elsewhere(origin))),
         None => return Err(bad(Fault::Nonsense("a redirect to nowhere"))),
     }
     if parts.url.path().contains("/users/sign_in") || parts.url.path().contains("/users/auth/") {
         return Err(bad(Fault::SignIn));
     }
-    let whole = || Box::new(asked.clone());
+    let whole = || Box::new(context.clone());
     let said = Said::read(parts.body);
     match parts.status {
         200..=299 if parts.is_page() => Err(bad(Fault::Page)),
         200..=299 => Ok(()),
         304 if parts.is_conditional => Ok(()),
         304 => Err(bad(Fault::Nonsense(
-            "that nothing changed, which was not asked",
+            "that nothing changed, which was not requested",
         ))),
         401 => Err(ApiError::Unauthorized {
-            asked: whole(),
+            context: whole(),
             matter: said.matter(),
         }),
         403 => Err(ApiError::Forbidden {
-            asked: whole(),
+            context: whole(),
             scopes: said.scopes(parts.secret),
             said: said.message(parts.secret),
         }),
         // GitLab's own 404 names the missing thing; another server at this address sends one without a message.
         404 if said.is_silent() => Err(bad(Fault::Page)),
         404 => Err(ApiError::NotFound {
-            asked: whole(),
+            context: whole(),
             missing: said.missing(),
         }),
         429 => Err(ApiError::RateLimited {
-            asked: whole(),
+            context: whole(),
             wait: parts
                 .retry_after
                 .and_then(|it| it.parse().ok())
                 .map(Duration::from_secs),
         }),
         status @ 500.. => Err(ApiError::Server {
-            instance: Box::new(asked.instance.clone()),
+            instance: Box::new(context.instance.clone()),
             status,
         }),
         status => Err(ApiError::Rejected {
-            asked: whole(),
+            context: whole(),
             status,
             said: said.message(parts.secret),
         }),
@@ -214,8 +214,8 @@ mod tests {
     use crate::{Instance, TokenKind};
     use proptest::prelude::*;
 
-    fn asked() -> Asked {
-        Asked {
+    fn context() -> RequestContext {
+        RequestContext {
             instance: Instance::parse("https://h/git").expect("an address"),
             token: Some((TokenKind::Access, "`GITLAB_TOKEN`".to_owned())),
             places: Vec::new(),
@@ -246,7 +246,7 @@ mod tests {
             is_conditional,
             secret: Some("glpat-1"),
         };
-        match judge(&asked(), &parts) {
+        match judge(&context(), &parts) {
             Ok(()) => "good".to_owned(),
             Err(ApiError::Unauthorized { matter, .. }) => format!("{matter:?}"),
             Err(ApiError::Forbidden { scopes, said, .. }) => {
@@ -340,7 +340,7 @@ mod tests {
         check(
             304,
             "",
-            r#"Nonsense("that nothing changed, which was not asked")"#,
+            r#"Nonsense("that nothing changed, which was not requested")"#,
         );
     }
 
@@ -406,7 +406,7 @@ mod tests {
                 is_conditional,
                 secret: Some("my_token"),
             };
-            if let Err(error) = judge(&asked(), &parts) {
+            if let Err(error) = judge(&context(), &parts) {
                 let shown = format!("{error} {error:?} {:?}", error.help());
                 prop_assert!(!shown.contains("my_token"), "{}", shown);
             }

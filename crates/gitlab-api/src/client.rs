@@ -1,5 +1,5 @@
 use crate::answer::{Parts, judge};
-use crate::{ApiError, Asked, Fault, Fresh, Instance, Token};
+use crate::{ApiError, Fault, Fresh, Instance, RequestContext, Token};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -37,9 +37,9 @@ impl Client {
         self.token.as_ref()
     }
 
-    pub(crate) fn asked(&self, what: String) -> Asked {
+    pub(crate) fn context(&self, what: String) -> RequestContext {
         let token = self.token.as_ref();
-        Asked {
+        RequestContext {
             instance: self.instance.clone(),
             token: token.map(|token| (token.kind, token.found.clone())),
             places: self.places.clone(),
@@ -62,20 +62,20 @@ impl Client {
 
     pub(crate) async fn get<T: DeserializeOwned>(
         &self,
-        asked: &Asked,
+        context: &RequestContext,
         url: Url,
     ) -> Result<T, ApiError> {
-        let response = self.send_get(asked, &url, None).await?;
+        let response = self.send_get(context, &url, None).await?;
         self.read(&response)
     }
 
     pub(crate) async fn get_fresh<T: DeserializeOwned>(
         &self,
-        asked: &Asked,
+        context: &RequestContext,
         url: Url,
         etag: Option<&str>,
     ) -> Result<Fresh<T>, ApiError> {
-        let response = self.send_get(asked, &url, etag).await?;
+        let response = self.send_get(context, &url, etag).await?;
         if response.status == 304 {
             return Ok(Fresh::Unchanged);
         }
@@ -87,11 +87,11 @@ impl Client {
 
     pub(crate) async fn get_raw(
         &self,
-        asked: &Asked,
+        context: &RequestContext,
         url: Url,
         etag: Option<&str>,
     ) -> Result<Fresh<Arc<[u8]>>, ApiError> {
-        let response = self.send_get(asked, &url, etag).await?;
+        let response = self.send_get(context, &url, etag).await?;
         if response.status == 304 {
             return Ok(Fresh::Unchanged);
         }
@@ -104,24 +104,24 @@ impl Client {
 
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
-        asked: &Asked,
+        context: &RequestContext,
         url: Url,
         body: &impl Serialize,
     ) -> Result<T, ApiError> {
         let json = serde_json::to_string(body)
             .map_err(|_| self.bad(Fault::Nonsense("a request that cannot be written")))?;
         let request = self.request(Method::PostJson(json), url, None);
-        let response = self.send(asked, &request).await?;
+        let response = self.send(context, &request).await?;
         self.read(&response)
     }
 
     pub(crate) async fn send_get(
         &self,
-        asked: &Asked,
+        context: &RequestContext,
         url: &Url,
         etag: Option<&str>,
     ) -> Result<Response, ApiError> {
-        self.send(asked, &self.request(Method::Get, url.clone(), etag))
+        self.send(context, &self.request(Method::Get, url.clone(), etag))
             .await
     }
 
@@ -148,9 +148,13 @@ impl Client {
         }
     }
 
-    async fn send(&self, asked: &Asked, request: &Request) -> Result<Response, ApiError> {
+    async fn send(
+        &self,
+        context: &RequestContext,
+        request: &Request,
+    ) -> Result<Response, ApiError> {
         let response = self.web.send(request).await?;
-        judge(asked, &Parts::of(request, &response))?;
+        judge(context, &Parts::of(request, &response))?;
         Ok(response)
     }
 }

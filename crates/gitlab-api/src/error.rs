@@ -1,4 +1,4 @@
-use crate::{Asked, Instance, explain};
+use crate::{Instance, RequestContext, explain};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -14,14 +14,14 @@ pub enum ApiError {
     /// The token was refused, or one is required (401).
     Unauthorized {
         /// The request.
-        asked: Box<Asked>,
+        context: Box<RequestContext>,
         /// Why the token was refused.
         matter: TokenMatter,
     },
     /// The token is valid but not sufficient (403).
     Forbidden {
         /// The request.
-        asked: Box<Asked>,
+        context: Box<RequestContext>,
         /// The scopes of which the token needs one and has none.
         scopes: Vec<String>,
         /// GitLab's message.
@@ -30,14 +30,14 @@ pub enum ApiError {
     /// The thing does not exist or is hidden (404).
     NotFound {
         /// The request.
-        asked: Box<Asked>,
+        context: Box<RequestContext>,
         /// The missing thing.
         missing: Thing,
     },
     /// GitLab rejected the request (400, 422).
     Rejected {
         /// The request.
-        asked: Box<Asked>,
+        context: Box<RequestContext>,
         /// The status.
         status: u16,
         /// GitLab's message.
@@ -46,7 +46,7 @@ pub enum ApiError {
     /// There were too many requests (429).
     RateLimited {
         /// The request.
-        asked: Box<Asked>,
+        context: Box<RequestContext>,
         /// How long to wait before the next request.
         wait: Option<Duration>,
     },
@@ -67,7 +67,7 @@ pub enum ApiError {
     /// The list exceeds the limit.
     TooMuch {
         /// The request.
-        asked: Box<Asked>,
+        context: Box<RequestContext>,
         /// The limit, in words.
         limit: &'static str,
     },

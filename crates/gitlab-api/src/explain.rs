@@ -1,32 +1,32 @@
 //! Explains errors to the user: the reason, and what the user can do.
 
-use crate::{ApiError, Asked, Fault, Instance, Thing, TokenKind, TokenMatter};
+use crate::{ApiError, Fault, Instance, RequestContext, Thing, TokenKind, TokenMatter};
 use executor_core::HumanDuration;
 
 /// Returns why a request failed.
 pub(crate) fn reason(error: &ApiError) -> String {
     match error {
-        ApiError::Unauthorized { asked, matter } => unauthorized(asked, *matter),
+        ApiError::Unauthorized { context, matter } => unauthorized(context, *matter),
         ApiError::Forbidden {
-            asked,
+            context,
             scopes,
             said,
-        } => forbidden(asked, scopes, said.as_deref()),
-        ApiError::NotFound { asked, missing } => not_found(asked, *missing),
+        } => forbidden(context, scopes, said.as_deref()),
+        ApiError::NotFound { context, missing } => not_found(context, *missing),
         ApiError::Rejected {
-            asked,
+            context,
             status,
             said,
         } => {
-            let Asked { instance, what, .. } = &**asked;
+            let RequestContext { instance, what, .. } = &**context;
             let said = said
                 .as_deref()
                 .map(|it| format!(": {it}"))
                 .unwrap_or_default();
             format!("{instance} does not take the request for {what} (status {status}){said}")
         }
-        ApiError::RateLimited { asked, wait } => {
-            let instance = &asked.instance;
+        ApiError::RateLimited { context, wait } => {
+            let instance = &context.instance;
             let wait = wait.map(|it| format!("; there may be more in {}", HumanDuration(it)));
             let wait = wait.unwrap_or_default();
             format!("{instance} has had too many requests of this user or network{wait}")
@@ -35,8 +35,8 @@ pub(crate) fn reason(error: &ApiError) -> String {
             format!("{instance} is broken or overloaded (status {status})")
         }
         ApiError::BadAnswer { instance, fault } => bad_answer(instance, fault),
-        ApiError::TooMuch { asked, limit } => {
-            let Asked { instance, what, .. } = &**asked;
+        ApiError::TooMuch { context, limit } => {
+            let RequestContext { instance, what, .. } = &**context;
             format!("{instance} has more of {what} than are read, {limit}")
         }
         ApiError::Invalid { what, name } => {
@@ -56,26 +56,28 @@ pub(crate) fn reason(error: &ApiError) -> String {
 /// Returns what the user can do.
 pub(crate) fn help(error: &ApiError) -> Option<String> {
     match error {
-        ApiError::Unauthorized { asked, .. } => Some(match &asked.token {
-            Some((kind, found)) => renew(asked, *kind, found),
-            None => give(asked),
+        ApiError::Unauthorized { context, .. } => Some(match &context.token {
+            Some((kind, found)) => renew(context, *kind, found),
+            None => give(context),
         }),
-        ApiError::Forbidden { asked, scopes, .. } => Some(match (&asked.token, asked.needs) {
+        ApiError::Forbidden {
+            context, scopes, ..
+        } => Some(match (&context.token, context.needs) {
             (Some((TokenKind::Job, _)), _) => {
-                let instance = &asked.instance;
+                let instance = &context.instance;
                 format!(
                     "a job's token reads little: {}",
-                    access_token(instance, wanted(asked, scopes))
+                    access_token(instance, wanted(context, scopes))
                 )
             }
             (Some(_), _) if !scopes.is_empty() => {
-                access_token(&asked.instance, wanted(asked, scopes))
+                access_token(&context.instance, wanted(context, scopes))
             }
             (Some(_), Some(role)) => format!("it takes {role}"),
             (Some(_), None) => "ask whoever owns it for a role that may read it".to_owned(),
-            (None, _) => give(asked),
+            (None, _) => give(context),
         }),
-        ApiError::NotFound { asked, missing } => match (missing, &asked.token) {
+        ApiError::NotFound { context, missing } => match (missing, &context.token) {
             (Thing::Project | Thing::Group, Some((TokenKind::Job, _))) => Some(
                 "a job's token sees the projects that allow it: \
                  their settings, CI/CD, job token permissions"
@@ -84,10 +86,10 @@ pub(crate) fn help(error: &ApiError) -> Option<String> {
             (Thing::Project | Thing::Group, Some(_)) => {
                 Some("check its name, and that the token's owner is a member".to_owned())
             }
-            (Thing::Project | Thing::Group, None) => Some(give(asked)),
+            (Thing::Project | Thing::Group, None) => Some(give(context)),
             _ => None,
         },
-        ApiError::RateLimited { asked, .. } if asked.token.is_none() => {
+        ApiError::RateLimited { context, .. } if context.token.is_none() => {
             Some("who asks with a token may ask more often".to_owned())
         }
         ApiError::BadAnswer { fault, .. } => match fault {
@@ -108,9 +110,9 @@ pub(crate) fn help(error: &ApiError) -> Option<String> {
     }
 }
 
-fn unauthorized(asked: &Asked, matter: TokenMatter) -> String {
-    let Asked { instance, what, .. } = asked;
-    let Some((kind, found)) = &asked.token else {
+fn unauthorized(context: &RequestContext, matter: TokenMatter) -> String {
+    let RequestContext { instance, what, .. } = context;
+    let Some((kind, found)) = &context.token else {
         return format!("{instance} tells {what} to nobody without a token");
     };
     let matter = match (matter, kind) {
@@ -124,13 +126,13 @@ fn unauthorized(asked: &Asked, matter: TokenMatter) -> String {
     format!("{instance} refuses the token from {found}: {matter}")
 }
 
-fn forbidden(asked: &Asked, scopes: &[String], said: Option<&str>) -> String {
-    let Asked { instance, what, .. } = asked;
-    let Some((_, found)) = &asked.token else {
+fn forbidden(context: &RequestContext, scopes: &[String], said: Option<&str>) -> String {
+    let RequestContext { instance, what, .. } = context;
+    let Some((_, found)) = &context.token else {
         return format!("{instance} does not tell {what} to strangers");
     };
     if !scopes.is_empty() {
-        let scope = wanted(asked, scopes);
+        let scope = wanted(context, scopes);
         return format!(
             "the token from {found} lacks the scope `{scope}` for {what} on {instance}"
         );
@@ -139,14 +141,14 @@ fn forbidden(asked: &Asked, scopes: &[String], said: Option<&str>) -> String {
     format!("{instance} does not tell {what} to the owner of the token from {found}{said}")
 }
 
-fn not_found(asked: &Asked, missing: Thing) -> String {
-    let Asked { instance, what, .. } = asked;
+fn not_found(context: &RequestContext, missing: Thing) -> String {
+    let RequestContext { instance, what, .. } = context;
     let around = match missing {
         Thing::Project => "project",
         Thing::Group => "group",
         _ => return format!("{instance} does not have {what}"),
     };
-    match &asked.token {
+    match &context.token {
         Some((_, found)) => format!(
             "{what} cannot be had: {instance} has no such {around}, \
              or hides it from the owner of the token from {found}"
@@ -170,11 +172,11 @@ fn bad_answer(instance: &Instance, fault: &Fault) -> String {
 }
 
 /// Returns the scope to suggest: the least one if it suffices.
-fn wanted<'a>(asked: &Asked, scopes: &'a [String]) -> &'a str {
-    let enough = scopes.iter().find(|it| *it == asked.scope);
+fn wanted<'a>(context: &RequestContext, scopes: &'a [String]) -> &'a str {
+    let enough = scopes.iter().find(|it| *it == context.scope);
     enough
         .or(scopes.first())
-        .map_or(asked.scope, String::as_str)
+        .map_or(context.scope, String::as_str)
 }
 
 fn access_token(instance: &Instance, scope: &str) -> String {
@@ -185,24 +187,24 @@ fn access_token(instance: &Instance, scope: &str) -> String {
 }
 
 /// Returns how to replace a refused token.
-fn renew(asked: &Asked, kind: TokenKind, found: &str) -> String {
+fn renew(context: &RequestContext, kind: TokenKind, found: &str) -> String {
     match kind {
         TokenKind::OAuth => "sign in again, with `glab auth login` if that keeps it".to_owned(),
         TokenKind::Access | TokenKind::Job => {
-            let make = access_token(&asked.instance, asked.scope);
+            let make = access_token(&context.instance, context.scope);
             format!("{make}, and put it into {found}")
         }
     }
 }
 
 /// Returns how to provide a token where there is none.
-fn give(asked: &Asked) -> String {
-    let make = access_token(&asked.instance, asked.scope);
-    if asked.places.is_empty() {
+fn give(context: &RequestContext) -> String {
+    let make = access_token(&context.instance, context.scope);
+    if context.places.is_empty() {
         return make;
     }
     // A place may itself contain commas, so semicolons separate them.
-    format!("{make}; looked at were: {}", asked.places.join("; "))
+    format!("{make}; looked at were: {}", context.places.join("; "))
 }
 
 #[cfg(test)]

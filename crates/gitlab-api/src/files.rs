@@ -25,7 +25,7 @@ impl Client {
     ///
     /// When there is no valid response, no such commit, or more files than the limit.
     pub async fn tree(&self, project: &str, sha: &str) -> Result<Vec<TreeEntry>, ApiError> {
-        let asked = self.asked(format!("the files of `{project}`"));
+        let context = self.context(format!("the files of `{project}`"));
         let id = project_id(project)?;
         reference_id(sha)?;
         let query = [
@@ -34,7 +34,7 @@ impl Client {
             ("pagination", "keyset"),
         ];
         let url = self.address(&["projects", &id, "repository", "tree"], &query)?;
-        self.pages(&asked, url).await
+        self.pages(&context, url).await
     }
 
     /// Returns the bytes of a file at a commit; `etag` names the state that the caller has.
@@ -49,12 +49,12 @@ impl Client {
         path: &str,
         etag: Option<&str>,
     ) -> Result<Fresh<Arc<[u8]>>, ApiError> {
-        let asked = self.asked(format!("the file `{path}` of `{project}`"));
+        let context = self.context(format!("the file `{path}` of `{project}`"));
         let (id, file) = (project_id(project)?, file_id(path)?);
         reference_id(sha)?;
         let parts = ["projects", &id, "repository", "files", &file, "raw"];
         let url = self.address(&parts, &[("ref", sha)])?;
-        self.get_raw(&asked, url, etag).await
+        self.get_raw(&context, url, etag).await
     }
 
     /// Returns the text of one of GitLab's own templates by its name, without the file extension.
@@ -63,9 +63,9 @@ impl Client {
     ///
     /// When there is no valid response, or no such template.
     pub async fn template(&self, name: &str) -> Result<String, ApiError> {
-        let asked = self.asked(format!("the template `{name}`"));
+        let context = self.context(format!("the template `{name}`"));
         let url = self.address(&["templates", "gitlab_ci_ymls", &file_id(name)?], &[])?;
-        let template: Template = self.get(&asked, url).await?;
+        let template: Template = self.get(&context, url).await?;
         Ok(template.content)
     }
 }

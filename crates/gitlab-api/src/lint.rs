@@ -80,12 +80,12 @@ impl Client {
         project: &str,
         request: &LintRequest,
     ) -> Result<LintAnswer, ApiError> {
-        let asked = self
-            .asked(format!("the CI lint of `{project}`"))
+        let context = self
+            .context(format!("the CI lint of `{project}`"))
             .needs("the role Developer in the project")
             .scope("api");
         let url = self.address(&["projects", &project_id(project)?, "ci", "lint"], &[])?;
-        self.post(&asked, url, request).await
+        self.post(&context, url, request).await
     }
 }
 

@@ -1,4 +1,4 @@
-use crate::{ApiError, Asked, Client, Fault, Fresh};
+use crate::{ApiError, Client, Fault, Fresh, RequestContext};
 use serde::de::DeserializeOwned;
 use web::{Response, Url};
 
@@ -15,10 +15,10 @@ impl Client {
     /// Returns all entries of a list.
     pub(crate) async fn pages<T: DeserializeOwned>(
         &self,
-        asked: &Asked,
+        context: &RequestContext,
         url: Url,
     ) -> Result<Vec<T>, ApiError> {
-        match self.pages_fresh(asked, url, None).await? {
+        match self.pages_fresh(context, url, None).await? {
             Fresh::New { value, .. } => Ok(value),
             Fresh::Unchanged => Err(self.bad(Fault::Nonsense("that nothing changed"))),
         }
@@ -27,7 +27,7 @@ impl Client {
     /// Returns all entries of a list, or that it still is the state that `etag` names.
     pub(crate) async fn pages_fresh<T: DeserializeOwned>(
         &self,
-        asked: &Asked,
+        context: &RequestContext,
         mut url: Url,
         etag: Option<&str>,
     ) -> Result<Fresh<Vec<T>>, ApiError> {
@@ -38,7 +38,7 @@ impl Client {
         for page in 0..PAGES {
             let is_first = page == 0;
             let response = self
-                .send_get(asked, &url, etag.filter(|_| is_first))
+                .send_get(context, &url, etag.filter(|_| is_first))
                 .await?;
             if response.status == 304 {
                 return Ok(Fresh::Unchanged);
@@ -61,7 +61,7 @@ impl Client {
             url = next;
         }
         Err(ApiError::TooMuch {
-            asked: Box::new(asked.clone()),
+            context: Box::new(context.clone()),
             limit: LIMIT,
         })
     }

@@ -46,8 +46,8 @@ impl Client {
     ///
     /// When there is no valid response, or the user can see no such project.
     pub async fn project(&self, path: &str) -> Result<Project, ApiError> {
-        let asked = self.asked(format!("the project `{path}`"));
+        let context = self.context(format!("the project `{path}`"));
         let url = self.address(&["projects", &project_id(path)?], &[])?;
-        self.get(&asked, url).await
+        self.get(&context, url).await
     }
 }

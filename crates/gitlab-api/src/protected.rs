@@ -29,12 +29,12 @@ impl Client {
     }
 
     async fn protected(&self, project: &str, what: &str) -> Result<Vec<String>, ApiError> {
-        let asked = self
-            .asked(format!("the protected {what} of `{project}`"))
+        let context = self
+            .context(format!("the protected {what} of `{project}`"))
             .needs("the role Maintainer in the project");
         let part = format!("protected_{what}");
         let url = self.address(&["projects", &project_id(project)?, &part], &[])?;
-        let all: Vec<Protected> = self.pages(&asked, url).await?;
+        let all: Vec<Protected> = self.pages(&context, url).await?;
         Ok(all.into_iter().map(|it| it.name).collect())
     }
 }

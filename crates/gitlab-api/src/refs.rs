@@ -48,12 +48,12 @@ impl Client {
         etag: Option<&str>,
     ) -> Result<Fresh<Commit>, ApiError> {
         let reference = reference.unwrap_or("HEAD");
-        let asked = self.asked(format!("the commit `{reference}` of `{project}`"));
+        let context = self.context(format!("the commit `{reference}` of `{project}`"));
         let (id, commit) = (project_id(project)?, reference_id(reference)?);
         let parts = ["projects", &id, "repository", "commits", &commit];
         // Without this, GitLab counts the changed lines, which takes long for a large commit.
         let url = self.address(&parts, &[("stats", "false")])?;
-        let commit: Fresh<Commit> = self.get_fresh(&asked, url, etag).await?;
+        let commit: Fresh<Commit> = self.get_fresh(&context, url, etag).await?;
         if let Fresh::New { value, .. } = &commit {
             self.check_id(&value.id)?;
         }
@@ -66,10 +66,10 @@ impl Client {
     ///
     /// When there is no valid response, or no such branch.
     pub async fn branch(&self, project: &str, name: &str) -> Result<Branch, ApiError> {
-        let asked = self.asked(format!("the branch `{name}` of `{project}`"));
+        let context = self.context(format!("the branch `{name}` of `{project}`"));
         let (id, branch) = (project_id(project)?, reference_id(name)?);
         let url = self.address(&["projects", &id, "repository", "branches", &branch], &[])?;
-        let branch: Branch = self.get(&asked, url).await?;
+        let branch: Branch = self.get(&context, url).await?;
         self.check_id(&branch.commit.id)?;
         Ok(branch)
     }
@@ -80,10 +80,10 @@ impl Client {
     ///
     /// When there is no valid response, or no such tag.
     pub async fn tag(&self, project: &str, name: &str) -> Result<Tag, ApiError> {
-        let asked = self.asked(format!("the tag `{name}` of `{project}`"));
+        let context = self.context(format!("the tag `{name}` of `{project}`"));
         let (id, tag) = (project_id(project)?, reference_id(name)?);
         let url = self.address(&["projects", &id, "repository", "tags", &tag], &[])?;
-        let tag: Tag = self.get(&asked, url).await?;
+        let tag: Tag = self.get(&context, url).await?;
         if let Some(commit) = &tag.commit {
             self.check_id(&commit.id)?;
         }
@@ -100,10 +100,10 @@ impl Client {
         project: &str,
         etag: Option<&str>,
     ) -> Result<Fresh<Vec<Tag>>, ApiError> {
-        let asked = self.asked(format!("the tags of `{project}`"));
+        let context = self.context(format!("the tags of `{project}`"));
         let id = project_id(project)?;
         let url = self.address(&["projects", &id, "repository", "tags"], &[])?;
-        let tags: Fresh<Vec<Tag>> = self.pages_fresh(&asked, url, etag).await?;
+        let tags: Fresh<Vec<Tag>> = self.pages_fresh(&context, url, etag).await?;
         if let Fresh::New { value, .. } = &tags {
             let mut commits = value.iter().filter_map(|tag| tag.commit.as_ref());
             commits.try_for_each(|commit| self.check_id(&commit.id))?;

@@ -2,7 +2,7 @@ use crate::{Instance, TokenKind};
 
 /// A request, for messages to the user: its GitLab, its token and its purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestContext {
     /// The GitLab that was requested.
     pub instance: Instance,
     /// The token that was sent: its kind, and where it was found.
@@ -17,7 +17,7 @@ pub struct Asked {
     pub scope: &'static str,
 }
 
-impl Asked {
+impl RequestContext {
     pub(crate) fn needs(mut self, role: &'static str) -> Self {
         self.needs = Some(role);
         self

@@ -46,7 +46,7 @@ impl Client {
     /// Returns the error for reading a project's variables without a token, without sending a request.
     pub fn needs_token_for_variables(&self, project: &str) -> ApiError {
         ApiError::Unauthorized {
-            asked: Box::new(self.asked(format!("the variables of the project `{project}`"))),
+            context: Box::new(self.context(format!("the variables of the project `{project}`"))),
             matter: TokenMatter::Unsaid,
         }
     }
@@ -57,11 +57,11 @@ impl Client {
     ///
     /// When there is no valid response: variables require the role Maintainer.
     pub async fn project_variables(&self, project: &str) -> Result<Vec<Variable>, ApiError> {
-        let asked = self
-            .asked(format!("the variables of the project `{project}`"))
+        let context = self
+            .context(format!("the variables of the project `{project}`"))
             .needs("the role Maintainer in the project");
         let url = self.address(&["projects", &project_id(project)?, "variables"], &[])?;
-        self.pages(&asked, url).await
+        self.pages(&context, url).await
     }
 
     /// Returns the variables of a group itself, without those of its parent groups.
@@ -70,11 +70,11 @@ impl Client {
     ///
     /// When there is no valid response: variables require the role Owner.
     pub async fn group_variables(&self, group: &str) -> Result<Vec<Variable>, ApiError> {
-        let asked = self
-            .asked(format!("the variables of the group `{group}`"))
+        let context = self
+            .context(format!("the variables of the group `{group}`"))
             .needs("the role Owner in the group");
         let url = self.address(&["groups", &group_id(group)?, "variables"], &[])?;
-        self.pages(&asked, url).await
+        self.pages(&context, url).await
     }
 
     /// Returns the variables of the GitLab instance.
@@ -83,11 +83,11 @@ impl Client {
     ///
     /// When there is no valid response: only administrators may read them.
     pub async fn instance_variables(&self) -> Result<Vec<Variable>, ApiError> {
-        let asked = self
-            .asked("the variables of the instance".to_owned())
+        let context = self
+            .context("the variables of the instance".to_owned())
             .needs("to be an administrator");
         let url = self.address(&["admin", "ci", "variables"], &[])?;
-        self.pages(&asked, url).await
+        self.pages(&context, url).await
     }
 }
 

@@ -5,8 +5,8 @@ use web::Url;
 
 const PROJECT: &str = "the commit `main` of `g/p`";
 
-fn asked(token: Option<TokenKind>, what: &str) -> Box<Asked> {
-    Box::new(Asked {
+fn context(token: Option<TokenKind>, what: &str) -> Box<RequestContext> {
+    Box::new(RequestContext {
         instance: instance(),
         token: token.map(|kind| (kind, "`GITLAB_TOKEN`".to_owned())),
         places: [
@@ -38,7 +38,7 @@ fn shown(errors: impl IntoIterator<Item = ApiError>) -> String {
 #[test]
 fn refused_token_is_named_by_its_origin() {
     let error = |kind, matter| ApiError::Unauthorized {
-        asked: asked(kind, PROJECT),
+        context: context(kind, PROJECT),
         matter,
     };
     assert_snapshot!(shown([
@@ -64,10 +64,10 @@ fn refused_token_is_named_by_its_origin() {
 #[test]
 fn insufficient_token_is_explained() {
     let error = |kind, scopes: &[&str], needs, said: Option<&str>| {
-        let mut asked = asked(kind, "the variables of the project `g/p`");
-        asked.needs = needs;
+        let mut context = context(kind, "the variables of the project `g/p`");
+        context.needs = needs;
         ApiError::Forbidden {
-            asked,
+            context,
             scopes: scopes.iter().map(|&it| it.to_owned()).collect(),
             said: said.map(str::to_owned),
         }
@@ -99,14 +99,14 @@ fn insufficient_token_is_explained() {
 #[test]
 fn missing_things_may_be_hidden() {
     let error = |kind, what: &str, missing| ApiError::NotFound {
-        asked: asked(kind, what),
+        context: context(kind, what),
         missing,
     };
     let nowhere = {
-        let mut asked = asked(None, PROJECT);
-        asked.places.clear();
+        let mut context = context(None, PROJECT);
+        context.places.clear();
         ApiError::NotFound {
-            asked,
+            context,
             missing: Thing::Project,
         }
     };
@@ -161,19 +161,19 @@ fn invalid_responses_are_described() {
 #[test]
 fn other_errors_name_gitlab_and_request() {
     let limited = |kind| ApiError::RateLimited {
-        asked: asked(kind, PROJECT),
+        context: context(kind, PROJECT),
         wait: Some(Duration::from_mins(1)),
     };
     assert_snapshot!(shown([
         ApiError::Rejected {
-            asked: asked(None, "the CI lint of `g/p`"),
+            context: context(None, "the CI lint of `g/p`"),
             status: 400,
             said: Some("content is missing".to_owned()),
         },
         limited(None),
         limited(Some(TokenKind::Access)),
         ApiError::Server { instance: instance().into(), status: 502 },
-        ApiError::TooMuch { asked: asked(None, "the tags of `g/p`"), limit: "200 pages or 64 MiB" },
+        ApiError::TooMuch { context: context(None, "the tags of `g/p`"), limit: "200 pages or 64 MiB" },
         ApiError::Invalid { what: Thing::Project, name: "../x".to_owned() },
         ApiError::Invalid { what: Thing::Reference, name: "a\\nb".to_owned() },
         ApiError::from(web::WebError::TooLong(5)),
