@@ -30,17 +30,17 @@ const KEY: &str = "allowed_volumes";
 pub fn check_volume(
     config: &DockerConfig,
     spec: &VolumeSpec,
-    asked: RequestedBy,
+    by: RequestedBy,
     real: Option<&RealPath>,
     sockets: &[PathBuf],
 ) -> Result<(), Refusal> {
     match (&spec.source, real) {
         // Our own volume, separate for each project.
         (Source::Cache, _) => Ok(()),
-        (Source::Named(name), _) => check_name(config, name, asked),
+        (Source::Named(name), _) => check_name(config, name, by),
         (Source::Host(written), Some(real)) => {
-            check_socket(config, written, asked, real, sockets)?;
-            check_path(config, written, asked, real)
+            check_socket(config, written, by, real, sockets)?;
+            check_path(config, written, by, real)
         }
         (Source::Host(written), None) => Err(Refusal::because(
             "volume",
@@ -50,16 +50,16 @@ pub fn check_volume(
     }
 }
 
-fn check_name(config: &DockerConfig, name: &str, asked: RequestedBy) -> Result<(), Refusal> {
+fn check_name(config: &DockerConfig, name: &str, by: RequestedBy) -> Result<(), Refusal> {
     let list = &config.allowed_volumes;
     // Caches of other projects have such names.
-    if asked == RequestedBy::Job && name.to_ascii_lowercase().starts_with("runwright-") {
+    if by == RequestedBy::Job && name.to_ascii_lowercase().starts_with("runwright-") {
         let because = "its name is kept for the runner's own volumes";
         return Err(Refusal::because("volume", name, because));
     }
     let mut patterns = list.iter().filter(|it| !it.starts_with('/'));
     let listed = patterns.any(|it| Pattern::parse(it).is_ok_and(|it| it.matches(name)));
-    if listed || (list.is_empty() && asked == RequestedBy::Runner) {
+    if listed || (list.is_empty() && by == RequestedBy::Runner) {
         return Ok(());
     }
     Err(refused(config, name))
@@ -68,13 +68,13 @@ fn check_name(config: &DockerConfig, name: &str, asked: RequestedBy) -> Result<(
 fn check_path(
     config: &DockerConfig,
     written: &str,
-    asked: RequestedBy,
+    by: RequestedBy,
     real: &RealPath,
 ) -> Result<(), Refusal> {
     let list = &config.allowed_volumes;
     let mut directories = list.iter().filter(|it| it.starts_with('/'));
     if directories.any(|it| real.as_path().starts_with(it))
-        || (list.is_empty() && asked == RequestedBy::Runner)
+        || (list.is_empty() && by == RequestedBy::Runner)
     {
         return Ok(());
     }
@@ -84,7 +84,7 @@ fn check_path(
 fn check_socket(
     config: &DockerConfig,
     written: &str,
-    asked: RequestedBy,
+    by: RequestedBy,
     real: &RealPath,
     sockets: &[PathBuf],
 ) -> Result<(), Refusal> {
@@ -100,7 +100,7 @@ fn check_socket(
             .iter()
             .any(|it| Path::new(it) == path)
     };
-    let because = match (is_socket, asked) {
+    let because = match (is_socket, by) {
         (true, RequestedBy::Runner) if by_name => return Ok(()),
         (true, RequestedBy::Runner) => {
             "it is a socket of the container engine, which the runner's volumes must name by its path"
