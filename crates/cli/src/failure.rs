@@ -1,11 +1,19 @@
 //! Why a command failed, and the exit code that follows.
 
-use crate::exit_code::Exit;
 use console::{Style, Tone, error_line, strip_controls};
 use std::fmt;
+use std::process::ExitCode;
 use workstation::{
     Fault, LocalError, ProcessError, RepositoryError, RunsError, SnapshotError, StateError,
 };
+
+/// The exit codes of `runwright`, for all its commands.
+pub use scheduler::RunExit as Exit;
+
+/// Converts the code to that of the standard library.
+pub(crate) fn exit_code(exit: Exit) -> ExitCode {
+    ExitCode::from(exit.code())
+}
 
 /// An error with its exit code, shown once when the program ends.
 #[derive(Debug)]

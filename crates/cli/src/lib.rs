@@ -13,18 +13,15 @@
 mod args;
 mod command;
 mod executors;
-mod exit_code;
 mod failure;
 mod parsed_args;
 mod starter;
 
-pub use exit_code::Exit;
-
-use exit_code::exit_code;
+pub use failure::Exit;
 
 use args::Command;
-use failure::Failure;
-use parsed_args::{Asked, ParsedArgs};
+use failure::{Failure, exit_code};
+use parsed_args::{ParsedArgs, SettingsScope};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,7 +34,7 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
         Err(error) => return misunderstood(&error),
     };
     start_log();
-    let completed = parsed.with_settings(Asked::All, |directory| {
+    let completed = parsed.with_settings(SettingsScope::All, |directory| {
         parsed_args::read(directory.unwrap_or(Path::new(".")))
     });
     match completed.and_then(|args| run(args.command, args.words)) {

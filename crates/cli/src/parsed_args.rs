@@ -26,7 +26,7 @@ pub(crate) struct ParsedArgs {
 
 /// Which settings to apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum SettingsScope {
     /// All settings.
     All,
     /// Settings of the display.
@@ -61,7 +61,7 @@ impl ParsedArgs {
     /// that the words name, if any; it is not called for commands without a pipeline.
     pub(crate) fn with_settings(
         mut self,
-        asked: Asked,
+        scope: SettingsScope,
         read: impl FnOnce(Option<&Path>) -> Result<Settings, Failure>,
     ) -> Result<Self, Failure> {
         let Some(project) = self.command.project_mut() else {
@@ -69,7 +69,7 @@ impl ParsedArgs {
         };
         let settings = read(project.cwd.as_deref())?;
         let mut applicable = self.applicable(&settings);
-        applicable.retain(|setting| asked == Asked::All || setting.key.is_about_screen);
+        applicable.retain(|setting| scope == SettingsScope::All || setting.key.is_about_screen);
         for setting in &applicable {
             self.command.fill(setting);
         }
@@ -206,7 +206,9 @@ mod tests {
             let settings = Settings::parse(Path::new("config.toml"), user, None);
             settings.map_err(|error| Failure::from(LocalError::Settings(error)))
         };
-        let completed = parsed(line).with_settings(Asked::All, read).unwrap();
+        let completed = parsed(line)
+            .with_settings(SettingsScope::All, read)
+            .unwrap();
         (
             format!("{:?}", completed.command),
             completed.words.join(" "),

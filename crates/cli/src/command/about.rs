@@ -2,8 +2,7 @@
 
 use super::stdout::print;
 use crate::args::{Cli, CompletionArgs, ExecutorsArgs, ManArgs};
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use anyhow::Context;
 use clap::CommandFactory;
 use executor_core::{FeaturesInfo, ShellDialect};

@@ -1,8 +1,7 @@
 use super::project_runs::{ProjectRuns, history, jobs, split_run};
 use super::stdout::{print, print_json};
 use crate::args::ArtifactsArgs;
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use anyhow::anyhow;
 use console::reports::artifacts::{JobArtifact, table};
 use console::{Style, counted, error_line, shown_name, size};

@@ -1,7 +1,6 @@
 use super::stdout::{print, print_json};
 use crate::args::{ConfigAction, ConfigArgs, ConfigInitArgs, ConfigSchemaArgs, ConfigShowArgs};
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::parsed_args::{ParsedArgs, read};
 use anyhow::anyhow;
 use console::{columns, strip_controls};

@@ -3,9 +3,8 @@
 use super::rerun_command::settings;
 use super::run::{perform, project};
 use crate::args::{Command, KeyValue, OutputArgs, RunArgs};
-use crate::exit_code::Exit;
-use crate::failure::Failure;
-use crate::parsed_args::{Asked, ParsedArgs, read as read_settings};
+use crate::failure::{Exit, Failure};
+use crate::parsed_args::{ParsedArgs, SettingsScope, read as read_settings};
 use anyhow::{Context, anyhow};
 use executor_core::variable::JobVariable;
 use std::path::{Path, PathBuf};
@@ -64,7 +63,7 @@ fn asked(run: &Run) -> Result<RunArgs, Failure> {
     let record = run.record();
     // Output options come from the current command.
     let completed =
-        parsed(run, &record.command.words)?.with_settings(Asked::Screen, |directory| {
+        parsed(run, &record.command.words)?.with_settings(SettingsScope::Screen, |directory| {
             let began = &record.command.directory;
             read_settings(&directory.map_or_else(|| began.clone(), |it| began.join(it)))
         })?;

@@ -6,8 +6,7 @@ use super::project_runs::{ProjectRuns, history, job, jobs, run_and_job, split_ru
 use super::prompt::one_job;
 use super::stdout::print;
 use crate::args::{CancelArgs, PlaceArgs, PlayArgs};
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use anyhow::{Context, anyhow};
 use console::{shell_quoted, shown_name};
 use pipeline::selector;

@@ -4,8 +4,7 @@ use super::plan::exit;
 use super::prompt::one_job;
 use super::stdout::{print, print_json};
 use crate::args::{ExplainArgs, VariablesArgs};
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use console::{
     Style, explained_variables, explanation, shown_name, variables as variables_text,
     variables_head,

@@ -1,7 +1,6 @@
 use super::stdout::{print, print_json};
 use crate::args::GitLabArgs;
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use console::{Style, Tone, strip_controls};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;

@@ -1,8 +1,7 @@
 use super::project_runs::{ProjectRuns, print_killed_runs};
 use super::stdout::{print, print_json};
 use crate::args::HistoryArgs;
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use console::reports::history::{ShownRun, nested, table};
 use console::{Style, error_line};
 use std::num::NonZeroUsize;

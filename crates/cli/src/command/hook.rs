@@ -3,8 +3,7 @@
 use super::run::run_words;
 use super::stdout::print;
 use crate::args::{HookAction, HookArgs, PlaceArgs};
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use anyhow::Context;
 use console::{error_line, print_notes, shown_name};
 use std::io::Read;

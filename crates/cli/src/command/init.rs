@@ -1,7 +1,6 @@
 use super::stdout::print;
 use crate::args::InitArgs;
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::starter::{Starter, starter};
 use anyhow::{Context, anyhow};
 use console::{print_notes, shown_name};

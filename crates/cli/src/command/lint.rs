@@ -1,8 +1,7 @@
 use super::pipeline_options::{find_project, pipeline_options};
 use super::stdout::{print, print_json};
 use crate::args::{LintArgs, LintFormat};
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use console::{Style, counted, diagnostics_text, in_file_order, sarif};
 use pipeline::parity;
 use serde::Serialize;

@@ -7,9 +7,8 @@ use super::project_runs::print_leftovers;
 use super::run_options::{run_options, touched_jobs};
 use super::stdout::print;
 use crate::args::{Command, DialectArg, RunArgs};
-use crate::exit_code::Exit;
-use crate::failure::Failure;
-use crate::parsed_args::{Asked, ParsedArgs, read};
+use crate::failure::{Exit, Failure};
+use crate::parsed_args::{ParsedArgs, SettingsScope, read};
 use anyhow::{Context, anyhow};
 use console::{
     error_line, print_diagnostics, print_notes, print_refusal, print_skipped, strip_controls,
@@ -134,7 +133,7 @@ pub(super) fn run_words(words: &[String]) -> Result<Exit, Failure> {
     let unknown = || Failure::usage(anyhow!("no command runs these jobs"));
     let line = std::iter::once("runwright").chain(words.iter().map(String::as_str));
     let parsed = ParsedArgs::parse(line).map_err(|_| unknown())?;
-    let completed = parsed.with_settings(Asked::All, |directory| {
+    let completed = parsed.with_settings(SettingsScope::All, |directory| {
         read(directory.unwrap_or(Path::new(".")))
     })?;
     match completed.command {

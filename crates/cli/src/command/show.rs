@@ -1,8 +1,7 @@
 use super::pipeline_options::{find_project, pipeline_options};
 use super::stdout::{print, print_json};
 use crate::args::{ShowArgs, ShowFormat};
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use console::print_diagnostics;
 use pipeline::show::{Comments, origin_records, to_yaml};
 use serde_json::json;

@@ -1,8 +1,7 @@
 //! `runwright steps`: runs functions of the step language directly.
 
 use crate::args::{StepsAction, StepsArgs, StepsRunArgs};
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use anyhow::{Context, anyhow};
 use console::terminal::Signals;
 use console::{error_line, strip_controls};

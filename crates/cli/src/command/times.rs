@@ -1,8 +1,7 @@
 use super::project_runs::ProjectRuns;
 use super::stdout::{print, print_json};
 use crate::args::TimesArgs;
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use anyhow::{Context, anyhow};
 use console::reports::times::{JobTimes, one, path, place, table};
 use console::{Style, Tone, error_line, print_notes};

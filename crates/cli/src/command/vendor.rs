@@ -1,8 +1,7 @@
 use super::pipeline_options::{find_project, pipeline_options};
 use super::stdout::print;
 use crate::args::VendorArgs;
-use crate::exit_code::Exit;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use console::{counted, print_diagnostics, print_notes};
 use includes::{LockFile, Written};
 use workstation::{LocalProject, PipelineOptions, Vendor, VendorError};
