@@ -204,7 +204,7 @@ fn give(context: &RequestContext) -> String {
         return make;
     }
     // A place may itself contain commas, so semicolons separate them.
-    format!("{make}; looked at were: {}", context.places.join("; "))
+    format!("{make}; searched: {}", context.places.join("; "))
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ fn refused_token_is_named_by_its_origin() {
     https://h/git refuses the token from `GITLAB_TOKEN`: the job it is of has ended, or it is not for this
       help: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens, and put it into `GITLAB_TOKEN`
     https://h/git tells the commit `main` of `g/p` to nobody without a token
-      help: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens; looked at were: `GITLAB_TOKEN`; the configuration of `glab`; `~/.netrc`
+      help: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens; searched: `GITLAB_TOKEN`; the configuration of `glab`; `~/.netrc`
     ");
 }
 
@@ -92,7 +92,7 @@ fn insufficient_token_is_explained() {
     https://h/git does not tell the variables of the project `g/p` to the owner of the token from `GITLAB_TOKEN`: 403 Forbidden
       help: a job's token reads little: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens
     https://h/git does not tell the variables of the project `g/p` to strangers
-      help: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens; looked at were: `GITLAB_TOKEN`; the configuration of `glab`; `~/.netrc`
+      help: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens; searched: `GITLAB_TOKEN`; the configuration of `glab`; `~/.netrc`
     ");
 }
 
@@ -120,7 +120,7 @@ fn missing_things_may_be_hidden() {
         error(None, "the file `a.yml` of `g/p`", Thing::File),
     ]), @r"
     the commit `main` of `g/p` cannot be had: https://h/git has no such project, or hides it from strangers, and there is no token
-      help: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens; looked at were: `GITLAB_TOKEN`; the configuration of `glab`; `~/.netrc`
+      help: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens; searched: `GITLAB_TOKEN`; the configuration of `glab`; `~/.netrc`
     the commit `main` of `g/p` cannot be had: https://h/git has no such project, or hides it from strangers, and there is no token
       help: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens
     the commit `main` of `g/p` cannot be had: https://h/git has no such project, or hides it from the owner of the token from `GITLAB_TOKEN`

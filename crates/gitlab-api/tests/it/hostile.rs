@@ -41,7 +41,7 @@ async fn invalid_responses_are_errors() {
     .await;
     check(
         Page::new("").status(304),
-        "that nothing changed, which was not asked",
+        "that nothing changed, which was not requested",
     )
     .await;
 }

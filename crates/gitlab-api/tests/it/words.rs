@@ -93,7 +93,7 @@ async fn private_project_looks_missing() {
         None,
         "g/p",
         strangers,
-        "looked at were: `GITLAB_TOKEN`; `~/.netrc`",
+        "searched: `GITLAB_TOKEN`; `~/.netrc`",
     )
     .await;
     check(None, "g/none", strangers, "`read_api`").await;

@@ -246,7 +246,7 @@ async fn missing_token_error_lists_searched_sources() {
     assert!(matches!(error, LibraryError::NoProject { .. }), "{error:?}");
     assert!(error.to_string().contains("there is no token"), "{error}");
     let help = error.help().expect("there is help");
-    assert!(help.ends_with("looked at were: `GITLAB_TOKEN`"), "{help}");
+    assert!(help.ends_with("searched: `GITLAB_TOKEN`"), "{help}");
 }
 
 #[tokio::test]

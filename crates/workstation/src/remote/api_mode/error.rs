@@ -63,7 +63,7 @@ impl ApiModeError {
                 );
                 match places.as_slice() {
                     [] => make,
-                    places => format!("{make}; looked at were: {}", places.join("; ")),
+                    places => format!("{make}; searched: {}", places.join("; ")),
                 }
             }
             Self::Elsewhere(error) => error.help()?.to_owned(),
