@@ -161,9 +161,9 @@ mod tests {
         ]);
         assert_eq!(
             report.to_string(),
-            "success     passed      1.500s\n\
-             terminal    skipped     1.500s  there is none\n\
-             exit_codes  FAILED      1.500s  3 became 1\n"
+            "success     passed     1.500s\n\
+             terminal    skipped    1.500s  there is none\n\
+             exit_codes  FAILED     1.500s  3 became 1\n"
         );
         assert_eq!(report.failed(), ["exit_codes"]);
         assert_eq!(report.skipped(), ["terminal"]);
