@@ -112,11 +112,11 @@ fn help_for(error: &LocalError) -> Option<&'static str> {
             Some("jobs see the commit they run for; make a repository with `git init`")
         }
         LocalError::Runs(RunsError::NothingToDo { ended, verb, .. }) => match (*ended, *verb) {
-            ("failed", "resume") => Some("`runwright retry` runs again what failed"),
+            ("failed", "resume") => Some("`runwright retry` runs the failed jobs again"),
             (_, "resume" | "retry") if ended.contains("play") => {
                 Some("`runwright play JOB` starts it")
             }
-            (_, "retry") => Some("`runwright retry JOB` runs a job again, however it ended"),
+            (_, "retry") => Some("`runwright retry JOB` runs a job again, whatever its result"),
             _ => None,
         },
         LocalError::State(StateError::NoHome) => Some("set RUNWRIGHT_HOME to a directory"),

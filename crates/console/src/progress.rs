@@ -11,13 +11,13 @@ use std::sync::Arc;
 pub enum ProgressMode {
     /// `tty` on a terminal, `plain` elsewhere
     Auto,
-    /// Somebody at a terminal: colours
+    /// For a terminal: colours
     Tty,
     /// Anybody: no colours, the cursor is never moved
     Plain,
     /// A program: events as JSON lines on standard output
     Json,
-    /// Somebody at a terminal, on the full screen: jobs and logs to walk through, keys that act
+    /// For a terminal, on the full screen: browse jobs and logs, and act by keys
     Tui,
 }
 

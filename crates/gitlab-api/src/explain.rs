@@ -74,7 +74,7 @@ pub(crate) fn help(error: &ApiError) -> Option<String> {
                 access_token(&context.instance, wanted(context, scopes))
             }
             (Some(_), Some(role)) => format!("it takes {role}"),
-            (Some(_), None) => "ask whoever owns it for a role that may read it".to_owned(),
+            (Some(_), None) => "ask its owner for a role that may read it".to_owned(),
             (None, _) => give(context),
         }),
         ApiError::NotFound { context, missing } => match (missing, &context.token) {
@@ -113,7 +113,7 @@ pub(crate) fn help(error: &ApiError) -> Option<String> {
 fn unauthorized(context: &RequestContext, matter: TokenMatter) -> String {
     let RequestContext { instance, what, .. } = context;
     let Some((kind, found)) = &context.token else {
-        return format!("{instance} tells {what} to nobody without a token");
+        return format!("{instance} shows {what} only with a token");
     };
     let matter = match (matter, kind) {
         (TokenMatter::Expired, _) => "it has expired",

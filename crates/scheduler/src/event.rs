@@ -116,7 +116,7 @@ pub enum EventKind {
         exit_code: Option<i32>,
         /// Why it did not succeed.
         failure_reason: Option<FailureReason>,
-        /// Whether its failure lets the pipeline pass.
+        /// Whether it may fail.
         allow_failure: bool,
         /// The number of the attempt, from 1.
         attempt: u32,

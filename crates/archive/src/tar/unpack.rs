@@ -142,7 +142,7 @@ fn drain(archive: &mut impl Read) -> Result<(), ArchiveError> {
     let mut rest = archive.take(PADDING + 1);
     let read = io::copy(&mut rest, &mut io::sink()).map_err(header::unreadable)?;
     if read > PADDING {
-        return Err(ArchiveError::damaged("it goes on after its end"));
+        return Err(ArchiveError::damaged("it continues after its end"));
     }
     Ok(())
 }

@@ -174,7 +174,7 @@ fn bombs_are_refused() {
     // A bomb after the end of the archive.
     let zeros = vec![0; 300 << 20];
     let bomb = zstd::encode_all(zeros.as_slice(), 1).unwrap();
-    check_untouched(&bomb, "goes on after its end");
+    check_untouched(&bomb, "continues after its end");
     let scratch = Scratch::new();
     let limits = Limits {
         entries: 9,

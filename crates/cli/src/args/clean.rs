@@ -5,17 +5,17 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright clean                             how much there is, and what could go
+  runwright clean                             how much there is, and what could be removed
   runwright clean --runs --older-than '1 week'  runs of this project that ended a week ago
   runwright clean --cache                     caches of this project, and functions of all
-  runwright clean --reuse                     jobs of this project that need not run again
-  runwright clean --docker --dry-run          images and volumes that jobs brought into the engine
-  runwright clean --all                       all of that, of all your projects, but for the engine
-  runwright clean --all --dry-run             what would go
+  runwright clean --reuse                     kept job results of this project
+  runwright clean --docker --dry-run          images and volumes that jobs added to the engine
+  runwright clean --all                       all of these, of all your projects, except the engine
+  runwright clean --all --dry-run             what would be removed
 
-Files that a current run uses stay.
+Files that a current run uses are kept.
 
-Exit codes: 0 shown or removed; 3 something stays")]
+Exit codes: 0 shown or removed; 3 something could not be removed")]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -24,25 +24,25 @@ pub(crate) struct CleanArgs {
     /// Remove runs that have ended: their records, logs and artifacts
     #[arg(long)]
     pub(crate) runs: bool,
-    /// Remove the artifacts of runs that have ended, and keep the rest
+    /// Remove the artifacts of runs that have ended, and nothing else of them
     #[arg(long)]
     pub(crate) artifacts: bool,
-    /// Remove caches, and functions that steps brought from elsewhere
+    /// Remove caches, and functions that steps fetched
     #[arg(long)]
     pub(crate) cache: bool,
     /// Remove the job results kept for `run --reuse`
     #[arg(long)]
     pub(crate) reuse: bool,
-    /// Remove images and volumes that jobs brought into the container engine and that exceed the limits
+    /// Remove images and volumes that jobs added to the container engine and that exceed the limits
     #[arg(long)]
     pub(crate) docker: bool,
     /// Remove all of these for all projects, except images and volumes in the engine
     #[arg(long)]
     pub(crate) all: bool,
-    /// Show what would go, and remove nothing
+    /// Show what would be removed, and remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Only what ended, or was used last, longer ago: `2 days`, `1 week`
+    /// Only what ended or was last used longer ago than this: `2 days`, `1 week`
     #[arg(long, value_name = "DURATION")]
     pub(crate) older_than: Option<String>,
     /// Where the project is.

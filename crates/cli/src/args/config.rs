@@ -5,8 +5,8 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright config show --origin            all settings, and where each is from
-  runwright config init --project           write a .runwright.toml to begin with
+  runwright config show --origin            all settings, and the origin of each
+  runwright config init --project           write a .runwright.toml to start from
   runwright config schema                   a JSON schema of it, for an editor")]
 pub(crate) struct ConfigArgs {
     /// What to do.
@@ -19,9 +19,9 @@ pub(crate) struct ConfigArgs {
 pub(crate) enum ConfigAction {
     /// Show all settings
     Show(ConfigShowArgs),
-    /// Write a file with all settings as comments; one that is there stays as it is
+    /// Write a file with all settings as comments; an existing file is not changed
     Init(ConfigInitArgs),
-    /// Print the JSON schema of the settings' files
+    /// Print the JSON schema of a settings file
     Schema(ConfigSchemaArgs),
 }
 
@@ -29,16 +29,16 @@ pub(crate) enum ConfigAction {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright config show                             what holds in this project
-  runwright config show --origin                    ... and where it is from
+  runwright config show                             the settings of this project
+  runwright config show --origin                    ... and the origin of each
   runwright config show --origin -- --serial        ... with these options of `runwright run`
 
-What is weaker first: built in, your config.toml, the project's .runwright.toml, variables RUNWRIGHT_*,
+From lowest to highest precedence: built in, your config.toml, the project's .runwright.toml, variables RUNWRIGHT_*,
 options.
 
-Exit codes: 0 shown, 2 a setting is wrong")]
+Exit codes: 0 shown, 2 a setting is invalid")]
 pub(crate) struct ConfigShowArgs {
-    /// Say of each setting where it is from
+    /// Show the origin of each setting
     #[arg(long)]
     pub(crate) origin: bool,
     /// Print a JSON array of {name, value, origin}
@@ -47,7 +47,7 @@ pub(crate) struct ConfigShowArgs {
     /// Where the project is.
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
-    /// Options of `runwright run` that are to count
+    /// Options of `runwright run` to apply
     #[arg(last = true, value_name = "OPTION")]
     pub(crate) options: Vec<String>,
 }
@@ -56,12 +56,12 @@ pub(crate) struct ConfigShowArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright config init                     your own: config.toml in ~/.runwright or $RUNWRIGHT_HOME
-  runwright config init --project           the project's: .runwright.toml at its top
+  runwright config init                     your own file: config.toml in ~/.runwright or $RUNWRIGHT_HOME
+  runwright config init --project           the project's file: .runwright.toml in its root directory
 
-Exit codes: 0 written, 2 there is one already, or it cannot be written")]
+Exit codes: 0 written, 2 the file exists, or it cannot be written")]
 pub(crate) struct ConfigInitArgs {
-    /// Write that of the project, `.runwright.toml`
+    /// Write the project's file, `.runwright.toml`
     #[arg(long)]
     pub(crate) project: bool,
     /// Where the project is.
@@ -74,9 +74,9 @@ pub(crate) struct ConfigInitArgs {
 #[command(after_help = "\
 Examples:
   runwright config schema > runwright.schema.json
-  runwright config schema --user            that of your own config.toml")]
+  runwright config schema --user            the schema of your own config.toml")]
 pub(crate) struct ConfigSchemaArgs {
-    /// That of the user's file, `config.toml`
+    /// Print the schema of your own file, `config.toml`
     #[arg(long)]
     pub(crate) user: bool,
 }

@@ -5,10 +5,10 @@ use workstation::{LayeredValue, SettingValue};
 /// What jobs in containers run in.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct DockerArgs {
-    /// The image of jobs that name none, where they run in containers
+    /// The image of jobs in containers that name none
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
-    /// When images are pulled, in the order to try: always, if-not-present, never
+    /// When to pull images, in the order to try: always, if-not-present, never
     #[arg(long, value_name = "WHEN,...")]
     pub(crate) pull_policy: Vec<String>,
 }
@@ -23,7 +23,7 @@ impl DockerArgs {
         }
     }
 
-    /// Returns when images are pulled; empty where nothing is said.
+    /// Returns when images are pulled; empty if not set.
     pub(crate) fn pull_policy(&self) -> Vec<&str> {
         let lists = self.pull_policy.iter();
         lists.flat_map(|list| split_list(list)).collect()

@@ -7,11 +7,11 @@ use clap::{Args, Subcommand};
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  runwright environments                    what was deployed to which environment
-  runwright environments stop review/x      run the job that stops it
-  runwright environments stop --due         stop those whose time is up
+  runwright environments                    the environments, and what was deployed to them
+  runwright environments stop review/x      run the job that stops the environment
+  runwright environments stop --due         stop those that are due
 
-Exit codes: 0 shown or stopped; of a job that stops one, as of `runwright run`; 2 no such environment"
+Exit codes: 0 shown or stopped; if a job stops one, those of `runwright run`; 2 no such environment"
 )]
 pub(crate) struct EnvironmentsArgs {
     /// What to do; without it, they are listed.
@@ -28,7 +28,7 @@ pub(crate) struct EnvironmentsArgs {
 /// What is done with environments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EnvironmentsAction {
-    /// Stop environments: run the job that `on_stop` names, where there is one
+    /// Stop environments: run the job that `on_stop` names, if any
     Stop(Box<StopArgs>),
 }
 
@@ -36,15 +36,15 @@ pub(crate) enum EnvironmentsAction {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright environments stop review/x      run the job that stops it
-  runwright environments stop --due         stop those whose time is up
+  runwright environments stop review/x      run the job that stops the environment
+  runwright environments stop --due         stop those that are due
 
-Exit codes: 0 stopped; of a job that stops one, as of `runwright run`; 2 no such environment")]
+Exit codes: 0 stopped; if a job stops one, those of `runwright run`; 2 no such environment")]
 pub(crate) struct StopArgs {
     /// The environments, by their names
     #[arg(value_name = "NAME", required_unless_present = "due")]
     pub(crate) name: Vec<String>,
-    /// Stop those whose time is up (`auto_stop_in`)
+    /// Stop those that are due (`auto_stop_in`)
     #[arg(long, conflicts_with = "name")]
     pub(crate) due: bool,
     /// What is shown of the jobs, and where else it goes.

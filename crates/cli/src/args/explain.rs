@@ -5,14 +5,14 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright explain deploy                  is it in the pipeline, why, and with what?
-  runwright explain deploy --tag v1.0       ... in that of a tag
+  runwright explain deploy                  is it in the pipeline, why, and with which settings?
+  runwright explain deploy --tag v1.0       ... in the pipeline of a tag
   runwright explain 'test: [linux]'         one of the jobs of a matrix; `test` means all of them
-  runwright explain 'test[OS=linux]'        the same by its variables; globs work, too
+  runwright explain 'test[OS=linux]'        the same, by its variables; globs work too
 
 Exit codes: 0 explained, 2 the file is invalid, or the job does not exist")]
 pub(crate) struct ExplainArgs {
-    /// The job, asked for at a terminal when none is named; one that `parallel` makes several of means all of them
+    /// The job; a terminal asks if none is named. The name of a `parallel` job means all its copies
     #[arg(value_name = "JOB")]
     pub(crate) job: Vec<String>,
     /// Show GitLab's predefined variables as well
@@ -30,18 +30,18 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright variables                       what all jobs share
-  runwright variables deploy --tag v1.0     what `deploy` gets in the pipeline of a tag
+  runwright variables                       the variables that all jobs share
+  runwright variables deploy --tag v1.0     the variables of `deploy` in the pipeline of a tag
   runwright variables deploy --explain      ... and where each variable comes from
   runwright variables --gitlab-variables    with those of the project and its groups on GitLab
 
 Exit codes: 0 shown, 2 the file is invalid, there is no such job, or GitLab does not
-show you its variables, 3 GitLab does not answer")]
+show you its variables, 3 GitLab does not respond")]
 pub(crate) struct VariablesArgs {
-    /// The job; one that `parallel` makes several of means all of them
+    /// The job; the name of a `parallel` job means all its copies
     #[arg(value_name = "JOB")]
     pub(crate) job: Option<String>,
-    /// Show where each comes from, what it wins over, and which are left out
+    /// Show where each comes from, what it overrides, and which are left out
     #[arg(long)]
     pub(crate) explain: bool,
     /// Print a JSON array with an object for each job

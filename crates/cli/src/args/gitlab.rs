@@ -7,11 +7,11 @@ use workstation::RemoteOptions;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright gitlab                                  the GitLab this repository was cloned from
+  runwright gitlab                                  the GitLab that this repository was cloned from
   runwright gitlab --gitlab gitlab.example.com      another one
   GITLAB_TOKEN=... runwright gitlab                 with a token for it
 
-Exit codes: 0 it answers, 2 no GitLab is known, 3 it does not answer, or not to you")]
+Exit codes: 0 it responds, 2 no GitLab is known, 3 it does not respond, or denies you access")]
 pub(crate) struct GitLabArgs {
     /// The directory to work in, instead of the current one
     #[arg(short = 'C', long, value_name = "DIR")]
@@ -19,7 +19,7 @@ pub(crate) struct GitLabArgs {
     /// The GitLab; default: the one of the repository's remote
     #[arg(long, value_name = "URL")]
     gitlab: Option<String>,
-    /// Ask no server: show what this machine knows
+    /// Send no requests: show what is known on this machine
     #[arg(long)]
     offline: bool,
     /// Print a JSON object

@@ -11,7 +11,7 @@ Examples:
   runwright history -n 1 --json     the newest, with its jobs
   runwright history --all           the runs of all your projects
 
-Exit codes: 0 shown, 2 usage error, 3 something of it cannot be read")]
+Exit codes: 0 shown, 2 usage error, 3 a record cannot be read")]
 pub(crate) struct HistoryArgs {
     /// Show the runs of all projects
     #[arg(long, short)]
@@ -31,11 +31,11 @@ pub(crate) struct HistoryArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright times            how long each job usually takes, and what got slower since when
-  runwright times test       the last times of one job
+  runwright times            how long each job usually takes, and what became slower when
+  runwright times test       the recent times of one job
   runwright times --json     the same for programs
 
-What succeeded counts, the last twenty times of each job, and from three on something is said.
+The last twenty successful attempts of each job count; a job with fewer than three has no usual time.
 
 Exit codes: 0 shown, 2 usage error or no such job, 3 the times cannot be read")]
 pub(crate) struct TimesArgs {
@@ -55,23 +55,23 @@ pub(crate) struct TimesArgs {
 #[command(after_help = "\
 Examples:
   runwright logs test               the log of `test` in the last run
-  runwright logs 12 test            the same in run 12
-  runwright logs -f deploy          while it runs, until it ends
-  runwright logs test --attempt 1   the first of several attempts
-  runwright logs 'test-*'           of all jobs that fit, one after the other
+  runwright logs 12 test            the log of `test` in run 12
+  runwright logs -f deploy          follow it until the job ends
+  runwright logs test --attempt 1   the log of the first attempt
+  runwright logs 'test-*'           the logs of all matching jobs
 
-Secrets are masked, as they were when the log was written.
+Secrets are masked: logs contain no others.
 
 Exit codes: 0 shown, 2 no such run, job or log")]
 pub(crate) struct LogsArgs {
-    /// The run, by its number; without one, the last. Then the job; asked for at a terminal
-    /// when none is named
+    /// The number of the run (default: the last), then the job; a terminal asks for the job
+    /// if none is named
     #[arg(value_name = "[RUN] JOB", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
-    /// Go on until the job has ended
+    /// Follow the log until the job ends
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// Which attempt, from 1, over all lives of the run; default: the last
+    /// The number of the attempt, from 1, also across resumed runs; default: the last
     #[arg(long, value_name = "N")]
     pub(crate) attempt: Option<usize>,
     /// Show when each line was written
@@ -86,25 +86,25 @@ pub(crate) struct LogsArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright artifacts                              what the jobs of the last run left
-  runwright artifacts 12 build                     what `build` left in run 12
+  runwright artifacts                              the artifacts of the last run
+  runwright artifacts 12 build                     the artifacts of `build` in run 12
   runwright artifacts build --output out           ... into the directory `out`
   runwright artifacts build --output build.zip     ... as a zip archive
   runwright artifacts test --type junit --output . a report
 
-Exit codes: 0 shown or written; 2 no such run, job or artifact, or a file is in the way; 3 it cannot be read or
+Exit codes: 0 shown or written; 2 no such run, job or artifact, or a file exists; 3 it cannot be read or
 written")]
 pub(crate) struct ArtifactsArgs {
-    /// The run, by its number; without one, the last. Then the job; without one, all jobs
+    /// The number of the run (default: the last), then the job (default: all)
     #[arg(value_name = "[RUN] [JOB]", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
-    /// Only this type: `archive` for files that are not reports, or `junit`, `dotenv` and so on
+    /// Only artifacts of this type: `archive` for files that are not reports, or `junit`, `dotenv` and so on
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<String>,
-    /// Get the files of a job out: into a directory, or into an archive whose name ends with .zip
+    /// Extract the files of a job into a directory, or into an archive whose name ends with .zip
     #[arg(short, long, value_name = "DIR|FILE.zip", conflicts_with = "json")]
     pub(crate) output: Option<PathBuf>,
-    /// Write over files that are there
+    /// Overwrite existing files
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
     /// Print them as a JSON array

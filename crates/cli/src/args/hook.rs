@@ -5,15 +5,15 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright hook install             from now on, a push runs what it touches, and stops if that fails
-  runwright hook status              is it there, and where?
-  runwright hook uninstall           take it away; what else the hook does stays as it was
+  runwright hook install             from now on, a push runs the jobs it touches, and stops if they fail
+  runwright hook status              whether it is installed, and where
+  runwright hook uninstall           remove it; other parts of the hook are not changed
   RUNWRIGHT_SKIP_HOOK=1 git push     push without running anything, once
 
-A hook that is there already keeps running, and its exit code counts. Without `runwright` in the PATH
-the hook warns, and the push goes on.
+An existing hook still runs, and its exit code counts. Without `runwright` in the PATH
+the hook warns, and the push continues.
 
-Exit codes: 0 done; 2 no repository, or another program writes its hooks; 3 it cannot be written")]
+Exit codes: 0 done; 2 no repository, or another program manages its hooks; 3 it cannot be written")]
 pub(crate) struct HookArgs {
     /// What to do with the hook.
     #[command(subcommand)]
@@ -23,11 +23,11 @@ pub(crate) struct HookArgs {
 /// What can be done with the hook.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HookAction {
-    /// Run before each push what it touches
+    /// Install a hook that runs the jobs that a push touches
     Install(PlaceArgs),
-    /// Do so no longer
+    /// Remove the hook
     Uninstall(PlaceArgs),
-    /// Show whether it is there, and where
+    /// Show whether it is installed, and where
     Status(PlaceArgs),
     /// The command that the hook calls: git passes the pushed references on standard input
     #[command(hide = true)]

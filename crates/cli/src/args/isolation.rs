@@ -2,10 +2,10 @@ use super::word_of;
 use clap::{Args, ValueEnum};
 use workstation::{Isolation, LayeredValue, SnapshotMethod};
 
-/// What keeps jobs apart from each other and from the working tree.
+/// How jobs are separated from each other and from the working tree.
 #[derive(Debug, Args)]
 pub(crate) struct IsolationArgs {
-    /// What keeps jobs apart from each other and from the working tree; default: snapshot, or
+    /// How jobs are separated from each other and from the working tree; default: snapshot, or
     /// worktree with --dialect bitrab
     #[arg(long, value_enum, value_name = "HOW")]
     isolation: Option<IsolationArg>,
@@ -19,9 +19,9 @@ pub(crate) struct IsolationArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum IsolationArg {
-    /// All jobs begin with the working tree as it was, without ignored files
+    /// All jobs start with a copy of the working tree without ignored files
     Snapshot,
-    /// Each job has a Git worktree: committed files only
+    /// Each job has a Git worktree: only committed files
     Worktree,
     /// Jobs run in the working tree itself; one run at a time
     None,
@@ -29,9 +29,9 @@ enum IsolationArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum MeansArg {
-    /// What is fastest here
+    /// The fastest available
     Auto,
-    /// Mounted; without root in a user namespace, where sudo and docker mounts of jobs do not work
+    /// An overlay mount; without root in a user namespace, where sudo and Docker mounts of jobs do not work
     Overlay,
     /// Files that share their blocks (btrfs, XFS)
     Reflink,

@@ -32,7 +32,7 @@ impl JobsArgs {
 /// Whether only jobs count that a change touches, and since when.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ChangedArgs {
-    /// Only jobs that are touched by what changed since BASE; default: the branch's upstream, else the
+    /// Only jobs touched by changes since BASE; default: the branch's upstream, else the
     /// default branch
     #[arg(long, value_name = "BASE", num_args = 0..=1, require_equals = true)]
     #[expect(

@@ -67,26 +67,26 @@ Examples:
   runwright watch test              run it again whenever files change
   runwright shell test              open a shell where the script of `test` would run
   runwright history                 earlier runs and their results
-  runwright times                   how long jobs take, and what got slower
+  runwright times                   how long jobs take, and what became slower
   runwright logs test               the log of `test` in the last run
-  runwright artifacts build         what `build` left; --output gets it out
-  runwright resume                  go on with a run that was killed or canceled
-  runwright retry                   run again what failed
+  runwright artifacts build         the artifacts of `build`; --output extracts them
+  runwright resume                  continue a run that was killed or canceled
+  runwright retry                   run the failed jobs again
   runwright list                    show the jobs, in the order of their stages
   runwright plan --tag v1.0         show the pipeline of a tag
-  runwright explain test            why `test` runs or not, and where its settings come from
-  runwright variables test          show what variables it gets
+  runwright explain test            why `test` runs or not, and the origin of its settings
+  runwright variables test          show the variables of `test`
   runwright lint                    check the pipeline file
-  runwright show                    show it with everything put together
-  runwright gitlab                  show which GitLab the project has, and whether it answers
-  runwright init                    write a pipeline file to begin with
-  runwright hook install            run before each push what it touches
+  runwright show                    show it with includes and extends resolved
+  runwright gitlab                  show the project's GitLab, and whether it responds
+  runwright init                    write a pipeline file to start from
+  runwright hook install            run the jobs that a push touches before it
   runwright steps run ./greet       run a function of `run:`, with --input NAME=TEXT
   runwright vendor                  lock the files included from servers
-  runwright config show --origin    show all settings, and where each is from
+  runwright config show --origin    show all settings, and the origin of each
 
 Exit codes:
-  0  all good      1  a job failed        2  usage or configuration error
+  0  success       1  a job failed        2  usage or configuration error
   3  environment   130  stopped by a signal",
     propagate_version = true,
     disable_help_subcommand = true
@@ -102,54 +102,54 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the pipeline, or some of its jobs
     Run(Box<RunArgs>),
-    /// Run the pipeline, and again the affected jobs whenever files change
+    /// Run the pipeline, then the affected jobs whenever files change
     Watch(Box<WatchArgs>),
     /// Open a shell in the environment of a job, or run a command there
     Shell(Box<ShellArgs>),
     /// Show earlier runs and their results
     History(HistoryArgs),
-    /// Show how long jobs take, and what got slower
+    /// Show how long jobs take, and what became slower
     Times(TimesArgs),
-    /// Show the log of a job, of a run that lives or is past
+    /// Show the log of a job, of a current or an earlier run
     Logs(LogsArgs),
-    /// Show what the jobs of a run left, or get it out
+    /// Show the artifacts of a run, or extract them
     Artifacts(ArtifactsArgs),
-    /// Go on with a run that was killed or canceled
+    /// Continue a run that was killed or canceled
     Resume(ResumeArgs),
-    /// Run again what failed, and go on
+    /// Run the failed jobs again, and continue
     Retry(RetryArgs),
     /// Start a manual job of a run
     Play(PlayArgs),
     /// Cancel a current run, or one of its jobs
     Cancel(CancelArgs),
-    /// Show what runs have left, and remove it
+    /// Show what runs keep on this machine, and remove it
     Clean(CleanArgs),
     /// Show the environments that jobs deployed to, or stop some
     Environments(EnvironmentsArgs),
     /// Show the jobs of the pipeline
     List(ListArgs),
-    /// Show what a pipeline would be, in any situation: jobs, order, and why
+    /// Show which jobs a pipeline would have, in which order, and why
     Plan(PlanArgs),
-    /// Explain a job: why it is in the pipeline or not, and where all it has comes from
+    /// Explain a job: why it is in the pipeline or not, and the origin of its settings
     Explain(ExplainArgs),
     /// Show the variables of a job, or those that all jobs share
     Variables(VariablesArgs),
     /// Check the pipeline file
     Lint(LintArgs),
-    /// Show the pipeline file with everything put together, and where each value comes from
+    /// Show the pipeline file with includes and extends resolved
     Show(ShowArgs),
     /// Run a function of the step language by hand
     Steps(StepsArgs),
     /// Fetch the files included from servers and lock their contents
     Vendor(VendorArgs),
-    /// Show which GitLab the project has, who you are there, and whether that works
+    /// Show the project's GitLab, whether it responds, and who you are there
     #[command(name = "gitlab")]
     GitLab(GitLabArgs),
-    /// Show the settings and where they are from, or write a file to begin with
+    /// Show the settings and their origins, or write a file to start from
     Config(ConfigArgs),
     /// Write a pipeline file for the contents of this repository
     Init(InitArgs),
-    /// Run before each push what it touches: a hook of git
+    /// Install a git hook that runs the jobs that a push touches
     Hook(HookArgs),
     /// Show the executors this build has
     Executors(ExecutorsArgs),
@@ -213,7 +213,7 @@ pub(crate) struct ExecutorsArgs {
 /// Arguments of `runwright completion`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionArgs {
-    /// The shell that is to complete
+    /// The shell to complete in
     pub(crate) shell: clap_complete::Shell,
 }
 

@@ -7,7 +7,7 @@ use workstation::{LayeredValue, SettingValue};
 /// What of a run is shown, and where else it goes.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OutputArgs {
-    /// Who reads standard output; default: auto
+    /// The format of standard output; default: auto
     #[arg(long, value_enum, value_name = "WHO")]
     progress: Option<ProgressMode>,
     /// How logs are laid out; default: `live` on a terminal, `prefix` elsewhere and in CI
@@ -26,7 +26,7 @@ pub(crate) struct OutputArgs {
     /// Write all events as JSON lines to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
-    /// Tell in this file how the run ended: `.xml` is JUnit, else `.json` or `.txt`; may be repeated
+    /// Write a report of the run to this file: `.xml` is JUnit, else `.json` or `.txt`; may be repeated
     #[arg(long, value_name = "[FORMAT=]FILE")]
     pub(crate) report: Vec<ReportFile>,
 }

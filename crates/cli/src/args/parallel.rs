@@ -3,7 +3,7 @@ use workstation::ParallelBackend;
 
 /// How jobs run beside each other, in the words of bitrab.
 ///
-/// They win over `[tool.bitrab]` of the project's `pyproject.toml`.
+/// They override `[tool.bitrab]` of the project's `pyproject.toml`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "As bitrab")]
 pub(crate) struct ParallelArgs {
@@ -11,10 +11,10 @@ pub(crate) struct ParallelArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) serial: Option<bool>,
-    /// With --dialect bitrab: run jobs in the working tree itself, also beside each other
+    /// With --dialect bitrab: run jobs in the working tree itself, also in parallel
     #[arg(long, conflicts_with_all = ["isolation", "snapshot", "in_place"])]
     pub(crate) no_worktrees: bool,
-    /// What drives jobs beside each other. Here scripts are processes of their own in both cases
+    /// What runs parallel jobs. Scripts are separate processes in both cases
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) parallel_backend: Option<BackendArg>,
 }

@@ -9,9 +9,9 @@ Examples:
   runwright init --print     show it only
 
 It looks for Cargo.toml, package.json, pyproject.toml or setup.py, go.mod and a Makefile, in this order.
-A file that is there is never written over.
+An existing file is never overwritten.
 
-Exit codes: 0 written or shown; 2 there is a pipeline file already, or no repository; 3 it cannot be written")]
+Exit codes: 0 written or shown; 2 a pipeline file exists, or there is no repository; 3 it cannot be written")]
 pub(crate) struct InitArgs {
     /// Show the file, and write nothing
     #[arg(long)]
@@ -26,7 +26,7 @@ pub(crate) struct InitArgs {
 #[command(after_help = "\
 Examples:
   runwright lint                            check .gitlab-ci.yml
-  runwright lint --strict                   let warnings fail, too
+  runwright lint --strict                   warnings are errors too
   runwright lint --format sarif > ci.sarif  for tools that show findings in the code
 
 Exit codes: 0 valid, 2 invalid (with --strict also when there are warnings)")]
@@ -35,10 +35,10 @@ Exit codes: 0 valid, 2 invalid (with --strict also when there are warnings)")]
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct LintArgs {
-    /// Treat warnings as errors, but for those about what a local run does not honour
+    /// Treat warnings as errors, except those about what a local run does not support
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Show notes as well: harmless facts that are good to know
+    /// Show notes as well: harmless facts
     #[arg(long, short = 'v', visible_alias = "verbose")]
     pub(crate) notes: bool,
     /// What to print

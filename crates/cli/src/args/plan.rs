@@ -7,11 +7,11 @@ use clap::{Args, ValueEnum};
 Examples:
   runwright list                            the jobs of a push of the current branch
   runwright list --tag v1.0                 the jobs of a tag
-  runwright list --changed                  those that a change touches, and why
-  runwright list --mr --all                 those of a merge request, and why the others are not
-  runwright list 'test-*' 'deploy[ENV=qa]'  some jobs, by a glob, by the variables of a matrix
+  runwright list --changed                  the jobs that a change touches, and why
+  runwright list --mr --all                 the jobs of a merge request, and why the others are left out
+  runwright list 'test-*' 'deploy[ENV=qa]'  some jobs, by glob, and by the variables of a matrix
 
-Exit codes: 0 listed, 2 the file is invalid, or the pipeline cannot be made of it")]
+Exit codes: 0 listed, 2 the file is invalid, or no pipeline can be created from it")]
 pub(crate) struct ListArgs {
     /// Which jobs.
     #[command(flatten)]
@@ -39,12 +39,12 @@ Examples:
   runwright plan deploy --skip lint         what `runwright run deploy --skip lint` would run
   runwright plan --source schedule          a scheduled pipeline
   runwright plan --changed=main             only jobs affected by changes since main
-  runwright plan --times                    how long each job and all of it usually take
-  runwright plan --format mermaid           a picture for Markdown
-  runwright plan --format dot | dot -Tsvg   a picture by Graphviz
+  runwright plan --times                    how long each job and the pipeline usually take
+  runwright plan --format mermaid           a diagram for Markdown
+  runwright plan --format dot | dot -Tsvg   a diagram by Graphviz
 
 Exit codes: 0 shown, also when no pipeline is created; 2 the file is invalid,
-or the pipeline cannot be made of it")]
+or no pipeline can be created from it")]
 pub(crate) struct PlanArgs {
     /// Which jobs, with what they need.
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) struct PlanArgs {
     /// Short for `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Tell how long it takes, by earlier runs, and which jobs decide that
+    /// Estimate from earlier runs how long it takes, and which jobs decide that
     #[arg(long)]
     pub(crate) times: bool,
     /// Which jobs a change touches.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use workstation::{LayeredValue, SettingValue};
 
-/// Which pipeline is meant, in which situation, and with which variables.
+/// The pipeline: its file, its situation, its variables.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectArgs {
     /// The pipeline file, relative to the top of the repository, or else to the current directory;
@@ -14,7 +14,7 @@ pub(crate) struct ProjectArgs {
     /// The directory to work in, instead of the current one
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Set a pipeline variable; it wins over those of the file
+    /// Set a pipeline variable; it overrides those of the file
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) variable: Vec<KeyValue>,
     /// Take variables of the project from this file; later files win
@@ -26,7 +26,7 @@ pub(crate) struct ProjectArgs {
     /// Set an input of the pipeline
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) input: Vec<KeyValue>,
-    /// Whose reading of the file is meant
+    /// The tool whose rules the file is read by
     #[arg(long, value_enum, default_value = "gitlab", value_name = "WHOSE")]
     pub(crate) dialect: DialectArg,
     /// The situation.

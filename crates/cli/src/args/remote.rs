@@ -14,10 +14,10 @@ const PREFER_API: &str = "GLCI_PREFER_API";
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct RemoteArgs {
-    /// Ask no server: use files that were fetched before, or those of the lock file
+    /// Send no requests: use files that were fetched before, or those of the lock file
     #[arg(long, conflicts_with_all = ["refresh", "gitlab_variables", "prefer_api"])]
     offline: bool,
-    /// Ask again for all that may have changed
+    /// Fetch everything again that may have changed
     #[arg(long)]
     refresh: bool,
     /// The GitLab of the project; default: the one of its remote
@@ -26,8 +26,8 @@ pub(crate) struct RemoteArgs {
     /// Take the variables of the project and its groups from GitLab; needs a token
     #[arg(long)]
     gitlab_variables: bool,
-    /// Let GitLab put the file together, through its CI lint; needs a token. GLCI_PREFER_API=1 means
-    /// the same, where --offline does not forbid it
+    /// Let GitLab resolve the file, through its CI lint API; needs a token. GLCI_PREFER_API=1 means
+    /// the same, unless --offline is given
     #[arg(long)]
     prefer_api: bool,
 }
@@ -97,16 +97,16 @@ fn is_yes(value: &str) -> bool {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright vendor                     fetch all that is included from elsewhere, and lock it
-  runwright vendor --check             check that the lock file is whole and covers the pipeline
+  runwright vendor                     fetch all files included from servers, and lock them
+  runwright vendor --check             check that the lock file is complete
   runwright run --offline              run with the locked files, without a server
 
 Commit .runwright.lock and .runwright/vendor, and every clone reads the same pipeline.
 
 Exit codes: 0 written, or nothing differs; 1 something differs (--check);
-  2 the pipeline is invalid, or a file cannot be had")]
+  2 the pipeline is invalid, or a file cannot be fetched")]
 pub(crate) struct VendorArgs {
-    /// Write nothing and ask no server: list the differences
+    /// Write nothing and send no requests: list the differences
     #[arg(long)]
     pub(crate) check: bool,
     /// Where the pipeline is.

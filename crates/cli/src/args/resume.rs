@@ -5,15 +5,15 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright resume                  go on with the last run
-  runwright resume 12               go on with run 12
+  runwright resume                  continue the last run
+  runwright resume 12               continue run 12
 
-The pipeline file is read again, as it is now. Jobs that had finished are not run again; those that were
-running when the run ended begin anew. The options are those of the run.
+The pipeline file is read again, as it is now. Finished jobs do not run again; jobs that were running
+when the run ended start again. The options are those of the run.
 
-Exit codes: as of `runwright run`; 2 when there is nothing to go on with")]
+Exit codes: those of `runwright run`; 2 if there is nothing to continue")]
 pub(crate) struct ResumeArgs {
-    /// The run, by its number; default: the last
+    /// The number of the run; default: the last
     pub(crate) run: Option<u64>,
     /// The display and other outputs; options that are not given keep their values.
     #[command(flatten)]
@@ -27,19 +27,19 @@ pub(crate) struct ResumeArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright retry                   run again what failed in the last run, and go on
+  runwright retry                   run the failed jobs of the last run again, and continue it
   runwright retry 12                the same for run 12
-  runwright retry test lint         run these two again, however they ended
-  runwright retry 12 test           the same in run 12
+  runwright retry test lint         run these two again, whatever their result
+  runwright retry 12 test           run `test` of run 12 again
   runwright retry 'test[OS=debian]' copies of a job, by the variables of their matrix
 
-The current pipeline file is read again, so that your fixes count. Jobs that succeeded are not
-run again, unless they are named; with names, others that failed stay as they are. A run that still goes on
-runs the named jobs again itself, with the file as it was when it began.
+The pipeline file is read again, so that your fixes count. Jobs that succeeded run again only
+if they are named; if names are given, other failed jobs keep their result. A run that is still in progress
+runs the named jobs again itself, with the file as it was when it started.
 
-Exit codes: as of `runwright run`; 2 when nothing failed, or a job that is named did not run")]
+Exit codes: those of `runwright run`; 2 if nothing failed, or a named job did not run")]
 pub(crate) struct RetryArgs {
-    /// The run, by its number; without one, the last. Then the jobs; without any, all that failed
+    /// The number of the run (default: the last), then the jobs (default: all that failed)
     #[arg(value_name = "[RUN] [JOB]...")]
     pub(crate) words: Vec<String>,
     /// The display and other outputs; options that are not given keep their values.

@@ -13,12 +13,12 @@ Examples:
   runwright run                                    the whole pipeline
   runwright run test lint                          two jobs and what they need
   runwright run --stage build                      the jobs of one stage
-  runwright run 'test-*' 'deploy[ENV=qa]'          by a glob, by the variables of a matrix
+  runwright run 'test-*' 'deploy[ENV=qa]'          by glob, and by the variables of a matrix
   runwright run --skip lint,'slow-*'               all but some
   runwright run --changed                          only jobs affected since the branch's upstream
   runwright run --changed=origin/main test         `test`, if it is touched since then
   runwright run --choose                           choose from a list, as bare `runwright` does
-  runwright run --only-failed                      what failed in the last run, once more
+  runwright run --only-failed                      the failed jobs of the last run again
   runwright run --variable RELEASE=1               with a pipeline variable
   TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
   runwright run --secret TOKEN=@token.txt          ... from a file
@@ -30,10 +30,10 @@ Examples:
   runwright run --executor docker --image debian:12     each job in a container
   runwright run --progress tui                     on the full screen, with keys; ? shows them
 
-Ctrl-C cancels: after_script and cleanup still run. Twice: everything is ended at once.
+Ctrl-C cancels: after_script and cleanup still run. A second Ctrl-C ends everything at once.
 
 Exit codes:
-  0    all good: also when only allowed failures failed, no job was to run, or a manual job waits
+  0    success; also if only allowed failures failed, there was no job to run, or a manual job waits
   1    a job failed, or --timeout was reached
   2    usage or configuration error
   3    the environment failed
@@ -49,7 +49,7 @@ pub(crate) struct RunArgs {
     /// The same as a list
     #[arg(long, value_name = "JOB,...")]
     pub(crate) jobs: Vec<String>,
-    /// Leave these jobs out; what needs them does not wait for them
+    /// Leave these jobs out; jobs that need them do not wait for them
     #[arg(long, value_name = "JOB,...")]
     pub(crate) skip: Vec<String>,
     /// Ask at the terminal which jobs to run
@@ -61,13 +61,13 @@ pub(crate) struct RunArgs {
     /// Run the jobs of this stage only
     #[arg(long, value_name = "STAGE")]
     pub(crate) stage: Option<String>,
-    /// Run what the jobs need as well (default)
+    /// Run the jobs that they need as well (default)
     #[arg(long, overrides_with = "no_needs")]
     pub(crate) needs: bool,
     /// Run the named jobs alone
     #[arg(long)]
     pub(crate) no_needs: bool,
-    /// Play this manual job
+    /// Start this manual job
     #[arg(long, value_name = "JOB")]
     pub(crate) manual: Vec<String>,
 
@@ -88,7 +88,7 @@ pub(crate) struct RunArgs {
     /// The longest the whole pipeline may take: `90 minutes`, `1h 30m`
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
-    /// Take jobs that begin with the same as in an earlier run from there, with their logs and
+    /// Reuse the results of earlier jobs with the same inputs, with their logs and
     /// artifacts; `refresh` runs all and replaces the kept results
     #[arg(
         long,
@@ -112,7 +112,7 @@ pub(crate) struct RunArgs {
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) warn_changes: bool,
-    /// When a job fails, open a shell in its environment as the failure left it
+    /// When a job fails, open a shell in its environment
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
@@ -180,24 +180,24 @@ Examples:
   runwright watch                           run the pipeline, and the affected jobs after each change
   runwright watch lint 'test-*'             only these jobs, with what they need
   runwright watch --restart test            a change cancels the current run
-  runwright watch --changed                 begin with what changed since the branch's upstream
+  runwright watch --changed                 start with the changes since the branch's upstream
 
-The affected jobs are found as for `runwright run --changed`. Files that are ignored do not
-count, nor what editors keep beside files, nor what is written with the same contents.
+The affected jobs are found as for `runwright run --changed`. Ignored files do not count, nor do
+temporary files of editors, nor files written with the same content.
 
-Ctrl-C ends it while it waits, with exit code 0; it cancels a run, and ends everything at once if it
-comes twice, with exit code 130.
+Ctrl-C ends it with exit code 0 while it waits. During a run it cancels the run, and the second ends
+everything at once, with exit code 130.
 
 Exit codes: 0 ended while it waited; 2 usage, 3 the environment failed; 130 stopped in a run")]
 pub(crate) struct WatchArgs {
-    /// Cancel the current run when a change affects its jobs, and start again; without it, the run ends first
+    /// When a change affects its jobs, cancel the current run and start again, instead of letting it end first
     #[arg(long)]
     pub(crate) restart: bool,
     /// Clear the terminal before each round
     #[arg(long)]
     pub(crate) clear: bool,
-    /// Look for changes every second, rather than rely on the system to tell of them: for file
-    /// systems that others write to
+    /// Look for changes every second instead of relying on notifications of the system: for file
+    /// systems that other machines write to
     #[arg(long)]
     pub(crate) poll: bool,
     /// What is run, and how.

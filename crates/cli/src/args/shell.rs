@@ -9,29 +9,29 @@ Examples:
   runwright shell                   asks which job
   runwright shell test              a shell where the script of `test` would run
   runwright shell test --needs      run what it needs first
-  runwright shell 'test 1/2'        one of the jobs that `parallel` makes
+  runwright shell 'test 1/2'        one of the copies that `parallel` makes
   runwright shell test --in-place   in the working tree itself: changes stay
   runwright shell test --executor docker     in a container of its image
-  runwright shell test -- pytest -x one command in the job's environment
-  runwright shell test <fix.sh      a script in the job's environment
+  runwright shell test -- pytest -x run one command in the job's environment
+  runwright shell test <fix.sh      run a script in the job's environment
 
-Sources, caches, artifacts and variables are there, and the script has not run. Its lines are the history of
-the shell: the arrow key brings them back; `script` shows them, `rerun` runs all, `rerun 2` the second.
-Any job can be entered, also a manual one or one that rules leave out. Artifacts come from the last run
-that has them. Nothing that you change there is kept; `exit` or Ctrl-D leaves.
+Sources, caches, artifacts and variables are in place, and the script has not run. Its lines are in the
+history of the shell: the up arrow brings them back; `script` shows them, `rerun` runs all, `rerun 2` the second.
+Any job works, also a manual one or one that rules leave out. Artifacts come from the last run that has
+them. Your changes are not kept; `exit` or Ctrl-D leaves the shell.
 
-Exit codes: those of the shell or the command; before it starts, those of `runwright run`")]
+Exit codes: those of the shell or the command; if it does not start, those of `runwright run`")]
 pub(crate) struct ShellArgs {
-    /// The job to enter; at a terminal it is asked for when none is named
+    /// The job; a terminal asks for it if none is named
     #[arg(value_name = "JOB")]
     pub(crate) job: Option<String>,
     /// The command to run there instead of a shell, with its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
-    /// Take artifacts from this run; default: for each job, the last that has any
+    /// Take artifacts from this run; default: for each job, the last run that has any
     #[arg(long, value_name = "ID", conflicts_with = "needs")]
     pub(crate) run: Option<u64>,
-    /// Run what the job needs first, instead of taking artifacts of earlier runs
+    /// Run the jobs that it needs first, instead of taking artifacts of earlier runs
     #[arg(long)]
     pub(crate) needs: bool,
     /// Let the shell read your start files: the profile and ~/.bashrc

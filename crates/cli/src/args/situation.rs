@@ -4,9 +4,9 @@ use workstation::{SOURCES, SituationOptions};
 
 /// The situation in which a pipeline is created; without any option, a push of the current branch.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Situation (default: a push of what is checked out)")]
+#[command(next_help_heading = "Situation (default: a push of the current branch)")]
 pub(crate) struct SituationArgs {
-    /// The pipeline of this branch; with --mr, the branch the changes come from
+    /// The pipeline of this branch; with --mr, the source branch
     #[arg(long, value_name = "BRANCH", conflicts_with = "tag")]
     branch: Option<String>,
     /// The pipeline of this tag
@@ -15,10 +15,10 @@ pub(crate) struct SituationArgs {
     /// The pipeline of a merge request
     #[arg(long)]
     mr: bool,
-    /// The branch the merge request goes to; default: the default branch
+    /// The target branch of the merge request; default: the default branch
     #[arg(long, value_name = "BRANCH", conflicts_with = "tag")]
     target: Option<String>,
-    /// What started the pipeline; default: push, or merge_request_event
+    /// The source of the pipeline; default: push, or merge_request_event
     #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(SOURCES))]
     source: Option<String>,
     /// The changed files, instead of those that Git reports; without a value, none

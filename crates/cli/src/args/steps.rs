@@ -22,24 +22,24 @@ pub(crate) enum StepsAction {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright steps run ./greet --input who=Sally       the function in greet/func.yml
+  runwright steps run ./greet --input who=Sally       run the function in greet/func.yml
   runwright steps run ./sum --input 'of:=[1, 2]'      an input that is not a string, as JSON
   runwright steps run ./build --inputs build.json     all inputs from a file, JSON or YAML
   runwright steps run ./build --results out.json      the result, with all its steps, to a file
 
-What its processes write goes where they write it; its outputs are shown at the end. In the file of --results
-each step has its inputs and outputs, its environment, its process and its own steps; secrets are in neither.
+The output of its processes is passed through; its outputs are shown at the end. The file of --results
+has the inputs, outputs, environment, process and sub-steps of each step; neither contains secrets.
 
-Exit codes: 0 it succeeded; 1 it failed, or could not be called as asked; 2 REF, an input or an option is not
-written as it should be; 3 environment; 130 stopped by a signal")]
+Exit codes: 0 it succeeded; 1 it failed, or cannot be called with these inputs; 2 REF, an input or an option is
+invalid; 3 environment; 130 stopped by a signal")]
 pub(crate) struct StepsRunArgs {
-    /// Where the function is: ./DIR, builtin://NAME, or what else `func` of a step takes
+    /// The function: ./DIR, builtin://NAME, or any other value of a step's `func`
     #[arg(value_name = "REF")]
     pub(crate) reference: String,
     /// An input: a text, or with `:=` a value as JSON
     #[arg(long = "input", short = 'i', value_name = "NAME=TEXT")]
     pub(crate) input: Vec<Input>,
-    /// Inputs from a file, which --input wins over; `-` is standard input
+    /// A file with inputs, which --input overrides; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) inputs: Option<PathBuf>,
     /// A variable of its environment
@@ -48,13 +48,13 @@ pub(crate) struct StepsRunArgs {
     /// A variable of the job it would be in: `${{ vars.NAME }}`
     #[arg(long = "variable", value_name = "NAME=VALUE")]
     pub(crate) variable: Vec<KeyValue>,
-    /// Ask no server: take functions that were fetched before
+    /// Send no requests: use functions that were fetched before
     #[arg(long)]
     pub(crate) offline: bool,
-    /// Writes what became of it there, as JSON; `-` is standard output, and all else goes to standard error
+    /// Write the result to this file, as JSON; `-` is standard output, and then all other output goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
-    /// Where it runs; relative references begin there [default: here]
+    /// The directory to run in, and the base of relative references [default: the current one]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 }

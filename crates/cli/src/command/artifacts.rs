@@ -21,7 +21,7 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
         [first, ..] => {
             let error = anyhow!("{first:?} is not the number of a run");
             return Err(Failure::usage(error).with_help(
-                "`runwright history` shows the runs; a job with blanks in its name needs quotes",
+                "`runwright history` shows the runs; a job name with spaces needs quotes",
             ));
         }
     };
@@ -61,7 +61,10 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
         print_json(&left)?;
     } else if left.is_empty() {
         let whose = name.map_or_else(String::new, |name| format!(" by {}", shown_name(name)));
-        error_line(&format!("nothing was left{whose} in run {}", run.id()));
+        error_line(&format!(
+            "there are no artifacts{whose} in run {}",
+            run.id()
+        ));
     } else {
         print(table(&left, Timestamp::now(), Style::of_stdout()))?;
     }
@@ -102,7 +105,8 @@ fn the_one<'l>(
 ) -> Result<&'l JobArtifact, Failure> {
     let Some(name) = name else {
         let error = anyhow!("--output needs a job");
-        return Err(Failure::usage(error).with_help("`runwright artifacts` shows which left what"));
+        return Err(Failure::usage(error)
+            .with_help("`runwright artifacts` shows the artifacts of each job"));
     };
     let archive = left
         .iter()

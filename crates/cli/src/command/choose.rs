@@ -36,7 +36,7 @@ fn has_pipeline() -> bool {
 /// command.
 pub(crate) fn choose(args: &RunArgs, words: &[String]) -> Result<Exit, Failure> {
     if !can_ask() || args.shown.progress() == ProgressMode::Json {
-        let error = anyhow!("there is no terminal to choose the jobs at");
+        let error = anyhow!("choosing jobs needs a terminal");
         return Err(Failure::usage(error).with_help("name the jobs; `runwright list` shows them"));
     }
     let Some(created) = CreatedPipeline::read_silently(&args.project)? else {
@@ -93,7 +93,7 @@ fn ask(created: &CreatedPipeline) -> Result<Option<Chosen>, Failure> {
         "some of its jobs".to_owned(),
     ];
     rows.extend(failed(created));
-    match one_of("What is to run?", &rows)? {
+    match one_of("What to run?", &rows)? {
         None => return Ok(None),
         Some(0) => return Ok(Some(Chosen::Whole)),
         Some(1) => {}
@@ -112,7 +112,7 @@ fn ask(created: &CreatedPipeline) -> Result<Option<Chosen>, Failure> {
             row.trim_end().to_owned()
         })
         .collect();
-    let places = some_of("Which jobs? What they need runs as well.", &rows)?;
+    let places = some_of("Which jobs? The jobs they need run as well.", &rows)?;
     Ok(places.map(|places| {
         let names = places.into_iter().map(|at| jobs[at].name().to_owned());
         Chosen::Jobs(names.collect())

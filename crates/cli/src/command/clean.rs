@@ -51,7 +51,9 @@ pub(crate) fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     for removable in &found {
         if let Fate::Stays(why) = &removable.fate {
             let what = what(removable);
-            error_line(&strip_controls(&format!("error: {what} stays: {why}")));
+            error_line(&strip_controls(&format!(
+                "error: {what} cannot be removed: {why}"
+            )));
         }
     }
     let stays = found.iter().any(|it| matches!(it.fate, Fate::Stays(_)));

@@ -34,7 +34,7 @@ fn show(args: &ConfigShowArgs) -> Result<Exit, Failure> {
             .unwrap_or_default();
         let message = first.strip_prefix("error: ").unwrap_or(&first);
         Failure::usage(anyhow!("{message}"))
-            .with_help("behind `--` belong options of `runwright run`, as `-- --serial`")
+            .with_help("options of `runwright run` follow `--`, for example `-- --serial`")
     })?;
     let mut settings = read(directory)?;
     for (option, values) in parsed.given() {
@@ -122,7 +122,7 @@ fn init(args: &ConfigInitArgs) -> Result<Exit, Failure> {
     let failed = |error: SettingsError| Failure::from(LocalError::Settings(error));
     let path: PathBuf = file.init(&state, project.root()).map_err(failed)?;
     let path = strip_controls(&path.display().to_string());
-    print(format!("{path} is written; all in it is a comment\n"))?;
+    print(format!("wrote {path}; every line is a comment\n"))?;
     Ok(Exit::Success)
 }
 

@@ -89,7 +89,7 @@ fn run_args(parsed: ParsedArgs, run: &Run) -> Result<RunArgs, Failure> {
 }
 
 fn unknown(run: &Run) -> Failure {
-    let error = anyhow!("the recorded command of run {} is not understood", run.id());
+    let error = anyhow!("the recorded command of run {} cannot be read", run.id());
     Failure::environment(error).with_help(
         "another version or another program started it; `runwright run` starts a new run",
     )

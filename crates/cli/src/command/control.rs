@@ -53,7 +53,7 @@ pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
     if !matches!(job.status, Status::Manual | Status::Scheduled) {
         let error = anyhow!("job {name:?} of run {} is {}", run.id(), job.status);
         return Err(Failure::usage(error).with_help(
-            "only a job that waits for somebody can be started; `runwright retry` runs what failed again",
+            "only a manual job that has not started can be started; `runwright retry` runs failed jobs again",
         ));
     }
     refuse_waiting_bridge(&past, &run, name)?;
@@ -94,7 +94,7 @@ fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Fai
     let rows = jobs
         .iter()
         .map(|job| format!("{}  {}", shown_name(&job.name), job.status));
-    let chosen = one_job("Which job is to start?", &rows.collect::<Vec<_>>())?;
+    let chosen = one_job("Which job should start?", &rows.collect::<Vec<_>>())?;
     Ok(chosen.map(|at| vec![run.id().to_string(), jobs[at].name.clone()]))
 }
 
@@ -112,7 +112,7 @@ fn waiting(run: &Run, history: &RunHistory, text: &str) -> Result<String, Failur
         [] => Ok(meant.first().map_or(text, |job| &job.name).to_owned()),
         several => {
             let names: Vec<_> = several.iter().map(|job| shown_name(&job.name)).collect();
-            let error = anyhow!("{text:?} means {} jobs that wait", names.len());
+            let error = anyhow!("{text:?} matches {} manual jobs", names.len());
             Err(Failure::usage(error)
                 .with_help(format!("start them one by one: {}", names.join(", "))))
         }
@@ -133,7 +133,7 @@ fn refuse_waiting_bridge(past: &ProjectRuns, run: &Run, name: &str) -> Result<()
     let id = child.id();
     let error = anyhow!("job {name:?} of run {} waits for run {id}", run.id());
     let help = format!(
-        "`runwright play {id} {}` starts what that waits for",
+        "`runwright play {id} {}` starts the job that it waits for",
         shell_quoted(waiting)
     );
     Err(Failure::usage(error).with_help(help))
@@ -216,7 +216,10 @@ fn to_cancel(run: &Run, text: &str) -> Result<Vec<ControlRequest>, Failure> {
     let open = meant.iter().filter(|job| !job.status.is_final());
     let requests: Vec<_> = open.map(|job| cancel(&job.name)).collect();
     if requests.is_empty() {
-        let error = anyhow!("all that {text:?} means in run {} has ended", run.id());
+        let error = anyhow!(
+            "all jobs of run {} that {text:?} matches have ended",
+            run.id()
+        );
         return Err(Failure::usage(error));
     }
     Ok(requests)
@@ -224,7 +227,7 @@ fn to_cancel(run: &Run, text: &str) -> Result<Vec<ControlRequest>, Failure> {
 
 fn gone(run: &Run) -> Result<Failure, Failure> {
     let how = match run.state(&history(run)?) {
-        RunState::Running { .. } => "has not begun, or has just ended".to_owned(),
+        RunState::Running { .. } => "has not started, or has just ended".to_owned(),
         state => format!("has ended: {state}"),
     };
     Ok(Failure::usage(anyhow!("run {} {how}", run.id())))
@@ -235,10 +238,10 @@ fn running_run(past: &ProjectRuns) -> Result<Run, Failure> {
     let mut running = past.running()?;
     let failure = match running.len() {
         1 => return Ok(running.remove(0)),
-        0 => Failure::usage(anyhow!("no run goes on here")),
+        0 => Failure::usage(anyhow!("no run is in progress here")),
         _ => {
             let ids: Vec<_> = running.iter().map(|run| run.id().to_string()).collect();
-            let error = anyhow!("several runs go on: {}", ids.join(", "));
+            let error = anyhow!("several runs are in progress: {}", ids.join(", "));
             Failure::usage(error).with_help("name one of them")
         }
     };

@@ -44,7 +44,7 @@ pub(super) fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerC
 }
 
 pub(super) fn wrong(why: &str) -> Failure {
-    Failure::usage(anyhow!("invalid settings of containers: {why}"))
+    Failure::usage(anyhow!("invalid container settings: {why}"))
         .with_help("`runwright config show --origin` shows where they come from")
 }
 
@@ -93,7 +93,7 @@ mod tests {
         assert!(full.memory.is_some() && full.cpus.is_some() && full.gpus.is_some());
 
         let refused = read("[docker]\nmemory = \"much\"\n", &docker).expect_err("refused");
-        assert!(refused.contains("invalid settings"), "{refused}");
+        assert!(refused.contains("invalid container settings"), "{refused}");
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(super) async fn open(engine: &Engine, budget: Budget) -> Option<(Ledger, Swe
             // Not every engine reports pulls; images that jobs use are recorded all the same.
             if let Err(error) = ledger.notice_pulls(engine).await {
                 let error = &error as &dyn std::error::Error;
-                tracing::debug!(error, "Who pulled images by hand is not known.");
+                tracing::debug!(error, "Which images were pulled by hand is not known.");
             }
             let collector = Collector::new(engine.clone(), ledger.clone(), budget);
             Some((ledger, Sweeper(collector)))
@@ -60,7 +60,7 @@ pub(super) async fn open(engine: &Engine, budget: Budget) -> Option<(Ledger, Swe
             let error = &error as &dyn std::error::Error;
             tracing::warn!(
                 error,
-                "What jobs bring into the engine is not noted, and stays."
+                "Images and volumes that jobs add to the engine are not recorded, and are not removed."
             );
             None
         }
@@ -89,7 +89,10 @@ impl Sweeper {
             }
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "What there is no room for stays in the engine.");
+                tracing::warn!(
+                    error,
+                    "Images and volumes that exceed the limits are not removed."
+                );
             }
         }
     }

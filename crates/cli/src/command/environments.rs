@@ -24,7 +24,7 @@ pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {
     if args.json {
         print_json(&all)?;
     } else if all.is_empty() {
-        error_line("nothing was deployed yet");
+        error_line("nothing has been deployed yet");
     } else {
         print(table(&all, Timestamp::now(), Style::of_stdout()))?;
     }
@@ -71,7 +71,7 @@ fn stop_one(
 ) -> Result<Exit, Failure> {
     let name = shown_name(&environment.name);
     if !environment.is_available() {
-        error_line(&format!("{name} is stopped already"));
+        error_line(&format!("{name} has already been stopped"));
         return Ok(Exit::Success);
     }
     let environments = past.project.environments();
@@ -83,7 +83,7 @@ fn stop_one(
         let run = past.run(Some(deployment.pipeline)).map_err(|failure| {
             let job = shell_argument(job);
             failure.with_help(format!(
-                "what deployed it is forgotten; `runwright run --no-needs {job}` runs the job, \
+                "the run that deployed it is no longer kept; `runwright run --no-needs {job}` runs the job, \
                  with the options that it was deployed with"
             ))
         })?;
@@ -117,7 +117,7 @@ fn run_stop_job(run: &Run, job: &str, args: &StopArgs) -> Result<Exit, Failure> 
     let history = history(run)?;
     let state = run.state(&history);
     if let RunState::Running { .. } = state {
-        let error = anyhow!("run {}, which deployed it, still runs", run.id());
+        let error = anyhow!("run {}, which deployed it, is still in progress", run.id());
         let play = format!(
             "`runwright play {} {}` starts the job",
             run.id(),

@@ -49,7 +49,7 @@ impl FinishedRun {
             && self.report.exit == Exit::JobFailed
             && self.report.failed_jobs().next().is_none()
         {
-            let _ = writeln!(text, "its time was up: --timeout {limit:?}");
+            let _ = writeln!(text, "it reached its time limit: --timeout {limit:?}");
         }
         text
     }
@@ -190,20 +190,20 @@ fn failure_shell(
         }
         None if options.continues.is_some() => Ok(None),
         None if args.shown.progress() == ProgressMode::Tui => {
-            let error = anyhow!("--shell-on-failure does not go with --progress tui");
+            let error = anyhow!("--shell-on-failure cannot be used with --progress tui");
             Err(Failure::usage(error).with_help("the key `s` opens a shell in a job"))
         }
         None => {
-            let error = anyhow!("--shell-on-failure needs a terminal, with a person at it");
+            let error = anyhow!("--shell-on-failure needs a terminal");
             Err(Failure::usage(error)
-                .with_help("leave it out, and enter the job afterwards: `runwright shell JOB`"))
+                .with_help("leave it out, and open a shell afterwards: `runwright shell JOB`"))
         }
     }
 }
 
 pub(super) fn words_on_signal(count: usize) -> &'static str {
     if count == 1 {
-        "cancelling; once more to end everything at once"
+        "canceling; press Ctrl-C again to end everything at once"
     } else {
         "ending everything at once"
     }

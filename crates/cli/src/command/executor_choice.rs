@@ -247,7 +247,7 @@ fn tell(swept: Result<SweepReport, DockerError>) -> bool {
         Ok(swept) => {
             for failure in &swept.failures {
                 error_line(&strip_controls(&format!(
-                    "warning: of an earlier run is left: {failure}"
+                    "warning: a leftover of an earlier run cannot be removed: {failure}"
                 )));
             }
             swept.failures.is_empty()
@@ -256,7 +256,7 @@ fn tell(swept: Result<SweepReport, DockerError>) -> bool {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(
                 error,
-                "What earlier runs left in the engine is not looked for."
+                "Leftovers of earlier runs in the engine are not removed."
             );
             false
         }

@@ -26,7 +26,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
                 remarks(&created, job, None)
             )
         });
-        let Some(at) = one_job("Which job is to be explained?", &rows.collect::<Vec<_>>())? else {
+        let Some(at) = one_job("Which job should be explained?", &rows.collect::<Vec<_>>())? else {
             return Ok(Exit::Interrupted);
         };
         named.push(all[at].name().to_owned());

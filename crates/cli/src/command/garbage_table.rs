@@ -38,7 +38,7 @@ fn row(item: &Item, now: Timestamp) -> Row<6> {
 fn why(verdict: &Verdict) -> String {
     let text = match verdict {
         Verdict::Remove(RemovalReason::Unused(_)) | Verdict::Removed(RemovalReason::Unused(_)) => {
-            "no job used it for too long"
+            "no job has used it lately"
         }
         Verdict::Remove(RemovalReason::OverBudget)
         | Verdict::Removed(RemovalReason::OverBudget) => "over the budget",
@@ -51,11 +51,11 @@ fn why_it_stays(stays: &KeepReason) -> String {
     let text = match stays {
         KeepReason::WithinBudget => "there is room",
         KeepReason::NoLimit => "there is no limit",
-        KeepReason::NotOurs => "not ours: no job brought it, or you pulled it too",
+        KeepReason::NotOurs => "not ours: no job added it, or you pulled it too",
         KeepReason::OtherName(name) => return format!("it is {name} too"),
         KeepReason::Kept => "keep-images",
         KeepReason::Leased(job) => return format!("in use by job {job}"),
-        KeepReason::InContainer => "a container has it",
+        KeepReason::InContainer => "a container uses it",
         KeepReason::FreesNothing => "it would free nothing",
         KeepReason::PullsGoOn => "images are being pulled",
         KeepReason::NoTime => "the time was up",
@@ -122,8 +122,8 @@ mod tests {
         let now = Timestamp::try_from(UNIX_EPOCH + 100 * day).expect("a moment");
         let expect = "\
 \x20         kind    name                  size    last used  why
-stays     image   a:1                   7.8 MB  40d ago    not ours: no job brought it, or you pulled it too
-would go  image   b:1                   1.1 GB  21d ago    no job used it for too long
+stays     image   a:1                   7.8 MB  40d ago    not ours: no job added it, or you pulled it too
+would go  image   b:1                   1.1 GB  21d ago    no job has used it lately
 removed   volume  runwright-cache-0f2c  412 B   15d ago    over the budget
 stays     image   c                     5 B     2d ago     in use by job test
 stays     image   d:1                   5 B     0s ago     the engine refuses: busy

@@ -17,7 +17,9 @@ pub(crate) fn gitlab(args: &GitLabArgs) -> Result<Exit, Failure> {
     };
     let status = GitLabStatus::of(&project, &options).map_err(failure)?;
     let Some(status) = status else {
-        let error = anyhow::anyhow!("no GitLab is known: no remote of the repository names one");
+        let error = anyhow::anyhow!(
+            "the project's GitLab is unknown: no remote of the repository names one"
+        );
         let help = "name it with --gitlab URL, or with `url` under `[gitlab]` in your config.toml";
         return Err(Failure::usage(error).with_help(help));
     };

@@ -27,7 +27,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
     if args.json {
         print_json(&shown)?;
     } else if shown.is_empty() && unreadable.is_empty() {
-        error_line("nothing was run yet");
+        error_line("nothing has been run yet");
     } else {
         print(table(&shown, args.all, Style::of_stdout()))?;
     }

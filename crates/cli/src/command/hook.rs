@@ -37,12 +37,12 @@ fn install(hook: &PushHook) -> Result<Exit, Failure> {
     hook.install().map_err(LocalError::from)?;
     let path = shown(hook);
     print(match before {
-        HookState::Installed => format!("{path} runs already what a push touches\n"),
+        HookState::Installed => format!("{path} already runs the jobs that a push touches\n"),
         HookState::Other => {
-            format!("{path} runs what a push touches, and then what it did before\n")
+            format!("{path} runs the jobs that a push touches, and then what it ran before\n")
         }
         HookState::None | HookState::NotExecutable => {
-            format!("{path} runs what a push touches\n")
+            format!("{path} runs the jobs that a push touches\n")
         }
     })?;
     tell_manager(hook);
@@ -52,9 +52,9 @@ fn install(hook: &PushHook) -> Result<Exit, Failure> {
 fn uninstall(hook: &PushHook) -> Result<Exit, Failure> {
     let path = shown(hook);
     print(if hook.uninstall().map_err(LocalError::from)? {
-        format!("{path} runs nothing of ours any more\n")
+        format!("removed the hook from {path}\n")
     } else {
-        format!("{path} runs nothing of ours\n")
+        format!("the hook is not installed in {path}\n")
     })?;
     Ok(Exit::Success)
 }
@@ -63,11 +63,11 @@ fn status(hook: &PushHook) -> Result<Exit, Failure> {
     let state = hook.state().map_err(LocalError::from)?;
     let path = shown(hook);
     print(match state {
-        HookState::Installed => format!("installed: {path} runs what a push touches\n"),
+        HookState::Installed => format!("installed: {path} runs the jobs that a push touches\n"),
         HookState::NotExecutable => {
             format!("not active: git does not run {path}, which is not executable\n")
         }
-        HookState::Other => format!("not installed: {path} is a hook without our lines\n"),
+        HookState::Other => format!("not installed: {path} is another hook\n"),
         HookState::None => format!("not installed: there is no {path}\n"),
     })?;
     tell_manager(hook);
@@ -95,7 +95,7 @@ fn run() -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     if !has_pipeline()? {
-        error_line("runwright: there is no pipeline file: nothing is run before this push");
+        error_line("runwright: no pipeline file, so no jobs run before this push");
         return Ok(Exit::Success);
     }
     let hook = PushHook::find(Path::new("."))?;
@@ -104,12 +104,14 @@ fn run() -> Result<Exit, Failure> {
         .commit("HEAD")
         .is_some_and(|head| pushed.has_others_than(&head, commit))
     {
-        print_notes(["what is pushed is not what is checked out; what runs is the working tree"]);
+        print_notes(["the pushed commit is not checked out; the jobs run with the working tree"]);
     }
     let base = pushed.base(|id| hook.commit(id).is_some());
     let words = words(base);
     let shown = words.join(" ");
-    error_line(&format!("runwright {shown}: what this push touches"));
+    error_line(&format!(
+        "runwright {shown}: the jobs that this push touches"
+    ));
     let exit = run_words(&words).unwrap_or_else(|failure| {
         failure.report();
         failure.exit()
@@ -117,7 +119,7 @@ fn run() -> Result<Exit, Failure> {
     if exit != Exit::Success {
         error_line(&format!(
             "the push is stopped: `runwright {shown}` ended with exit code {}; \
-             `RUNWRIGHT_SKIP_HOOK=1 git push` pushes all the same",
+             `RUNWRIGHT_SKIP_HOOK=1 git push` pushes anyway",
             exit.code()
         ));
     }

@@ -26,10 +26,9 @@ pub(crate) fn init(args: &InitArgs) -> Result<Exit, Failure> {
         .chain([&project.file()])
     {
         if fs::symlink_metadata(root.join(name)).is_ok_and(|it| !is_blank(&it)) {
-            let error = anyhow!("{} is there already", name.display());
-            return Err(Failure::usage(error).with_help(
-                "it stays as it is; `runwright init --print` shows what would be written",
-            ));
+            let error = anyhow!("{} already exists", name.display());
+            return Err(Failure::usage(error)
+                .with_help("`runwright init --print` shows what would be written"));
         }
     }
     if !is_in_repository(root) {
@@ -47,7 +46,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<Exit, Failure> {
         let others = rest
             .iter()
             .fold((*first).to_owned(), |all, it| all + ", " + it);
-        print_notes([&format!("there is {others}, too: add jobs for that")]);
+        print_notes([&format!("there is also {others}: add jobs for that")]);
     }
     Ok(Exit::Success)
 }
@@ -59,7 +58,7 @@ fn told(path: &Path, starter: &Starter) -> String {
     };
     let path = shown_name(&path.display().to_string());
     format!(
-        "wrote {path} {whose}\n\n  runwright list    shows its jobs\n  runwright run     runs them, with the files as they are now\n  runwright lint    checks the file when it was changed\n"
+        "wrote {path} {whose}\n\n  runwright list    shows its jobs\n  runwright run     runs them, with the current files\n  runwright lint    checks the file after a change\n"
     )
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
     if args.follow {
         let names: Vec<_> = meant.iter().map(|job| shown_name(&job.name)).collect();
         let error = anyhow!(
-            "{text:?} means {} jobs, and one can be followed",
+            "{text:?} matches {} jobs, and only one can be followed",
             names.len()
         );
         return Err(Failure::usage(error).with_help(names.join(", ")));
@@ -173,7 +173,7 @@ fn no_log(
                 let error =
                     anyhow!("job {name:?} of run {id} has no log: it started pipeline {child}");
                 Failure::usage(error).with_help(format!(
-                    "`runwright logs {child} JOB` shows that of a job there"
+                    "`runwright logs {child} JOB` shows the log of a job there"
                 ))
             }
             _ => Failure::usage(anyhow!("there is no log of job {name:?} of run {id}")),

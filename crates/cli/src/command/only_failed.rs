@@ -40,7 +40,7 @@ fn of_last_run(
     let (run, history) = last_run(&runs)?;
     if let RunState::Running { .. } = run.state(&history) {
         let error = anyhow!(
-            "run {} still goes on: what fails in it is not known",
+            "run {} is still in progress: its failures are not known yet",
             run.id()
         );
         return Err(Failure::usage(error)

@@ -25,7 +25,7 @@ pub(super) fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Fa
         variables.push(JobVariable::public(pair.key(), pair.value()));
     }
     if args.remote.overrules_preference() {
-        let note = "the file is read here, as --offline says more than GLCI_PREFER_API";
+        let note = "the file is read here, since --offline takes precedence over GLCI_PREFER_API";
         print_notes([note]);
     }
     let inputs = args.input.iter();
@@ -82,7 +82,7 @@ fn secret(text: &str) -> Result<JobVariable, Failure> {
                     "--secret {name}: a secret on the command line"
                 ))
                 .with_help(format!(
-                    "everybody can see it there; use --secret {name} or --secret {name}=@FILE"
+                    "other users of this machine can see it there; use --secret {name} or --secret {name}=@FILE"
                 )));
             }
         },

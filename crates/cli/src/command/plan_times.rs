@@ -64,7 +64,7 @@ impl PlanTimes {
     pub(super) fn shown(&self, style: Style) -> String {
         let mut text = String::new();
         let Some(outlook) = &self.outlook else {
-            return "how long it takes is not known yet\n".to_owned();
+            return "there are no times of earlier runs yet\n".to_owned();
         };
         if let Some(line) = announcement(outlook) {
             let _ = writeln!(text, "{line}");

@@ -159,7 +159,7 @@ fn print_leftovers_except(project: &ProjectState, resumed: Option<u64>) {
     if !names.is_empty() {
         let style = Style::of_stderr();
         error_line(&format!(
-            "{} the time of {} is up; `runwright environments stop --due` stops what is due",
+            "{} environments due to stop: {}; stop them with `runwright environments stop --due`",
             style.paint(Tone::Warning, "note:"),
             names.join(", ")
         ));
@@ -174,7 +174,7 @@ pub(super) fn print_killed_runs(runs: &Runs, resumed: Option<u64>) {
         let id = killed.id;
         error_line(&match resumed {
             Some(it) if it == id => format!("{note} {killed}"),
-            _ => format!("{note} {killed}; `runwright resume {id}` goes on with it"),
+            _ => format!("{note} {killed}; `runwright resume {id}` continues it"),
         });
     }
 }
@@ -263,8 +263,9 @@ pub(super) fn run_and_job(words: &[String]) -> Result<(Option<u64>, &str), Failu
         [run, job] => match run.parse() {
             Ok(number) => Ok((Some(number), job)),
             Err(_) => Err(
-                Failure::usage(anyhow!("{run:?} is not the number of a run"))
-                    .with_help("`runwright history` shows the runs; a job with blanks in its name needs quotes"),
+                Failure::usage(anyhow!("{run:?} is not the number of a run")).with_help(
+                    "`runwright history` shows the runs; a job name with spaces needs quotes",
+                ),
             ),
         },
         _ => Err(Failure::usage(anyhow!("name one job"))),

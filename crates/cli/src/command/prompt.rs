@@ -34,7 +34,7 @@ pub(super) fn one_of(question: &str, rows: &[String]) -> Result<Option<usize>, F
     let asking = Select::new(question, options)
         .with_page_size(page)
         .with_scorer(&|input, row, _, at| score(input, row, at))
-        .with_help_message("arrows move, letters filter, enter chooses, esc leaves");
+        .with_help_message("arrows move, letters filter, enter chooses, esc quits");
     let asked = while_asking(|| asking.raw_prompt());
     answered(asked, |row| row.index)
 }
@@ -46,7 +46,7 @@ pub(super) fn one_of(question: &str, rows: &[String]) -> Result<Option<usize>, F
 /// When the user cannot be asked, or there is no job.
 pub(super) fn one_job(question: &str, rows: &[String]) -> Result<Option<usize>, Failure> {
     match rows {
-        [] => Err(Failure::usage(anyhow!("there is no job for this"))),
+        [] => Err(Failure::usage(anyhow!("there is no such job"))),
         [_] => Ok(Some(0)),
         _ if can_ask() => one_of(question, rows),
         _ => {
@@ -83,14 +83,14 @@ pub(super) fn some_of(question: &str, rows: &[String]) -> Result<Option<Vec<usiz
         .with_formatter(&|rows| format!("{} of them", rows.len()))
         .with_validator(|rows: &[ListOption<&Row>]| {
             Ok(if rows.is_empty() {
-                let message = "mark at least one with the space key; esc leaves";
+                let message = "mark at least one with the space key; esc quits";
                 Validation::Invalid(ErrorMessage::Custom(message.to_owned()))
             } else {
                 Validation::Valid
             })
         })
         .with_help_message(
-            "space marks, letters filter, right marks all, enter goes on, esc leaves",
+            "space marks, letters filter, right marks all, enter continues, esc quits",
         );
     let asked = while_asking(|| asking.raw_prompt());
     answered(asked, |rows| {

@@ -60,7 +60,7 @@ fn did_not_run(run: &Run, job: &JobHistory) -> Failure {
             shell_argument(name)
         )),
         Status::Skipped => {
-            failure.with_help("it is decided again when the jobs before it are retried")
+            failure.with_help("it is decided again after a retry of the jobs before it")
         }
         _ => failure,
     }

@@ -25,7 +25,7 @@ use workstation::{
 /// Runs the pipeline, or some of its jobs; `words` are the words of the command, to resume the run later.
 pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
     let directory = std::env::current_dir()
-        .context("find out the current directory")
+        .context("get the current directory")
         .map_err(Failure::usage)?;
     let project = project(args)?;
     if !args.dry_run {

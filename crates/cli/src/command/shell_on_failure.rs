@@ -88,8 +88,8 @@ fn greet(visit: &Visit) {
     let directory = strip_controls(&visit.terminal.directory);
     // Not through the console, whose output is held back.
     let text = format!(
-        "\njob {name:?} failed: {message}\nits files are in {directory}; other jobs go on meanwhile\n\
-         leave with `exit` or Ctrl-D; the job stays failed, and goes on with after_script and artifacts\n"
+        "\njob {name:?} failed: {message}\nits files are in {directory}; other jobs continue meanwhile\n\
+         leave with `exit` or Ctrl-D; the job stays failed, and continues with after_script and artifacts\n"
     );
     if console::print(text.as_bytes()).is_err() {
         error_line(&text);

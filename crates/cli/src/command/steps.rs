@@ -62,7 +62,7 @@ fn run(args: &StepsRunArgs) -> Result<Exit, Failure> {
         (Some(file), Some(report)) => write_results(file, report)?,
         (Some(file), None) if ended.result.is_ok() => {
             let error = anyhow!(
-                "what became of the steps is not known, so {} is not written",
+                "the result of the steps is unknown, so {} is not written",
                 file.display()
             );
             return Err(Failure::environment(error));

@@ -25,7 +25,7 @@ pub(crate) fn times(args: &TimesArgs) -> Result<Exit, Failure> {
         .with_context(|| format!("read {}", durations.path().display()))
         .map_err(Failure::environment)?;
     if known.damaged > 0 {
-        print_notes(["some of the times could not be read and are forgotten"]);
+        print_notes(["some times cannot be read and are ignored"]);
     }
     let places = gather(&known, args.job.as_deref())?;
     let last = match &args.job {
@@ -35,7 +35,7 @@ pub(crate) fn times(args: &TimesArgs) -> Result<Exit, Failure> {
     if args.json {
         print_json(&Document::of(&places, last.as_ref()))?;
     } else if places.is_empty() && last.is_none() {
-        error_line("no times are known yet: they are noted when jobs succeed");
+        error_line("there are no times yet: they are recorded when jobs succeed");
     } else {
         print(shown(&places, last.as_ref(), args.job.is_some()))?;
     }
@@ -66,7 +66,7 @@ fn gather<'k>(
     }
     places.retain(|(_, jobs)| !jobs.is_empty());
     if places.is_empty() {
-        let failure = Failure::usage(anyhow!("no times are known of a job {job:?}"));
+        let failure = Failure::usage(anyhow!("there are no times of a job {job:?}"));
         let names = names.iter().map(String::as_str);
         return Err(match did_you_mean(job, names) {
             Some(help) => failure.with_help(help),

@@ -9,8 +9,8 @@ use workstation::{LocalProject, PipelineOptions, Vendor, VendorError};
 /// Writes or checks the lock file of the pipeline's remote files.
 pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
     if args.project.remote.demands_api() {
-        let error = anyhow::anyhow!("of what GitLab puts together nothing can be locked");
-        let help = "leave out --prefer-api, and what the file includes is locked";
+        let error = anyhow::anyhow!("a file that GitLab resolves cannot be locked");
+        let help = "leave out --prefer-api to lock the included files";
         return Err(Failure::usage(error).with_help(help));
     }
     let project = find_project(&args.project)?;
@@ -34,7 +34,7 @@ pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
     print_notes(vendor.notes());
     for left_out in vendor.left_out() {
         print_notes([&format!(
-            "left out, as only another situation includes it: {left_out}"
+            "left out, because only another situation includes it: {left_out}"
         )]);
     }
     let written = vendor.write().map_err(failure)?;
@@ -50,13 +50,13 @@ fn check(project: &LocalProject, options: &PipelineOptions) -> Result<Exit, Fail
     };
     if report.is_clean() {
         print(format!(
-            "{} covers all that is included from elsewhere\n",
+            "{} covers all files included from servers\n",
             LockFile::NAME
         ))?;
         return Ok(Exit::Success);
     }
     print(report.to_string())?;
-    print("`runwright vendor` writes it anew\n")?;
+    print("`runwright vendor` writes it again\n")?;
     Ok(Exit::JobFailed)
 }
 

@@ -34,21 +34,21 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         );
     }
     if args.run.shell_on_failure {
-        let error = anyhow!("--shell-on-failure does not go with watching");
+        let error = anyhow!("--shell-on-failure cannot be used with watch");
         return Err(Failure::usage(error)
-            .with_help("enter the job beside it, from another terminal: `runwright shell JOB`"));
+            .with_help("open a shell from another terminal: `runwright shell JOB`"));
     }
     if args.run.shown.progress() == ProgressMode::Tui {
-        let error = anyhow!("--progress tui does not go with watch");
+        let error = anyhow!("--progress tui cannot be used with watch");
         return Err(Failure::usage(error)
             .with_help("`runwright run --progress tui` has keys to run jobs again"));
     }
     let project = project(&args.run)?;
     let options = run_options(&args.run, &project)?;
     if args.restart && options.isolation == Isolation::None {
-        let error = anyhow!("--restart does not go with jobs in the working tree itself");
+        let error = anyhow!("--restart cannot be used with jobs in the working tree itself");
         return Err(Failure::usage(error).with_help(
-            "what such jobs write could not be told from what you write; leave out one of them",
+            "changes by such jobs cannot be distinguished from yours; leave out one of them",
         ));
     }
     let state = StateDir::of_user().map_err(LocalError::from)?;
@@ -105,7 +105,7 @@ impl<'a> Watching<'a> {
         let because = args.poll.then(|| "--poll asks for it".to_owned());
         let tree = TreeWatch::start(project.root(), project.own_files(&read), because).await?;
         let directory = std::env::current_dir()
-            .context("find out the current directory")
+            .context("get the current directory")
             .map_err(Failure::usage)?;
         let own = RunOutputs::of(&args.run, project.root());
         Ok(Self {
@@ -132,7 +132,7 @@ impl<'a> Watching<'a> {
             print_notes([&self.tree.means().to_string()]);
         }
         if run_options(&self.args.run, &self.project)?.isolation == Isolation::Worktree {
-            print_notes(["jobs in worktrees see only what is committed"]);
+            print_notes(["jobs in worktrees see only committed files"]);
         }
         loop {
             match self.round().await {
@@ -218,7 +218,7 @@ impl<'a> Watching<'a> {
         let run = LocalRun::builder(&pipeline).options(options.clone());
         if self.number > 0 && run.preview()?.is_empty() {
             self.pending.clear();
-            error_line("no job is touched");
+            error_line("no job is affected");
             return Ok(Ended::Waits);
         }
         self.number += 1;
@@ -295,7 +295,7 @@ impl<'a> Watching<'a> {
                             let matters = may_touch(&self.project, pipeline, &self.own, &new);
                             if matters && !cancellation.is_canceled() {
                                 cancellation.cancel(CancelCause::User);
-                                view.tell("files changed: canceling, to begin anew");
+                                view.tell("files changed: canceling, then starting again");
                             }
                         }
                     }

@@ -60,7 +60,7 @@ fn artifacts_are_listed() {
     assert_eq!(json[0]["bytes"], 3);
     assert_eq!(json.as_array().unwrap().len(), 1);
     let done = artifacts(&project, &["nothing"]).expect_code(0);
-    assert_eq!(done.stderr, "nothing was left by nothing in run 1\n");
+    assert_eq!(done.stderr, "there are no artifacts by nothing in run 1\n");
     artifacts(&project, &["biuld"])
         .expect_code(2)
         .expect_text("did you mean `build`?");
@@ -70,7 +70,7 @@ fn artifacts_are_listed() {
     let empty = Project::with_pipeline(PIPELINE);
     artifacts(&empty, &[])
         .expect_code(2)
-        .expect_text("nothing was run yet");
+        .expect_text("nothing has been run yet");
 }
 
 #[test]

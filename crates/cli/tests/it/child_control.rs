@@ -267,7 +267,7 @@ hand: {stage: b, when: manual, allow_failure: false, script: ['echo hand >>OUT/r
     let say = |words: &[&str]| parent.0.runwright(words);
     say(&["run"])
         .expect_code(0)
-        .expect_text("it waits for deploy > hand: runwright play 2 hand goes on");
+        .expect_text("it waits for deploy > hand: runwright play 2 hand continues it");
     assert_eq!(parent.ran(), ["one"]);
     say(&["resume"])
         .expect_code(2)

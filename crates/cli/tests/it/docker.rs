@@ -361,7 +361,7 @@ fn first_ctrl_c_stops_a_container_gracefully_and_the_second_kills_it() {
     let mut run = start(&project, &["run", "--executor", "docker"]);
     project.wait_for("job | ready");
     interrupt(run.id(), "-INT");
-    project.wait_for("cancelling");
+    project.wait_for("canceling;");
     interrupt(run.id(), "-INT");
     assert_eq!(
         run.wait().unwrap().code(),

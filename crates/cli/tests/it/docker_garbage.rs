@@ -121,7 +121,7 @@ fn created_objects_are_listed_and_removed_when_space_is_short() {
     let output = runwright(&project, &["clean", "--docker"]).expect_code(0);
     let output = timeless(&output.stdout, &registry);
     assert!(
-        output.contains("stays image REGISTRY/app:1 300.0 kB now a container has it\n"),
+        output.contains("stays image REGISTRY/app:1 300.0 kB now a container uses it\n"),
         "{output}"
     );
     child.kill().unwrap();
@@ -143,11 +143,11 @@ fn created_objects_are_listed_and_removed_when_space_is_short() {
     // The engine releases volumes shortly after it removes the container.
     wait_until("nobody to have the volume", || {
         let output = runwright(&project, &["clean", "--docker", "--dry-run"]).expect_code(0);
-        !output.stdout.contains("a container has it")
+        !output.stdout.contains("a container uses it")
     });
     let rest = runwright(&project, &["clean", "--docker", "--older-than", "1 week"]);
     rest.expect_code(0)
-        .expect_text("no job used it for too long\n")
+        .expect_text("no job has used it lately\n")
         .expect_text("1 thing removed, 0 B; jobs brought 0 B\n");
     let empty = runwright(&project, &["clean", "--docker", "--dry-run"]).expect_code(0);
     assert_eq!(

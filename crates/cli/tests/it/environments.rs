@@ -45,7 +45,7 @@ fn states(project: &Project) -> Vec<String> {
 fn environments_are_listed_and_stopped() {
     let project = Project::with_pipeline(PIPELINE);
     let done = project.runwright(&["environments"]).expect_code(0);
-    assert_eq!(done.stderr, "nothing was deployed yet\n");
+    assert_eq!(done.stderr, "nothing has been deployed yet\n");
     let run = |code: &str| {
         let code = format!("CODE={code}");
         project
@@ -88,7 +88,7 @@ fn environments_are_listed_and_stopped() {
     project
         .runwright(&words)
         .expect_code(0)
-        .expect_text("stopped already");
+        .expect_text("already been stopped");
     let words = ["environments", "stop", "production"];
     project.runwright(&words).expect_code(0);
     assert_eq!(states(&project)[0], "production stopped");
@@ -107,11 +107,12 @@ fn expired_environment_is_reported_and_stopped() {
     project.runwright(&["run", "deploy"]).expect_code(0);
     crate::project::wait_until("its time", || {
         let done = project.runwright(&["history"]).expect_code(0);
-        done.stderr.contains("the time of review/main is up")
+        done.stderr
+            .contains("environments due to stop: review/main")
     });
     let done = project.runwright(&["environments", "stop", "--due"]);
     let done = done.expect_code(0);
-    assert!(!done.stderr.contains("is up"), "{}", done.stderr);
+    assert!(!done.stderr.contains("due to stop"), "{}", done.stderr);
     assert!(
         done.stdout.contains("stopping review/main at main"),
         "{}",

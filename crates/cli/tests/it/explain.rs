@@ -74,21 +74,21 @@ fn job_is_explained_from_rules_to_variables() {
     );
     insta::assert_snapshot!(text, @r#"
     test 1/2 in stage test, .gitlab-ci.yml:4
-      1 of 2 jobs that `test` stands for
+      1 of the 2 copies of `test`
       in the pipeline: its rule 2 matches
-      starts when somebody asks for it, once the jobs of all earlier stages have
-        succeeded; the pipeline waits for it
+      starts by hand, once the jobs of all earlier stages have succeeded; the
+        pipeline waits for it
 
     rules
-      no  1. does not hold                                          .gitlab-ci.yml:9
+      no  1. does not match                                         .gitlab-ci.yml:9
          no  if $CI_COMMIT_TAG
              $CI_COMMIT_TAG is not set
-      yes 2. holds, so it decides                                  .gitlab-ci.yml:10
+      yes 2. matches, so it decides                                .gitlab-ci.yml:10
          yes if $CI_COMMIT_BRANCH == "main" && $TOKEN
              $CI_COMMIT_BRANCH == "main" ("main" == "main") is true
              $TOKEN is [MASKED]
              sets when: manual, variables: MODE
-      -   3. is not looked at                                      .gitlab-ci.yml:13
+      -   3. is not evaluated                                      .gitlab-ci.yml:13
 
     keywords
       image         ruby:3.2                                    .base, ci/base.yml:2

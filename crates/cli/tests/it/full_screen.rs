@@ -200,7 +200,7 @@ fn shell_opens_beside_a_running_job() {
     let terminal = start(&project, (80, 24));
     wait_until_held(&terminal);
     terminal.type_keys(&["s"]);
-    terminal.wait_for(&["which goes on beside you", "[job compile] $"]);
+    terminal.wait_for(&["which keeps running meanwhile", "[job compile] $"]);
     terminal.type_line("echo in-$CI_JOB_NAME; test -t 0 && echo at-$((1+1)); tr a-z A-Z");
     terminal.type_line("meow");
     terminal.wait_for(&["in-compile", "at-2", "MEOW"]);
@@ -269,7 +269,7 @@ fn job_that_cannot_be_entered_shows_the_reason() {
     terminal.type_keys(&["G"]);
     terminal.wait_for(&["down > test", "\nfrom inside"]);
     terminal.type_keys(&["s"]);
-    terminal.wait_for(&["a job of a child pipeline can be entered only while it runs"]);
+    terminal.wait_for(&["a shell in a job of a child pipeline needs a running job"]);
     let has_ended = |path: &PathBuf| {
         path.ends_with("journal.jsonl")
             && fs::read_to_string(path).is_ok_and(|text| text.contains("pipeline_done"))
@@ -336,7 +336,7 @@ fn mouse_selects_jobs_when_enabled() {
     wait_until_held(&terminal);
     assert!(!terminal.has_mouse());
     terminal.type_keys(&["m"]);
-    terminal.wait_for(&["the mouse chooses"]);
+    terminal.wait_for(&["the mouse selects jobs"]);
     assert!(terminal.has_mouse());
     // A press and a release of the first button in the second column of the fifth row.
     terminal.type_text("\x1b[<0;2;5M\x1b[<0;2;5m");
@@ -354,7 +354,7 @@ fn watch_and_shell_on_failure_refuse_the_full_screen() {
     project
         .runwright(&["watch", "--progress", "tui"])
         .expect_code(2)
-        .expect_text("--progress tui does not go with watch");
+        .expect_text("--progress tui cannot be used with watch");
     project
         .runwright(&["run", "--progress", "tui", "--shell-on-failure"])
         .expect_code(2);
@@ -412,7 +412,7 @@ fn one_job_and_then_all_are_canceled() {
     terminal.type_keys(&["y"]);
     terminal.wait_for(&["■ compile", "1 running"]);
     terminal.type_keys(&["q"]);
-    terminal.wait_for(&["jobs still run: c cancels them"]);
+    terminal.wait_for(&["jobs are running: c cancels them"]);
     terminal.type_keys(&["c"]);
     terminal.wait_for(&["[exit code 130]"]);
     assert!(terminal.is_as_before());
@@ -426,7 +426,7 @@ fn second_ctrl_c_ends_everything_at_once() {
     let terminal = Terminal::start(&project, (80, 24), "run --progress tui");
     terminal.wait_for(&["$ while true"]);
     terminal.press("C-c");
-    terminal.wait_for(&["jobs still run"]);
+    terminal.wait_for(&["jobs are running"]);
     terminal.press("C-c");
     terminal.wait_for(&["[exit code 130]"]);
     assert!(terminal.is_as_before());

@@ -378,7 +378,7 @@ fn refusals_name_the_missing_permission() {
     check(
         None,
         2,
-        &["without a token", "read_api", "RUNWRIGHT_GITLAB_TOKEN"],
+        &["only with a token", "read_api", "RUNWRIGHT_GITLAB_TOKEN"],
     );
     assert_eq!(gitlab.total(), 0, "nobody is asked without a token");
     check(

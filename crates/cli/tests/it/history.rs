@@ -56,7 +56,7 @@ fn runs_are_listed_newest_first() {
     let done = project.runwright(&["history"]).expect_code(0);
     assert_eq!(
         (&*done.stdout, &*done.stderr),
-        ("", "nothing was run yet\n")
+        ("", "nothing has been run yet\n")
     );
     assert_eq!(runs(&project, &[]), Vec::<Value>::new());
     project.runwright(&["run"]).expect_code(0);
@@ -118,7 +118,7 @@ fn logs_are_shown_as_stored() {
     project
         .runwright(&["logs", "good"])
         .expect_code(2)
-        .expect_text("nothing was run yet");
+        .expect_text("nothing has been run yet");
     project
         .command(&["run", "--secret", "TOKEN"])
         .env("TOKEN", "s3cret-value")
@@ -229,13 +229,14 @@ fn killed_run_is_reported_once_and_its_partial_log_is_shown() {
     });
     run.kill().unwrap();
     run.wait().unwrap();
-    let killed = "run 1 was killed while 1 of 2 jobs had finished; `runwright resume 1` goes on";
+    let killed =
+        "run 1 was killed while 1 of 2 jobs had finished; `runwright resume 1` continues it";
     let log = project.runwright(&["logs", "-f", "slow"]).expect_code(0);
     assert!(log.stdout.contains("it begins\n"), "{}", log.stdout);
     assert!(log.stderr.contains(killed), "{}", log.stderr);
     let done = project.runwright(&["history"]).expect_code(0);
     assert_eq!(done.stderr, "", "it was told");
     assert!(done.stdout.contains("1    killed"), "{}", done.stdout);
-    let counts = "1 success, 1 cut off or not begun";
+    let counts = "1 success, 1 interrupted or not started";
     assert!(done.stdout.contains(counts), "{}", done.stdout);
 }

@@ -85,8 +85,9 @@ impl Pushing {
 fn push_runs_the_touched_jobs_and_fails_with_them() {
     let it = Pushing::new();
     it.hook("status").expect_text("not installed: there is no");
-    it.hook("install").expect_text("runs what a push touches");
-    it.hook("install").expect_text("runs already");
+    it.hook("install")
+        .expect_text("runs the jobs that a push touches");
+    it.hook("install").expect_text("already runs");
     it.hook("status").expect_text("installed: ");
     it.push().expect_code(0);
     assert_eq!(it.runs(), 1);
@@ -109,10 +110,10 @@ fn push_runs_the_touched_jobs_and_fails_with_them() {
     let path = std::env::var("PATH").unwrap();
     it.git_with(&path, &["push", "-q", "origin", "HEAD"], &skip)
         .expect_code(0);
-    it.hook("uninstall")
-        .expect_text("runs nothing of ours any more");
+    it.hook("uninstall").expect_text("removed the hook from");
     assert!(!it.hooks().join("pre-push").exists());
-    it.hook("uninstall").expect_text("runs nothing of ours\n");
+    it.hook("uninstall")
+        .expect_text("the hook is not installed in");
     assert_eq!(it.runs(), before);
 }
 
@@ -133,7 +134,7 @@ fn changes_are_compared_with_the_commit_on_the_server() {
 
 #[test]
 fn push_of_another_commit_than_the_checked_out_one_is_reported() {
-    const NOTE: &str = "what is pushed is not what is checked out";
+    const NOTE: &str = "the pushed commit is not checked out";
     let it = Pushing::new();
     it.push().expect_code(0);
     it.hook("install");
@@ -211,7 +212,7 @@ fn existing_hook_keeps_running_and_its_exit_code_counts() {
         it.write_hook(hook);
         it.project.write("code", "0");
         it.hook("install")
-            .expect_text("and then what it did before");
+            .expect_text("and then what it ran before");
         assert_eq!(it.hooks().join("pre-push.before-runwright").exists(), kept);
         it.push().expect_code(0);
         assert_eq!(it.runs(), 1);

@@ -56,7 +56,7 @@ fn file_for_a_crate_builds_and_tests_it() {
             ("src/lib.rs", "#[test]\nfn one() {}\n"),
             ("Makefile", "all:\n"),
         ],
-        "there is Makefile, too",
+        "there is also Makefile",
     );
 }
 
@@ -68,7 +68,7 @@ fn no_file_is_overwritten() {
         project
             .runwright(&["init"])
             .expect_code(2)
-            .expect_text(&format!("{name} is there already"));
+            .expect_text(&format!("{name} already exists"));
         assert_eq!(
             fs::read_to_string(project.dir().join(name)).unwrap(),
             "mine"

@@ -139,7 +139,7 @@ fn jobs_of_a_past_run_are_selected_the_same_way() {
     }
     logs(&["unit", "-f"])
         .expect_code(2)
-        .expect_text("means 4 jobs, and one can be followed");
+        .expect_text("matches 4 jobs, and only one can be followed");
     logs(&["unit[OS=x]"])
         .expect_code(2)
         .expect_text("no instance of `unit` has OS=x");

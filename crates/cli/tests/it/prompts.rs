@@ -22,7 +22,7 @@ ship: {stage: deploy, script: [echo ship], when: manual}
 fn chosen_jobs_run_and_the_equivalent_command_is_shown() {
     let project = Project::with_pipeline(FILE);
     let terminal = Terminal::start(&project, (80, 24), "run --choose --no-needs");
-    terminal.wait_for(&["What is to run?", "the whole pipeline: 5 jobs"]);
+    terminal.wait_for(&["What to run?", "the whole pipeline: 5 jobs"]);
     terminal.press("Down");
     terminal.press("Enter");
     terminal.wait_for(&["Which jobs?", "[ ] build", "compile", "ship  manual"]);
@@ -51,7 +51,7 @@ fn chosen_jobs_run_and_the_equivalent_command_is_shown() {
 fn prompt_fits_a_small_terminal() {
     let project = Project::with_pipeline(FILE);
     let terminal = Terminal::start(&project, (40, 8), "run --choose --no-needs");
-    terminal.wait_for(&["What is to run?"]);
+    terminal.wait_for(&["What to run?"]);
     terminal.press("Down");
     terminal.press("Enter");
     terminal.wait_for(&["Which jobs?", "[ ] build   compile"]);
@@ -92,7 +92,7 @@ fn leaving_the_prompt_exits_with_130_and_restores_the_terminal() {
             let columns = 80 + 2 * steps + u16::try_from(number).unwrap();
             let after = "; echo \"[ended $?]\"; stty -a";
             let terminal = Terminal::start(&project, (columns, 40), after);
-            terminal.wait_for(&["What is to run?"]);
+            terminal.wait_for(&["What to run?"]);
             if steps == 1 {
                 terminal.press("Down");
                 terminal.press("Enter");
@@ -122,7 +122,7 @@ fn signal_at_a_prompt_restores_the_terminal() {
             id = id.display()
         );
         let terminal = Terminal::start(&project, (90 + number, 40), &arguments);
-        terminal.wait_for(&["What is to run?"]);
+        terminal.wait_for(&["What to run?"]);
         let id = std::fs::read_to_string(id).unwrap();
         let sent = Command::new("kill")
             .args(["-s", signal, id.trim()])
@@ -152,7 +152,7 @@ fn hostile_names_and_a_thousand_jobs_do_no_harm() {
     terminal.press("Enter");
     terminal.wait_for(&["Which jobs?", "[ ] test  a", "job-0"]);
     let screen = terminal.screen();
-    assert!(screen.contains("What is to run?"), "{screen}");
+    assert!(screen.contains("What to run?"), "{screen}");
     terminal.type_text("longlong");
     terminal.wait_for(&["> [ ] test  longlong"]);
     let screen = terminal.screen();
@@ -179,7 +179,7 @@ fn hostile_names_and_a_thousand_jobs_do_no_harm() {
 fn command_that_needs_a_job_prompts_for_it() {
     let project = Project::with_pipeline(FILE);
     let terminal = Terminal::start(&project, (80, 24), "explain");
-    terminal.wait_for(&["Which job is to be explained?"]);
+    terminal.wait_for(&["Which job should be explained?"]);
     terminal.type_text("ship");
     terminal.wait_for(&["> ship"]);
     terminal.press("Enter");
@@ -204,7 +204,7 @@ fn no_prompt_without_a_terminal() {
     project
         .runwright(&["run", "--choose"])
         .expect_code(2)
-        .expect_text("there is no terminal to choose");
+        .expect_text("choosing jobs needs a terminal");
     project
         .runwright(&[])
         .expect_code(2)
@@ -222,7 +222,7 @@ fn no_prompt_without_a_terminal() {
         (83, &in_ci),
     ] {
         let terminal = Terminal::start(&project, (columns, 24), arguments);
-        terminal.wait_for(&["there is no terminal to choose", "[exit code "]);
+        terminal.wait_for(&["choosing jobs needs a terminal", "[exit code "]);
     }
     // Without a pipeline there is nothing to prompt for.
     let empty = Project::empty_directory();

@@ -199,7 +199,7 @@ fn manual_job_waits_until_it_is_played() {
     );
     let done = project.runwright(&["run"]).expect_code(0);
     assert!(!done.stdout.contains("after-gate\n"), "{}", done.stdout);
-    done.expect_text("it waits for gate: runwright play 1 gate goes on\n");
+    done.expect_text("it waits for gate: runwright play 1 gate continues it\n");
     let done = project
         .runwright(&["run", "--manual", "gate"])
         .expect_code(0);

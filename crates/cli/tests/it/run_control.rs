@@ -107,7 +107,7 @@ after: {stage: test, script: [echo after >> $OUT/ran]}\n",
     project
         .runwright(&["retry"])
         .expect_code(2)
-        .expect_text("nothing was run yet");
+        .expect_text("nothing has been run yet");
     run(&project).expect_code(1);
     let text = fs::read_to_string(project.dir().join(".gitlab-ci.yml")).unwrap();
     project.write(".gitlab-ci.yml", &text.replace(", exit 1", ""));
@@ -159,7 +159,7 @@ hand: {stage: test, needs: [], when: manual, script: [echo hand >> $OUT/ran]}\n"
     again(&["retry", "hand"], 2, &[]).expect_text("`runwright play 1 hand` starts it");
     again(&["retry", "god"], 2, &[]).expect_text("did you mean `good`?");
     again(&["retry", "nothing-like-it"], 2, &[]).expect_text("its jobs: good, bad, -worse");
-    again(&["retry"], 2, &[]).expect_text("runs a job again, however it ended");
+    again(&["retry"], 2, &[]).expect_text("runs a job again, whatever its result");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn run_is_canceled_from_another_terminal() {
     project
         .runwright(&["cancel"])
         .expect_code(2)
-        .expect_text("no run goes on here");
+        .expect_text("no run is in progress here");
     let mut running = start(&project);
     project
         .runwright(&["cancel", "slwo"])
@@ -300,7 +300,7 @@ fn one_of_several_runs_must_be_named() {
     project
         .runwright(&["cancel"])
         .expect_code(2)
-        .expect_text("several runs go on: 2, 1");
+        .expect_text("several runs are in progress: 2, 1");
     project
         .runwright(&["resume"])
         .expect_code(2)
@@ -348,7 +348,7 @@ fn record_without_a_command_is_reported() {
     project
         .runwright(&["retry"])
         .expect_code(3)
-        .expect_text("the recorded command of run 1 is not understood");
+        .expect_text("the recorded command of run 1 cannot be read");
     fs::write(&record, "{").unwrap();
     project
         .runwright(&["retry"])

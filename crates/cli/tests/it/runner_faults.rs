@@ -42,7 +42,7 @@ fn second_signal_ends_it_at_once_and_finished_jobs_are_recorded() {
     let mut run = project.start(&["run"]);
     project.wait_for("stubborn | ready");
     terminate(run.id());
-    project.wait_for("cancelling");
+    project.wait_for("canceling;");
     terminate(run.id());
     let status = run.wait().unwrap();
     assert_eq!(status.code(), Some(130), "{}", project.printed());

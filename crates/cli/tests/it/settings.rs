@@ -336,7 +336,7 @@ fn variables_are_checked_and_unknown_ones_reported_once() {
         ("RUNWRIGHT_LOG", "warn"),
     ];
     let done = with(&project, &variables, &["run"]).expect_code(0);
-    let warning = "warning: the variable RUNWRIGHT_OUPTUT says nothing here: did you mean \
+    let warning = "warning: the variable RUNWRIGHT_OUPTUT has no effect: did you mean \
                    `RUNWRIGHT_OUTPUT`?\n";
     assert_eq!(
         done.stderr.matches("RUNWRIGHT_").count(),
@@ -399,7 +399,7 @@ fn initial_files_are_written_and_never_overwritten() {
         let text = fs::read_to_string(file).unwrap();
         assert!(text.contains("\n#[run]\n"), "{text}");
         let done = project.runwright(arguments).expect_code(2);
-        done.expect_text("it is there already, and stays as it is");
+        done.expect_text("it already exists, and is not changed");
         assert_eq!(fs::read_to_string(file).unwrap(), text);
     }
     let mode = fs::metadata(&user).unwrap().permissions().mode();
@@ -434,7 +434,7 @@ fn config_show_refuses_unknown_options_and_the_schema_is_current() {
     let done = project
         .runwright(&["config", "show", "--", "--concurency", "2"])
         .expect_code(2);
-    done.expect_text("behind `--` belong options of `runwright run`");
+    done.expect_text("options of `runwright run` follow `--`");
     let schema = project.runwright(&["config", "schema"]).expect_code(0);
     let published = include_str!("../../../../docs/runwright.schema.json");
     assert_eq!(schema.stdout, published);

@@ -189,7 +189,7 @@ fn missing_job_name_is_prompted_for() {
     let done = project.runwright(&["shell"]);
     done.expect_code(2).expect_text("name a job");
     let terminal = Terminal::start(&project, (100, 30), "shell");
-    terminal.wait_for(&["Which job is to be entered?", "build", "never"]);
+    terminal.wait_for(&["Which job should the shell open in?", "build", "never"]);
     assert!(!terminal.text().contains("down"), "it runs no script");
     terminal.type_text("nev");
     terminal.wait_for(&["> never"]);
@@ -198,7 +198,7 @@ fn missing_job_name_is_prompted_for() {
     terminal.press("C-d");
     terminal.wait_for(&["[exit code 0]"]);
     let terminal = Terminal::start(&project, (101, 30), "shell");
-    terminal.wait_for(&["Which job is to be entered?"]);
+    terminal.wait_for(&["Which job should the shell open in?"]);
     terminal.press("Escape");
     terminal.wait_for(&["[exit code 130]"]);
 }
@@ -209,7 +209,7 @@ fn setting_opens_shells_only_in_an_interactive_run() {
     project.write(".runwright.toml", "[run]\nshell-on-failure = true\n");
     project.runwright(&["run", "test"]).expect_code(1);
     let done = project.runwright(&["watch", "--shell-on-failure", "test"]);
-    done.expect_code(2).expect_text("does not go with watching");
+    done.expect_code(2).expect_text("cannot be used with watch");
     let terminal = Terminal::start(&project, (100, 40), "run test");
     terminal.wait_for(&["[job test] $"]);
     terminal.press("C-d");

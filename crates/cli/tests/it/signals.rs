@@ -46,7 +46,7 @@ fn second_ctrl_c_ends_everything_at_once() {
     project.wait_for("job | ready");
     interrupt(run.id(), "-INT");
     // Two signals sent at once may be delivered as one.
-    project.wait_for("cancelling");
+    project.wait_for("canceling;");
     interrupt(run.id(), "-INT");
     assert_eq!(
         run.wait().unwrap().code(),

@@ -289,7 +289,7 @@ fn ctrl_c_restores_the_terminal() {
     terminal.press("C-c");
     terminal.wait_for(&["[exit code 130]"]);
     let text = terminal.text();
-    assert!(text.contains("cancelling; once more"), "{text}");
+    assert!(text.contains("canceling; press Ctrl-C again"), "{text}");
     for job in ["compile", "lint", "docs"] {
         assert!(text.contains(&format!("■ {job}")), "{text}");
     }
@@ -307,7 +307,7 @@ fn second_ctrl_c_restores_the_terminal_too() {
     let terminal = Terminal::start(&project, (80, 24), "run");
     terminal.wait_for(&["$ while true", "1 running, 1 waiting"]);
     terminal.press("C-c");
-    terminal.wait_for(&["cancelling"]);
+    terminal.wait_for(&["canceling;"]);
     terminal.press("C-c");
     terminal.wait_for(&["[exit code 130]"]);
     let text = terminal.text();

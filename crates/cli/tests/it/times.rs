@@ -163,7 +163,7 @@ fn times_option_shows_the_expected_duration_and_the_critical_path() {
     let first = done.stdout.lines().next().unwrap();
     assert_eq!(
         normal(first),
-        "at least T, if as usual; of 1 job it is not known"
+        "at least T, if as usual; 1 job has no known time"
     );
     // Without a terminal, expectations are shown only on request.
     let done = project.runwright(&["run"]).expect_code(0);
@@ -267,7 +267,7 @@ fn damaged_records_are_dropped_and_reported_once() {
         .unwrap();
     let done = project.runwright(&["times"]).expect_code(0);
     assert!(
-        done.stderr.contains("could not be read and are forgotten"),
+        done.stderr.contains("cannot be read and are ignored"),
         "{}",
         done.stderr
     );

@@ -101,7 +101,7 @@ fn each_variable_has_an_origin_and_each_excluded_one_a_reason() {
       URL                     project, .gitlab-ci-local-variables.yml:1 for review/*
         is for other environments
       SAFE                                 project, .gitlab-ci-local-variables.yml:2
-        is for protected branches and tags, and this is none
+        is for protected branches and tags, and this one is not protected
     "#);
 }
 

@@ -192,7 +192,7 @@ fn touched_and_ignored_files_start_no_round() {
     fs::remove_file(project.dir().join("docs/f")).unwrap();
     assert!(watch.round(6).contains("round 6: docs/f changed"));
     save(&project, "README", "x");
-    assert!(watch.round(7).contains("no job is touched"));
+    assert!(watch.round(7).contains("no job is affected"));
     watch.end();
 }
 
@@ -394,7 +394,7 @@ job:
     let refused = project.runwright(&["watch", "--in-place", "--restart"]);
     refused
         .expect_code(2)
-        .expect_text("--restart does not go with");
+        .expect_text("--restart cannot be used with");
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(super) fn run(shared: &Shared) {
     if let Err(error) = shown {
         crate::streams::error_line(&format!("the full screen has ended: {error}"));
     } else if !shared.is_over() && !shared.state().run.is_settled() {
-        crate::streams::error_line("the run goes on; Ctrl-C cancels it");
+        crate::streams::error_line("the run continues; Ctrl-C cancels it");
     }
 }
 

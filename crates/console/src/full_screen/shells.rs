@@ -31,11 +31,11 @@ pub(super) fn enter(shared: &Shared, run: &RunHandle, id: &JobId) -> Option<Stri
     match run.job_terminal(id) {
         Some(terminal) => beside(run, id, &terminal),
         None if !is_first => {
-            Some("a job of a child pipeline can be entered only while it runs".to_owned())
+            Some("a shell in a job of a child pipeline needs a running job".to_owned())
         }
         None => match alone(shared, run, id) {
             Ok(said) => said,
-            Err(error) => Some(format!("the job cannot be entered: {error}")),
+            Err(error) => Some(format!("no shell can be opened in the job: {error}")),
         },
     }
 }
@@ -45,7 +45,7 @@ fn beside(run: &RunHandle, id: &JobId, terminal: &JobTerminal) -> Option<String>
     let name = strip_controls(&terminal.job);
     let directory = strip_controls(&terminal.directory);
     let text = format!(
-        "job {name:?} in {directory}, which goes on beside you\n\
+        "job {name:?} in {directory}, which keeps running meanwhile\n\
          leave with `exit` or Ctrl-D; the shell ends when the job ends\n"
     );
     // If this cannot be printed, the shell still shows itself.
@@ -58,7 +58,7 @@ fn beside(run: &RunHandle, id: &JobId, terminal: &JobTerminal) -> Option<String>
     match ended {
         Ok(()) if run.job_terminal(id).is_some() => None,
         Ok(()) => Some(format!("the shell has ended with the job {name}")),
-        Err(error) => Some(format!("the job cannot be entered: {error}")),
+        Err(error) => Some(format!("no shell can be opened in the job: {error}")),
     }
 }
 

@@ -195,7 +195,7 @@ impl Console {
             format!("manual: `{command}` starts it")
         } else {
             // The command line names manual jobs of the first pipeline only.
-            "manual: it waits for somebody".to_owned()
+            "manual: it waits to be started".to_owned()
         };
         let name = known.name.clone();
         drop(run);

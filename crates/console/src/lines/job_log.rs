@@ -136,7 +136,7 @@ impl JobLog {
         }
         printer.finish(&mut out);
         if failed {
-            let text = "(a part of this log could not be kept for here; the file has all of it)";
+            let text = "(part of this log cannot be shown here; the file is complete)";
             printer.own_line(text, &mut out);
         }
         show(&out);

@@ -131,7 +131,11 @@ impl ShownRun {
         text.push_str(&of_them_reused(reused.count()));
         if !cut_off.is_empty() {
             let between = if text.is_empty() { "" } else { ", " };
-            let _ = write!(text, "{between}{} cut off or not begun", cut_off.len());
+            let _ = write!(
+                text,
+                "{between}{} interrupted or not started",
+                cut_off.len()
+            );
         }
         text
     }

@@ -163,7 +163,11 @@ fn whole(text: &mut String, report: &PipelineReport, style: Style, hints: &Summa
         let names: Vec<_> = waiting.iter().map(|it| shown_name(&it.name)).collect();
         let command = (hints.play)(first.pipeline, first.job);
         let command = style.paint(Tone::Strong, &command);
-        let _ = writeln!(text, "it waits for {}: {command} goes on", names.join(", "));
+        let _ = writeln!(
+            text,
+            "it waits for {}: {command} continues it",
+            names.join(", ")
+        );
     }
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn files(changed: &ChangedFiles) -> String {
     let who = if changed.is_certain {
         ""
     } else {
-        " (it, or a job beside it)"
+        " (it, or a job that ran at the same time)"
     };
     format!("{}{more}{who}", names.join(", "))
 }
@@ -187,7 +187,7 @@ pub fn one(job: &JobTimes<'_>, style: Style) -> String {
         Some(usual) => writeln!(text, "{name} usually takes {}", seconds(usual.median)),
         None => writeln!(
             text,
-            "{name}: what is usual is known from {LEAST_RUNS} runs on"
+            "{name}: its usual time is known after {LEAST_RUNS} runs"
         ),
     };
     if let Some(trend) = job.trend() {

@@ -34,8 +34,8 @@ fn total(outlook: &Outlook) -> String {
 fn unknown(outlook: &Outlook) -> String {
     match outlook.unknown.len() {
         0 => String::new(),
-        1 => "; of 1 job it is not known".to_owned(),
-        many => format!("; of {many} jobs it is not known"),
+        1 => "; 1 job has no known time".to_owned(),
+        many => format!("; {many} jobs have no known time"),
     }
 }
 

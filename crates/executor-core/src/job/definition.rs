@@ -104,7 +104,7 @@ pub struct JobDefinition {
     pub stage: String,
     /// When it starts.
     pub when: When,
-    /// Whether its failure lets the pipeline pass.
+    /// Whether it may fail.
     pub allow_failure: bool,
     /// The only exit codes for which a failure lets the pipeline pass.
     pub allow_failure_exit_codes: Option<Vec<i32>>,

@@ -56,7 +56,7 @@ fn refused_token_is_named_by_its_origin() {
       help: sign in again, with `glab auth login` if that keeps it
     https://h/git refuses the token from `GITLAB_TOKEN`: the job it is of has ended, or it is not for this
       help: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens, and put it into `GITLAB_TOKEN`
-    https://h/git tells the commit `main` of `g/p` to nobody without a token
+    https://h/git shows the commit `main` of `g/p` only with a token
       help: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens; searched: `GITLAB_TOKEN`; the configuration of `glab`; `~/.netrc`
     ");
 }
@@ -88,7 +88,7 @@ fn insufficient_token_is_explained() {
     https://h/git does not tell the variables of the project `g/p` to the owner of the token from `GITLAB_TOKEN`: 403 Forbidden
       help: it takes the role Maintainer in the project
     https://h/git does not tell the variables of the project `g/p` to the owner of the token from `GITLAB_TOKEN`
-      help: ask whoever owns it for a role that may read it
+      help: ask its owner for a role that may read it
     https://h/git does not tell the variables of the project `g/p` to the owner of the token from `GITLAB_TOKEN`: 403 Forbidden
       help: a job's token reads little: make an access token with the scope `read_api` at https://h/git/-/user_settings/personal_access_tokens
     https://h/git does not tell the variables of the project `g/p` to strangers

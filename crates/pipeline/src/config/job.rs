@@ -39,7 +39,7 @@ pub struct Job {
     pub when: Option<When>,
     /// The delay of a delayed job.
     pub start_in: Option<String>,
-    /// Whether its failure lets the pipeline pass.
+    /// Whether it may fail.
     pub allow_failure: Option<AllowFailure>,
     /// The jobs it needs.
     pub needs: Option<Vec<Spanned<NeedEntry>>>,

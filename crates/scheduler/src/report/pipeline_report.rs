@@ -125,7 +125,7 @@ pub struct JobReport {
     pub failure_reason: Option<FailureReason>,
     /// Why the last attempt did not succeed, with all causes.
     pub error: Option<Arc<BuildError>>,
-    /// Whether its failure lets the pipeline pass.
+    /// Whether it may fail.
     pub allow_failure: bool,
     /// The number of attempts; 0 for a job that never ran.
     pub attempts: u32,

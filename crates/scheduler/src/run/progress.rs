@@ -29,7 +29,7 @@ pub struct FinishedJob {
     pub failure_reason: Option<FailureReason>,
     /// The duration of all attempts together.
     pub duration: Duration,
-    /// Whether its failure lets the pipeline pass.
+    /// Whether it may fail.
     pub allow_failure: bool,
     /// Its artifacts, variables, tests and coverage.
     pub products: Arc<JobProducts>,

@@ -14,7 +14,7 @@ pub enum RunsError {
         project: PathBuf,
     },
     /// The project has no runs.
-    #[error("nothing was run yet in {}", project.display())]
+    #[error("nothing has been run yet in {}", project.display())]
     NoneYet {
         /// The project.
         project: PathBuf,

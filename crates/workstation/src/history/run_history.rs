@@ -60,7 +60,7 @@ pub struct JobHistory {
     pub exit_code: Option<i32>,
     /// Why that attempt failed.
     pub failure_reason: Option<FailureReason>,
-    /// Whether its failure lets the pipeline pass.
+    /// Whether it may fail.
     pub allow_failure: bool,
     /// How long those took.
     pub duration: Duration,

@@ -22,7 +22,7 @@ pub struct RunOptions {
     pub concurrency: Option<NonZeroU32>,
     /// The longest time for the whole pipeline; `None` means no limit.
     pub timeout: Option<Duration>,
-    /// What keeps jobs apart from each other and from the working tree.
+    /// How jobs are separated from each other and from the working tree.
     pub isolation: Isolation,
     /// Whether results of earlier jobs with the same inputs are reused.
     pub reuse: ReuseOptions,

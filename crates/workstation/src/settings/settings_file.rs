@@ -50,7 +50,7 @@ impl SettingsFile {
         match write_new(&path, self.template().as_bytes(), self.mode()) {
             Ok(()) => Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(failed(
-                "it is there already, and stays as it is".to_owned(),
+                "it already exists, and is not changed".to_owned(),
                 Some("`runwright config show --origin` tells what it says"),
             )),
             Err(error) => Err(failed(format!("it cannot be written: {error}"), None)),

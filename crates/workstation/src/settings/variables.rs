@@ -135,7 +135,7 @@ fn tell_unknown(name: &str) -> String {
     let help = did_you_mean(name, known);
     let help = help.map_or_else(String::new, |help| format!(": {help}"));
     format!(
-        "the variable {} says nothing here{help}",
+        "the variable {} has no effect{help}",
         shown.escape_default()
     )
 }

@@ -92,7 +92,11 @@ fn choose(
         let remarks = remarks(&created, job, None);
         format!("{}  {remarks}", shown_name(job.name()))
     });
-    let Some(at) = one_job("Which job is to be entered?", &rows.collect::<Vec<_>>())? else {
+    let Some(at) = one_job(
+        "Which job should the shell open in?",
+        &rows.collect::<Vec<_>>(),
+    )?
+    else {
         return Ok(None);
     };
     let name = jobs[at].name().to_owned();
@@ -168,7 +172,7 @@ fn tell_of_image(provider: &dyn ExecutorProvider, job: &PlannedJob) -> Result<()
         .map_err(Failure::environment)?;
     if job.definition.image.is_some() && !features.image {
         error_line(
-            "warning: the job wants an image, which is not used here: the shell is this machine's",
+            "warning: the job has an image, which is not used: the shell runs on this machine",
         );
     }
     Ok(())
@@ -193,7 +197,9 @@ fn exit_code(
     if report.exit != Exit::Success {
         progress.show_log(job);
         let name = strip_controls(job);
-        error_line(&format!("error: the job {name:?} could not be entered"));
+        error_line(&format!(
+            "error: no shell can be opened in the job {name:?}"
+        ));
     }
     report.exit.code()
 }

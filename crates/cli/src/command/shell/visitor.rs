@@ -42,12 +42,12 @@ impl ShellVisitor {
         let directory = shown(&visit.terminal.directory);
         error_line(&format!("job {name:?} in {directory}"));
         error_line(
-            "its sources, caches, artifacts and variables are there; its script has not run",
+            "its sources, caches, artifacts and variables are in place; its script has not run",
         );
         error_line(if self.stays {
-            "this is the working tree: changes stay; leave with `exit` or Ctrl-D"
+            "this is the working tree: changes are kept; leave with `exit` or Ctrl-D"
         } else {
-            "changes are gone afterwards; leave with `exit` or Ctrl-D"
+            "changes are not kept; leave with `exit` or Ctrl-D"
         });
     }
 }

@@ -64,7 +64,7 @@ fn facts(state: &ScreenState, now: Instant) -> Vec<(&'static str, String)> {
             facts.push(("reason", reason.as_str().to_owned()));
         }
         if outcome.status == Status::Failed && outcome.may_fail {
-            facts.push(("allowed", "its failure lets the pipeline pass".to_owned()));
+            facts.push(("allowed", "it may fail".to_owned()));
         }
     }
     if let Some(changed) = &job.changed {

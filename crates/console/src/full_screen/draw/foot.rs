@@ -61,7 +61,7 @@ pub(super) fn draw(state: &ScreenState, area: Rect, buffer: &mut Buffer) {
     } else if let Some(note) = &state.note {
         Line::styled(note.0.as_str(), look(Tone::Warning))
     } else if state.help.is_some() || state.messages_shown.is_some() {
-        Line::styled("any other key goes back", quiet(state))
+        Line::styled("any other key cancels", quiet(state))
     } else {
         let keys: &[&str] = match state.focus {
             Focus::Jobs => &FOR_JOBS,

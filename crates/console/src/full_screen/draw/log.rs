@@ -118,9 +118,9 @@ pub(super) fn draw(state: &ScreenState, lines: &LogLines, area: Rect, buffer: &m
     }
     if lines.lines.is_empty() {
         let text = match job.status {
-            Status::Manual => "it waits for you: p starts it, P with variables".to_owned(),
+            Status::Manual => "a manual job: p starts it, P with variables".to_owned(),
             Status::Running => String::new(),
-            status if status.is_final() => format!("{status}, and it wrote nothing"),
+            status if status.is_final() => format!("{status}, without output"),
             _ => state.run.wait_reason(job),
         };
         put(buffer, area, &Line::styled(text, quiet(state)));

@@ -127,7 +127,7 @@ impl Blocks {
                 next += 1;
             }
             while next < behind {
-                show(next, b'n', "(this line could not be kept for here)");
+                show(next, b'n', "(this line cannot be shown here)");
                 next += 1;
             }
         }
@@ -171,7 +171,7 @@ mod tests {
         blocks.each(0..2, |_, letter, text| {
             found.push((letter, text.to_owned()));
         });
-        let lost = (b'n', "(this line could not be kept for here)".to_owned());
+        let lost = (b'n', "(this line cannot be shown here)".to_owned());
         assert_eq!(found, [lost.clone(), lost]);
     }
 }

@@ -77,7 +77,7 @@ impl ScreenState {
         }
         if self.is_stopping {
             self.leaves = true;
-            self.say("leaves when all has ended; Ctrl-C ends everything at once");
+            self.say("quits when all jobs have ended; Ctrl-C ends everything at once");
             return None;
         }
         self.question = Some(Question::Leave);
@@ -184,7 +184,7 @@ impl ScreenState {
             KeyCode::Char('m') => {
                 self.has_mouse = !self.has_mouse;
                 let word = if self.has_mouse {
-                    "the mouse chooses; with Shift it marks text"
+                    "the mouse selects jobs; with Shift it marks text"
                 } else {
                     "the mouse marks text"
                 };
@@ -297,7 +297,7 @@ impl ScreenState {
 
     fn next_hit(&mut self, way: Direction) {
         if self.search.is_none() {
-            self.say("nothing was searched for: / does, e finds errors");
+            self.say("no search yet: / searches, e finds errors");
             return;
         }
         let Some(job) = self.view() else {

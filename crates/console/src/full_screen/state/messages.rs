@@ -23,7 +23,7 @@ impl Question {
             Self::CancelJob(id) => format!("cancel the job {}? y/n", strip_controls(&id.job)),
             Self::CancelAll => "cancel the whole pipeline? y/n".to_owned(),
             Self::Leave => {
-                "jobs still run: c cancels them, l leaves and lets them run, Esc stays".to_owned()
+                "jobs are running: c cancels them, l quits without canceling, Esc stays".to_owned()
             }
         }
     }

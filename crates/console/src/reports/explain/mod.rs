@@ -33,7 +33,7 @@ fn head(explained: &Explanation, style: Style) -> String {
     if let Some(parallel) = &explained.parallel {
         let (index, total) = (parallel.index, parallel.total);
         let group = shown_name(&parallel.group);
-        let _ = writeln!(text, "  {index} of {total} jobs that `{group}` stands for");
+        let _ = writeln!(text, "  {index} of the {total} copies of `{group}`");
     }
     let reason = strip_controls(&explained.reason);
     let verdict = if explained.is_included {

@@ -33,10 +33,10 @@ fn push_rule(text: &mut String, number: usize, rule: &ExplainedRule, style: Styl
         RuleOutcome::NotReached => None,
     };
     let words = match (rule.outcome, rule.clauses.is_empty()) {
-        (RuleOutcome::Held, true) => "holds always, so it decides",
-        (RuleOutcome::Held, false) => "holds, so it decides",
-        (RuleOutcome::Failed, _) => "does not hold",
-        (RuleOutcome::NotReached, _) => "is not looked at",
+        (RuleOutcome::Held, true) => "always matches, so it decides",
+        (RuleOutcome::Held, false) => "matches, so it decides",
+        (RuleOutcome::Failed, _) => "does not match",
+        (RuleOutcome::NotReached, _) => "is not evaluated",
     };
     let left = format!("  {} {number}. {words}", mark(verdict, style));
     push_pair(text, &left, &place(&rule.place), style);
@@ -52,9 +52,9 @@ fn push_rule(text: &mut String, number: usize, rule: &ExplainedRule, style: Styl
 
 fn push_policy(text: &mut String, policy: &ExplainedPolicy, style: Style) {
     let words = if policy.keeps {
-        "lets the job in"
+        "includes the job"
     } else {
-        "keeps the job out"
+        "excludes the job"
     };
     let origin = match &policy.place {
         Some(written) => place(written),

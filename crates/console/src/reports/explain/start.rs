@@ -8,12 +8,16 @@ pub(super) fn sentence(explained: &Explanation) -> String {
     let mut words = match (explained.when, before) {
         (When::OnSuccess | When::Always, None) => "at once".to_owned(),
         (When::OnSuccess, Some(before)) => format!("when {before} succeeded"),
-        (When::OnFailure, None) => "never: it waits for a failure of nothing".to_owned(),
-        (When::OnFailure, Some(before)) => format!("when {before} ended, and some of it failed"),
-        (When::Always, Some(before)) => format!("when {before} ended, however that was"),
-        (When::Manual, None) => "when somebody asks for it".to_owned(),
+        (When::OnFailure, None) => {
+            "never: it waits for a failure, and no job is before it".to_owned()
+        }
+        (When::OnFailure, Some(before)) => {
+            format!("when {before} ended, and at least one job failed")
+        }
+        (When::Always, Some(before)) => format!("when {before} ended, whatever the result"),
+        (When::Manual, None) => "by hand".to_owned(),
         (When::Manual, Some(before)) => {
-            format!("when somebody asks for it, once {before} succeeded")
+            format!("by hand, once {before} succeeded")
         }
         (When::Delayed, before) => {
             let delay = explained.start_in.as_deref().unwrap_or("some time");

@@ -43,7 +43,9 @@ fn push_left_out(text: &mut String, variable: &LeftOutVariable, style: Style) {
     let name = format!("  {}", strip_controls(&variable.name));
     push_pair(text, &name, &origin(&variable.source), style);
     let reason = match variable.reason {
-        LeftOutReason::Protected => "is for protected branches and tags, and this is none",
+        LeftOutReason::Protected => {
+            "is for protected branches and tags, and this one is not protected"
+        }
         LeftOutReason::Scope => "is for other environments",
     };
     push_wrapped(text, "    ", "      ", reason);

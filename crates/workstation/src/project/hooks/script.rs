@@ -11,8 +11,8 @@ pub(super) const KEPT: &str = ".before-runwright";
 
 /// The lines between them. Git writes the refs to standard input once, so the lines repeat it for the rest of the
 /// hook. Git's variables for the hook are unset, since they would affect our git commands.
-const LINES: &str = r#"# What a push touches is run before it: `runwright hook uninstall` takes these lines away,
-# and `RUNWRIGHT_SKIP_HOOK=1 git push` passes them over.
+const LINES: &str = r#"# Runs the jobs that a push touches before it: `runwright hook uninstall` removes these lines,
+# and `RUNWRIGHT_SKIP_HOOK=1 git push` skips them.
 runwright_pushed=$(cat)
 if [ "${RUNWRIGHT_SKIP_HOOK:-0}" = 1 ]; then
   :

@@ -298,8 +298,8 @@ fn variables_that_say_nothing_are_told_of() {
     ];
     let told = Settings::unknown_variables(names.iter().map(OsStr::new));
     let expect = [
-        "the variable RUNWRIGHT_\\u{1b}[31mQ says nothing here",
-        "the variable RUNWRIGHT_OUPTUT says nothing here: did you mean `RUNWRIGHT_OUTPUT`?",
+        "the variable RUNWRIGHT_\\u{1b}[31mQ has no effect",
+        "the variable RUNWRIGHT_OUPTUT has no effect: did you mean `RUNWRIGHT_OUTPUT`?",
     ];
     assert_eq!(told, expect);
 }

@@ -89,7 +89,7 @@ fn a_first_file_is_written_once_and_for_its_owner() {
         }
         fs::write(&path, "# mine\n").expect("written");
         let error = file.init(&state, root.path()).expect_err("refused");
-        assert_eq!(error.message, "it is there already, and stays as it is");
+        assert_eq!(error.message, "it already exists, and is not changed");
         assert_eq!(fs::read_to_string(&path).expect("there"), "# mine\n");
     }
     // A dangling symlink counts as an existing file.
