@@ -42,6 +42,27 @@ fn include_by_http_names_the_missing_feature() {
     assert!(error.contains("Cargo feature `remote`"), "{error}");
 }
 
+#[test]
+fn included_project_comes_by_git() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = "include: { project: g/p, file: ci.yml }\na: { script: [ls] }\n";
+    let (project, options) = project(directory.path(), file);
+    // Nothing listens there.
+    let remote = "git remote add origin https://127.0.0.1:1/g/app.git";
+    let added = Command::new("sh")
+        .args(["-c", remote])
+        .current_dir(directory.path())
+        .status();
+    assert!(added.expect("a shell").success());
+    let read = project.read(&options).expect("it is read");
+    let errors = read.into_result().expect_err("no pipeline");
+    let error = format!("{errors:#?}");
+    assert!(
+        error.contains("https://127.0.0.1:1 did not answer Git"),
+        "{error}"
+    );
+}
+
 #[derive(Debug, Default)]
 struct Events(Mutex<String>);
 
@@ -73,4 +94,5 @@ async fn job_with_run_names_the_missing_feature() {
     assert_ne!(report.exit, RunExit::Success);
     let events = events.0.lock();
     assert!(events.contains("Cargo feature `functions`"), "{events}");
+    assert!(events.contains("RunnerConfigurationError"), "{events}");
 }

@@ -89,7 +89,9 @@ impl WebError {
         match self {
             Self::Refused { help, .. } => help.as_deref(),
             Self::Moved { help, .. } | Self::Untrusted { help, .. } => Some(help),
-            Self::NoClient => Some("build it with the Cargo feature `remote`"),
+            Self::NoClient => Some(
+                "build it with the Cargo feature `remote` of `runwright`, or `client` of the crate below it",
+            ),
             _ => None,
         }
     }

@@ -44,6 +44,8 @@ pub(super) fn refuse_web(error: &WebError) -> LibraryError {
         WebError::TooLong(limit) => {
             LibraryError::TooLarge(format!("the answer has more than {}", Bytes(*limit)))
         }
+        // Git may reach the project all the same.
+        WebError::NoClient => LibraryError::Denied { reason, help },
         WebError::Address(_) | WebError::Refused { .. } => LibraryError::Refused { reason, help },
         _ if help.is_some() => LibraryError::Refused { reason, help },
         _ => LibraryError::Unavailable(reason),
