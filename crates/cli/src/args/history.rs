@@ -17,7 +17,7 @@ pub(crate) struct HistoryArgs {
     #[arg(long, short)]
     pub(crate) all: bool,
     /// How many runs, child pipelines not counted
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = super::count::<NonZeroUsize>)]
     pub(crate) number: Option<NonZeroUsize>,
     /// Print them as a JSON array, with their jobs
     #[arg(long)]

@@ -48,7 +48,7 @@ pub(crate) struct ChangedArgs {
         allow_hyphen_values = true
     )]
     changes_base: Option<String>,
-    /// The touched jobs of an earlier run that is gone on with: what changed since then is not asked.
+    /// The touched jobs of the run that is continued; later changes do not count.
     #[arg(skip)]
     pub(crate) among: Option<BTreeSet<String>>,
 }

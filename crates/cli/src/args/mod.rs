@@ -52,6 +52,7 @@ pub(crate) use steps::{StepsAction, StepsArgs, StepsRunArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::str::FromStr;
 use workstation::{LayeredValue, SettingValue};
 
 /// Runs the pipeline of a .gitlab-ci.yml on this machine.
@@ -223,6 +224,12 @@ pub(crate) struct ManArgs {
     /// The directory to write the pages to; without it the main page goes to standard output
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Parses a number of at least 1.
+fn count<N: FromStr>(text: &str) -> Result<N, &'static str> {
+    text.parse()
+        .map_err(|_| "expected a whole number of at least 1")
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ impl ProjectArgs {
     }
 }
 
-/// Whose reading of a pipeline file is meant.
+/// The tool whose rules a pipeline file is read by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
     /// As GitLab reads it

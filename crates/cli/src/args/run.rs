@@ -83,7 +83,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) docker: DockerArgs,
     /// How many jobs run at once; default: the number of processors
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::count::<NonZeroU32>)]
     pub(crate) concurrency: Option<NonZeroU32>,
     /// The longest the whole pipeline may take: `90 minutes`, `1h 30m`
     #[arg(long, value_name = "DURATION")]

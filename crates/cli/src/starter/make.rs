@@ -11,16 +11,12 @@ const TARGETS: [(&str, &str); 5] = [
 
 /// Writes a pipeline of the common targets of a Makefile; without any, of its default target.
 pub(super) fn pipeline(makefile: &str) -> String {
-    let mut text = "\
-stages: [check, build, test]
-
-# Where jobs run in containers, they need an image:
-# default: {image: gcc:latest}
-"
-    .to_owned();
-    let mut job = |name: &str, stage: &str, command: &str| {
+    let mut stages = Vec::new();
+    let mut jobs = String::new();
+    let mut job = |name: &str, stage: &'static str, command: &str| {
+        stages.push(stage);
         let _ = write!(
-            text,
+            jobs,
             "\n{name}:\n  stage: {stage}\n  script:\n    - {command}\n"
         );
     };
@@ -34,7 +30,11 @@ stages: [check, build, test]
     if last.is_none() {
         job("make", "build", "make");
     }
-    text
+    let stages = stages.join(", ");
+    format!(
+        "stages: [{stages}]\n\n# Where jobs run in containers, they need an image:\n\
+         # default: {{image: gcc:latest}}\n{jobs}"
+    )
 }
 
 fn has_target(makefile: &str, target: &str) -> bool {

@@ -44,8 +44,8 @@ impl SettingKind {
             Self::Text | Self::Secret => "text".to_owned(),
             Self::Word(words) => words.join(", "),
             Self::Flag => "true or false".to_owned(),
-            Self::Count => "a number from 1".to_owned(),
-            Self::Duration => "a time, as \"90 minutes\"".to_owned(),
+            Self::Count => "a whole number of at least 1".to_owned(),
+            Self::Duration => "a duration, as \"90 minutes\"".to_owned(),
             Self::Size => "a size, as \"10 GB\"".to_owned(),
             Self::Path => "a path".to_owned(),
             Self::Texts => "a list of texts".to_owned(),
@@ -89,7 +89,7 @@ impl SettingKind {
             },
             Self::Count => {
                 let count = text.parse().map(SettingValue::Count);
-                count.map_err(|_| wrong(format!("`{name}` is a number from 1"), None))
+                count.map_err(|_| wrong(format!("`{name}` is a whole number of at least 1"), None))
             }
             Self::Texts | Self::Globs => {
                 let texts = split_list(text).into_iter();
@@ -115,7 +115,7 @@ impl SettingKind {
                 format!("`{name}` is one of {}", words.join(", ")),
                 did_you_mean(text, words.iter().copied()),
             )),
-            Self::Duration if parse_duration(text).is_none() => example("a time", "90 minutes"),
+            Self::Duration if parse_duration(text).is_none() => example("a duration", "90 minutes"),
             Self::Size if parse_size(text).is_none() => example("a size", "10 GB"),
             _ if text.is_empty() => Err(wrong(format!("`{name}` is empty"), None)),
             _ if text.contains('\0') => Err(wrong(format!("`{name}` has a zero byte"), None)),

@@ -276,7 +276,7 @@ fn read_include(table: &Table<'_>) -> Result<IncludeSettings, SettingsError> {
             .map(|it| {
                 parse_duration(it.text()?).ok_or_else(|| {
                     let help = "for example max-age = \"10 minutes\"".to_owned();
-                    it.refuse("`max-age` is a time".to_owned(), help)
+                    it.refuse("`max-age` is a duration".to_owned(), help)
                 })
             })
             .transpose()?,
@@ -295,7 +295,7 @@ fn read_garbage(table: &Table<'_>) -> Result<GarbageSettings, SettingsError> {
     let age = table.get("keep-unused-for").map(|it| {
         parse_duration(it.text()?).ok_or_else(|| {
             let help = "for example keep-unused-for = \"14 days\"".to_owned();
-            it.refuse("`keep-unused-for` is a time".to_owned(), help)
+            it.refuse("`keep-unused-for` is a duration".to_owned(), help)
         })
     });
     let images = table.get("keep-images").map(|it| {

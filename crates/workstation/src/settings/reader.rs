@@ -157,9 +157,14 @@ impl<'a> Value<'a> {
 
     /// Returns this value as a count of at least one.
     pub(crate) fn count(&self) -> Result<NonZeroUsize, SettingsError> {
-        let number = self.node.get_ref().as_integer();
-        let number = number.and_then(|number| number.as_str().parse().ok());
-        number.ok_or_else(|| self.wrong_type("a number from 1"))
+        let Some(number) = self.node.get_ref().as_integer() else {
+            return Err(self.wrong_type("a whole number of at least 1"));
+        };
+        number.as_str().parse().map_err(|_| {
+            let (key, number) = (self.key, number.as_str());
+            let message = format!("`{key}` is a whole number of at least 1, not {number}");
+            self.refuse(message, None)
+        })
     }
 
     /// Returns the line and column of this value.

@@ -10,8 +10,8 @@ impl SettingsFile {
             Self::User => "# Settings of Runwright for all your projects.\n".to_owned(),
             Self::Project => "# Settings of Runwright for this project.\n".to_owned(),
         };
-        text += "#\n# All that stands here is a comment: take away the `#` of a key and of the [section] \
-                 above it.\n# `runwright config show --origin` tells what holds.\n";
+        text += "#\n# Every line is a comment. To set a key, remove the `#` before it and before the [section] \
+                 above it.\n# `runwright config show --origin` shows the current settings.\n";
         let sections = SECTIONS.iter();
         for section in sections.filter(|it| self.may_say(it.users_alone)) {
             text += "\n";
@@ -35,7 +35,7 @@ impl SettingsFile {
                 SectionShape::Names => toml::Value::from(key.name).to_string(),
                 _ => key.name.to_owned(),
             };
-            let about = format!("{} ({})", key.about, key.kind.words());
+            let about = format!("{} ({})", without_links(key.about), key.kind.words());
             text += &commented(&about);
             match key.example.or(key.default) {
                 Some(value) => {
@@ -48,6 +48,21 @@ impl SettingsFile {
         }
         text
     }
+}
+
+/// Returns a text with the words of its Markdown links alone.
+fn without_links(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once('[') {
+        let Some((words, after)) = link.split_once("](") else {
+            break;
+        };
+        plain += before;
+        plain += words;
+        rest = after.split_once(')').map_or("", |(_, rest)| rest);
+    }
+    plain + rest
 }
 
 /// Returns a text as comment lines.

@@ -73,12 +73,12 @@ pub(super) static ROWS: [Row; 56] = [
     ),
     Row::note(
         "environment",
-        "the job runs with the variables of the environment; no deployment is recorded",
+        "the deployment is recorded on this machine only; `runwright environments` shows it",
     )
     .in_job(|job| job.environment.is_some()),
     Row::note(
         "environment:auto_stop_in",
-        "environments are not tracked here, so none is stopped automatically",
+        "no environment stops by itself; `runwright environments stop --due` stops those that are due",
     )
     .in_job(|job| environment(job, |environment| environment.auto_stop_in.is_some())),
     Row::warning(
@@ -88,7 +88,7 @@ pub(super) static ROWS: [Row; 56] = [
     .in_job(|job| environment(job, |environment| environment.kubernetes.is_some())),
     Row::note(
         "environment:on_stop",
-        "the job that stops it is an ordinary manual job here; start it with `--manual`",
+        "`runwright environments stop` runs this job",
     )
     .in_job(|job| environment(job, |environment| environment.on_stop.is_some())),
     Row::supported("except", "evaluated in the situation of the run"),

@@ -178,7 +178,7 @@ fn mistakes_of_a_project_are_shown_at_their_place() {
     );
     check(
         "[run]\nconcurrency = 0",
-        "2:15: `concurrency` is a number from 1, not a number (-)",
+        "2:15: `concurrency` is a whole number of at least 1, not 0 (-)",
     );
     check(
         "[run]\nconcurrency = 4294967296",
@@ -186,7 +186,7 @@ fn mistakes_of_a_project_are_shown_at_their_place() {
     );
     check(
         "[run]\ntimeout = 'soon'",
-        "2:11: `timeout` is a time (for example \"90 minutes\")",
+        "2:11: `timeout` is a duration (for example \"90 minutes\")",
     );
     check("[run]\nfile = ''", "2:8: `file` is empty (-)");
     check(
@@ -259,7 +259,7 @@ fn variables_say_what_options_say() {
     check(
         "RUNWRIGHT_CONCURRENCY",
         "0",
-        "RUNWRIGHT_CONCURRENCY: `concurrency` is a number from 1",
+        "RUNWRIGHT_CONCURRENCY: `concurrency` is a whole number of at least 1",
     );
     check("RUNWRIGHT_FILE", "/x/y.yml", "\"/x/y.yml\"");
     check(

@@ -180,7 +180,7 @@ fn errors_have_a_location() {
     );
     check(
         "[include]\nmax-age = 'soon'",
-        "config.toml:2:11: `max-age` is a time (for example max-age = \"10 minutes\")",
+        "config.toml:2:11: `max-age` is a duration (for example max-age = \"10 minutes\")",
     );
     check(
         "[include]\nallow-http = 'h'",
