@@ -135,7 +135,7 @@ fn alone(workspace: &Workspace) -> anyhow::Result<()> {
     no_fail_points(workspace)
 }
 
-/// The crates that a program builds to run local pipelines by the shell.
+/// The crates that a program builds to run local pipelines by the shell, with `runwright` itself.
 const MAX_EMBEDDED_CRATES: usize = 121;
 
 /// Checks that a program that embeds `runwright` does not build more crates than we have agreed to.

@@ -1,7 +1,7 @@
 //! The arguments of a command, completed by the settings for options that are not given.
 //!
-//! A setting sets the field of its option, and never passes through the parser. It becomes a word only in the record
-//! of a run, which holds the values in force when the run started, for a later resume.
+//! A setting sets the field of its option, without the parser. It becomes a word only in the record of a run, for a
+//! later resume with the values of its start, and in the command that `--choose` shows and runs.
 
 use crate::args::{Cli, Command, OutputArgs, word_of};
 use crate::command::can_ask;

@@ -1,4 +1,4 @@
-//! The action requested by the environment variable.
+//! What a fail point does: the action requested by the environment variable, and the record of visits.
 
 use crate::{POINTS, VARIABLE};
 use rustix::process::{Signal, getpid, kill_process};

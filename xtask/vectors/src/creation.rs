@@ -111,7 +111,7 @@ fn context(input: &Input) -> PipelineContext {
         merge_request: (source == MERGE_REQUEST)
             .then(|| MergeRequest::of_branches(&ref_name, "main")),
         source,
-        given: given.map(ExternalVariable::of_pipeline).collect(),
+        external: given.map(ExternalVariable::of_pipeline).collect(),
         ..PipelineContext::default()
     }
 }

@@ -12,7 +12,7 @@ use anyhow::anyhow;
 use console::{ProgressMode, columns, counted, error_line, shell_quoted, shown_name};
 use std::ffi::OsString;
 use std::path::Path;
-use workstation::{LocalError, LocalProject, StateDir};
+use workstation::{LocalError, LocalProject, RunCommand, StateDir};
 
 /// The option that starts the questions.
 const OPTION: &str = "--choose";
@@ -42,6 +42,11 @@ pub(crate) fn choose(args: &RunArgs, words: &[String]) -> Result<Exit, Failure> 
     let Some(created) = CreatedPipeline::read_silently(&args.project)? else {
         return Ok(Exit::Usage);
     };
+    if !RunCommand::is_exact(words) {
+        let error =
+            anyhow!("the command has a word that is not UTF-8, which --choose cannot pass on");
+        return Err(Failure::usage(error).with_help("name the jobs; `runwright list` shows them"));
+    }
     let Some(chosen) = ask(&created)? else {
         return Ok(Exit::Interrupted);
     };

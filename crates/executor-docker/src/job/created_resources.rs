@@ -171,7 +171,7 @@ fn only_container(containers: &[(String, PendingRequest)]) -> Option<&str> {
 
 async fn remove_directory(directory: &Path) -> Result<(), DockerError> {
     let removed = fail_point!(
-        "executor_docker::made::remove_dir",
+        "executor_docker::created_resources::remove_dir",
         process::remove_tree_off_thread(directory).await
     );
     removed.map_err(|source| failed(directory, source))

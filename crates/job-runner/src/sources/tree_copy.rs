@@ -129,7 +129,7 @@ impl TreeCopy {
             return Ok(None);
         };
         let created = fail_point!(
-            "job_runner::take::make_repository",
+            "job_runner::tree_copy::make_repository",
             job_repository::create(&git_dir, &to)
         );
         match created {
@@ -214,8 +214,11 @@ impl Contents {
 
 /// Empties a directory, which may have leftovers of a killed runner, or creates it.
 pub(crate) fn make_empty(directory: &Path) -> io::Result<()> {
-    fail_point!("job_runner::take::empty", process::remove_tree(directory))?;
-    fail_point!("job_runner::take::make", fs::create_dir_all(directory))
+    fail_point!(
+        "job_runner::tree_copy::empty",
+        process::remove_tree(directory)
+    )?;
+    fail_point!("job_runner::tree_copy::make", fs::create_dir_all(directory))
 }
 
 fn make_directory(target: &Path, directory: &Path) -> Result<(), SnapshotError> {

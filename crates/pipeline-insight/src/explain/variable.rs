@@ -75,11 +75,11 @@ pub struct ExplainedVariables {
     pub job: Option<String>,
     /// The variables, in order of their origins' precedence.
     pub variables: Vec<ExplainedVariable>,
-    /// The given variables that do not apply.
+    /// The external variables that do not apply.
     pub left_out: Vec<LeftOutVariable>,
 }
 
-/// A given variable that does not apply to this job.
+/// An external variable that does not apply to this job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOutVariable {
     /// Its name.
@@ -90,7 +90,7 @@ pub struct LeftOutVariable {
     pub reason: LeftOutReason,
 }
 
-/// Why a given variable does not apply.
+/// Why an external variable does not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutReason {
@@ -101,13 +101,13 @@ pub enum LeftOutReason {
 }
 
 impl VariableSource {
-    /// Returns the origin of a given variable.
-    pub(super) fn given(given: &ExternalVariable) -> Self {
+    /// Returns the origin of an external variable.
+    pub(super) fn of_external(external: &ExternalVariable) -> Self {
         Self::External {
-            level: given.level,
-            source: given.source.clone(),
-            scope: given.scope.clone(),
-            is_protected: given.is_protected,
+            level: external.level,
+            source: external.source.clone(),
+            scope: external.scope.clone(),
+            is_protected: external.is_protected,
         }
     }
 

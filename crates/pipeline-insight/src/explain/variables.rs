@@ -38,7 +38,7 @@ pub(super) fn left_out(
     context: &PipelineContext,
     environment: Option<&str>,
 ) -> Vec<LeftOutVariable> {
-    let explained = context.given.iter().filter_map(|given| {
+    let explained = context.external.iter().filter_map(|given| {
         let reason = if given.is_protected && !context.commit.is_protected {
             LeftOutReason::Protected
         } else if given.scope_match(environment).is_none() {
@@ -48,7 +48,7 @@ pub(super) fn left_out(
         };
         Some(LeftOutVariable {
             name: given.variable.key.clone(),
-            source: VariableSource::given(given),
+            source: VariableSource::of_external(given),
             reason,
         })
     });
@@ -62,7 +62,7 @@ pub(super) fn of(
     layers: &JobLayers<'_>,
     of_job: &JobVariables,
 ) -> Vec<ExplainedVariable> {
-    let ours = layers.given_and_written();
+    let ours = layers.external_and_written();
     let ours = ours.iter().map(|found| found.name);
     let predefined = layers.predefined_names();
     let of_job_names = of_job.iter().map(|variable| &*variable.key);
@@ -132,8 +132,8 @@ fn source(definitions: Definitions<'_>, found: &LayeredVariable<'_>) -> Variable
     let name = found.name;
     match found.layer {
         Layer::Job | Layer::Predefined | Layer::User => VariableSource::Predefined,
-        Layer::External => match found.given {
-            Some(given) => VariableSource::given(given),
+        Layer::External => match found.external {
+            Some(given) => VariableSource::of_external(given),
             None => VariableSource::Predefined,
         },
         Layer::Global => VariableSource::Global {

@@ -55,7 +55,7 @@ pub struct PipelineContext {
     /// The repository of the sources; its ref and commit are taken from `commit`.
     pub git: GitInfo,
     /// The variables from outside the file, levels in any order; within a level, later ones win.
-    pub given: Vec<ExternalVariable>,
+    pub external: Vec<ExternalVariable>,
     /// The maximum number of needs of a job; default 50, as in GitLab.
     pub most_needs: usize,
     /// The id of the first job; the others are consecutive.
@@ -142,7 +142,7 @@ impl Default for PipelineContext {
             pages_domain: None,
             user: User::default(),
             git: GitInfo::default(),
-            given: Vec::new(),
+            external: Vec::new(),
             most_needs: MOST_NEEDS,
             first_job_id: 1,
             job_timeout: DEFAULT_JOB_TIMEOUT,

@@ -84,7 +84,7 @@ fn referring(job: &CreatedJob) -> Vec<String> {
 
 /// Checks all variables but predefined ones, which contain no references.
 fn expand(layers: &JobLayers<'_>) -> Result<(), ExpandError> {
-    let variables = layers.given_and_written().into_iter();
+    let variables = layers.external_and_written().into_iter();
     let variables = variables.map(LayeredVariable::to_variable).collect();
     sort_and_expand(variables, Kept::FOR_RUNNER).map(drop)
 }

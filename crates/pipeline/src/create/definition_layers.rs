@@ -79,7 +79,7 @@ impl<'a> DefinitionLayers<'a> {
             value: value?,
             is_raw: true,
             layer: Layer::Job,
-            given: None,
+            external: None,
         })
     }
 }

@@ -36,7 +36,7 @@ pub struct LayeredVariable<'a> {
     /// Its origin.
     pub layer: Layer,
     /// The variable as set from outside, in [`Layer::External`].
-    pub given: Option<&'a ExternalVariable>,
+    pub external: Option<&'a ExternalVariable>,
 }
 
 /// Omits the value, which may be a secret.
@@ -50,13 +50,13 @@ impl fmt::Debug for LayeredVariable<'_> {
 }
 
 impl<'a> LayeredVariable<'a> {
-    pub(super) fn given(given: &'a ExternalVariable) -> Self {
+    pub(super) fn of_external(external: &'a ExternalVariable) -> Self {
         Self {
-            name: &given.variable.key,
-            value: &given.variable.value,
-            is_raw: given.variable.raw,
+            name: &external.variable.key,
+            value: &external.variable.value,
+            is_raw: external.variable.raw,
             layer: Layer::External,
-            given: Some(given),
+            external: Some(external),
         }
     }
 
@@ -67,20 +67,20 @@ impl<'a> LayeredVariable<'a> {
             value: definition.value(),
             is_raw: definition.is_raw(),
             layer,
-            given: None,
+            external: None,
         })
     }
 
     /// Returns whether the value must be masked.
     pub fn is_secret(&self) -> bool {
-        let variable = self.given.map(|given| &given.variable);
+        let variable = self.external.map(|external| &external.variable);
         variable.is_some_and(|variable| variable.masked || !variable.public)
     }
 
     /// Returns the variable in the form a job receives.
     pub fn to_variable(self) -> JobVariable {
-        match self.given {
-            Some(given) => given.variable.clone(),
+        match self.external {
+            Some(external) => external.variable.clone(),
             None => JobVariable {
                 raw: self.is_raw,
                 ..JobVariable::public(self.name, self.value)

@@ -59,7 +59,7 @@ const USER: &str = "GITLAB_USER_";
 
 impl<'a> ExternalVariables<'a> {
     fn of(context: &'a PipelineContext, environment: Option<&str>) -> Self {
-        let list = context.given_for(environment);
+        let list = context.external_for(environment);
         let indices = list.iter().enumerate();
         let indices = indices.map(|(at, given)| (given.variable.key.as_str(), at));
         Self {
@@ -77,7 +77,7 @@ impl<'a> Layers<'a> {
         global: &'a Variables,
         workflow: &'a Variables,
     ) -> Self {
-        let mut given = context.given.iter();
+        let mut given = context.external.iter();
         Self {
             has_scopes: given.any(|given| given.scope_match(None).is_none()),
             everywhere: ExternalVariables::of(context, None),
@@ -133,7 +133,7 @@ impl<'a> JobLayers<'a> {
             if layer == Layer::External {
                 let list = self.given().list.iter().rev();
                 let list = list.filter(|given| given.variable.key == name);
-                found.extend(list.map(|given| LayeredVariable::given(given)));
+                found.extend(list.map(|given| LayeredVariable::of_external(given)));
             } else {
                 found.extend(self.find_in(layer, name));
             }
@@ -147,7 +147,7 @@ impl<'a> JobLayers<'a> {
             Layer::External => {
                 let given = self.given();
                 let at = *given.indices.get(name)?;
-                Some(LayeredVariable::given(given.list[at]))
+                Some(LayeredVariable::of_external(given.list[at]))
             }
             Layer::User => name
                 .starts_with(USER)
@@ -175,7 +175,7 @@ impl<'a> JobLayers<'a> {
             value: &variable.value,
             is_raw: variable.raw,
             layer,
-            given: None,
+            external: None,
         })
     }
 
@@ -192,7 +192,7 @@ impl<'a> JobLayers<'a> {
 
     /// Returns the effective variables from the file and from outside, without predefined ones;
     /// those of the file come first, in file order.
-    pub fn given_and_written(&self) -> Vec<LayeredVariable<'_>> {
+    pub fn external_and_written(&self) -> Vec<LayeredVariable<'_>> {
         let own = self.job.as_ref();
         let of_job = own.and_then(|own| own.definition.job_variables.as_ref());
         let of_rule = own.and_then(|own| own.rule);
@@ -210,7 +210,7 @@ impl<'a> JobLayers<'a> {
         let found = names.into_iter().filter_map(|name| self.find(name));
         // A global variable that the job does not inherit may have the name of a predefined one.
         let is_not_predefined =
-            |found: &LayeredVariable<'_>| found.layer.is_written() || found.given.is_some();
+            |found: &LayeredVariable<'_>| found.layer.is_written() || found.external.is_some();
         found.filter(is_not_predefined).collect()
     }
 

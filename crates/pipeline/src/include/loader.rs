@@ -316,7 +316,7 @@ impl<'o> IncludeLoader<'o> {
         // The including file determines the variables of the inputs it passes.
         let none = JobVariables::default();
         let interpolation = Interpolation {
-            given: wanted.inputs,
+            passed: wanted.inputs,
             site: Some(wanted.target.span),
             component: &file.component,
             variables: by.variables(self.options, &none),

@@ -24,7 +24,7 @@ pub(crate) fn read(
 ) -> Option<Tree> {
     let mut loader = IncludeLoader::new(options);
     let interpolation = Interpolation {
-        given: PassedInputs::from_arguments(&options.inputs, diagnostics),
+        passed: PassedInputs::from_arguments(&options.inputs, diagnostics),
         ..Interpolation::new(&options.variables)
     };
     let root = Includer {

@@ -55,7 +55,7 @@ fn without_header(
     interpolation: &Interpolation<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Arc<Node>> {
-    let Some(given) = interpolation.given.iter().next() else {
+    let Some(given) = interpolation.passed.iter().next() else {
         return Some(Arc::clone(&file.content));
     };
     let name = &given.name;

@@ -13,7 +13,7 @@ const MOST_ARGUMENTS: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Interpolation<'a> {
     /// The values passed for its inputs.
-    pub(crate) given: PassedInputs,
+    pub(crate) passed: PassedInputs,
     /// The include entry that passes them or could do so; absent for the pipeline's own file.
     pub(crate) site: Option<Span>,
     /// The fields of a component by name; empty for other files.
@@ -26,7 +26,7 @@ impl<'a> Interpolation<'a> {
     /// Returns the interpolation of a file without passed inputs.
     pub(crate) fn new(variables: &'a JobVariables) -> Self {
         Self {
-            given: PassedInputs::default(),
+            passed: PassedInputs::default(),
             site: None,
             component: &[],
             variables,

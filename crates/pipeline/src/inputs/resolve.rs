@@ -22,7 +22,7 @@ pub(super) fn resolve(
     collected: &mut Vec<Diagnostic>,
 ) -> Values {
     let given: IndexMap<&str, &PassedInput> = interpolation
-        .given
+        .passed
         .iter()
         .map(|input| (input.name.as_ref(), input))
         .collect();

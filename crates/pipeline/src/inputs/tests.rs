@@ -22,7 +22,7 @@ fn apply_to(text: &str, given: &Value, files: &[(&str, &str)]) -> (Option<Arc<No
     ];
     let given = given.as_object().cloned().unwrap_or_default();
     let interpolation = Interpolation {
-        given: PassedInputs::from_arguments(&given.into_iter().collect(), &mut diagnostics),
+        passed: PassedInputs::from_arguments(&given.into_iter().collect(), &mut diagnostics),
         component: &component,
         ..Interpolation::new(&variables)
     };

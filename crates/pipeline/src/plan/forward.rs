@@ -37,7 +37,7 @@ impl Plan {
             for variable in dotenv {
                 forwarded.add(variable);
             }
-            let given = self.context.given.iter();
+            let given = self.context.external.iter();
             let given = given.filter(|given| given.level == Level::Pipeline);
             given.for_each(|given| forwarded.add(&given.variable));
         }
@@ -101,7 +101,7 @@ struct Visible<'a> {
 impl Visible<'_> {
     fn find(&self, name: &str) -> Option<JobVariable> {
         let found = self.job.find(name);
-        let is_given = |found: &LayeredVariable<'_>| found.given.is_some();
+        let is_given = |found: &LayeredVariable<'_>| found.external.is_some();
         let reported = || self.dotenv.iter().rev().find(|it| it.key == name).cloned();
         match found {
             Some(found) if is_given(&found) => Some(found.to_variable()),

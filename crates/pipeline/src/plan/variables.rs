@@ -69,14 +69,14 @@ fn own_variables(
     let last = LAST.map(|name| own.variable(name).cloned());
     own.extend(
         job_layers
-            .given_and_written()
+            .external_and_written()
             .into_iter()
             .map(LayeredVariable::to_variable),
     );
     let is_given = |name: &str| {
         job_layers
             .find(name)
-            .is_some_and(|found| found.given.is_some())
+            .is_some_and(|found| found.external.is_some())
     };
     let reported = dotenv.iter().filter(|variable| !is_given(&variable.key));
     own.extend(reported.cloned());

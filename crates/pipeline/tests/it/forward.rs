@@ -27,7 +27,7 @@ fn forwarded(file: &str, forward: &str) -> Vec<String> {
     "main".clone_into(&mut context.commit.ref_name);
     let secret = JobVariable::masked("KEY", "hidden-value");
     let cert = JobVariable::file("CERT", "-----BEGIN");
-    context.given = vec![
+    context.external = vec![
         ExternalVariable::of_secret(secret),
         ExternalVariable::of_secret(cert),
         ExternalVariable::of_pipeline(JobVariable::public("TOP", "asked")),

@@ -286,7 +286,7 @@ test:
 ";
     let context = PipelineContext {
         first_job_id: 100,
-        given: vec![
+        external: vec![
             ExternalVariable::of_pipeline(JobVariable::public("WHO", "you")),
             ExternalVariable::of_secret(JobVariable::masked("TOKEN", "s3cret$WHO")),
         ],

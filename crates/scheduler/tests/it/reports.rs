@@ -79,7 +79,7 @@ impl Ran {
 
 async fn run(text: &str, runner: ProductRunner, given: Vec<ExternalVariable>) -> Ran {
     let context = PipelineContext {
-        given,
+        external: given,
         ..PipelineContext::default()
     };
     let plan = try_plan(&resolve(text), context, &Selection::default()).unwrap();

@@ -54,7 +54,7 @@ impl Request {
         let mut state = self.host_requests.state();
         let number = state.next;
         let directory = self.directory.fetched(number);
-        fail_point!("steps::wish::create", make_private_dir(&directory)).map_err(|error| {
+        fail_point!("steps::ask_host::create", make_private_dir(&directory)).map_err(|error| {
             let words = format!("cannot create the directory for fetched files: {error}");
             Failure::new(ErrorKind::Internal, words)
         })?;

@@ -73,7 +73,7 @@ impl HostRequests {
         let Some(open) = state.open.get(&number) else {
             return Ok(());
         };
-        let answer = meaning(&open.host_request, outcome)?;
+        let answer = check_answer(&open.host_request, outcome)?;
         if let Some(open) = state.open.remove(&number) {
             // The step may have been stopped meanwhile.
             let _ = open.answer.send(answer);
@@ -86,8 +86,8 @@ impl HostRequests {
     }
 }
 
-/// Returns the meaning of an outcome.
-fn meaning(
+/// Returns the answer in an outcome, if it is one to this request.
+fn check_answer(
     host_request: &Wish,
     outcome: Option<Outcome>,
 ) -> Result<Result<HostAnswer, String>, Status> {

@@ -72,10 +72,10 @@ pub struct RunCommand {
 }
 
 impl RunCommand {
-    /// Returns whether the words are those that were given. Otherwise they would name other files or jobs.
-    pub fn is_exact(&self) -> bool {
+    /// Returns whether words in this form are those that were given. Otherwise they would name other files or jobs.
+    pub fn is_exact(words: &[String]) -> bool {
         let is_exact = |word: &String| !word.contains(char::REPLACEMENT_CHARACTER);
-        self.words.iter().all(is_exact)
+        words.iter().all(is_exact)
     }
 }
 

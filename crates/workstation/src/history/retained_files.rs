@@ -62,7 +62,7 @@ impl RetainedFiles {
         if swept.is_some() {
             // If this fails, one more sweep than needed follows.
             let _ = fail_point!(
-                "workstation::kept_files::mark",
+                "workstation::retained_files::mark",
                 File::create(self.sweep_mark())
             );
         }

@@ -18,7 +18,7 @@ pub(crate) struct ProjectContext {
     situation: Situation,
     /// The pipeline file.
     file: PathBuf,
-    given: Vec<ExternalVariable>,
+    external: Vec<ExternalVariable>,
     /// Access to servers, which may know the project's GitLab.
     outside: Option<Arc<Outside>>,
     /// The variables of a GitLab, if they are used.
@@ -37,7 +37,7 @@ impl ProjectContext {
         root: &Path,
         file: &Path,
         situation: Situation,
-        given: Vec<ExternalVariable>,
+        external: Vec<ExternalVariable>,
     ) -> Self {
         let git = Arc::new(BlockingGit::new(root));
         let repository = Arc::new(GitRepository::with_git(Arc::clone(&git)));
@@ -46,7 +46,7 @@ impl ProjectContext {
             repository,
             situation,
             file: file.to_owned(),
-            given,
+            external,
             outside: None,
             gitlab: None,
             described: OnceLock::new(),
@@ -103,7 +103,7 @@ impl ProjectContext {
         let needs_git = needs_git
             || self.gitlab.is_some()
             || self
-                .given
+                .external
                 .iter()
                 .any(|it| names_commit_variables(&it.variable.value));
         let Some(facts) = glance(self.git.root()).filter(|_| !needs_git) else {
@@ -112,7 +112,7 @@ impl ProjectContext {
         let described = self.describe(&facts)?;
         self.repository.situate(described.situated);
         let mut context = described.context;
-        context.given.clone_from(&self.given);
+        context.external.clone_from(&self.external);
         Ok(context.pre_pipeline_variables())
     }
 
@@ -132,13 +132,13 @@ impl ProjectContext {
         let mut notes = described.notes;
         let remote = facts.remote_url.as_deref();
         let taken = match &self.gitlab {
-            Some(gitlab) => gitlab.take(remote, &context, &self.given)?,
+            Some(gitlab) => gitlab.take(remote, &context, &self.external)?,
             None => Taken::default(),
         };
         notes.extend(taken.notes);
         protect(&mut context, &taken.protection);
-        context.given = taken.variables;
-        context.given.extend(self.given.iter().cloned());
+        context.external = taken.variables;
+        context.external.extend(self.external.iter().cloned());
         notes.extend(note_of_protected(&context, &taken.protection));
         if context.is_skipped() {
             notes.push(SKIPPED.to_owned());
@@ -188,7 +188,7 @@ fn protect(context: &mut PipelineContext, protection: &Protection) {
 
 /// Returns a note about variables that are left out because they are protected.
 fn note_of_protected(context: &PipelineContext, protection: &Protection) -> Option<String> {
-    let protected = context.given.iter().filter(|given| given.is_protected);
+    let protected = context.external.iter().filter(|given| given.is_protected);
     let mut seen = HashSet::new();
     let names = protected.map(|given| &*given.variable.key);
     let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();

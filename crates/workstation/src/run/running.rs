@@ -54,7 +54,7 @@ impl<'r> RunningPipeline<'r> {
             Start::Continued(continued) => {
                 forget_reported(directory);
                 let run = reserved.directory.id;
-                kind = Some(&continued.earlier.kind);
+                kind = Some(&continued.run.kind);
                 resumed = continued.resumed.as_slice();
                 tracing::debug!(run, ?kind, "Continues.");
             }
@@ -69,7 +69,7 @@ impl<'r> RunningPipeline<'r> {
             Arc::clone(&reserved.shared),
             run.executor.clone(),
             events,
-            continued.map(|it| (it.earlier.kind.of_children(), Arc::clone(&it.downstream))),
+            continued.map(|it| (it.run.kind.of_children(), Arc::clone(&it.downstream))),
             reserved.directory.id,
         );
         Ok(Self {
@@ -166,7 +166,7 @@ impl<'r> RunningPipeline<'r> {
             Start::Continued(continued) => {
                 let kept = reserved.state.kept_files().of_run(directory);
                 let left = |job: &JobHistory| products(&reserved.plan, &kept, job);
-                driver.progress = Arc::new(continued.earlier.progress(left));
+                driver.progress = Arc::new(continued.run.progress(left));
             }
             Start::Session(found) => driver.progress = Arc::new(found.progress.clone()),
         }

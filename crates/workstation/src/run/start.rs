@@ -25,7 +25,7 @@ pub(super) enum Start {
 /// The run that is continued.
 #[derive(Debug)]
 pub(super) struct ContinuedStart {
-    pub(super) earlier: ContinuedRun,
+    pub(super) run: ContinuedRun,
     /// Which attempt this is, from 2.
     pub(super) attempt: u32,
     /// The pipelines that its jobs started.
@@ -79,7 +79,7 @@ impl ContinuedStart {
         Ok(Self {
             attempt: earlier.next_attempt(&directory.path),
             notes: earlier.changes(plan),
-            earlier,
+            run: earlier,
             downstream: Arc::new(downstream),
             resumable,
             resumed: Vec::new(),

@@ -7,7 +7,7 @@ use pipeline::context::{ExternalSource, ExternalVariable};
 use workstation::{LocalError, PipelineOptions};
 
 fn given(project: &Project, options: &PipelineOptions) -> Vec<ExternalVariable> {
-    project.read(options).context().unwrap().given.clone()
+    project.read(options).context().unwrap().external.clone()
 }
 
 fn with_file(project: &Project, text: &str) -> PipelineOptions {
@@ -148,7 +148,7 @@ fn values_that_gitlab_refuses_to_mask_are_masked_with_a_note() {
     let project = Project::new();
     let options = with_file(&project, "SHORT: {value: abc, masked: true}\n");
     let pipeline = project.read(&options);
-    assert!(pipeline.context().unwrap().given[0].variable.masked);
+    assert!(pipeline.context().unwrap().external[0].variable.masked);
     let notes = pipeline.notes().unwrap().concat();
     assert!(
         notes.contains(":1:") && notes.contains("8 characters"),

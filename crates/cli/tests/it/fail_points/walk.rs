@@ -98,7 +98,7 @@ const COMPENSATED: &[&str] = &[
     "workstation::durations::append",
     "workstation::durations::open",
     // There is one more sweep.
-    "workstation::kept_files::mark",
+    "workstation::retained_files::mark",
     // The next run sees that the entry's owner is dead and removes it.
     "workstation::resources::remove",
     // The user who kills the run again knows about it.

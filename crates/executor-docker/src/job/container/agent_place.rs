@@ -149,7 +149,7 @@ pub(crate) async fn connect(socket: &Path) -> io::Result<UnixStream> {
     // The same file that was checked, whatever has its name by now; and a path that is never too long.
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     fail_point!(
-        "executor_docker::agent_socket::connect",
+        "executor_docker::agent_place::connect",
         UnixStream::connect(path).await
     )
 }

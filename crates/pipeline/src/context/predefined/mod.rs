@@ -49,7 +49,7 @@ impl PipelineContext {
     /// Variables limited to an environment are not among them, because no job is known yet.
     pub fn pre_pipeline_variables(&self) -> JobVariables {
         let mut variables = self.predefined(Phase::PrePipeline);
-        let given = self.given_for(None).into_iter();
+        let given = self.external_for(None).into_iter();
         variables.extend(given.map(|given| given.variable.clone()));
         variables
     }
@@ -59,9 +59,9 @@ impl PipelineContext {
     ///
     /// Within a level, variables the user sets locally override those of a GitLab, and those of an
     /// inner group those of an outer one; otherwise the more specific scope wins.
-    pub fn given_for(&self, environment: Option<&str>) -> Vec<&ExternalVariable> {
+    pub fn external_for(&self, environment: Option<&str>) -> Vec<&ExternalVariable> {
         let is_open = |given: &&ExternalVariable| !given.is_protected || self.commit.is_protected;
-        let matching = self.given.iter().filter(is_open);
+        let matching = self.external.iter().filter(is_open);
         let matching = matching.filter_map(|given| Some((given.scope_match(environment)?, given)));
         let mut matching: Vec<_> = matching.collect();
         matching.sort_by_key(|(specificity, given)| (given.level, given.nearness(), *specificity));
@@ -190,14 +190,14 @@ mod tests {
             ..ExternalVariable::of_option("--x", level, JobVariable::public("A", value))
         };
         let mut context = context();
-        context.given = vec![
+        context.external = vec![
             given(Level::Project, "review/*", "scoped"),
             given(Level::Project, "*", "project"),
             given(Level::Instance, "*", "instance"),
             given(Level::Group, "review/x", "group"),
         ];
         let check = |environment: Option<&str>, expect: &str| {
-            let list = context.given_for(environment);
+            let list = context.external_for(environment);
             let strongest = list.last().map(|given| given.variable.value.as_str());
             assert_eq!(strongest, Some(expect), "in {environment:?}");
         };
@@ -237,9 +237,9 @@ mod tests {
         for (at, strongest) in table.iter().enumerate() {
             let mut context = context();
             // The order of the list has no effect.
-            context.given = table[..=at].to_vec();
-            context.given.reverse();
-            let list = context.given_for(Some("production"));
+            context.external = table[..=at].to_vec();
+            context.external.reverse();
+            let list = context.external_for(Some("production"));
             let found = list.last().map(|given| &given.variable.value);
             assert_eq!(found, Some(&strongest.variable.value));
         }
@@ -248,13 +248,13 @@ mod tests {
     #[test]
     fn protected_variables_are_for_protected_refs() {
         let mut context = context();
-        context.given = vec![ExternalVariable {
+        context.external = vec![ExternalVariable {
             is_protected: true,
             ..ExternalVariable::of_secret(JobVariable::masked("KEY", "s"))
         }];
-        assert!(context.given_for(None).is_empty());
+        assert!(context.external_for(None).is_empty());
         context.commit.is_protected = true;
-        assert_eq!(context.given_for(None).len(), 1);
+        assert_eq!(context.external_for(None).len(), 1);
         assert_eq!(context.pre_pipeline_variables().get("KEY"), Some("s"));
     }
 

@@ -46,7 +46,7 @@ fn explain(job: &str) -> Explanation {
     let ((pipeline, resolved), _) = both.into_result().unwrap();
     let mut context = push();
     let secret = JobVariable::masked("TOKEN", "s3cret-value");
-    context.given = vec![
+    context.external = vec![
         ExternalVariable::of_secret(secret),
         ExternalVariable::of_pipeline(JobVariable::public("D", "given $TOKEN")),
     ];
@@ -170,7 +170,7 @@ fn variables_of(file: &str, given: Vec<ExternalVariable>) -> Vec<ExplainedVariab
     });
     let ((pipeline, resolved), _) = both.into_result().unwrap();
     let mut context = push();
-    context.given = given;
+    context.external = given;
     let creation = create(&resolved, &context, &NoRepository);
     let explainer = Explainer::new(&pipeline, &creation, &context, &NoRepository);
     let jobs = creation.jobs.iter();

@@ -28,7 +28,7 @@ pub(super) fn push() -> PipelineContext {
 
 pub(super) fn given(variables: Vec<ExternalVariable>) -> PipelineContext {
     PipelineContext {
-        given: variables,
+        external: variables,
         ..push()
     }
 }

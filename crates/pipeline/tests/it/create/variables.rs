@@ -39,10 +39,10 @@ job:
     };
     let mut context = given(variables(&["F", "G"], Level::Pipeline));
     context
-        .given
+        .external
         .extend(variables(&["F", "G", "H"], Level::Project));
     context
-        .given
+        .external
         .extend(variables(&["H", "I"], Level::Instance));
     context.user.login = "me".to_owned();
     let job = payload(text, context);
@@ -95,7 +95,7 @@ workflow: {name: '$$A'}
 a: {script: x, variables: {A: a}, resource_group: '$${A}', environment: 'e-$$A'}
 ";
     let mut context = push();
-    context.given = vec![ExternalVariable::of_pipeline(JobVariable::public("A", "b"))];
+    context.external = vec![ExternalVariable::of_pipeline(JobVariable::public("A", "b"))];
     let creation = super::created(text, &context);
     assert_eq!(creation.name.as_deref(), Some("$b"));
     let definition = payload(text, context).definition.unwrap();

@@ -14,7 +14,9 @@ pub(super) fn of_child(bridge: &Bridge) -> PipelineContext {
     context.chat = None;
     context.schedule_description = None;
     context.ancestors = bridge.plan.ancestors_of_children();
-    context.given.retain(|given| given.level != Level::Pipeline);
+    context
+        .external
+        .retain(|given| given.level != Level::Pipeline);
     pass_down(&mut context, bridge);
     context
 }
@@ -33,7 +35,7 @@ fn pass_down(context: &mut PipelineContext, bridge: &Bridge) {
         job_id: bridge.job.id.0,
     });
     context.created_at = jiff::Timestamp::now();
-    context.given.extend(forwarded(bridge).map(given));
+    context.external.extend(forwarded(bridge).map(given));
 }
 
 /// Returns the variables that the pipeline gets from the job that starts it.

@@ -64,7 +64,9 @@ impl ParentPipeline {
         }
         path.clone_into(&mut context.project.path);
         // The pipeline was read with them as options.
-        context.given.retain(|given| given.level != Level::Pipeline);
+        context
+            .external
+            .retain(|given| given.level != Level::Pipeline);
         of_other_project(&mut context, bridge);
         if !diagnostics.is_empty() {
             warn(observer, &diagnostics.to_string());

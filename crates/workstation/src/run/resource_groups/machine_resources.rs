@@ -124,7 +124,9 @@ impl ResourceGroups for MachineResources {
         match group.expect(pipeline.0, Duration::ZERO) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 let announcements = self.announcements.clone();
-                self.waiting.lock().spawn_blocking(move || {
+                let mut waiting = self.waiting.lock();
+                while waiting.try_join_next().is_some() {}
+                waiting.spawn_blocking(move || {
                     announcements.record(&key, group.expect(key.1, GUARD_TIMEOUT));
                 });
             }
