@@ -97,7 +97,7 @@ fn shell_opens_at_a_terminal() {
     project.runwright(&["run", "build"]).expect_code(0);
     let before = left(&project);
     let terminal = Terminal::start(&project, (100, 40), "shell test");
-    terminal.wait_for(&["changes are gone", "[job test] $"]);
+    terminal.wait_for(&["changes are not kept", "[job test] $"]);
     terminal.type_line("cat out/file; echo $((6*7))-$CI_JOB_NAME");
     terminal.wait_for(&["built", "42-test"]);
     terminal.type_line("rerun 2");

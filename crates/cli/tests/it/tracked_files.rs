@@ -189,7 +189,7 @@ fn changes_of_parallel_jobs_in_one_tree_are_not_attributed() {
     ));
     let words = ["run", "--warn-changes", "--in-place", "--concurrency", "2"];
     let done = project.runwright(&words).expect_code(0);
-    let text = "(it, or a job beside it)";
+    let text = "(it, or a job that ran at the same time)";
     assert!(done.stdout.contains(text), "{}", done.stdout);
 }
 

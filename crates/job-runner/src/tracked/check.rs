@@ -156,7 +156,9 @@ fn warning(changed: &ChangedFiles) -> String {
     let who = if *is_certain {
         format!("the job changed {count} tracked {files} that it did not declare")
     } else {
-        format!("{count} tracked {files} changed that no job beside this one or itself declared")
+        format!(
+            "{count} tracked {files} changed that neither this job nor one running at the same time declared"
+        )
     };
     let names: Vec<String> = first.iter().take(NAMES).map(|name| shown(name)).collect();
     let names = names.join(", ");

@@ -138,7 +138,7 @@ fn command_line_takes_precedence_over_the_variable() {
         crate::project::Done::from(command.output().unwrap())
     };
     let here = run("1", &["list", "--offline"]).expect_code(0);
-    here.expect_text("as --offline says more than GLCI_PREFER_API");
+    here.expect_text("since --offline takes precedence over GLCI_PREFER_API");
     let here = run("0", &["list", "--offline"]).expect_code(0);
     assert_eq!(here.stderr, "");
     run("0", &["list", "--offline", "--prefer-api"])
