@@ -14,15 +14,22 @@ pub(crate) const AUTO: &str = "auto";
 /// # Errors
 ///
 /// When a provider fails its checks.
+///
+/// `no_engine` is the reason why `auto` has no container engine, if so.
 pub(crate) fn registry(
     shell: ShellConfig,
     docker: DockerOptions,
+    no_engine: Option<&str>,
 ) -> Result<ProviderRegistry, RegisterError> {
     let mut registry = ProviderRegistry::new();
     let shell: Arc<dyn ExecutorProvider> = Arc::new(executor_shell::provider(shell));
     let docker: Arc<dyn ExecutorProvider> = Arc::new(executor_docker::provider(docker));
     registry.register(executor_shell::NAME, Arc::clone(&shell))?;
     registry.register(executor_docker::NAME, Arc::clone(&docker))?;
-    registry.register(AUTO, Arc::new(ByImage::new(docker, shell)))?;
+    let auto = match no_engine {
+        Some(reason) => ByImage::without_containers(shell, reason),
+        None => ByImage::new(docker, shell),
+    };
+    registry.register(AUTO, Arc::new(auto))?;
     Ok(registry)
 }

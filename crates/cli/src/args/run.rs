@@ -75,10 +75,14 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) changed: ChangedArgs,
 
-    /// Where jobs run: `shell`, `docker`, or `auto`, which is docker for jobs with an image where an engine
-    /// answers; see `runwright executors`
-    #[arg(long, value_name = "NAME", default_value = "shell")]
+    /// Where jobs run: `docker`, `shell` (this machine), or `auto`: docker for jobs with an image, shell for all
+    /// others; see `runwright executors`
+    #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) executor: String,
+    /// With `--executor shell`: remember that jobs of this project may run on this machine where no container
+    /// engine answers
+    #[arg(long)]
+    pub(crate) remember: bool,
     /// What jobs in containers run in.
     #[command(flatten)]
     pub(crate) docker: DockerArgs,

@@ -39,9 +39,9 @@ pub(crate) struct ShellArgs {
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) login: bool,
-    /// Where jobs run: `shell`, `docker`, or `auto`, which is docker for jobs with an image where an engine
-    /// answers; see `runwright executors`
-    #[arg(long, value_name = "NAME", default_value = "shell")]
+    /// Where jobs run: `docker`, `shell` (this machine), or `auto`: docker for jobs with an image, shell for all
+    /// others; see `runwright executors`
+    #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) executor: String,
     /// What jobs in containers run in.
     #[command(flatten)]

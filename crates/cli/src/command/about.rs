@@ -32,7 +32,7 @@ impl Described<'_> {
 
 /// Lists the executors of this build.
 pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
-    let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new())
+    let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new(), None)
         .map_err(Failure::environment)?;
     let mut all = Vec::new();
     for (name, provider) in registry.iter() {

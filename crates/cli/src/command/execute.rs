@@ -68,13 +68,14 @@ pub(super) async fn execute_run(
     let mut run = run.reserve().await?;
     let logs = run.logs();
     let plan = Arc::clone(run.plan());
+    // It may ask the user, so it precedes the view.
+    let choice = executor_choice(args, pipeline.project().root());
+    let (executor, held) = choice.executor(&mut run, pipeline).await?;
     view.introduce(&plan);
     print_notes(pipeline.notes()?);
     print_notes(run.notes());
     plan.refusal().into_iter().for_each(print_refusal);
     print_skipped(&plan);
-    let choice = executor_choice(args, pipeline.project().root());
-    let (executor, held) = choice.executor(&mut run, pipeline).await?;
     let run = run.executor(executor);
     warn_of_ignored_keywords(run.provider().as_ref(), &plan)?;
     let forecast = RunForecast::of(&run, &args.shown, view);

@@ -4,7 +4,9 @@ use super::docker_config::{config, connect};
 use super::engine_garbage::{self, Sweeper};
 use super::engine_owners::{Owner, Owners};
 use super::image_checks::refuse_bad_images;
+use super::prompt::{can_ask, one_of};
 use crate::args::DockerArgs;
+use crate::executors::AUTO;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
 use console::{error_line, shown_name, strip_controls};
@@ -21,8 +23,10 @@ use pipeline::{Plan, PlannedJob};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::spawn_blocking;
 use workstation::{
-    Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings, StateDir, UserLibrary,
+    Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings, SettingsFile, StateDir,
+    UserLibrary,
 };
 
 /// How long an owner of objects in an engine is remembered at least.
@@ -93,7 +97,10 @@ impl ExecutorChoice<'_> {
         let mut options = DockerOptions::new()
             .with_supervisor(run.supervisor().clone())
             .with_library(library);
-        let mut taken = None;
+        let (mut taken, mut no_engine) = (None, None);
+        if executor == AUTO && !may_have_images(run.plan()) {
+            executor = executor_shell::NAME;
+        }
         if executor != executor_shell::NAME {
             let settings = self.settings()?;
             let config = config(&settings, self.docker)?;
@@ -117,26 +124,62 @@ impl ExecutorChoice<'_> {
                     taken = Some(held);
                 }
                 Err(error) if executor == executor_docker::NAME => {
-                    return Err(Failure::environment(error).with_help(
-                        "with `--executor shell` jobs run on this machine, as they do without the option",
-                    ));
+                    return Err(Failure::environment(error)
+                        .with_help("with `--executor shell` jobs run on this machine"));
                 }
                 Err(error) => {
-                    if wants_image(run.plan()) {
-                        error_line(&strip_controls(&format!(
-                            "warning: no container engine answers, so jobs with an image run on this machine: {}",
-                            chain(&error)
-                        )));
+                    let reason = strip_controls(&chain(&error));
+                    let names = jobs_with_image(run.plan());
+                    if settings.allows_host_images(self.root)
+                        || (!names.is_empty() && self.consents(&names, &reason).await?)
+                    {
+                        executor = executor_shell::NAME;
+                    } else {
+                        no_engine = Some(format!("no container engine answers: {reason}"));
                     }
-                    executor = executor_shell::NAME;
                 }
             }
             options = options.with_config(config);
         }
-        let registry = crate::executors::registry(shell, options).map_err(Failure::environment)?;
+        let registry = crate::executors::registry(shell, options, no_engine.as_deref());
+        let registry = registry.map_err(Failure::environment)?;
         let executor = RunExecutor::registered(&registry, executor)
             .ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))?;
         Ok((executor, Held(taken)))
+    }
+
+    /// Asks whether jobs with an image may run on this machine.
+    ///
+    /// # Errors
+    ///
+    /// If there is no terminal to ask at, or the user declines.
+    async fn consents(self, names: &[String], reason: &str) -> Result<bool, Failure> {
+        let (names, have) = match names {
+            [name] => (format!("the job {name}"), "has"),
+            names => (format!("the jobs {}", first(names)), "have"),
+        };
+        let refused = || {
+            let error =
+                anyhow!("no container engine answers, but {names} {have} an image: {reason}");
+            Failure::environment(error).with_help(
+                "start an engine, leave such jobs out with `--skip JOB`, or run them on this machine with \
+                 `--executor shell`; with `--remember` too, for all later runs of this project",
+            )
+        };
+        if !can_ask() {
+            return Err(refused());
+        }
+        error_line(&format!(
+            "no container engine answers, but {names} {have} an image: {reason}"
+        ));
+        let question = format!("Run {names} on this machine itself?");
+        let rows = ["no", "this time", "always in this project"].map(str::to_owned);
+        let answer = spawn_blocking(move || one_of(&question, &rows)).await;
+        match answer.map_err(Failure::environment)?? {
+            Some(1) => Ok(true),
+            Some(2) => remember(self.root).map(|()| true),
+            _ => Err(refused()),
+        }
     }
 
     /// Returns the settings that change what a job does, to compare with earlier runs.
@@ -165,10 +208,8 @@ fn refuse_without_image(plan: &Plan, config: &DockerConfig) -> Result<(), Failur
     if config.image.is_some() {
         return Ok(());
     }
-    let without = plan.jobs().iter().filter(|job| {
-        let waits = job.definition.when == When::Manual && !job.is_played;
-        !job.is_bridge() && !waits && job.definition.image.is_none()
-    });
+    let jobs = plan.jobs().iter().filter(|job| is_started(job));
+    let without = jobs.filter(|job| job.definition.image.is_none());
     let names: Vec<String> = without.map(|job| shown_name(job.name())).collect();
     if names.is_empty() {
         return Ok(());
@@ -177,23 +218,55 @@ fn refuse_without_image(plan: &Plan, config: &DockerConfig) -> Result<(), Failur
         1 => ("job", "names"),
         _ => ("jobs", "name"),
     };
-    let more = names.len().saturating_sub(NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    let first = names[..names.len().min(NAMED)].join(", ");
-    let error = anyhow!("there is no image for a container: the {jobs} {first}{more} {name} none");
+    let names = first(&names);
+    let error = anyhow!("there is no image for a container: the {jobs} {names} {name} none");
     Err(Failure::usage(error).with_help(
         "write `image:` in the file, or say which such jobs get: `--image debian:12`, or `image` in \
          the settings; with `--executor auto` they run on this machine",
     ))
 }
 
-fn wants_image(plan: &Plan) -> bool {
+/// Returns whether jobs of a plan, or of the pipelines they start, may have an image.
+fn may_have_images(plan: &Plan) -> bool {
     let mut jobs = plan.jobs().iter();
-    jobs.any(|job: &PlannedJob| job.definition.image.is_some())
+    jobs.any(|job| job.is_bridge() || job.definition.image.is_some())
+}
+
+/// Returns the names of the jobs with an image that a run starts by itself.
+fn jobs_with_image(plan: &Plan) -> Vec<String> {
+    let jobs = plan.jobs().iter().filter(|job| is_started(job));
+    let jobs = jobs.filter(|job| job.definition.image.is_some());
+    jobs.map(|job| shown_name(job.name())).collect()
+}
+
+/// Returns whether a run starts the job by itself, as a job with a script.
+fn is_started(job: &PlannedJob) -> bool {
+    let waits = job.definition.when == When::Manual && !job.is_played;
+    !job.is_bridge() && !waits
+}
+
+/// Returns the first names of a list, and how many more there are.
+fn first(names: &[String]) -> String {
+    let first = names[..names.len().min(NAMED)].join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// Remembers that jobs with an image may run on this machine, in the project with this root.
+pub(super) fn remember(root: &Path) -> Result<(), Failure> {
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let settings = Settings::of_project(root, state.path(), std::env::home_dir().as_deref());
+    if settings.map_err(LocalError::from)?.allows_host_images(root) {
+        return Ok(());
+    }
+    let path = SettingsFile::allow_host_images(&state, root).map_err(LocalError::from)?;
+    let path = strip_controls(&path.to_string_lossy());
+    error_line(&format!(
+        "note: {path} allows jobs of this project on this machine"
+    ));
+    Ok(())
 }
 
 /// Registers as an owner, and removes the leftovers of dead owners from the engine, except those of jobs
@@ -265,7 +338,7 @@ fn tell(swept: Result<SweepReport, DockerError>) -> bool {
 
 /// Refuses an unknown executor before anything else is checked.
 pub(super) fn check_executor(name: &str) -> Result<(), Failure> {
-    let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new())
+    let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new(), None)
         .map_err(Failure::environment)?;
     if registry.get(name).is_some() {
         return Ok(());

@@ -1,4 +1,5 @@
 use crate::args::{DialectArg, RunArgs};
+use crate::executors::AUTO;
 use console::{shell_argument, shell_quoted};
 use pipeline::Plan;
 use std::path::Path;
@@ -80,7 +81,7 @@ fn for_a_job(args: &RunArgs) -> Vec<String> {
     if let Some(file) = &project.file {
         option("-f", path(file));
     }
-    if args.executor != executor_shell::NAME {
+    if args.executor != AUTO {
         option("--executor", args.executor.clone());
     }
     words.extend(args.docker.words());

@@ -1,5 +1,5 @@
 use super::execute::execute;
-use super::executor_choice::check_executor;
+use super::executor_choice::{check_executor, remember};
 use super::only_failed;
 use super::parallel::allow_mounts;
 use super::pipeline_options::{find_project, pipeline_options};
@@ -28,6 +28,13 @@ pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
         .context("get the current directory")
         .map_err(Failure::usage)?;
     let project = project(args)?;
+    if args.remember {
+        if args.executor != executor_shell::NAME {
+            let error = anyhow!("--remember needs --executor shell");
+            return Err(Failure::usage(error));
+        }
+        remember(project.root())?;
+    }
     if !args.dry_run {
         let state = StateDir::of_user().map_err(LocalError::from)?;
         print_leftovers(&state.project(project.root()));

@@ -7,7 +7,9 @@ fn unsupported_keywords_are_reported_once() {
     let project = Project::with_pipeline(
         "image: alpine\nservices: [postgres]\na:\n  script: [\"true\"]\nb:\n  script: [\"true\"]\n",
     );
-    let done = project.runwright(&["run"]).expect_code(0);
+    let done = project
+        .runwright(&["run", "--executor", "shell"])
+        .expect_code(0);
     assert_eq!(
         done.stderr.matches("warning: `image` of 2 jobs: ").count(),
         1,

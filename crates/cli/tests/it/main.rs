@@ -33,6 +33,7 @@ mod gitlab_variables;
 mod guide;
 mod history;
 mod hook;
+mod host_images;
 mod hostile_inputs;
 mod hostile_job_data;
 mod init;

@@ -13,7 +13,7 @@ fn fast_jobs_of_our_own_pipeline_pass() {
     let home = tempfile::tempdir().unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_runwright"))
-        .args(["run", "--stage", "check", "-C"])
+        .args(["run", "--executor", "shell", "--stage", "check", "-C"])
         .arg(root)
         .env("RUNWRIGHT_HOME", home.path())
         .stdin(Stdio::null())

@@ -152,6 +152,8 @@ impl Project {
             .args(arguments)
             .current_dir(self.dir())
             .env("RUNWRIGHT_HOME", self.home())
+            // Not this machine's own engine.
+            .env("DOCKER_HOST", "unix:///no/engine")
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR_FORCE")
             .stdin(Stdio::null());

@@ -68,8 +68,8 @@ fn no_command_shows_a_secret() {
         "variables build --explain",
         "variables test --json",
         "run --dry-run",
-        "run build",
-        "run build --progress json",
+        "run build --executor shell",
+        "run build --executor shell --progress json",
     ] {
         let arguments: Vec<&str> = line.split(' ').collect();
         check(&project, &arguments, 0);

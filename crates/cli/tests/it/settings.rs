@@ -54,7 +54,7 @@ fn every_source_takes_precedence_over_those_before_it() {
     let home = home.display();
     let check =
         |name: &str, expect: &str| assert_eq!(line(&done, name), format!("{name} = {expect}"));
-    check("run.executor", "\"shell\" # built-in");
+    check("run.executor", "\"auto\" # built-in");
     check("run.file", "(not set) # built-in");
     check("run.concurrency", &format!("2 # {home}:2"));
     check("run.verbose", "false # .runwright.toml:5");

@@ -180,7 +180,7 @@ impl Terminal {
 fn surroundings(project: &Project) -> String {
     format!(
         "unset CI NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR LC_ALL LC_CTYPE; \
-         export LANG=C.UTF-8 RUNWRIGHT_HOME='{}'",
+         export LANG=C.UTF-8 DOCKER_HOST=unix:///no/engine RUNWRIGHT_HOME='{}'",
         project.home().display()
     )
 }

@@ -5,19 +5,24 @@ use executor_core::{
     BuildError, Cancellation, Executor, ExecutorStage, JobOutcome, PrepareOptions,
     PreparedEnvironment, ShellInfo, StageCell, StageCommand, StageResult,
 };
+use std::sync::Arc;
 
 /// An executor that becomes one of two in `prepare`.
 #[derive(Debug)]
 pub struct ByImageExecutor {
     /// That of this host, until `prepare`.
     inner: Box<dyn Executor>,
-    containers: Option<Box<dyn Executor>>,
+    /// That of containers, or why there is none; taken in `prepare`.
+    containers: Option<Result<Box<dyn Executor>, Arc<str>>>,
     /// Follows the chosen executor's stage, also for clones from before.
     stage: StageCell,
 }
 
 impl ByImageExecutor {
-    pub(super) fn new(containers: Box<dyn Executor>, host: Box<dyn Executor>) -> Self {
+    pub(super) fn new(
+        containers: Result<Box<dyn Executor>, Arc<str>>,
+        host: Box<dyn Executor>,
+    ) -> Self {
         let stage = StageCell::new();
         stage.follow(host.stage_cell());
         Self {
@@ -42,7 +47,11 @@ impl Executor for ByImageExecutor {
     ) -> Result<PreparedEnvironment, BuildError> {
         let containers = self.containers.take();
         if let Some(containers) = containers.filter(|_| !options.job.image.name.is_empty()) {
-            self.inner = containers;
+            self.inner = containers.map_err(|reason| {
+                BuildError::config(format!(
+                    "the job has an image, which needs a container: {reason}"
+                ))
+            })?;
             self.stage.follow(self.inner.stage_cell());
         } else {
             let text = "The job names no image: it runs on this machine itself";

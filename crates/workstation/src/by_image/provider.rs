@@ -28,7 +28,8 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct ByImage {
-    containers: Arc<dyn ExecutorProvider>,
+    /// That of jobs with an image, or why there is none.
+    containers: Result<Arc<dyn ExecutorProvider>, Arc<str>>,
     host: Arc<dyn ExecutorProvider>,
 }
 
@@ -42,6 +43,13 @@ struct Both {
 impl ByImage {
     /// Returns the provider.
     pub fn new(containers: Arc<dyn ExecutorProvider>, host: Arc<dyn ExecutorProvider>) -> Self {
+        let containers = Ok(containers);
+        Self { containers, host }
+    }
+
+    /// Returns a provider that refuses jobs with an image, with this reason.
+    pub fn without_containers(host: Arc<dyn ExecutorProvider>, reason: &str) -> Self {
+        let containers = Err(reason.into());
         Self { containers, host }
     }
 }
@@ -49,7 +57,9 @@ impl ByImage {
 #[async_trait]
 impl ExecutorProvider for ByImage {
     fn can_create(&self) -> Result<(), ProviderError> {
-        self.containers.can_create()?;
+        if let Ok(containers) = &self.containers {
+            containers.can_create()?;
+        }
         self.host.can_create()
     }
 
@@ -57,10 +67,12 @@ impl ExecutorProvider for ByImage {
         let both = data.get::<Both>();
         let of_containers = both.map_or(data, |both| &both.containers);
         let of_host = both.map_or(data, |both| &both.host);
-        Ok(Box::new(ByImageExecutor::new(
-            self.containers.create(of_containers)?,
-            self.host.create(of_host)?,
-        )))
+        let containers = match &self.containers {
+            Ok(containers) => Ok(containers.create(of_containers)?),
+            Err(reason) => Err(Arc::clone(reason)),
+        };
+        let host = self.host.create(of_host)?;
+        Ok(Box::new(ByImageExecutor::new(containers, host)))
     }
 
     async fn acquire(
@@ -68,11 +80,14 @@ impl ExecutorProvider for ByImage {
         config: &RunnerConfig,
         cancellation: &Cancellation,
     ) -> Result<ExecutorData, AcquireError> {
-        let containers = self.containers.acquire(config, cancellation).await?;
+        let Ok(provider) = &self.containers else {
+            return self.host.acquire(config, cancellation).await;
+        };
+        let containers = provider.acquire(config, cancellation).await?;
         let host = match self.host.acquire(config, cancellation).await {
             Ok(host) => host,
             Err(error) => {
-                self.containers.release(config, containers).await;
+                provider.release(config, containers).await;
                 return Err(error);
             }
         };
@@ -80,20 +95,25 @@ impl ExecutorProvider for ByImage {
     }
 
     async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
+        let Ok(provider) = &self.containers else {
+            return self.host.release(config, data).await;
+        };
         if let Some(both) = data.get::<Both>() {
-            let containers = both.containers.clone();
-            self.containers.release(config, containers).await;
+            provider.release(config, both.containers.clone()).await;
             self.host.release(config, both.host.clone()).await;
         }
     }
 
     fn features(&self, features: &mut FeaturesInfo) -> Result<(), ProviderError> {
-        self.containers.features(features)?;
+        if let Ok(containers) = &self.containers {
+            containers.features(features)?;
+        }
         self.host.features(features)
     }
 
     fn config_info(&self, config: &RunnerConfig, info: &mut ConfigInfo) {
-        self.containers.config_info(config, info);
+        let provider = self.containers.as_ref().unwrap_or(&self.host);
+        provider.config_info(config, info);
     }
 
     fn default_shell(&self) -> Option<ShellDialect> {
@@ -101,15 +121,18 @@ impl ExecutorProvider for ByImage {
     }
 
     fn init(&self) -> Result<(), ProviderError> {
-        self.containers.init()?;
+        if let Ok(containers) = &self.containers {
+            containers.init()?;
+        }
         self.host.init()
     }
 
     async fn shutdown(&self, deadline: Duration) -> Result<(), ProviderError> {
-        let (containers, host) = tokio::join!(
-            self.containers.shutdown(deadline),
-            self.host.shutdown(deadline)
-        );
+        let Ok(containers) = &self.containers else {
+            return self.host.shutdown(deadline).await;
+        };
+        let (containers, host) =
+            tokio::join!(containers.shutdown(deadline), self.host.shutdown(deadline));
         containers.and(host)
     }
 }

@@ -161,6 +161,16 @@ impl Settings {
         found.map(PathBuf::as_path)
     }
 
+    /// Returns whether jobs with an image may run on this machine itself, in the project with this root.
+    pub fn allows_host_images(&self, root: &Path) -> bool {
+        let is_set = |said: &&LayeredValue| {
+            (said.section.name, said.key.name) == ("host", "images")
+                && said.of.as_deref().is_some_and(|of| Path::new(of) == root)
+        };
+        let said = self.said.iter().find(is_set);
+        said.is_some_and(|said| said.value == SettingValue::Flag(true))
+    }
+
     fn at(&self, origin: &Origin) -> Option<&InstanceSettings> {
         let mut entries = self.instances.iter();
         entries.find(|it| it.instance.origin() == origin)

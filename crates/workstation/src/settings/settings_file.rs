@@ -57,6 +57,33 @@ impl SettingsFile {
         }
     }
 
+    /// Adds to the user's file that jobs with an image may run on this machine itself, in the project with this root.
+    /// Returns the path of the file.
+    ///
+    /// # Errors
+    ///
+    /// If the root is not UTF-8, or the file cannot be written.
+    pub fn allow_host_images(state: &StateDir, root: &Path) -> Result<PathBuf, SettingsError> {
+        let path = Self::User.path(state, root);
+        let failed = |message: String| SettingsError {
+            file: path.clone(),
+            place: None,
+            message,
+            help: None,
+        };
+        let name = root.to_str().filter(|name| !name.contains('\n'));
+        let name = name.ok_or_else(|| failed("the path of the project is not UTF-8".to_owned()))?;
+        let table = format!("\n[host.{}]\nimages = true\n", toml::Value::from(name));
+        crate::history::state::make_dir(state.path()).map_err(|error| failed(error.to_string()))?;
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(Self::User.mode());
+        let written = options
+            .open(&path)
+            .and_then(|mut file| file.write_all(table.as_bytes()));
+        written.map_err(|error| failed(format!("it cannot be written: {error}")))?;
+        Ok(path)
+    }
+
     /// The user's file may hold a token later, so only its owner can read it.
     fn mode(self) -> u32 {
         match self {

@@ -15,6 +15,7 @@ pub static SECTIONS: &[SettingSection] = &[
     INCLUDE,
     CACHE,
     DOCKER,
+    HOST,
     PROJECTS,
     RESOURCE_GROUPS,
     RUNS,
@@ -46,7 +47,7 @@ const RUN_SECTION: SettingSection = SettingSection {
             Text,
             "where jobs run; see `runwright executors`",
         )
-        .default("\"shell\"")
+        .default("\"auto\"")
         .users_alone(RUNNER),
         Key::new(
             "image",
@@ -428,6 +429,20 @@ const DOCKER: SettingSection = SettingSection {
         )
         .example("[\"debian:*\", \"registry.example.com/**\"]"),
     ],
+};
+
+const HOST: SettingSection = SettingSection {
+    name: "host",
+    shape: SectionShape::Tables("DIRECTORY"),
+    about: "What may run on this machine itself. DIRECTORY is the root of a project; `run --executor shell \
+            --remember` writes its table.",
+    users_alone: Some(RUNNER),
+    keys: &[Key::new(
+        "images",
+        Flag,
+        "with `executor = \"auto\"`, run jobs with an image on this machine where no container engine answers",
+    )
+    .default("false")],
 };
 
 const PROJECTS: SettingSection = SettingSection {

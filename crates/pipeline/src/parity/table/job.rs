@@ -114,7 +114,7 @@ pub(super) static ROWS: [Row; 56] = [
     .in_job(|job| job.identity.is_some()),
     Row::warning(
         "image",
-        "the shell executor runs the job with the programs of this machine; `--executor docker` runs it in its image",
+        "it needs a container engine; with `--executor shell` the job runs with the programs of this machine",
     )
     .in_job(|job| job.image.is_some()),
     Row::supported(
