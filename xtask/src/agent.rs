@@ -4,8 +4,10 @@ use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use anyhow::{Context, bail};
+use serde::Deserialize;
 
 use crate::run;
 use crate::workspace::Workspace;
@@ -13,14 +15,14 @@ use crate::workspace::Workspace;
 /// The environment variable with the path of an existing agent.
 pub(crate) const VARIABLE: &str = "RUNWRIGHT_AGENT";
 
-/// The environment variable with the path of the agent to embed, for the feature `embedded-agent`.
+/// The environment variable with the path of an agent to embed instead of building one.
 pub(crate) const EMBEDDED: &str = "RUNWRIGHT_EMBEDDED_AGENT";
 
 /// The name of the program.
 const PROGRAM: &str = "runwright-agent";
 
-/// The workspace profile that builds it.
-const PROFILE: &str = "agent";
+/// The package that it belongs to.
+const PACKAGE: &str = "runwright-steps";
 
 /// The size limit in bytes: the agent is copied into each container.
 const LARGEST: u64 = 6 * 1024 * 1024;
@@ -28,7 +30,7 @@ const LARGEST: u64 = 6 * 1024 * 1024;
 /// Where the agent goes.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Where to put the program; by default it stays in `target/agent`.
+    /// Where to put the program; by default it stays in the target directory.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -49,38 +51,47 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
     Ok(())
 }
 
-/// Builds the agent in its own subdirectory of the target directory, and returns its path.
+/// Builds the agent as a release build does, through the build script of its crate, and returns its path.
 ///
 /// # Errors
 ///
-/// Fails when the build fails, the agent is too large, or this machine cannot link static programs.
+/// Fails when the agent cannot be built, or is too large.
 pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
-    let target = target()?;
-    let folder = workspace.target_directory.join("agent");
     let mut command = run::cargo();
     command
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "runwright-steps",
-            "--bin",
-            PROGRAM,
-        ])
-        .args(["--profile", PROFILE, "--target", target, "--target-dir"])
-        .arg(&folder)
+        .args(["check", "--quiet", "--release", "--package", PACKAGE])
+        .args(["--lib", "--features", "embedded-agent"])
+        .args(["--message-format", "json-render-diagnostics"])
         .current_dir(&workspace.root)
-        // With an explicit target, cargo applies these flags to the program and not to build scripts.
-        .env("RUSTFLAGS", flags(env::var("RUSTFLAGS").ok()))
-        // Cargo prefers this variable, which would override our flags.
-        .env_remove("CARGO_ENCODED_RUSTFLAGS");
-    run::run(&mut command).context("build the agent")?;
-    let program = folder.join(target).join(PROFILE).join(PROGRAM);
-    if !program.is_file() {
-        bail!("{} is not there after it was built", program.display());
+        .env_remove(EMBEDDED)
+        .stderr(Stdio::inherit());
+    let built = command.output().context("start cargo")?;
+    if !built.status.success() {
+        bail!("the crate of the agent cannot be built, {}", built.status);
     }
+    let program = embedded(&String::from_utf8_lossy(&built.stdout));
+    let program = program.context("the agent cannot be built: see the warning above")?;
     check_size(size(&program)?)?;
     Ok(program)
+}
+
+/// A message of cargo about the build script of a package.
+#[derive(Debug, Deserialize)]
+struct ScriptExecuted {
+    package_id: String,
+    env: Vec<(String, PathBuf)>,
+}
+
+/// Returns the path of the agent that the build script embeds, from the messages of cargo.
+fn embedded(messages: &str) -> Option<PathBuf> {
+    let executed = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<ScriptExecuted>(line).ok());
+    let mut variables = executed
+        .filter(|script| script.package_id.contains("/steps#"))
+        .flat_map(|script| script.env);
+    let found = variables.find(|(name, _)| name == "RUNWRIGHT_AGENT_FILE");
+    found.map(|(_, path)| path)
 }
 
 /// A copy of the agent that every user of this machine can read, until it is dropped.
@@ -139,24 +150,6 @@ fn check_size(size: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns this machine's target whose C library supports static linking.
-fn target() -> anyhow::Result<&'static str> {
-    match (env::consts::OS, env::consts::ARCH) {
-        ("linux", "x86_64") => Ok("x86_64-unknown-linux-gnu"),
-        ("linux", "aarch64") => Ok("aarch64-unknown-linux-gnu"),
-        (system, machine) => bail!("no agent can be built on {system} {machine}"),
-    }
-}
-
-/// Adds the flags for a static program to those of the caller.
-fn flags(given: Option<String>) -> String {
-    let own = "-C target-feature=+crt-static";
-    match given {
-        Some(given) if !given.trim().is_empty() => format!("{given} {own}"),
-        _ => own.to_owned(),
-    }
-}
-
 /// Renames the program into place, because the old one may be running.
 fn put(program: &Path, directory: &Path) -> anyhow::Result<PathBuf> {
     let place = directory.join(PROGRAM);
@@ -173,11 +166,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_of_the_caller_are_kept() {
-        assert_eq!(flags(None), "-C target-feature=+crt-static");
-        assert_eq!(flags(Some(" ".to_owned())), "-C target-feature=+crt-static");
-        let kept = flags(Some("-D warnings".to_owned()));
-        assert_eq!(kept, "-D warnings -C target-feature=+crt-static");
+    fn path_comes_from_the_build_script() {
+        let script = |package: &str, env: &str| {
+            format!(
+                r#"{{"reason":"build-script-executed","package_id":"path+file:///w/crates/{package}#runwright-x@0.1.0","env":[{env}]}}"#
+            )
+        };
+        let messages = [
+            script("steps", r#"["RUNWRIGHT_AGENT_FILE","/out/agent"]"#),
+            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+        ];
+        assert_eq!(embedded(&messages.join("\n")), Some("/out/agent".into()));
+        assert_eq!(embedded(&script("steps", "")), None);
+        let other = script("other", r#"["RUNWRIGHT_AGENT_FILE","/other"]"#);
+        assert_eq!(embedded(&other), None);
     }
 
     #[test]

@@ -11,9 +11,8 @@ use serde::Deserialize;
 
 use crate::workspace::Workspace;
 
-/// The arguments with which cargo builds all tests, including the program with the embedded agent of
-/// `RUNWRIGHT_EMBEDDED_AGENT`.
-pub(crate) const ALL: [&str; 3] = ["--workspace", "--features", "runwright-cli/embedded-agent"];
+/// The argument with which cargo builds all tests.
+pub(crate) const ALL: [&str; 1] = ["--workspace"];
 
 /// The integration tests of a package.
 #[derive(Debug)]

@@ -23,3 +23,5 @@ pub use engine::{DockerHost, Engine};
 pub use error::DockerError;
 pub use executor::DockerExecutor;
 pub use provider::{DockerProvider, provider};
+#[doc(no_inline)]
+pub use steps::agent::{Agent, AgentError, find as find_agent};

@@ -5,10 +5,11 @@ use crate::args::{Cli, CompletionArgs, ExecutorsArgs, ManArgs};
 use crate::failure::{Exit, Failure};
 use anyhow::Context;
 use clap::CommandFactory;
-use executor_core::{FeaturesInfo, ShellDialect};
+use executor_core::{FeaturesInfo, ShellDialect, chain};
 use executor_docker::DockerOptions;
 use executor_shell::ShellConfig;
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::fs;
 
 #[derive(Serialize)]
@@ -16,17 +17,24 @@ struct Described<'a> {
     name: &'a str,
     shell: Option<&'static str>,
     features: Vec<&'static str>,
+    /// The agent for its containers, or why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
 }
 
 impl Described<'_> {
     fn row(&self) -> String {
         let shell = self.shell.unwrap_or("-");
-        format!(
+        let mut row = format!(
             "{:<12} {:<12} {}\n",
             self.name,
             shell,
             self.features.join(", ")
-        )
+        );
+        if let Some(agent) = &self.agent {
+            let _ = writeln!(row, "{:<12} {:<12} agent: {agent}", "", "");
+        }
+        row
     }
 }
 
@@ -45,6 +53,7 @@ pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
             name,
             shell,
             features: features.names(),
+            agent: (name != executor_shell::NAME).then(agent),
         });
     }
     let text = if args.json {
@@ -54,6 +63,17 @@ pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
     };
     print(text)?;
     Ok(Exit::Success)
+}
+
+/// Returns the agent that goes into containers, or why there is none.
+fn agent() -> String {
+    match executor_docker::find_agent() {
+        Ok(agent) => match agent.path() {
+            Some(path) => path.display().to_string(),
+            None => "in this program".to_owned(),
+        },
+        Err(error) => format!("none, scripts run by exec: {}", chain(&error)),
+    }
 }
 
 /// Prints a completion script.

@@ -13,13 +13,10 @@ use std::sync::{Arc, OnceLock};
 /// The variable with the path of the agent, which takes precedence.
 const VARIABLE: &str = "RUNWRIGHT_AGENT";
 
-/// The agent that was embedded at build time, if any.
-#[cfg(feature = "embedded-agent")]
-const EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!(
-    "RUNWRIGHT_EMBEDDED_AGENT",
-    "RUNWRIGHT_EMBEDDED_AGENT must be the absolute path of the agent to embed: `cargo xtask agent` builds one"
-)));
-#[cfg(not(feature = "embedded-agent"))]
+/// The agent that the build script embeds, if any.
+#[cfg(has_embedded_agent)]
+const EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!("RUNWRIGHT_AGENT_FILE")));
+#[cfg(not(has_embedded_agent))]
 const EMBEDDED: Option<&[u8]> = None;
 
 /// An agent that can be put into a container: static, of this version, for this machine.

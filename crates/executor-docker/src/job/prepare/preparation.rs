@@ -141,8 +141,8 @@ impl Preparation {
         if let Some(reason) = chosen.agent_unavailable
             && self.shared.is_news(&reason)
         {
-            let text = format!("stages are run by exec, without the agent: {reason}");
-            self.options.trace.system_line(&text);
+            let text = format!("scripts run by exec, without the agent: {reason}");
+            self.options.trace.warning_line(&text);
         }
         Ok(chosen.transport)
     }
