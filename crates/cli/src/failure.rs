@@ -107,7 +107,7 @@ impl From<LocalError> for Failure {
 /// Returns advice for an error, if there is any.
 fn help_for(error: &LocalError) -> Option<&'static str> {
     match error {
-        LocalError::NoFile { .. } => Some("write one, or name another with --file"),
+        LocalError::NoFile { .. } => Some("`runwright init` writes one; --file names another"),
         LocalError::Repository(RepositoryError::None { .. }) => {
             Some("jobs see the commit they run for; make a repository with `git init`")
         }

@@ -7,9 +7,14 @@ use console::{is_variable_name, print_notes};
 use executor_core::variable::JobVariable;
 use pipeline::Dialect;
 use serde_json::Value;
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use workstation::{LocalProject, PipelineOptions};
+
+/// The greatest size of a secret, in bytes; no environment has room for more.
+const MAX_SECRET: u64 = 1 << 20;
 
 /// Finds the project that the arguments name.
 pub(super) fn find_project(args: &ProjectArgs) -> Result<LocalProject, Failure> {
@@ -61,22 +66,48 @@ fn secrets(names: &[String]) -> Result<Vec<JobVariable>, Failure> {
     names.iter().map(|text| secret(text)).collect()
 }
 
+/// Reads the file of a secret, which may be a pipe.
+fn read_secret(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(MAX_SECRET + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_SECRET {
+        let error = format!("it has more than {} MiB", MAX_SECRET >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, error));
+    }
+    Ok(bytes)
+}
+
+/// Returns the error of a secret that is not text; it does not show the secret.
+fn not_text() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text")
+}
+
 fn secret(text: &str) -> Result<JobVariable, Failure> {
     let (name, place) = text
         .split_once('=')
         .map_or((text, None), |(name, place)| (name, Some(place)));
     check_name(name)?;
+    let read = |from: &str, found: io::Result<Vec<u8>>| {
+        let text = found.and_then(|bytes| String::from_utf8(bytes).map_err(|_| not_text()));
+        text.with_context(|| format!("--secret {name}: read {from}"))
+            .map_err(Failure::usage)
+    };
     let value = match place {
-        None => std::env::var(name)
-            .with_context(|| format!("--secret {name}: read the variable from the environment"))
-            .map_err(|error| {
+        None => {
+            let found = std::env::var_os(name).ok_or_else(|| {
+                let error =
+                    anyhow!("--secret {name}: there is no such variable in the environment");
                 Failure::usage(error).with_help(format!("set {name}, or use --secret {name}=@FILE"))
-            })?,
+            })?;
+            read("the variable from the environment", Ok(found.into_vec()))?
+        }
         Some(place) => match place.strip_prefix('@') {
-            Some(path) => fs::read_to_string(path)
-                .map(|text| text.strip_suffix('\n').unwrap_or(&text).to_owned())
-                .with_context(|| format!("--secret {name}: read {path}"))
-                .map_err(Failure::usage)?,
+            Some(path) => {
+                let text = read(path, read_secret(Path::new(path)))?;
+                text.strip_suffix('\n').unwrap_or(&text).to_owned()
+            }
             None => {
                 return Err(Failure::usage(anyhow!(
                     "--secret {name}: a secret on the command line"

@@ -1,6 +1,8 @@
 //! No command shows the value of a secret, wherever the file uses it.
 
 use crate::project::{Done, Project};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 /// The text contained in every secret of these tests.
 const SECRET: &str = "s3cret-w0rd";
@@ -76,6 +78,29 @@ fn no_command_shows_a_secret() {
     }
     let plan = check(&project, &["plan"], 0);
     assert!(plan.contains("all of [MASKED], branch main"), "{plan}");
+}
+
+#[test]
+fn secret_that_is_no_text_is_refused_without_its_value() {
+    let project = Project::with_pipeline("job: {script: ['true']}");
+    let bytes = b"hunter2-\xff-hunter2";
+    project.write("secret", "");
+    std::fs::write(project.dir().join("secret"), bytes).unwrap();
+    let by_file = project.runwright(&["run", "--secret", "X=@secret"]);
+    let mut command = project.command(&["run", "--secret", "X"]);
+    let by_variable = command.env("X", OsStr::from_bytes(bytes)).output();
+    for done in [by_file, by_variable.unwrap().into()] {
+        let done = done.expect_code(2).expect_text("it is not UTF-8 text");
+        assert!(!done.all().contains("hunter2"), "{}", done.all());
+    }
+    project
+        .runwright(&["run", "--secret", "X=@/dev/zero"])
+        .expect_code(2)
+        .expect_text("--secret X: read /dev/zero: it has more than 1 MiB");
+    project
+        .runwright(&["run", "--secret", "NO_SUCH"])
+        .expect_code(2)
+        .expect_text("--secret NO_SUCH: there is no such variable in the environment");
 }
 
 #[test]
