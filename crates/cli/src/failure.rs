@@ -1,6 +1,7 @@
 //! Why a command failed, and the exit code that follows.
 
 use console::{Style, Tone, error_line, strip_controls};
+use pipeline::PlanError;
 use std::fmt;
 use std::process::ExitCode;
 use workstation::{
@@ -86,6 +87,7 @@ impl From<LocalError> for Failure {
             Fault::System => Exit::Environment,
         };
         let help = match &error {
+            LocalError::Plan(PlanError::UnknownJob(error)) => error.help(),
             LocalError::Situation(error) => error.help(),
             LocalError::Variables(error) => error.help(),
             LocalError::ApiMode(error) => error.help(),

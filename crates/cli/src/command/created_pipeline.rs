@@ -2,15 +2,13 @@ use super::pipeline_options::{find_project, pipeline_options};
 use super::touched::Touched;
 use crate::args::{ChangedArgs, ProjectArgs};
 use crate::failure::Failure;
-use anyhow::anyhow;
 use console::{print_diagnostics, print_notes, print_refusal, print_skipped};
 use pipeline::create::{CreatedJob, Creation};
-use pipeline::selector::{self, NoMatch};
+use pipeline::selector;
 use pipeline::{Diagnostics, Plan, Selection};
 use pipeline_insight::explain::Explainer;
 use std::collections::HashSet;
 use workstation::{LocalError, LocalPipeline, LocalProject};
-use yaml::suggest::did_you_mean;
 
 /// A valid pipeline file, and the pipeline created from it in the situation of the arguments.
 pub(super) struct CreatedPipeline {
@@ -72,21 +70,15 @@ impl CreatedPipeline {
         match selector::find(name, &named) {
             Ok(selected) => {
                 let places = selected.indices.into_iter();
-                return Ok(places.map(|at| &creation.jobs[at]).collect());
+                Ok(places.map(|at| &creation.jobs[at]).collect())
             }
-            Err(NoMatch::Job { .. }) => {}
             Err(error) => {
-                return Err(
-                    Failure::usage(error).with_help("`runwright list --all` shows all jobs")
-                );
+                let help = error.help();
+                let help =
+                    help.unwrap_or_else(|| "`runwright list --all` shows all jobs".to_owned());
+                Err(Failure::usage(error).with_help(help))
             }
         }
-        let failure = Failure::usage(anyhow!("there is no job {name:?}"));
-        let jobs = creation.jobs.iter();
-        let known = jobs.flat_map(|job| [job.name(), &*job.resolved.name_in_file]);
-        let help = did_you_mean(name, known);
-        Err(failure
-            .with_help(help.unwrap_or_else(|| "`runwright list --all` shows all jobs".to_owned())))
     }
 
     /// Returns, for each job of the pipeline, whether one of the selectors selects it.

@@ -178,8 +178,12 @@ fn excluded_job_is_explained_too() {
 }
 
 #[test]
-fn unknown_job_is_answered_with_the_closest_name() {
-    let done = project().runwright(&["explain", "oter"]).expect_code(2);
-    assert_eq!(done.stdout, "");
-    done.expect_text("did you mean `other`?");
+fn unknown_job_is_answered_with_the_closest_name_and_all_names() {
+    let project = project();
+    for command in ["explain", "run", "list"] {
+        let done = project.runwright(&[command, "oter"]).expect_code(2);
+        assert_eq!(done.stdout, "", "{command}");
+        done.expect_text("there is no job `oter`; did you mean `other`?")
+            .expect_text("help: the jobs are ");
+    }
 }

@@ -97,7 +97,7 @@ fn matching(jobs: &[NamedJob<'_>], is_match: impl Fn(&NamedJob<'_>) -> bool) -> 
         .collect()
 }
 
-fn known<'j>(jobs: &[NamedJob<'j>]) -> impl Iterator<Item = &'j str> {
+fn known<'j>(jobs: &[NamedJob<'j>]) -> impl Iterator<Item = &'j str> + Clone {
     jobs.iter().flat_map(|job| [job.name, job.group])
 }
 

@@ -7,6 +7,9 @@ use yaml::suggest::nearest;
 /// How many values of one variable are listed.
 const MOST_VALUES: usize = 8;
 
+/// How many jobs are listed.
+const MOST_NAMES: usize = 20;
+
 /// Why a selector selects no job.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NoMatch {
@@ -17,6 +20,8 @@ pub enum NoMatch {
         name: String,
         /// The most similar name.
         nearest: Option<String>,
+        /// The names of all jobs.
+        known: Vec<String>,
     },
     /// No name matches the glob.
     #[error("no job matches `{glob}`{}", suggestion(.nearest.as_deref()))]
@@ -68,10 +73,28 @@ pub enum NoMatch {
 
 impl NoMatch {
     /// Returns the error for a name that no job has.
-    pub fn job<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
+    pub fn job<'n>(name: &str, known: impl Iterator<Item = &'n str> + Clone) -> Self {
         Self::Job {
             name: name.to_owned(),
-            nearest: nearest(name, known).map(ToOwned::to_owned),
+            nearest: nearest(name, known.clone()).map(ToOwned::to_owned),
+            known: known
+                .collect::<IndexSet<_>>()
+                .into_iter()
+                .map(ToOwned::to_owned)
+                .collect(),
+        }
+    }
+
+    /// Returns what the user can do, as a sentence for a `help` line.
+    pub fn help(&self) -> Option<String> {
+        let Self::Job { known, .. } = self else {
+            return None;
+        };
+        let first = known[..known.len().min(MOST_NAMES)].join(", ");
+        match known.len().saturating_sub(MOST_NAMES) {
+            _ if known.is_empty() => None,
+            0 => Some(format!("the jobs are {first}")),
+            more => Some(format!("the jobs are {first} and {more} more")),
         }
     }
 
