@@ -34,7 +34,15 @@ fn main() {
     }
     let agent = match env::var_os(EMBEDDED) {
         Some(named) if named.is_empty() => return,
-        Some(named) => PathBuf::from(named),
+        Some(named) => {
+            let named = PathBuf::from(named);
+            assert!(
+                named.is_absolute() && named.is_file(),
+                "{EMBEDDED} is not the absolute path of a file: {}",
+                named.display()
+            );
+            named
+        }
         None if variable("PROFILE") != "release" => return,
         None => match build() {
             Ok(agent) => agent,
