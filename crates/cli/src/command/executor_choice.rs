@@ -182,13 +182,17 @@ impl ExecutorChoice<'_> {
         }
     }
 
-    /// Returns the settings that change what a job does, to compare with earlier runs.
-    pub(super) fn setup(self) -> Result<String, Failure> {
-        let login = if self.login { "login" } else { "" };
+    /// Returns the options that change what a job does, to compare with earlier runs.
+    pub(super) fn host_setup(self) -> String {
+        if self.login { "login" } else { "" }.to_owned()
+    }
+
+    /// Returns the settings that change what a job in a container does, to compare with earlier runs.
+    pub(super) fn container_setup(self) -> Result<String, Failure> {
         if self.executor == executor_shell::NAME {
-            return Ok(login.to_owned());
+            return Ok(String::new());
         }
-        Ok(format!("{login} {:?}", self.config()?))
+        Ok(format!("{:?}", self.config()?))
     }
 
     fn config(self) -> Result<DockerConfig, Failure> {

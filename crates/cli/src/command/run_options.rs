@@ -65,11 +65,12 @@ fn reuse_options(args: &RunArgs, project: &LocalProject) -> Result<ReuseOptions,
     let home = std::env::home_dir();
     let settings = Settings::of_project(project.root(), state.path(), home.as_deref())
         .map_err(LocalError::from)?;
-    let executor_setup = executor_choice(args, project.root()).setup()?;
+    let choice = executor_choice(args, project.root());
     Ok(ReuseOptions {
         mode,
         settings: Some(Arc::new(settings)),
-        executor_setup,
+        executor_setup: choice.host_setup(),
+        container_setup: choice.container_setup()?,
     })
 }
 

@@ -70,7 +70,7 @@ impl Bench {
 
     fn run(&self, options: &[&str]) -> Done {
         let _ = fs::remove_file(&self.count);
-        let options = [&["run", "--executor", "shell", "--reuse"], options].concat();
+        let options = [&["run", "--reuse"], options].concat();
         let mut command = self.project.command(&options);
         command.env("COUNT", &self.count);
         Done::from(command.output().unwrap()).expect_code(0)
@@ -231,7 +231,7 @@ fn changed_image_or_service_reruns_its_job() {
             "needs: []\n  image: rust@sha256:aa",
         );
     };
-    check_change(image, &[], &["lint"]);
+    check_change(image, &["--executor", "shell"], &["lint"]);
     let service = |bench: &Bench| {
         bench.edit(
             ".gitlab-ci.yml",
@@ -338,9 +338,7 @@ job:
 ";
     let bench = Bench::new(pipeline, "");
     let run = |umask: &str, expect: &str| {
-        let program = bench
-            .project
-            .command(&["run", "--executor", "shell", "--reuse"]);
+        let program = bench.project.command(&["run", "--reuse"]);
         let mut command = Command::new("sh");
         command.args(["-c", "umask $0; exec \"$@\"", umask]);
         command.arg(program.get_program()).args(program.get_args());
@@ -369,9 +367,7 @@ fn process_environment_counts_as_input() {
     let bench = Bench::begun();
     let run = |name: &str, value: &str| {
         let _ = fs::remove_file(&bench.count);
-        let mut command = bench
-            .project
-            .command(&["run", "--executor", "shell", "--reuse"]);
+        let mut command = bench.project.command(&["run", "--reuse"]);
         command.env("COUNT", &bench.count).env(name, value);
         Done::from(command.output().unwrap()).expect_code(0);
         let ran = fs::read_to_string(&bench.count).unwrap_or_default();
@@ -443,9 +439,7 @@ plain:
 fn refresh_runs_all_jobs_and_stores_them_again() {
     let bench = Bench::begun();
     let _ = fs::remove_file(&bench.count);
-    let mut command = bench
-        .project
-        .command(&["run", "--executor", "shell", "--reuse=refresh"]);
+    let mut command = bench.project.command(&["run", "--reuse=refresh"]);
     command.env("COUNT", &bench.count);
     Done::from(command.output().unwrap()).expect_code(0);
     let ran = fs::read_to_string(&bench.count).unwrap();

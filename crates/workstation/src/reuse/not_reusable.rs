@@ -77,11 +77,21 @@ impl NotReusable {
     }
 }
 
+/// The executor of jobs on this host.
+pub(super) const ON_HOST: &str = "shell";
+
+/// The executor that runs jobs without an image on this host.
+const BY_IMAGE: &str = "auto";
+
+/// Returns whether a job runs on this host.
+pub(super) fn runs_on_host(job: &Job, executor: &str) -> bool {
+    executor == ON_HOST || (executor == BY_IMAGE && job.image.name.is_empty())
+}
+
 /// Returns whether the programs of a job stay the same: those of this host, or of images named by digest.
 fn has_known_images(job: &Job, executor: &str) -> bool {
-    const ON_THIS_HOST: &str = "shell";
     let is_known = |name: &str| name.contains("@sha256:");
-    executor == ON_THIS_HOST
+    runs_on_host(job, executor)
         || (is_known(&job.image.name) && job.services.iter().all(|it| is_known(&it.name)))
 }
 
@@ -144,6 +154,12 @@ mod tests {
             assert_eq!(reason.as_deref(), expect);
         };
         check(&job("make"), "shell", None);
+        check(&job("make"), "auto", None);
+        check(
+            &job("make"),
+            "docker",
+            Some("its image is not named by a digest"),
+        );
         check(&job("echo $CI_COMMIT_SHA"), "shell", None);
         check(&job("cd $CI_PROJECT_DIR"), "shell", None);
         check(

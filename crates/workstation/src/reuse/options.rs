@@ -36,6 +36,8 @@ pub struct ReuseOptions {
     pub settings: Option<Arc<Settings>>,
     /// The executor's configuration that may affect results: another one means other keys.
     pub executor_setup: String,
+    /// The settings that change what a job in a container does, for comparison with earlier runs.
+    pub container_setup: String,
 }
 
 impl ReuseOptions {

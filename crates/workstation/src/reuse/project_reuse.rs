@@ -1,7 +1,7 @@
 use super::host_env::HostEnv;
 use super::job_key::{JobKey, KeyMaker, Part};
 use super::job_texts::{JobTexts, refers_to};
-use super::not_reusable::NotReusable;
+use super::not_reusable::{NotReusable, ON_HOST, runs_on_host};
 use super::options::{ReuseMode, ReuseOptions};
 use super::secret::secret;
 use super::store::ReuseStore;
@@ -163,9 +163,14 @@ impl ProjectReuse {
             part.add(env!("CARGO_PKG_VERSION").as_bytes());
             part.add(std::env::consts::OS.as_bytes());
             part.add(std::env::consts::ARCH.as_bytes());
-            part.add(config.executor.as_bytes());
+            let on_host = runs_on_host(job, &config.executor);
+            let executor = if on_host { ON_HOST } else { &*config.executor };
+            part.add(executor.as_bytes());
             part.add(format!("{:?}", config.shell).as_bytes());
             part.add(self.options.executor_setup.as_bytes());
+            if !on_host {
+                part.add(self.options.container_setup.as_bytes());
+            }
         });
         maker.part("script", |part| {
             part.json(&job.steps);
