@@ -28,18 +28,23 @@ pub(crate) fn run(args: &RunArgs, words: Vec<String>) -> Result<Exit, Failure> {
         .context("get the current directory")
         .map_err(Failure::usage)?;
     let project = project(args)?;
-    if args.remember {
-        if args.executor != executor_shell::NAME {
-            let error = anyhow!("--remember needs --executor shell");
-            return Err(Failure::usage(error));
-        }
-        remember(project.root())?;
-    }
+    remember_consent(args, &project)?;
     if !args.dry_run {
         let state = StateDir::of_user().map_err(LocalError::from)?;
         print_leftovers(&state.project(project.root()));
     }
     perform(args, &project, RunCommand { words, directory }, None)
+}
+
+/// Remembers the user's consent, if the command says so.
+pub(super) fn remember_consent(args: &RunArgs, project: &LocalProject) -> Result<(), Failure> {
+    if !args.remember {
+        return Ok(());
+    }
+    if args.executor != executor_shell::NAME {
+        return Err(Failure::usage(anyhow!("--remember needs --executor shell")));
+    }
+    remember(project.root())
 }
 
 /// Finds the project of a run.

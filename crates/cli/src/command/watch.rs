@@ -6,7 +6,7 @@ use super::pipeline_options::pipeline_options;
 use super::project_runs::print_leftovers;
 use super::report_files::ReportFiles;
 use super::rerun_command::settings;
-use super::run::project;
+use super::run::{project, remember_consent};
 use super::run_options::{run_options, touched_jobs};
 use super::run_outputs::RunOutputs;
 use super::run_view::RunView;
@@ -44,6 +44,7 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
             .with_help("`runwright run --progress tui` has keys to run jobs again"));
     }
     let project = project(&args.run)?;
+    remember_consent(&args.run, &project)?;
     let options = run_options(&args.run, &project)?;
     if args.restart && options.isolation == Isolation::None {
         let error = anyhow!("--restart cannot be used with jobs in the working tree itself");

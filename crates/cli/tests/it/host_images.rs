@@ -70,6 +70,20 @@ fn consent_is_remembered_in_the_user_s_file_alone() {
     fs::remove_file(project.dir().join("boxed.ran")).unwrap();
     run().expect_code(0);
     assert!(ran(&project, "boxed"));
+    // What the user wrote is not overruled, and the file stays valid.
+    let config = project.home().join("config.toml");
+    fs::write(&config, file.replace("true", "false")).unwrap();
+    project
+        .runwright(&["run", "--executor", "shell", "--remember"])
+        .expect_code(2)
+        .expect_text("it cannot take a table for")
+        .expect_text("`images = true`");
+    run().expect_code(3);
+    fs::write(&config, file).unwrap();
+    project
+        .runwright(&["watch", "--remember"])
+        .expect_code(2)
+        .expect_text("--remember needs --executor shell");
     // Another project has no consent.
     let other = Project::with_pipeline(FILE);
     let mut command = other.command(&["run"]);

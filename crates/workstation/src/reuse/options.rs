@@ -34,9 +34,9 @@ pub struct ReuseOptions {
     pub mode: ReuseMode,
     /// The settings with the inputs of jobs.
     pub settings: Option<Arc<Settings>>,
-    /// The executor's configuration that may affect results: another one means other keys.
+    /// The options that change what any job does: others mean other keys.
     pub executor_setup: String,
-    /// The settings that change what a job in a container does, for comparison with earlier runs.
+    /// The settings that change what a job in a container does; jobs on this host do without them.
     pub container_setup: String,
 }
 

@@ -1,5 +1,5 @@
-use super::SettingsError;
 use super::read::{FILE, PROJECT_FILE};
+use super::{Settings, SettingsError};
 use crate::history::state::StateDir;
 use fail_point::fail_point;
 use std::fs::{self, OpenOptions};
@@ -62,24 +62,39 @@ impl SettingsFile {
     ///
     /// # Errors
     ///
-    /// If the root is not UTF-8, or the file cannot be written.
+    /// If the root is not UTF-8, or the file cannot be read or written, or says otherwise for this root.
     pub fn allow_host_images(state: &StateDir, root: &Path) -> Result<PathBuf, SettingsError> {
         let path = Self::User.path(state, root);
         let failed = |message: String| SettingsError {
             file: path.clone(),
             place: None,
             message,
-            help: None,
+            help: Some("write `images = true` below `[host.\"DIRECTORY\"]` there".to_owned()),
         };
         let name = root.to_str().filter(|name| !name.contains('\n'));
         let name = name.ok_or_else(|| failed("the path of the project is not UTF-8".to_owned()))?;
         let table = format!("\n[host.{}]\nimages = true\n", toml::Value::from(name));
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(|error| failed(format!("it cannot be read: {error}")))?,
+        };
+        let length = text.len() as u64;
+        // A second table for the same root would make the whole file invalid.
+        if Settings::parse(&path, &(text + &table), None).is_err() {
+            let message = format!("it cannot take a table for {}", root.display());
+            return Err(failed(message));
+        }
         crate::history::state::make_dir(state.path()).map_err(|error| failed(error.to_string()))?;
         let mut options = OpenOptions::new();
         options.append(true).create(true).mode(Self::User.mode());
-        let written = options
-            .open(&path)
-            .and_then(|mut file| file.write_all(table.as_bytes()));
+        let written = options.open(&path).and_then(|mut file| {
+            let written = file.write_all(table.as_bytes());
+            if written.is_err() {
+                // Half a table would make the file invalid; if this fails too, the error names the file.
+                let _ = file.set_len(length);
+            }
+            written
+        });
         written.map_err(|error| failed(format!("it cannot be written: {error}")))?;
         Ok(path)
     }
