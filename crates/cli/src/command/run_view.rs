@@ -79,7 +79,6 @@ impl RunView {
             ProgressView::Lines(view) => {
                 style = view.style;
                 let console = Arc::new(started(Console::start(view, io::stdout()))?);
-                console.show_errors_above();
                 (Reader::Person(Arc::clone(&console)), console)
             }
         };
@@ -130,10 +129,12 @@ impl RunView {
         }
     }
 
-    /// Shows the situation of the run.
+    /// Takes the terminal for the run: until then, questions and errors are written to it directly.
     pub(super) fn introduce(&self, plan: &Plan) {
-        if let Reader::Screen(screen) = &self.reader {
-            screen.introduce(plan);
+        match &self.reader {
+            Reader::Person(console) => console.show_errors_above(),
+            Reader::Screen(screen) => screen.introduce(plan),
+            Reader::Program(_) => {}
         }
     }
 
