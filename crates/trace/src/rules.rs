@@ -40,12 +40,13 @@ pub const SECRET_PARAMETERS: [&str; 6] = [
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Variants {
-    /// Its base64, URL-encoded, JSON-escaped and shell-quoted forms, and its single lines.
+    /// Its base64, hexadecimal, URL-encoded and HTML-escaped forms, the quoted forms in which shells, JSON, Python,
+    /// Go, Rust and JavaScript print it, and its single lines.
     ///
-    /// Excluded are forms that would mask ordinary text: parts of base64 text under 4 characters, lines under 5 bytes, and
-    /// lines that many secrets have, such as the first and last line of a PEM file. Also excluded are forms that would take
-    /// too much memory: the encoded forms of secrets over 8 KiB, and all beyond 512 KiB of encoded forms in total, unlikely
-    /// forms of long secrets first.
+    /// Excluded are forms that would mask ordinary text: parts of base64 text under 4 characters, hexadecimal digits of
+    /// secrets under 4 bytes, lines under 5 bytes, and lines that many secrets have, such as the first and last line of a
+    /// PEM file. Also excluded are forms that would take too much memory: the encoded forms of secrets over 8 KiB, and all
+    /// beyond 512 KiB of encoded forms in total, unlikely forms of long secrets first.
     #[default]
     Derived,
     /// Only the exact bytes.

@@ -1,6 +1,7 @@
 //! Masking, compared with a reference that tries each secret at each position.
 
 use proptest::prelude::*;
+use std::process::Command;
 use trace::{MaskRules, MaskSet, Masker, Variants};
 
 /// Marks masked bytes by trying each secret at each position; a joint means that the byte belongs to one occurrence with
@@ -395,6 +396,75 @@ proptest! {
             // Its start may be masked already; then the rest is inside a secret.
             let within = secrets.iter().any(|s| s.windows(held.len()).any(|part| part == held));
             prop_assert!(within);
+        }
+    }
+}
+
+/// SECRET in hexadecimal digits.
+const HEX: &str = "534543524554";
+
+/// Prints the variable S in the ways of shells and languages.
+const PRINTS: [(&str, &str); 7] = [
+    (
+        "bash",
+        "export -p; declare -p S; printf '%q\\n' \"$S\"; set; echo ${S@Q} ${S@A}; set -x; : \"$S\"",
+    ),
+    (
+        "bash",
+        "export LC_ALL=C; declare -p S; printf '%q\\n' \"$S\"",
+    ),
+    ("sh", "export -p; set; set -x; : \"$S\""),
+    (
+        "python3",
+        "import os; S = os.environ['S']; print(repr(S), ascii(S), S.encode(), [S])",
+    ),
+    (
+        "python3",
+        "import os, json; S = os.environ['S']; print(json.dumps(S), json.dumps([json.dumps(S)]))",
+    ),
+    (
+        "python3",
+        "import os, html; S = os.environ['S']; print(html.escape(S), html.escape(S, False))",
+    ),
+    (
+        "python3",
+        "import os; S = os.environb[b'S']; print(S.hex(), S.hex().upper(), {'S': S})",
+    ),
+];
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the processes print and end at once"
+)]
+#[test]
+fn secrets_are_masked_as_shells_and_languages_print_them() {
+    let secrets = [
+        "it's \"SECRET\" `SECRET` $SECRET \\ SECRET!",
+        "SECRET\nwith 'SECRET' and \t\u{1b}[SECRET \"SECRET\"",
+        "\u{e9}SECRET\u{20ac}SECRET \u{1f600}SECRET'SECRET",
+        "SECRET<SECRET>&SECRET/SECRET'\"",
+        "~SECRET#SECRET,SECRET{SECRET}*SECRET?",
+    ];
+    for secret in secrets {
+        let set = MaskRules::new().secret(secret).compile();
+        for (program, script) in PRINTS {
+            let printed = Command::new(program)
+                .args(["-c", script])
+                .env("S", secret)
+                .env("PYTHONUTF8", "1")
+                .output()
+                .unwrap();
+            assert!(printed.status.success(), "{program}: {printed:?}");
+            for stream in [&printed.stdout, &printed.stderr] {
+                let out = mask(&set, [stream.as_slice()]);
+                let out = String::from_utf8_lossy(&out);
+                let is_shown = |line: &&str| line.contains("SECRET") || line.contains(HEX);
+                let shown: Vec<&str> = out.lines().filter(is_shown).collect();
+                assert!(
+                    shown.is_empty(),
+                    "{program}, {script}: {secret:?}: {shown:#?}"
+                );
+            }
         }
     }
 }
