@@ -107,7 +107,7 @@ impl Stages<'_, '_> {
         let name = [artifact.name.clone()];
         let name = self.expand_all("the name of artifacts", &name)?.pop();
         let files = ArtifactFiles {
-            name: name.unwrap_or_default(),
+            name: self.build.log.masked(&name.unwrap_or_default()),
             project: project.host,
             paths: collected.paths,
         };

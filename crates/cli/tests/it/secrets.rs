@@ -1,6 +1,6 @@
 //! No command shows the value of a secret, wherever the file uses it.
 
-use crate::project::{Done, Project};
+use crate::project::{Done, Project, files_below};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
@@ -78,6 +78,39 @@ fn no_command_shows_a_secret() {
     }
     let plan = check(&project, &["plan"], 0);
     assert!(plan.contains("all of [MASKED], branch main"), "{plan}");
+}
+
+#[test]
+fn names_with_secrets_are_stored_and_reported_masked() {
+    let project = Project::with_pipeline(
+        "\
+build:
+  script: [echo x > x]
+  environment: {name: review/$TOKEN, url: https://$TOKEN.example}
+  resource_group: group-$TOKEN
+  cache: {key: key-$TOKEN, paths: [x]}
+  artifacts: {name: name-$TOKEN, paths: [x]}
+other: {trigger: {project: group/$TOKEN, branch: $TOKEN}, allow_failure: true}
+",
+    );
+    let run = ["run", "--executor", "shell", "--events", "events.jsonl"];
+    let printed = check(&project, &run, 0);
+    assert!(printed.contains("`group/[MASKED]`"), "{printed}");
+    for (command, expect) in [
+        ("environments", "review/[MASKED]"),
+        ("environments", "https://[MASKED].example"),
+        ("artifacts", "name-[MASKED]"),
+    ] {
+        let printed = project.runwright(&[command]).expect_text(expect).all();
+        assert!(!printed.contains(SECRET), "{printed}");
+    }
+    let mut files = files_below(&project.home());
+    files.push(project.dir().join("events.jsonl"));
+    for file in files.iter().filter(|file| file.is_file()) {
+        let bytes = std::fs::read(file).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(SECRET), "{}: {text}", file.display());
+    }
 }
 
 #[test]

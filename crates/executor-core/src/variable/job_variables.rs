@@ -103,6 +103,37 @@ impl JobVariables {
     }
 }
 
+/// Returns a text, such as a name that is stored or shown, with the values of masked variables replaced by
+/// `[MASKED]`, also where they are in another case.
+///
+/// ```
+/// use executor_core::variable::{JobVariable, without_secrets};
+///
+/// let variables = [JobVariable::masked("TOKEN", "s3cret")];
+/// assert_eq!(without_secrets("review/S3cret", &variables), "review/[MASKED]");
+/// ```
+pub fn without_secrets<'v>(
+    text: &str,
+    variables: impl IntoIterator<Item = &'v JobVariable>,
+) -> String {
+    let masked = variables.into_iter().filter(|variable| variable.masked);
+    let mut secrets: Vec<&str> = masked.map(|variable| variable.value.trim()).collect();
+    secrets.retain(|secret| !secret.is_empty());
+    // A longer value may contain a shorter one.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets.into_iter().fold(text.to_owned(), |text, secret| {
+        let (lower, secret) = (text.to_ascii_lowercase(), secret.to_ascii_lowercase());
+        let mut hidden = String::with_capacity(text.len());
+        let mut from = 0;
+        for (at, found) in lower.match_indices(&secret) {
+            hidden.push_str(&text[from..at]);
+            hidden.push_str("[MASKED]");
+            from = at + found.len();
+        }
+        hidden + &text[from..]
+    })
+}
+
 impl FromIterator<JobVariable> for JobVariables {
     fn from_iter<I: IntoIterator<Item = JobVariable>>(iter: I) -> Self {
         let mut variables = Self::new();

@@ -18,4 +18,4 @@ mod job_variables;
 pub use expand::{LONGEST_VALUE, TooLong, expand_with, expand_within, name_length};
 pub use git_variables::{GIT_REPOSITORY_VARIABLES, is_foreign_git_variable};
 pub use job_variable::JobVariable;
-pub use job_variables::JobVariables;
+pub use job_variables::{JobVariables, without_secrets};

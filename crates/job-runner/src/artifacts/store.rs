@@ -99,7 +99,7 @@ pub struct SavedArtifact {
 /// Files to save, by their paths below the job's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactFiles {
-    /// The name of the archive without a suffix; variables are expanded.
+    /// The name of the archive without a suffix; variables are expanded, and secrets masked.
     pub name: String,
     /// The job's directory.
     pub project: PathBuf,

@@ -1,7 +1,7 @@
 use super::CacheKey;
 use super::key::short;
 use executor_core::job::{ArtifactWhen, Cache};
-use executor_core::variable::JobVariables;
+use executor_core::variable::{JobVariables, without_secrets};
 
 /// One cache of a job, with its variables expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +96,7 @@ fn cleaned(text: &str, context: &CacheContext<'_>, warnings: &mut Vec<String>) -
     let key = CacheKey::new(text)?;
     let is_same = key.text() == text;
     // Before the key is cleaned: cleaning may remove a part of a secret.
-    let text = masked(text, context.variables);
+    let text = without_secrets(text, context.variables);
     let shown = CacheKey::new(&text);
     let key = key.shown_as(shown.as_ref().map_or("", CacheKey::text));
     if !is_same {
@@ -111,26 +111,13 @@ fn cleaned(text: &str, context: &CacheContext<'_>, warnings: &mut Vec<String>) -
 fn global_fallback(context: &CacheContext<'_>, warnings: &mut Vec<String>) -> Option<CacheKey> {
     let key = CacheKey::new(context.global_fallback)?;
     if key.is_reserved() {
-        let text = masked(context.global_fallback, context.variables);
+        let text = without_secrets(context.global_fallback, context.variables);
         warnings.push(format!(
             "CACHE_FALLBACK_KEY {text:?} is ignored: keys that end with `-protected` are reserved"
         ));
         return None;
     }
     cleaned(context.global_fallback, context, warnings)
-}
-
-/// Returns a text with masked values replaced, to be stored with a cache.
-fn masked(text: &str, variables: &JobVariables) -> String {
-    let secrets = variables
-        .iter()
-        .filter(|it| it.masked && !it.value.trim().is_empty());
-    let mut secrets: Vec<&str> = secrets.map(|it| it.value.as_str()).collect();
-    // Longer secrets first, since a secret may contain another.
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets.iter().fold(text.to_owned(), |text, secret| {
-        text.replace(secret, "[MASKED]")
-    })
 }
 
 /// The directions in which a cache is transferred.

@@ -1,8 +1,8 @@
 use super::locate::Target;
-use super::text::without_secrets;
 use super::{FileHome, IncludeError, IncludeLocation, IncludeRequest, IncludedFile};
 use crate::LoadOptions;
 use crate::repository::Paths;
+use executor_core::variable::without_secrets;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;

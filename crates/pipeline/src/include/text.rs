@@ -58,28 +58,6 @@ fn bare(text: String) -> String {
     format!("{scheme}://{}?…", &path[user..])
 }
 
-/// Returns a text from a source with the values of masked variables replaced, also in lower case,
-/// because hosts are lower case.
-pub(super) fn without_secrets(text: &str, variables: &JobVariables) -> String {
-    let masked = variables.iter().filter(|variable| variable.masked);
-    let mut secrets: Vec<&str> = masked.map(|variable| &*variable.value).collect();
-    secrets.retain(|secret| !secret.is_empty());
-    // A longer value may contain a shorter one.
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    let shown = text.to_owned();
-    secrets.into_iter().fold(shown, |shown, secret| {
-        let small = secret.to_ascii_lowercase();
-        let mut rest = shown.as_str();
-        let mut hidden = String::new();
-        while let Some(at) = rest.to_ascii_lowercase().find(&small) {
-            hidden.push_str(&rest[..at]);
-            hidden.push_str(MASKED);
-            rest = &rest[at + secret.len()..];
-        }
-        hidden + rest
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

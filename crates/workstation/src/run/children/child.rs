@@ -9,7 +9,7 @@ use crate::project::check_steps::check_steps;
 use crate::project::situation::stamp;
 use crate::run::artifacts::PipelineArtifacts;
 use crate::run::planning::plan_created;
-use executor_core::{Cancellation, FailureReason, JobObserver};
+use executor_core::{Cancellation, FailureReason};
 use job_runner::StoredArtifacts;
 use pipeline::context::PipelineContext;
 use pipeline::{Plan, Selection, create};
@@ -36,7 +36,6 @@ impl ParentPipeline {
         bridge: &Bridge,
         cancellation: &Cancellation,
     ) -> Result<CreatedPipeline, Refusal> {
-        let observer = &*bridge.observer;
         let context = of_child(bridge);
         let name = bridge.plan.jobs()[bridge.index].name_in_file();
         let checked = self.read.child(name, &context, self.artifacts(bridge));
@@ -44,16 +43,16 @@ impl ParentPipeline {
             return Err(Refusal::not_created("the job names no file of a pipeline"));
         };
         for text in self.read.outside.take_notes() {
-            note(observer, &text);
+            note(bridge, &text);
         }
         let Some(read) = value else {
             if self.read.loaded.depth() >= MAX_DEPTH {
-                warn(observer, &diagnostics.to_string());
+                warn(bridge, &diagnostics.to_string());
                 let message = format!("child pipelines are nested at most {MAX_DEPTH} levels deep");
                 let reason = FailureReason::ReachedMaxDescendantPipelinesDepth;
                 return Err(Refusal::new(reason, message));
             }
-            return Err(invalid(observer, &diagnostics));
+            return Err(invalid(bridge, &diagnostics));
         };
         let unplanned = Unplanned {
             bridge,
@@ -103,15 +102,14 @@ impl ParentPipeline {
             state,
             read,
         } = unplanned;
-        let observer = &*bridge.observer;
         let resolved = read.loaded.resolve(&mut diagnostics);
         #[cfg(feature = "functions")]
         check_steps(&read.loaded, &resolved, &mut diagnostics);
         if diagnostics.has_errors() {
-            return Err(invalid(observer, &diagnostics));
+            return Err(invalid(bridge, &diagnostics));
         }
         if !diagnostics.is_empty() {
-            warn(observer, &diagnostics.to_string());
+            warn(bridge, &diagnostics.to_string());
         }
         let repository = read.project_context.repository();
         // Whether the pipeline exists does not depend on its number, and a refused one gets no number.
@@ -150,7 +148,7 @@ impl ParentPipeline {
     }
 }
 
-fn invalid(observer: &dyn JobObserver, diagnostics: &Diagnostics) -> Refusal {
-    warn(observer, &diagnostics.to_string());
+fn invalid(bridge: &Bridge, diagnostics: &Diagnostics) -> Refusal {
+    warn(bridge, &diagnostics.to_string());
     Refusal::not_created("the files of the pipeline are invalid")
 }

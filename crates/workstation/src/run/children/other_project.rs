@@ -7,6 +7,7 @@ use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
 use crate::project::situation::{SituationOptions, UPSTREAM};
 use executor_core::job::RefType;
+use executor_core::variable::without_secrets;
 use executor_core::{Cancellation, FailureReason, chain};
 use indexmap::IndexMap;
 use pipeline::context::{Level, PipelineContext};
@@ -29,7 +30,6 @@ impl ParentPipeline {
         trigger: &Value,
         cancellation: &Cancellation,
     ) -> Result<CreatedPipeline, Refusal> {
-        let observer = &*bridge.observer;
         let own = &bridge.plan.context().project.path;
         if own.eq_ignore_ascii_case(path) {
             let message = format!("`{path}` is this project itself");
@@ -50,7 +50,7 @@ impl ParentPipeline {
         let Checked { value, diagnostics } =
             read.map_err(|error| Refusal::not_created(chain(&error)))?;
         let Some(pipeline) = value.filter(|_| !diagnostics.has_errors()) else {
-            warn(observer, &diagnostics.to_string());
+            warn(bridge, &diagnostics.to_string());
             let message = format!("the pipeline file of `{path}` is invalid");
             return Err(Refusal::not_created(message));
         };
@@ -60,7 +60,7 @@ impl ParentPipeline {
             .clone();
         let branch = trigger.get("branch").and_then(Value::as_str);
         if let Some(remark) = check_branch(&context, path, project.root(), branch)? {
-            note(observer, &remark);
+            note(bridge, &remark);
         }
         path.clone_into(&mut context.project.path);
         // The pipeline was read with them as options.
@@ -69,7 +69,7 @@ impl ParentPipeline {
             .retain(|given| given.level != Level::Pipeline);
         of_other_project(&mut context, bridge);
         if !diagnostics.is_empty() {
-            warn(observer, &diagnostics.to_string());
+            warn(bridge, &diagnostics.to_string());
         }
         let state = self.pipeline_tree.run.state.project(project.root());
         let read = Arc::clone(pipeline.read_pipeline());
@@ -97,7 +97,7 @@ impl ParentPipeline {
             sources,
             directory,
             earlier,
-            other_project: Some(path.into()),
+            other_project: Some(without_secrets(path, &bridge.job.variables).into()),
             above: Vec::new(),
             ancestry,
         })

@@ -129,14 +129,13 @@ impl ParentPipeline {
         bridge: &Bridge,
         cancellation: &Cancellation,
     ) -> Result<DownstreamPipeline, BuildError> {
-        let observer = &*bridge.observer;
         let created = self.create(bridge, cancellation);
         let started = created.and_then(|created| self.start(bridge, created));
-        let started = started.map_err(|refusal| refusal.into_error(observer))?;
+        let started = started.map_err(|refusal| refusal.into_error(bridge))?;
         let project = started.parent.project.as_deref();
         let project = project.map_or_else(String::new, |project| format!(" of {project}"));
         let id = started.plan.id();
-        note(observer, &format!("starts the pipeline {id}{project}"));
+        note(bridge, &format!("starts the pipeline {id}{project}"));
         Ok(started)
     }
 

@@ -1,4 +1,6 @@
-use executor_core::{BuildError, FailureReason, JobObserver, TraceStream};
+use executor_core::variable::without_secrets;
+use executor_core::{BuildError, FailureReason, TraceStream};
+use scheduler::Bridge;
 use std::error::Error;
 
 /// Why a pipeline is not started: GitLab's reason, a message, and help for the user.
@@ -36,28 +38,32 @@ impl Refusal {
     }
 
     /// Writes the help to the log of the job, and returns the job's error.
-    pub(super) fn into_error(self, observer: &dyn JobObserver) -> BuildError {
+    pub(super) fn into_error(self, bridge: &Bridge) -> BuildError {
         if let Some(help) = &self.help {
-            warn(observer, &format!("{}\nhelp: {help}", self.message));
+            warn(bridge, &format!("{}\nhelp: {help}", self.message));
         }
         BuildError::Downstream {
             reason: self.reason,
-            message: self.message,
+            message: without_secrets(&self.message, &bridge.job.variables),
         }
     }
 }
 
 /// Writes a warning to the log of a job.
-pub(super) fn warn(observer: &dyn JobObserver, text: &str) {
-    write(observer, TraceStream::STDERR, text);
+pub(super) fn warn(bridge: &Bridge, text: &str) {
+    write(bridge, TraceStream::STDERR, text);
 }
 
 /// Writes a note to the log of a job.
-pub(super) fn note(observer: &dyn JobObserver, text: &str) {
-    write(observer, TraceStream::SYSTEM, text);
+pub(super) fn note(bridge: &Bridge, text: &str) {
+    write(bridge, TraceStream::SYSTEM, text);
 }
 
-fn write(observer: &dyn JobObserver, stream: TraceStream, text: &str) {
+/// Writes to the log of a job, which masks nothing by itself.
+fn write(bridge: &Bridge, stream: TraceStream, text: &str) {
+    let text = without_secrets(text, &bridge.job.variables);
     let text = text.trim_end_matches('\n');
-    observer.output(stream, format!("{text}\n").as_bytes());
+    bridge
+        .observer
+        .output(stream, format!("{text}\n").as_bytes());
 }

@@ -1,10 +1,9 @@
 use super::environment::{Deployment, Environment, EnvironmentState};
 use executor_core::job::{DeploymentTier, EnvironmentAction, Job};
-use executor_core::variable::{JobVariable, JobVariables, expand_with};
+use executor_core::variable::{JobVariable, JobVariables, without_secrets};
 use jiff::Timestamp;
 use pipeline::config::parse_duration;
 use pipeline::context::{environment_slug, environment_tier};
-use std::borrow::Cow;
 use std::time::Duration;
 
 /// What a successful job does to a deployment environment.
@@ -40,20 +39,21 @@ impl EnvironmentStep {
     pub fn of(job: &Job, dotenv: &[JobVariable]) -> Option<Self> {
         let definition = job.definition.as_deref()?;
         let environment = definition.environment.as_deref()?;
-        let name = environment.name.trim();
+        let all = variables(job, dotenv);
+        let name = without_secrets(environment.name.trim(), &all);
         if name.is_empty() {
             return None;
         }
         let tier = environment.deployment_tier;
         let auto_stop_in = environment.auto_stop_in.as_deref();
         Some(Self {
-            name: name.to_owned(),
             action: environment.action.unwrap_or_default(),
             url: environment
                 .url
                 .as_deref()
-                .map(|url| expand_url(url, job, dotenv)),
-            tier: tier.unwrap_or_else(|| environment_tier(name)),
+                .map(|url| without_secrets(&all.expand(url), &all)),
+            tier: tier.unwrap_or_else(|| environment_tier(&name)),
+            name,
             on_stop: environment.on_stop.clone(),
             auto_stop_in: auto_stop_in.and_then(parse_duration),
             pipeline: job.job_info.pipeline_id.0,
@@ -116,23 +116,14 @@ impl Environment {
     }
 }
 
-/// Expands the variables in a URL; those of the job's dotenv reports win. A masked value stays masked, since
-/// the list of environments is not secret.
-fn expand_url(url: &str, job: &Job, dotenv: &[JobVariable]) -> String {
-    let all = job.variables.iter().chain(dotenv).cloned();
-    let all: JobVariables = all
-        .map(|variable| {
-            if !variable.masked {
-                return variable;
-            }
-            JobVariable {
-                raw: true,
-                ..JobVariable::masked(variable.key, "[MASKED]")
-            }
-        })
-        .collect();
-    let all = all.expanded();
-    expand_with(url, |name| all.get(name).map(Cow::Borrowed)).into_owned()
+/// Returns the expanded variables of a job; those of its dotenv reports win.
+fn variables(job: &Job, dotenv: &[JobVariable]) -> JobVariables {
+    job.variables
+        .iter()
+        .chain(dotenv)
+        .cloned()
+        .collect::<JobVariables>()
+        .expanded()
 }
 
 #[cfg(test)]
