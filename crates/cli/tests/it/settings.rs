@@ -2,7 +2,7 @@
 
 use crate::project::{Done, Project};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 const PIPELINE: &str = "
 one: {script: [echo from one]}
@@ -270,7 +270,7 @@ fn invalid_files_are_reported_and_nothing_runs() {
     let done = project.runwright(&["run"]).expect_code(2);
     done.expect_text(".runwright.toml: it is a directory");
     fs::remove_dir(&file).unwrap();
-    std::os::unix::fs::symlink(".runwright.toml", &file).unwrap();
+    symlink(".runwright.toml", &file).unwrap();
     project
         .runwright(&["run"])
         .expect_code(2)
@@ -285,7 +285,7 @@ fn unreadable_file_is_not_treated_as_empty() {
     if fs::read(&file).is_ok() {
         // Root can read every file; a symbolic link to itself has the same effect.
         fs::remove_file(&file).unwrap();
-        std::os::unix::fs::symlink("config.toml", &file).unwrap();
+        symlink("config.toml", &file).unwrap();
     }
     let done = project.runwright(&["run"]).expect_code(2);
     assert!(done.stderr.contains("config.toml: "), "{done:?}");
@@ -468,4 +468,25 @@ fn named_pipe_in_place_of_the_file_does_not_block() {
     rustix::fs::mkfifoat(rustix::fs::CWD, &file, mode).unwrap();
     let done = project.runwright(&["run"]).expect_code(2);
     done.expect_text(".runwright.toml: it is not a file");
+}
+
+#[test]
+fn settings_of_a_project_read_nothing_outside_of_it() {
+    let project = Project::with_pipeline("job: {script: ['true']}\n");
+    let outside = project.scratch().join("outside.yml");
+    fs::write(&outside, "hunter2: [").unwrap();
+    symlink(&outside, project.dir().join("link.yml")).unwrap();
+    symlink(project.scratch(), project.dir().join("way")).unwrap();
+    for file in ["link.yml", "way/outside.yml"] {
+        project.write(".runwright.toml", &format!("[run]\nfile = \"{file}\"\n"));
+        let refused = project.runwright(&["lint"]).expect_code(2);
+        let refused = refused.expect_text("it leads out of the project").all();
+        assert!(!refused.contains("hunter2"), "{refused}");
+    }
+    fs::remove_file(project.dir().join(".runwright.toml")).unwrap();
+    symlink(&outside, project.dir().join(".runwright.toml")).unwrap();
+    project
+        .runwright(&["lint"])
+        .expect_code(2)
+        .expect_text(".runwright.toml: it leads out of the project");
 }

@@ -7,7 +7,7 @@ use crate::project::includes::LocalIncludes;
 use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
 use crate::project::project_context::{ProjectContext, names_commit_variables};
-use crate::project::read_file::optional;
+use crate::project::read_file::optional_inside;
 use crate::project::repository::{BlockingGit, GitRepository};
 use crate::project::user_input::UserInput;
 use crate::remote::{ApiMode, GitLabVariables, Merged, Outside, ProjectIncludes};
@@ -261,7 +261,7 @@ fn overlay(project: &LocalProject) -> Result<Option<Overlay>, LocalError> {
     if project.file() == Path::new(OVERLAY) {
         return Ok(None);
     }
-    let text = optional(&project.root().join(OVERLAY))?;
+    let text = optional_inside(project.root(), Path::new(OVERLAY))?;
     Ok(text.map(|text| Overlay {
         name: OVERLAY.to_owned(),
         text,

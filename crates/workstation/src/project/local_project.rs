@@ -5,10 +5,10 @@ use crate::project::changed::PipelineFiles;
 use crate::project::gitlab_ci_local::{self, read_options};
 use crate::project::local_pipeline::LocalPipeline;
 use crate::project::pipeline_options::PipelineOptions;
-use crate::project::read_file::{ReadError, read_bytes, read_text};
+use crate::project::read_file::{ReadError, inside, read_bytes, read_inside};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use yaml::decode;
 use yaml::diagnostic::Checked;
 use yaml::source::SourceMap;
@@ -24,6 +24,8 @@ pub const BITRAB_FILE: &str = ".bitrab-ci.yml";
 pub struct LocalProject {
     root: PathBuf,
     file: PathBuf,
+    /// Whether the file must be inside, links resolved, since it or its name came with the project.
+    is_own: bool,
 }
 
 impl LocalProject {
@@ -47,6 +49,11 @@ impl LocalProject {
             });
         }
         let root = git::toplevel(&directory).unwrap_or_else(|| directory.clone());
+        let is_below = |file: &Path| {
+            file.components()
+                .all(|it| matches!(it, Component::Normal(_)))
+        };
+        let is_own = file.is_none_or(is_below);
         let file = file.map_or_else(
             || default_file(&root),
             |named| {
@@ -61,7 +68,7 @@ impl LocalProject {
                 below_root(&root, &file).unwrap_or_else(|| named.to_owned())
             },
         );
-        Ok(Self { root, file })
+        Ok(Self { root, file, is_own })
     }
 
     /// Returns the directory of the working tree.
@@ -118,6 +125,11 @@ impl LocalProject {
             },
         };
         // Its length is checked with all other limits.
+        let path = if self.is_own {
+            inside(&self.root, &self.file).map_err(failed)?
+        } else {
+            path.clone()
+        };
         let bytes = read_bytes(&path).map_err(failed)?;
         decode(bytes).map_err(|error| failed(error.into()))
     }
@@ -138,8 +150,8 @@ fn below_root(root: &Path, file: &Path) -> Option<PathBuf> {
 
 /// Returns the pipeline file of a project without an option.
 fn default_file(root: &Path) -> PathBuf {
-    let options = root.join(gitlab_ci_local::OPTIONS);
-    let named = read_text(&options).ok().and_then(|text| {
+    let options = read_inside(root, Path::new(gitlab_ci_local::OPTIONS));
+    let named = options.ok().and_then(|text| {
         let options = read_options(gitlab_ci_local::OPTIONS, &text).value?;
         options.file
     });

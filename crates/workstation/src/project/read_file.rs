@@ -3,7 +3,7 @@
 use crate::error::LocalError;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use yaml::{DecodeError, Limits, decode};
 
 /// Why a text file cannot be read.
@@ -38,6 +38,25 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ReadError> {
     Ok(decode(bytes)?)
 }
 
+/// Returns the real path of a file that came with a project.
+///
+/// # Errors
+///
+/// If it does not exist, or is outside of the project, links resolved: who clones a project gives it no files of the
+/// machine.
+pub(crate) fn inside(root: &Path, path: &Path) -> Result<PathBuf, ReadError> {
+    let real = fs::canonicalize(root.join(path))?;
+    if real.starts_with(fs::canonicalize(root)?) {
+        return Ok(real);
+    }
+    Err(ReadError::NotFile("it leads out of the project"))
+}
+
+/// Reads a text file that came with a project, as [`inside`] permits.
+pub(crate) fn read_inside(root: &Path, path: &Path) -> Result<String, ReadError> {
+    read_text(&inside(root, path)?)
+}
+
 /// Opens a file to read it. Anything else is refused, since opening a pipe would wait for a writer.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
@@ -64,7 +83,16 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
 
 /// Reads a file; `None` if it does not exist.
 pub(crate) fn optional(path: &Path) -> Result<Option<String>, LocalError> {
-    match read_text(path) {
+    if_there(path, read_text(path))
+}
+
+/// Reads a file that came with a project, as [`inside`] permits; `None` if it does not exist.
+pub(crate) fn optional_inside(root: &Path, path: &Path) -> Result<Option<String>, LocalError> {
+    if_there(path, read_inside(root, path))
+}
+
+fn if_there(path: &Path, read: Result<String, ReadError>) -> Result<Option<String>, LocalError> {
+    match read {
         Ok(text) => Ok(Some(text)),
         Err(ReadError::Io(error))
             if matches!(

@@ -3,7 +3,7 @@
 use crate::error::LocalError;
 use crate::project::gitlab_ci_local::{self, FileOptions, read_options};
 use crate::project::pipeline_options::PipelineOptions;
-use crate::project::read_file::{optional, read_text, unreadable};
+use crate::project::read_file::{inside, optional, optional_inside, read_text, unreadable};
 use crate::project::situation::{path_of_url, server_of_url};
 use crate::project::variable_files::{HomeFile, VariablesFile};
 use executor_core::variable::JobVariable;
@@ -52,8 +52,14 @@ impl InputReader<'_> {
         options: &PipelineOptions,
     ) -> Result<Result<UserInput, Box<Diagnostics>>, LocalError> {
         let mut file_options = Vec::new();
-        for (path, name) in self.option_files() {
-            let Some(text) = optional(&path)? else {
+        let of_user = self.home_file(".env");
+        let of_user = of_user.map(|(path, name)| optional(&path).map(|text| (name, text)));
+        let of_project = Path::new(gitlab_ci_local::OPTIONS);
+        let of_project = optional_inside(self.root, of_project)
+            .map(|text| (gitlab_ci_local::OPTIONS.to_owned(), text));
+        // The lowest precedence first.
+        for read in of_user.into_iter().chain([of_project]) {
+            let (name, Some(text)) = read? else {
                 continue;
             };
             match self.note_warnings(read_options(&name, &text)) {
@@ -83,16 +89,6 @@ impl InputReader<'_> {
         Ok(Ok(self.input))
     }
 
-    /// Returns the files with options, lowest precedence first.
-    fn option_files(&self) -> Vec<(PathBuf, String)> {
-        let of_project = (
-            self.root.join(gitlab_ci_local::OPTIONS),
-            gitlab_ci_local::OPTIONS.to_owned(),
-        );
-        let of_user = self.home_file(".env");
-        of_user.into_iter().chain([of_project]).collect()
-    }
-
     fn home_file(&self, name: &str) -> Option<(PathBuf, String)> {
         let directory = gitlab_ci_local::HOME;
         let path = self.home?.join(directory).join(name);
@@ -120,25 +116,32 @@ impl InputReader<'_> {
                 Err(found) => return Ok(Err(found)),
             }
         }
-        let named = file_options
-            .iter()
-            .rev()
-            .find_map(|it| it.variables_file.as_ref());
-        let of_project = named.map_or(Path::new(gitlab_ci_local::VARIABLES), PathBuf::as_path);
+        let mut named = file_options.iter().rev();
+        let named = named.find_map(|it| Some((&it.name, it.variables_file.as_deref()?)));
+        let usual = Path::new(gitlab_ci_local::VARIABLES);
+        let (text, of_project) = match named {
+            Some((name, path)) if name != gitlab_ci_local::OPTIONS => {
+                (optional(&self.root.join(path))?, path)
+            }
+            Some((_, path)) => (optional_inside(self.root, path)?, path),
+            None => (optional_inside(self.root, usual)?, usual),
+        };
         let mut files = Vec::new();
-        if let Some(text) = optional(&self.root.join(of_project))? {
-            files.push((of_project.display().to_string(), text));
+        if let Some(text) = text {
+            files.push((self.root.join(of_project), of_project, text));
         }
         for path in &options.variables_files {
             let text = read_text(path).map_err(|error| unreadable(path, error))?;
-            files.push((path.display().to_string(), text));
+            files.push((std::path::absolute(path).unwrap_or_default(), path, text));
         }
-        for (name, text) in &files {
+        for (path, name, text) in &files {
+            let is_own = inside(self.root, path).is_ok();
             let file = VariablesFile {
-                name,
+                name: &name.display().to_string(),
                 text,
                 level: Level::Project,
                 home: self.home,
+                root: is_own.then_some(self.root),
             };
             match self.note_warnings(file.read()) {
                 Ok(variables) => self.input.variables.extend(variables),

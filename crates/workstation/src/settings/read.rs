@@ -5,7 +5,7 @@ use super::{
     CacheSettings, GarbageSettings, GitUse, IncludeSettings, InstanceSettings, Settings,
     SettingsError, SettingsFile, SshServer, TokenSource,
 };
-use crate::project::read_file::{ReadError, read_text};
+use crate::project::read_file::{ReadError, read_inside, read_text};
 use crate::remote::is_private;
 use executor_core::job::SecretString;
 use gitlab_api::{Instance, TokenKind};
@@ -118,8 +118,9 @@ impl Settings {
     ///
     /// As [`of_project`](Self::of_project).
     pub fn with_project(mut self, root: &Path) -> Result<Self, SettingsError> {
-        if let Some(text) = read_file(&root.join(PROJECT_FILE))? {
-            let layer = read_layer(SettingsFile::Project, Path::new(PROJECT_FILE), &text)?;
+        let file = Path::new(PROJECT_FILE);
+        if let Some(text) = if_there(file, read_inside(root, file))? {
+            let layer = read_layer(SettingsFile::Project, file, &text)?;
             if let Some(wrong) = layer.wrong {
                 return Err(wrong);
             }
@@ -159,7 +160,11 @@ impl Settings {
 
 /// Reads a file, or returns `None` if it does not exist.
 fn read_file(file: &Path) -> Result<Option<String>, SettingsError> {
-    let read = match read_text(file) {
+    if_there(file, read_text(file))
+}
+
+fn if_there(file: &Path, read: Result<String, ReadError>) -> Result<Option<String>, SettingsError> {
+    let read = match read {
         Ok(text) if text.len() > LONGEST => Err(ReadError::TooLong(LONGEST)),
         read => read,
     };

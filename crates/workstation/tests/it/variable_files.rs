@@ -4,6 +4,7 @@ use crate::project::Project;
 use executor_core::variable::JobVariable;
 use includes::FetchPolicy;
 use pipeline::context::{ExternalSource, ExternalVariable};
+use std::path::Path;
 use workstation::{LocalError, PipelineOptions};
 
 fn given(project: &Project, options: &PipelineOptions) -> Vec<ExternalVariable> {
@@ -169,4 +170,64 @@ fn variables_of_a_server_need_a_server() {
     };
     let help = error.help().unwrap();
     assert!(help.contains("--offline and --gitlab-variables"), "{help}");
+}
+
+#[test]
+fn nothing_that_came_with_a_project_names_files_outside() {
+    let project = Project::new();
+    project.write_home("secret", "hunter2");
+    project.write("inside", "ok");
+    let (root, home) = (project.dir(), project.home());
+    let link = |name: &str, to: &Path| {
+        let path = root.join(name);
+        let _ = std::fs::remove_file(&path);
+        std::os::unix::fs::symlink(to, path).unwrap();
+    };
+    link("way", &home);
+    let refused = |what: &str| {
+        let options = project.options();
+        let refused = match project.find().read(&options) {
+            Err(error) => executor_core::chain(&error),
+            Ok(read) => read.diagnostics.to_string(),
+        };
+        assert!(
+            refused.contains("it leads out of the project"),
+            "{what}: {refused}"
+        );
+        assert!(!refused.contains("hunter2"), "{what}: {refused}");
+    };
+    let variables = ".gitlab-ci-local-variables.yml";
+    let outside = home.join("secret").display().to_string();
+    let through = root.join("way/secret").display().to_string();
+    for value in ["~/secret", &outside, &through] {
+        project.write(variables, format!("KEY: {value}\n"));
+        refused(value);
+    }
+    let path = root.join("inside").display().to_string();
+    project.write(
+        variables,
+        format!("KEY: {path}\nTEXT: {{type: variable, value: ~/secret}}\n"),
+    );
+    let read = given(&project, &project.options());
+    assert_eq!(read[0].variable.value, "ok");
+    assert_eq!(read[1].variable.value, "~/secret");
+    link(variables, &home.join("secret"));
+    refused(variables);
+    std::fs::remove_file(root.join(variables)).unwrap();
+    for path in ["way/secret", "../home/secret", &outside] {
+        project.write(".gitlab-ci-local-env", format!("VARIABLES_FILE={path}\n"));
+        refused(path);
+        project.write(".gitlab-ci-local-env", format!("FILE={path}\n"));
+        refused(path);
+    }
+    for file in [
+        ".gitlab-ci-local-env",
+        ".gitlab-ci-local.yml",
+        ".gitlab-ci.yml",
+    ] {
+        link(file, &home.join("secret"));
+        refused(file);
+        std::fs::remove_file(root.join(file)).unwrap();
+        project.write(".gitlab-ci.yml", "job: {script: [make]}\n");
+    }
 }

@@ -1,4 +1,4 @@
-use crate::project::read_file::{ReadError, read_text};
+use crate::project::read_file::{ReadError, read_inside};
 use crate::settings::{SettingsError, Table, Value, parse_toml};
 use std::io;
 use std::path::{Component, Path};
@@ -44,7 +44,7 @@ impl BitrabSettings {
     ///
     /// When the file cannot be read or is invalid.
     pub fn read(root: &Path) -> Result<Self, SettingsError> {
-        match read_text(&root.join(FILE)) {
+        match read_inside(root, Path::new(FILE)) {
             Ok(text) => Self::parse(Path::new(FILE), &text),
             Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
                 Ok(Self::default())

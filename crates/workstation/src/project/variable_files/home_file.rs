@@ -79,6 +79,7 @@ impl HomeFile<'_> {
             file: self.name,
             level,
             home: self.home,
+            root: None,
             diagnostics,
             variables: Vec::new(),
         };

@@ -1,4 +1,4 @@
-use crate::project::read_file::read_text;
+use crate::project::read_file::{ReadError, read_inside, read_text};
 use executor_core::variable::JobVariable;
 use pipeline::config::variable_name_problem;
 use pipeline::context::{ExternalSource, ExternalVariable, Level};
@@ -31,9 +31,16 @@ pub(super) struct ValueReader<'a> {
     pub(super) level: Level,
     /// The directory for `~`.
     pub(super) home: Option<&'a Path>,
+    /// The directory that the named files must be in, if any.
+    pub(super) root: Option<&'a Path>,
     pub(super) diagnostics: &'a mut Diagnostics,
     pub(super) variables: Vec<ExternalVariable>,
 }
+
+/// How the variables of a project's file get files of the machine.
+const OF_PROJECT: &str = "a file in the project names files of the project alone; \
+    move the variable to ~/.gitlab-ci-local/variables.yml, or use `--secret NAME=@FILE`; \
+    `{type: variable, value: TEXT}` sets the text itself";
 
 /// The attributes of a variable.
 #[derive(Debug, Clone)]
@@ -187,13 +194,18 @@ impl ValueReader<'_> {
         }
         let (value, is_file) = match attributes.is_file {
             Some(is_file) => (value, is_file),
-            None => match self.named_file(&value).map(|path| read_text(&path)) {
+            None => match self.named_file(&value) {
                 None => (value, false),
-                Some(Ok(content)) => (content, true),
-                Some(Err(error)) => {
-                    self.refuse(at, format!("cannot read the file in {name}: {error}"));
-                    return;
-                }
+                Some(path) => match self.read_named(&path) {
+                    Ok(content) => (content, true),
+                    Err(error) => {
+                        let message = format!("cannot read the file in {name}: {error}");
+                        let error = Diagnostic::error("invalid-variable", message).at(at);
+                        let help = self.root.map(|_| OF_PROJECT.to_owned());
+                        self.diagnostics.push(error.with_help(help));
+                        return;
+                    }
+                },
             },
         };
         if value.contains('\0') {
@@ -235,6 +247,13 @@ impl ValueReader<'_> {
             None => return None,
         };
         path.is_file().then_some(path)
+    }
+
+    fn read_named(&self, path: &Path) -> Result<String, ReadError> {
+        match self.root {
+            Some(root) => read_inside(root, path),
+            None => read_text(path),
+        }
     }
 
     fn refuse(&mut self, span: Span, message: String) {

@@ -16,6 +16,8 @@ pub(crate) struct VariablesFile<'a> {
     pub(crate) level: Level,
     /// The directory for `~`.
     pub(crate) home: Option<&'a Path>,
+    /// The root of the project that the file is in: it names no other files.
+    pub(crate) root: Option<&'a Path>,
 }
 
 impl VariablesFile<'_> {
@@ -55,6 +57,7 @@ impl VariablesFile<'_> {
             file: self.name,
             level: self.level,
             home: self.home,
+            root: self.root,
             diagnostics,
             variables: Vec::new(),
         }
