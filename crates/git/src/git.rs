@@ -1,3 +1,4 @@
+use crate::foreign_filters;
 use crate::{GitError, RemoteEnvironment};
 use executor_core::variable::is_foreign_git_variable;
 use process::{CaptureLimits, Command, ProcessError, ProcessTree, StopSignal};
@@ -7,14 +8,21 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Flags that keep git from running programs that a repository names: hooks and a file monitor. A job or the repository's
-/// author may have put them there.
-pub const UNTRUSTED_REPO_FLAGS: [&str; 4] = [
+/// Flags that keep git from running programs that a repository names: hooks, a file monitor, a program that checks
+/// signatures. A job or the repository's author may have put them there.
+pub const UNTRUSTED_REPO_FLAGS: [&str; 6] = [
     "-c",
     "core.fsmonitor=false",
     "-c",
     "core.hooksPath=/dev/null",
+    "-c",
+    "log.showSignature=false",
 ];
+
+/// Variables that keep git from asking a remote of the repository for objects that it lacks, which may start a program.
+/// Git below 2.45 knows only the second, an unknown protocol.
+const NO_LAZY_FETCH: [(&str, &str); 2] =
+    [("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "none")];
 
 /// Settings for git that talks to a server, whatever the user's settings are.
 const REMOTE_SETTINGS: [&str; 14] = [
@@ -35,6 +43,9 @@ const REMOTE_SETTINGS: [&str; 14] = [
     "transfer.credentialsInUrl=die",
 ];
 
+/// The variable that counts the settings in git's environment.
+const COUNT: &str = "GIT_CONFIG_COUNT";
+
 /// The deadline of a call on this machine.
 const LOCAL_DEADLINE: Duration = Duration::from_mins(1);
 
@@ -50,6 +61,8 @@ pub struct Git<'a> {
     environment: Vec<(OsString, OsString)>,
     deadline: Deadline,
     limit: usize,
+    /// Whether the repository's configuration may start filters and fetch.
+    is_trusting: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +74,8 @@ enum Deadline {
 }
 
 impl<'a> Git<'a> {
-    /// Returns git for a repository on this machine. It takes no optional locks, so it disturbs no other git.
+    /// Returns git that reads a repository on this machine. It takes no optional locks, so it disturbs no other git, and
+    /// starts no program that the repository's configuration names.
     pub fn local(processes: &'a ProcessTree, directory: &'a Path) -> Self {
         let environment = local_environment(processes);
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -73,6 +87,7 @@ impl<'a> Git<'a> {
             environment: environment.chain([no_locks]).collect(),
             deadline: Deadline::PerCall(LOCAL_DEADLINE),
             limit: LOCAL_LIMIT,
+            is_trusting: false,
         }
     }
 
@@ -91,7 +106,15 @@ impl<'a> Git<'a> {
             environment: environment.variables().to_vec(),
             deadline: Deadline::At(deadline),
             limit: CaptureLimits::default().max_bytes,
+            is_trusting: true,
         }
+    }
+
+    /// Lets git start the filters that the repository's configuration names, and fetch objects that it lacks: a checkout
+    /// needs both.
+    pub fn trusting_repository(mut self) -> Self {
+        self.is_trusting = true;
+        self
     }
 
     /// Sets how many bytes a call may print. Default: 1 GiB for a local git, 1 MiB for a remote one.
@@ -133,10 +156,49 @@ impl<'a> Git<'a> {
         args: &[&str],
         stop: &S,
     ) -> Result<Vec<u8>, GitError> {
+        let mut added = Vec::new();
+        if !self.is_trusting {
+            added = foreign_filters::without_filters(self, stop).await?;
+            added.extend(NO_LAZY_FETCH.map(|(name, value)| (name.into(), value.into())));
+        }
+        self.output_of(args, &added, stop).await
+    }
+
+    /// Returns variables that add settings to those of the environment.
+    pub(crate) fn settings(
+        &self,
+        settings: impl Iterator<Item = (String, String)>,
+    ) -> Vec<(OsString, OsString)> {
+        let of_user = |(name, value): &(OsString, OsString)| {
+            (name == COUNT)
+                .then(|| value.to_str()?.parse().ok())
+                .flatten()
+        };
+        let mut count: usize = self.environment.iter().find_map(of_user).unwrap_or(0);
+        let mut variables = Vec::new();
+        for (key, value) in settings {
+            variables.push((format!("GIT_CONFIG_KEY_{count}").into(), key.into()));
+            variables.push((format!("GIT_CONFIG_VALUE_{count}").into(), value.into()));
+            count += 1;
+        }
+        if !variables.is_empty() {
+            variables.push((COUNT.into(), count.to_string().into()));
+        }
+        variables
+    }
+
+    /// As [`output`](Self::output), with more variables and whatever the repository's configuration starts.
+    pub(crate) async fn output_of<S: StopSignal + ?Sized>(
+        &self,
+        args: &[&str],
+        added: &[(OsString, OsString)],
+        stop: &S,
+    ) -> Result<Vec<u8>, GitError> {
+        let environment = self.environment.iter().chain(added);
         let command = Command::new("git")
             .args(self.flags.iter().copied())
             .args(args.iter().copied())
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .envs(environment.map(|(name, value)| (name, value)))
             .current_dir(self.directory);
         let deadline = match self.deadline {
             Deadline::PerCall(duration) => duration,
@@ -230,6 +292,56 @@ mod tests {
         output(&["config", "core.fsmonitor", &program]).await;
         output(&["status", "--porcelain"]).await;
         assert!(!note.exists());
+    }
+
+    #[tokio::test]
+    async fn reading_starts_no_program_of_the_repository() {
+        let (processes, directory) = (processes(), tempfile::tempdir().expect("a directory"));
+        let path = directory.path();
+        let git = Git::local(processes.tree(), path);
+        let output = async |args: &[&str]| git.output(args, &NeverStop).await;
+        let config = async |key: &str, value: &str| {
+            output(&["config", key, value]).await.expect("it works");
+        };
+        let ran = path.join("ran");
+        let program = format!("touch {}; cat", ran.display());
+        output(&["init", "--quiet"]).await.expect("it works");
+        std::fs::write(path.join("a"), "one\n").expect("written");
+        let attributes = "a filter=x=y.z\nb filter=long\n";
+        std::fs::write(path.join(".gitattributes"), attributes).expect("written");
+        std::fs::write(path.join("b"), "one\n").expect("written");
+        output(&["add", "."]).await.expect("it works");
+        config("filter.x=y.z.clean", &program).await;
+        config("filter.x=y.z.required", "true").await;
+        // A second file of the configuration.
+        let more = format!("[filter \"long\"]\nprocess = {program}\nrequired\n");
+        std::fs::write(path.join(".git/more"), more).expect("written");
+        config("include.path", "more").await;
+        for name in ["a", "b"] {
+            std::fs::write(path.join(name), "two\n").expect("written");
+        }
+        for args in [
+            &["diff", "--name-only"][..],
+            &["status", "--porcelain"],
+            &["ls-files", "--modified"],
+            &["hash-object", "--", "a"],
+        ] {
+            let printed = output(args).await.expect("it works");
+            assert!(!printed.is_empty(), "{args:?}");
+            assert!(!ran.exists(), "{args:?}");
+        }
+        let trusting = git.clone().trusting_repository();
+        let hashed = trusting.output(&["hash-object", "--", "a"], &NeverStop);
+        hashed.await.expect("it works");
+        assert!(ran.exists(), "a checkout needs the filters");
+        std::fs::remove_file(&ran).expect("removed");
+        // An object that is missing is not fetched.
+        config("remote.origin.url", &path.display().to_string()).await;
+        config("remote.origin.promisor", "true").await;
+        config("remote.origin.uploadpack", &program).await;
+        config("extensions.partialClone", "origin").await;
+        let missing = output(&["cat-file", "-p", &"1".repeat(40)]).await;
+        assert!(missing.is_err() && !ran.exists());
     }
 
     #[tokio::test]

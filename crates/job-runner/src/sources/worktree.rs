@@ -266,6 +266,7 @@ impl WorktreeGit<'_> {
             ..
         } = self.destination;
         let done = Git::local(processes, directory)
+            .trusting_repository()
             .output(args, *cancellation)
             .await;
         done.map_err(|source| match source {
