@@ -167,7 +167,7 @@ impl<'a> Git<'a> {
     /// Returns variables that add settings to those of the environment.
     pub(crate) fn settings(
         &self,
-        settings: impl Iterator<Item = (String, String)>,
+        settings: impl Iterator<Item = (OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
         let of_user = |(name, value): &(OsString, OsString)| {
             (name == COUNT)
@@ -177,8 +177,8 @@ impl<'a> Git<'a> {
         let mut count: usize = self.environment.iter().find_map(of_user).unwrap_or(0);
         let mut variables = Vec::new();
         for (key, value) in settings {
-            variables.push((format!("GIT_CONFIG_KEY_{count}").into(), key.into()));
-            variables.push((format!("GIT_CONFIG_VALUE_{count}").into(), value.into()));
+            variables.push((format!("GIT_CONFIG_KEY_{count}").into(), key));
+            variables.push((format!("GIT_CONFIG_VALUE_{count}").into(), value));
             count += 1;
         }
         if !variables.is_empty() {
@@ -307,17 +307,21 @@ mod tests {
         let program = format!("touch {}; cat", ran.display());
         output(&["init", "--quiet"]).await.expect("it works");
         std::fs::write(path.join("a"), "one\n").expect("written");
-        let attributes = "a filter=x=y.z\nb filter=long\n";
+        let attributes = b"a filter=x=y.z\nb filter=long\nc filter=\xff\n";
         std::fs::write(path.join(".gitattributes"), attributes).expect("written");
-        std::fs::write(path.join("b"), "one\n").expect("written");
+        for name in ["b", "c"] {
+            std::fs::write(path.join(name), "one\n").expect("written");
+        }
         output(&["add", "."]).await.expect("it works");
         config("filter.x=y.z.clean", &program).await;
         config("filter.x=y.z.required", "true").await;
         // A second file of the configuration.
-        let more = format!("[filter \"long\"]\nprocess = {program}\nrequired\n");
+        let mut more = format!("[filter \"long\"]\nprocess = {program}\nrequired\n").into_bytes();
+        more.extend_from_slice(b"[filter \"\xff\"]\n");
+        more.extend_from_slice(format!("clean = {program}\n").as_bytes());
         std::fs::write(path.join(".git/more"), more).expect("written");
         config("include.path", "more").await;
-        for name in ["a", "b"] {
+        for name in ["a", "b", "c"] {
             std::fs::write(path.join(name), "two\n").expect("written");
         }
         for args in [
@@ -325,6 +329,7 @@ mod tests {
             &["status", "--porcelain"],
             &["ls-files", "--modified"],
             &["hash-object", "--", "a"],
+            &["hash-object", "--", "c"],
         ] {
             let printed = output(args).await.expect("it works");
             assert!(!printed.is_empty(), "{args:?}");

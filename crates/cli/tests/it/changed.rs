@@ -168,15 +168,10 @@ fn base_is_the_upstream_of_the_branch_if_set() {
 fn submodule_counts_as_a_directory() {
     let project = project();
     project.git(&["init", "-q", "docs-of/lib"]);
-    project.git(&[
-        "-C",
-        "docs-of/lib",
-        "commit",
-        "-q",
-        "--allow-empty",
-        "-m",
-        "x",
-    ]);
+    project.write("docs-of/lib/.gitattributes", "tracked filter=x");
+    project.write("docs-of/lib/tracked", "1");
+    project.git(&["-C", "docs-of/lib", "add", "."]);
+    project.git(&["-C", "docs-of/lib", "commit", "-q", "-m", "x"]);
     let url = project.dir().join("docs-of/lib").display().to_string();
     project.git(&[
         "-c",
@@ -189,11 +184,22 @@ fn submodule_counts_as_a_directory() {
     ]);
     project.git(&["commit", "-q", "-m", "with a submodule"]);
     fs::remove_dir_all(project.dir().join("docs-of")).unwrap();
-    project.write("src/lib/more", "");
+    let clean = ["--changed=HEAD"];
+    check(&project, &clean, &[]);
+    // The submodule's configuration starts nothing.
+    let program = format!("touch {}; cat", project.scratch().join("ran").display());
+    project.git(&["-C", "src/lib", "config", "filter.x.clean", &program]);
+    project.write("src/lib/tracked", "2");
     let app = "app build `src/lib/` matches `src/**/*`";
     let behind = "check test behind `app`; needs app";
     let lint = "lint test `src/lib/` changed, and it is unknown what it reads; needs nothing";
-    check(&project, &["--changed=HEAD"], &[app, behind, lint]);
+    let jobs = [app, behind, lint];
+    check(&project, &["--changed=HEAD"], &jobs);
+    assert!(!project.scratch().join("ran").exists());
+    project.write("src/lib/tracked", "1");
+    check(&project, &clean, &[]);
+    project.write("src/lib/more", "");
+    check(&project, &["--changed=HEAD"], &jobs);
 }
 
 #[test]

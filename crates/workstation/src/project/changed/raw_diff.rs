@@ -1,7 +1,7 @@
 //! The raw form of `git diff`.
 
 /// The mode of a submodule.
-const SUBMODULE: &[u8] = b"160000";
+pub(super) const SUBMODULE: &[u8] = b"160000";
 
 /// Parses the paths in the output of `git diff --raw -z --no-renames`; those of submodules end with `/`.
 /// `None` if it is not such output.

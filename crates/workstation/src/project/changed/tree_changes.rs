@@ -1,7 +1,10 @@
 use super::raw_diff;
 use crate::project::repository::{BlockingGit, BlockingGitError, merge_base, verified};
-use git::{RepositoryRefs, toplevel};
+use git::{GitDir, RepositoryRefs, toplevel};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// The changes of a working tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -119,27 +122,68 @@ fn changed(git: &BlockingGit, begin: &str) -> Result<Vec<String>, String> {
     let cannot = |error: BlockingGitError| format!("git failed: {error}");
     let mut found = BTreeSet::new();
     for sides in [&[begin, "HEAD"][..], &["--cached", "HEAD"], &[]] {
-        let mut args = vec![
-            "diff",
-            "--raw",
-            "-z",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-relative",
-            "--no-color",
-            "--no-abbrev",
-            "--ignore-submodules=none",
-        ];
-        args.extend(sides);
-        args.push("--");
-        let listing = git.read(&args).map_err(cannot)?;
+        let listing = git.read(&diff(sides)).map_err(cannot)?;
         let paths = raw_diff::paths(&listing);
         found.extend(paths.ok_or("git printed an unknown format")?);
     }
-    let new = git
-        .read(&["ls-files", "-z", "--others", "--exclude-standard"])
-        .map_err(cannot)?;
+    let new = git.read(&NEW_FILES).map_err(cannot)?;
     let new = new.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     found.extend(new.map(|name| String::from_utf8_lossy(name).into_owned()));
+    for path in submodules(git, Path::new("")).map_err(cannot)? {
+        if has_changes(git, &path).map_err(cannot)? {
+            found.insert(format!("{}/", path.display()));
+        }
+    }
     Ok(found.into_iter().collect())
+}
+
+/// Lists the files that are neither tracked nor ignored.
+const NEW_FILES: [&str; 4] = ["ls-files", "-z", "--others", "--exclude-standard"];
+
+/// Returns a diff that enters no submodule: git there would start the filters of the submodule's configuration.
+fn diff<'s>(sides: &[&'s str]) -> Vec<&'s str> {
+    let mut args = vec![
+        "diff",
+        "--raw",
+        "-z",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-relative",
+        "--no-color",
+        "--no-abbrev",
+        "--ignore-submodules=dirty",
+    ];
+    args.extend(sides);
+    args.push("--");
+    args
+}
+
+/// Returns the submodules of a repository below the root that are checked out, relative to the root.
+fn submodules(git: &BlockingGit, directory: &Path) -> Result<Vec<PathBuf>, BlockingGitError> {
+    let listing = git.read_in(directory, &["ls-files", "-z", "--stage"])?;
+    let entries = listing.split(|byte| *byte == 0);
+    let paths = entries.filter_map(|entry| {
+        let tab = entry.iter().position(|byte| *byte == b'\t')?;
+        let name = OsStr::from_bytes(&entry[tab + 1..]);
+        entry.starts_with(raw_diff::SUBMODULE).then_some(name)
+    });
+    let paths = paths.map(|name| directory.join(name));
+    Ok(paths
+        .filter(|path| GitDir::at(&git.root().join(path)).is_some())
+        .collect())
+}
+
+/// Returns whether a submodule, or one inside it, has uncommitted changes.
+fn has_changes(git: &BlockingGit, submodule: &Path) -> Result<bool, BlockingGitError> {
+    for args in [&*diff(&["--cached"]), &*diff(&[]), &NEW_FILES] {
+        if !git.read_in(submodule, args)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    for inner in submodules(git, submodule)? {
+        if has_changes(git, &inner)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -67,10 +67,22 @@ impl BlockingGit {
 
     /// Returns the output of a git command that only reads.
     pub(crate) fn read(&self, args: &[&str]) -> Result<Vec<u8>, BlockingGitError> {
+        self.read_in(Path::new(""), args)
+    }
+
+    /// As [`read`](Self::read), in a directory below the root, which may be another repository.
+    pub(crate) fn read_in(
+        &self,
+        directory: &Path,
+        args: &[&str],
+    ) -> Result<Vec<u8>, BlockingGitError> {
         let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
+        let directory = directory.to_owned();
         self.call(async move |root, processes| {
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
-            Git::local(processes, root).output(&args, &NeverStop).await
+            let directory = root.join(directory);
+            let git = Git::local(processes, &directory);
+            git.output(&args, &NeverStop).await
         })
     }
 
