@@ -477,7 +477,7 @@ fn settings_of_a_project_read_nothing_outside_of_it() {
     fs::write(&outside, "hunter2: [").unwrap();
     symlink(&outside, project.dir().join("link.yml")).unwrap();
     symlink(project.scratch(), project.dir().join("way")).unwrap();
-    for file in ["link.yml", "way/outside.yml"] {
+    for file in ["link.yml", "./link.yml", "way/outside.yml"] {
         project.write(".runwright.toml", &format!("[run]\nfile = \"{file}\"\n"));
         let refused = project.runwright(&["lint"]).expect_code(2);
         let refused = refused.expect_text("it leads out of the project").all();

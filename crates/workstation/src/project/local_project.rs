@@ -5,10 +5,10 @@ use crate::project::changed::PipelineFiles;
 use crate::project::gitlab_ci_local::{self, read_options};
 use crate::project::local_pipeline::LocalPipeline;
 use crate::project::pipeline_options::PipelineOptions;
-use crate::project::read_file::{ReadError, inside, read_bytes, read_inside};
+use crate::project::read_file::{ReadError, inside, read_bytes, read_inside, stays_below};
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use yaml::decode;
 use yaml::diagnostic::Checked;
 use yaml::source::SourceMap;
@@ -49,11 +49,7 @@ impl LocalProject {
             });
         }
         let root = git::toplevel(&directory).unwrap_or_else(|| directory.clone());
-        let is_below = |file: &Path| {
-            file.components()
-                .all(|it| matches!(it, Component::Normal(_)))
-        };
-        let is_own = file.is_none_or(is_below);
+        let is_own = file.is_none_or(stays_below);
         let file = file.map_or_else(
             || default_file(&root),
             |named| {
@@ -124,12 +120,10 @@ impl LocalProject {
                 source: error.into_io(),
             },
         };
+        if self.is_own {
+            inside(&self.root, &self.file).map_err(failed)?;
+        }
         // Its length is checked with all other limits.
-        let path = if self.is_own {
-            inside(&self.root, &self.file).map_err(failed)?
-        } else {
-            path.clone()
-        };
         let bytes = read_bytes(&path).map_err(failed)?;
         decode(bytes).map_err(|error| failed(error.into()))
     }

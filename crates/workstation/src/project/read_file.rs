@@ -3,7 +3,7 @@
 use crate::error::LocalError;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use yaml::{DecodeError, Limits, decode};
 
 /// Why a text file cannot be read.
@@ -38,12 +38,17 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ReadError> {
     Ok(decode(bytes)?)
 }
 
+/// Returns whether a path, links not resolved, stays below the directory that it is relative to.
+pub(crate) fn stays_below(path: &Path) -> bool {
+    path.components()
+        .all(|it| matches!(it, Component::Normal(_) | Component::CurDir))
+}
+
 /// Returns the real path of a file that came with a project.
 ///
 /// # Errors
 ///
-/// If it does not exist, or is outside of the project, links resolved: who clones a project gives it no files of the
-/// machine.
+/// If it does not exist, or is outside of the project, links resolved: a cloned project gets no file of the machine.
 pub(crate) fn inside(root: &Path, path: &Path) -> Result<PathBuf, ReadError> {
     let real = fs::canonicalize(root.join(path))?;
     if real.starts_with(fs::canonicalize(root)?) {
@@ -83,15 +88,16 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
 
 /// Reads a file; `None` if it does not exist.
 pub(crate) fn optional(path: &Path) -> Result<Option<String>, LocalError> {
-    if_there(path, read_text(path))
+    if_there(read_text(path)).map_err(|error| unreadable(path, error))
 }
 
 /// Reads a file that came with a project, as [`inside`] permits; `None` if it does not exist.
 pub(crate) fn optional_inside(root: &Path, path: &Path) -> Result<Option<String>, LocalError> {
-    if_there(path, read_inside(root, path))
+    if_there(read_inside(root, path)).map_err(|error| unreadable(path, error))
 }
 
-fn if_there(path: &Path, read: Result<String, ReadError>) -> Result<Option<String>, LocalError> {
+/// Returns `None` in place of the error that a file does not exist.
+pub(crate) fn if_there(read: Result<String, ReadError>) -> Result<Option<String>, ReadError> {
     match read {
         Ok(text) => Ok(Some(text)),
         Err(ReadError::Io(error))
@@ -102,7 +108,7 @@ fn if_there(path: &Path, read: Result<String, ReadError>) -> Result<Option<Strin
         {
             Ok(None)
         }
-        Err(error) => Err(unreadable(path, error)),
+        Err(error) => Err(error),
     }
 }
 

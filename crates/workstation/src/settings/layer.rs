@@ -6,6 +6,7 @@ use super::{
     FilePlace, LayeredValue, SectionShape, SettingKey, SettingOrigin, SettingSection,
     SettingsError, SettingsFile, Table, Value,
 };
+use crate::project::read_file::stays_below;
 use std::path::Path;
 
 /// The values of one file.
@@ -174,12 +175,10 @@ impl super::SettingValue {
         value: &Value<'_>,
         kind: super::SettingKind,
     ) -> Result<(), SettingsError> {
-        use std::path::Component::{CurDir, Normal};
         let Self::Text(text) = self else {
             return Ok(());
         };
-        let is_inside = |path: &Path| path.components().all(|it| matches!(it, Normal(_) | CurDir));
-        if kind != super::SettingKind::Path || is_inside(Path::new(text)) {
+        if kind != super::SettingKind::Path || stays_below(Path::new(text)) {
             return Ok(());
         }
         let message = format!("`{}` leads out of the project", value.key);

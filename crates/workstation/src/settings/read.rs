@@ -5,14 +5,13 @@ use super::{
     CacheSettings, GarbageSettings, GitUse, IncludeSettings, InstanceSettings, Settings,
     SettingsError, SettingsFile, SshServer, TokenSource,
 };
-use crate::project::read_file::{ReadError, read_inside, read_text};
+use crate::project::read_file::{ReadError, if_there, read_inside, read_text};
 use crate::remote::is_private;
 use executor_core::job::SecretString;
 use gitlab_api::{Instance, TokenKind};
 use pipeline::config::parse_duration;
 use scheduler::ProcessMode;
 use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use web::{Origin, Url};
@@ -34,7 +33,7 @@ impl Settings {
     /// If the file cannot be read, has invalid settings, or holds a token while other users can read it.
     pub fn read(directory: &Path, home: Option<&Path>) -> Result<Self, SettingsError> {
         let file = directory.join(FILE);
-        let Some(text) = read_file(&file)? else {
+        let Some(text) = settings_text(&file, read_text(&file))? else {
             return Ok(Self {
                 absent: Some(file),
                 ..Self::default()
@@ -119,7 +118,7 @@ impl Settings {
     /// As [`of_project`](Self::of_project).
     pub fn with_project(mut self, root: &Path) -> Result<Self, SettingsError> {
         let file = Path::new(PROJECT_FILE);
-        if let Some(text) = if_there(file, read_inside(root, file))? {
+        if let Some(text) = settings_text(file, read_inside(root, file))? {
             let layer = read_layer(SettingsFile::Project, file, &text)?;
             if let Some(wrong) = layer.wrong {
                 return Err(wrong);
@@ -158,33 +157,21 @@ impl Settings {
     }
 }
 
-/// Reads a file, or returns `None` if it does not exist.
-fn read_file(file: &Path) -> Result<Option<String>, SettingsError> {
-    if_there(file, read_text(file))
-}
-
-fn if_there(file: &Path, read: Result<String, ReadError>) -> Result<Option<String>, SettingsError> {
-    let read = match read {
-        Ok(text) if text.len() > LONGEST => Err(ReadError::TooLong(LONGEST)),
-        read => read,
-    };
-    match read {
-        Ok(text) => Ok(Some(text)),
-        Err(ReadError::Io(error))
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(SettingsError {
-            file: file.to_owned(),
-            place: None,
-            message: error.to_string(),
-            help: None,
-        }),
-    }
+/// Returns the text of a settings file; `None` if it does not exist.
+fn settings_text(
+    file: &Path,
+    read: Result<String, ReadError>,
+) -> Result<Option<String>, SettingsError> {
+    let read = read.and_then(|text| {
+        let fits = text.len() <= LONGEST;
+        fits.then_some(text).ok_or(ReadError::TooLong(LONGEST))
+    });
+    if_there(read).map_err(|error| SettingsError {
+        file: file.to_owned(),
+        place: None,
+        message: error.to_string(),
+        help: None,
+    })
 }
 
 struct Reading<'a> {

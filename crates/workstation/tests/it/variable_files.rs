@@ -211,6 +211,13 @@ fn nothing_that_came_with_a_project_names_files_outside() {
     let read = given(&project, &project.options());
     assert_eq!(read[0].variable.value, "ok");
     assert_eq!(read[1].variable.value, "~/secret");
+    project.write("vars", "KEY: ~/secret\n");
+    let named = PipelineOptions {
+        variables_files: vec![root.join("vars")],
+        ..project.options()
+    };
+    let found = project.errors(&named);
+    assert!(found.contains("it leads out of the project"), "{found}");
     link(variables, &home.join("secret"));
     refused(variables);
     std::fs::remove_file(root.join(variables)).unwrap();
