@@ -41,6 +41,7 @@ mod masker;
 mod output;
 mod pipeline;
 mod prefilter;
+mod quoting;
 mod rules;
 mod scanner;
 mod section;

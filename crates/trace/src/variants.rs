@@ -1,10 +1,11 @@
 //! The other forms of a secret in a log.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+use crate::quoting::{JSON, OTHERS, Rank, push_hex};
 
 /// The shortest part of a base64 text that is masked, in characters.
 ///
@@ -28,14 +29,6 @@ const HEX_LINE: usize = 60;
 const MAX_ENCODED: usize = 8 * 1024;
 /// The largest total size of encoded forms, enough for the likely forms of a thousand passwords.
 pub(crate) const MAX_ENCODED_TOTAL: usize = 512 * 1024;
-
-/// How likely a form occurs, the most likely first.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rank {
-    Likely,
-    Possible,
-    Rare,
-}
 
 /// Returns the encoded forms and the single lines of all secrets.
 ///
@@ -202,10 +195,6 @@ fn escape_url(secret: &[u8], kept: &str, space: &str, hex: HexCase) -> String {
     escaped
 }
 
-fn push_hex(text: &mut String, hex: std::fmt::Arguments<'_>) {
-    text.write_fmt(hex).expect("a string takes any text");
-}
-
 /// Hexadecimal digits in both cases, and in the lines of `xxd -p`.
 fn hex(secret: &[u8], forms: &mut Forms) {
     if secret.len() < MIN_HEX {
@@ -224,144 +213,6 @@ fn hex(secret: &[u8], forms: &mut Forms) {
     forms.add(Rank::Possible, || lower.into_bytes());
 }
 
-/// How a quoted text shows a character for which there is no short escape.
-#[derive(Clone, Copy)]
-enum Code {
-    Raw,
-    /// `\303`, for each byte.
-    Octal,
-    /// `\xc3`, for each byte.
-    Byte,
-    /// `\xe9`, `\u20ac` or `\U0001f600`, as Python.
-    Python,
-    /// `\x1B`, as JavaScript.
-    UpperHex,
-    /// `\u00e9`, in two parts above the first plane, as JSON.
-    Unicode,
-    /// `\u{e9}`, as Rust.
-    Braces,
-}
-
-impl Code {
-    fn push(self, text: &mut String, character: char) {
-        let code = u32::from(character);
-        let utf8 = &mut [0; 4];
-        let bytes = character.encode_utf8(utf8).bytes();
-        match self {
-            Self::Raw => text.push(character),
-            Self::Octal => bytes.for_each(|byte| push_hex(text, format_args!("\\{byte:03o}"))),
-            Self::Byte => bytes.for_each(|byte| push_hex(text, format_args!("\\x{byte:02x}"))),
-            Self::Python if code <= 0xff => push_hex(text, format_args!("\\x{code:02x}")),
-            Self::Python if code <= 0xffff => push_hex(text, format_args!("\\u{code:04x}")),
-            Self::Python => push_hex(text, format_args!("\\U{code:08x}")),
-            Self::UpperHex => push_hex(text, format_args!("\\x{code:02X}")),
-            Self::Unicode => {
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    push_hex(text, format_args!("\\u{unit:04x}"));
-                }
-            }
-            Self::Braces => push_hex(text, format_args!("\\u{{{code:x}}}")),
-        }
-    }
-}
-
-/// How a program quotes a text.
-struct Quoting {
-    rank: Rank,
-    /// The characters that it escapes with a backslash before them.
-    backslash: &'static str,
-    /// The characters for which it has other escapes.
-    short: &'static [Escapes],
-    control: Code,
-    /// For characters beyond ASCII.
-    wide: Code,
-}
-
-type Escapes = &'static [(char, &'static str)];
-
-const LINES: Escapes = &[('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
-const FEEDS: Escapes = &[('\u{8}', "\\b"), ('\u{c}', "\\f")];
-const BELLS: Escapes = &[('\u{7}', "\\a"), ('\u{b}', "\\v")];
-const XML: Escapes = &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;")];
-const XML_QUOTE: Escapes = &[('"', "&quot;")];
-const JSON: &[Escapes] = &[LINES, FEEDS];
-
-const fn quoting(
-    rank: Rank,
-    backslash: &'static str,
-    short: &'static [Escapes],
-    control: Code,
-    wide: Code,
-) -> Quoting {
-    Quoting {
-        rank,
-        backslash,
-        short,
-        control,
-        wide,
-    }
-}
-
-/// How many of [`QUOTINGS`], the first, are JSON.
-const JSON_QUOTINGS: usize = 4;
-
-/// The quoted texts that programs print.
-const QUOTINGS: [Quoting; 22] = {
-    use Code::{Braces, Byte, Octal, Python, Raw, Unicode, UpperHex};
-    use Rank::{Likely, Possible, Rare};
-    const HTML: Escapes = &[('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026")];
-    const APOSTROPHE: Escapes = &[('\'', "&#39;")];
-    [
-        // JSON, of which most strings in double quotes are.
-        quoting(Likely, "\"\\", JSON, Unicode, Raw),
-        quoting(Possible, "\"\\/", JSON, Unicode, Raw),
-        quoting(Possible, "\"\\", &[LINES, FEEDS, HTML], Unicode, Raw),
-        quoting(Possible, "\"\\", JSON, Unicode, Unicode),
-        // `declare -p` and `export -p` of bash, whose other way is that of `printf %q`: $'..'.
-        quoting(Likely, "\"\\$`", &[], Raw, Raw),
-        quoting(
-            Likely,
-            "'\\",
-            &[LINES, FEEDS, BELLS, &[('\u{1b}', "\\E")]],
-            Octal,
-            Raw,
-        ),
-        quoting(
-            Possible,
-            "'\\",
-            &[LINES, FEEDS, BELLS, &[('\u{1b}', "\\E")]],
-            Octal,
-            Octal,
-        ),
-        quoting(Likely, BASH_SPECIAL, &[], Raw, Raw),
-        // `repr` of Python, for text and for bytes; it escapes a quote only if there are both kinds.
-        quoting(Likely, "\\", &[LINES], Byte, Raw),
-        quoting(Likely, "'\\", &[LINES], Byte, Raw),
-        quoting(Possible, "\\", &[LINES], Byte, Python),
-        quoting(Possible, "'\\", &[LINES], Byte, Python),
-        quoting(Possible, "\\", &[LINES], Byte, Byte),
-        quoting(Possible, "'\\", &[LINES], Byte, Byte),
-        // `%q` of Go, `{:?}` of Rust, `util.inspect` of JavaScript.
-        quoting(Possible, "\"\\", &[LINES, FEEDS, BELLS], Byte, Raw),
-        quoting(Possible, "\"\\", &[LINES], Braces, Raw),
-        quoting(Rare, "'\\", JSON, UpperHex, Raw),
-        quoting(Possible, "", &[XML], Raw, Raw),
-        quoting(Possible, "", &[XML, XML_QUOTE], Raw, Raw),
-        quoting(Possible, "", &[XML, XML_QUOTE, APOSTROPHE], Raw, Raw),
-        quoting(
-            Possible,
-            "",
-            &[XML, XML_QUOTE, &[('\'', "&#x27;")]],
-            Raw,
-            Raw,
-        ),
-        quoting(Rare, "", &[XML, &[('"', "&#34;")], APOSTROPHE], Raw, Raw),
-    ]
-};
-
-/// The characters that `printf %q` of bash escapes anywhere.
-const BASH_SPECIAL: &str = " \t\n!\"$&'()*,;<>?[\\]^`{|}";
-
 /// The forms in which shells and languages print a text.
 fn escaped(secret: &[u8], forms: &mut Forms) {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:=+@%".contains(byte);
@@ -371,32 +222,12 @@ fn escaped(secret: &[u8], forms: &mut Forms) {
     let Ok(text) = std::str::from_utf8(secret) else {
         return;
     };
-    for quoting in &QUOTINGS {
+    for quoting in JSON.iter().chain(&OTHERS) {
         forms.add(quoting.rank, || quoting.of(text).into_bytes());
     }
     // A JSON text in a JSON text, such as a line of a structured log.
-    for inner in QUOTINGS.iter().take(JSON_QUOTINGS) {
-        forms.add(Rank::Rare, || QUOTINGS[0].of(&inner.of(text)).into_bytes());
-    }
-}
-
-impl Quoting {
-    fn of(&self, text: &str) -> String {
-        let mut quoted = String::with_capacity(text.len());
-        for character in text.chars() {
-            let mut short = self.short.iter().copied().flatten();
-            let short = short.find(|(escaped, _)| *escaped == character);
-            match (short, character) {
-                (Some((_, short)), _) => quoted.push_str(short),
-                (None, _) if self.backslash.contains(character) => {
-                    quoted.extend(['\\', character]);
-                }
-                (None, '\0'..' ' | '\x7f') => self.control.push(&mut quoted, character),
-                (None, ..='\x7f') => quoted.push(character),
-                _ => self.wide.push(&mut quoted, character),
-            }
-        }
-        quoted
+    for inner in &JSON {
+        forms.add(Rank::Rare, || JSON[0].of(&inner.of(text)).into_bytes());
     }
 }
 

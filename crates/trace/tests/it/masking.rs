@@ -447,6 +447,8 @@ fn secrets_are_masked_as_shells_and_languages_print_them() {
     ];
     for secret in secrets {
         let set = MaskRules::new().secret(secret).compile();
+        let debug = mask(&set, [format!("{secret:?}").as_bytes()]);
+        assert_eq!(debug, b"\"[MASKED]\"");
         for (program, script) in PRINTS {
             let printed = Command::new(program)
                 .args(["-c", script])
