@@ -222,9 +222,24 @@ fn build_dirs(
     let pick = |configured: &Option<String>, default: &str| {
         expand_with(configured.as_deref().unwrap_or(default), look_up).into_owned()
     };
-    let builds_dir = pick(&config.builds_dir, &own.default_builds_dir);
+    let mut builds_dir = pick(&config.builds_dir, &own.default_builds_dir);
     let cache_dir = pick(&config.cache_dir, &own.default_cache_dir);
-    let own_dir = project_dir(&builds_dir, own.shared_builds_dir, options)?;
+    let slot_dir = slot_dir(&builds_dir, own.shared_builds_dir, options);
+    // On this host the job is in the user's own tree, whatever the variable says.
+    let is_elsewhere = options.project_dir.is_some() && own.shared_builds_dir;
+    let clone_path = options.variables.get(CLONE_PATH);
+    let clone_path = clone_path.filter(|_| !is_elsewhere).unwrap_or_default();
+    let own_dir = if clone_path.is_empty() {
+        project_dir(&slot_dir, options)?
+    } else {
+        // Concurrent jobs may name the same directory.
+        builds_dir.clone_from(&slot_dir);
+        let in_builds_dir = |name: &str| match name {
+            "CI_BUILDS_DIR" => Some(Cow::Borrowed(builds_dir.as_str())),
+            _ => look_up(name),
+        };
+        checked_clone_path(&expand_with(clone_path, in_builds_dir), &builds_dir)?
+    };
     // Next to the build even when the sources are in another directory: the runner does not write to
     // the parent of the user's own tree.
     let temp_dir = format!("{own_dir}.tmp");
@@ -238,14 +253,32 @@ fn build_dirs(
     })
 }
 
-/// Returns `<builds>/<short token>/<concurrent project id>/<namespace>/<project>`.
-///
-/// The two parts in the middle appear only where builds share the directory.
-fn project_dir(
-    builds_dir: &str,
-    shared: bool,
-    options: &PrepareOptions,
-) -> Result<String, BuildError> {
+/// The variable with the job's own path for its sources.
+const CLONE_PATH: &str = "GIT_CLONE_PATH";
+
+/// Returns the path without double slashes, if it is below the builds directory.
+fn checked_clone_path(path: &str, builds_dir: &str) -> Result<String, BuildError> {
+    let below = path.strip_prefix(builds_dir.trim_end_matches('/'));
+    let below = below.and_then(|below| below.strip_prefix('/'));
+    let parts: Vec<_> = below
+        .unwrap_or_default()
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
+    if parts.is_empty() || parts.contains(&"..") || path.contains('\0') {
+        return Err(BuildError::config(format!(
+            "invalid {CLONE_PATH} {path:?}: expected a path below CI_BUILDS_DIR, {builds_dir}"
+        )));
+    }
+    Ok(format!(
+        "{}/{}",
+        builds_dir.trim_end_matches('/'),
+        parts.join("/")
+    ))
+}
+
+/// Returns the builds directory, or `<builds>/<short token>/<concurrent project id>` where builds share it.
+fn slot_dir(builds_dir: &str, shared: bool, options: &PrepareOptions) -> String {
     let mut parts = vec![builds_dir.trim_end_matches('/').to_owned()];
     if shared {
         let token = options.config.short_token();
@@ -254,6 +287,11 @@ fn project_dir(
         }
         parts.push(options.slot.concurrent_project_id.to_string());
     }
+    parts.join("/")
+}
+
+/// Returns `<slot's directory>/<namespace>/<project>`.
+fn project_dir(slot_dir: &str, options: &PrepareOptions) -> Result<String, BuildError> {
     let path = project_path(&options.job);
     let leaves = path
         .split('/')
@@ -263,8 +301,7 @@ fn project_dir(
             "project path {path:?} is not a relative path"
         )));
     }
-    parts.push(path);
-    Ok(parts.join("/"))
+    Ok(format!("{slot_dir}/{path}"))
 }
 
 fn project_path(job: &Job) -> String {

@@ -17,7 +17,7 @@ use crate::held_log::HeldLog;
 use crate::limit::{Expired, Limit, abort_when_canceled, within};
 use crate::panics::catch_panic;
 use crate::panics::off_thread;
-use crate::source_filler::{Filled, SourceFiller, has_sources};
+use crate::source_filler::{Filled, SourceFiller, git_settings, has_sources};
 use crate::sources::{Attachment, GitSources, Inputs, Sources};
 use crate::stages::script_of;
 use crate::variables;
@@ -183,6 +183,7 @@ impl Build<'_> {
             lifetime: self.directory_lifetime(),
             processes: Arc::clone(&self.processes),
             plan,
+            depth: git_settings(&self.job, &expanded).depth,
             credentials,
             variables: variables::for_stage(&expanded, "running")?,
         }))

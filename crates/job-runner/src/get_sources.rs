@@ -1,5 +1,5 @@
 use crate::limit::{Expired, Limit, within};
-use crate::source_filler::{Filled, SourceFiller, has_sources};
+use crate::source_filler::{Filled, SourceFiller, git_settings, has_sources};
 use crate::sources::{Attachment, Inputs, Lifetime, SnapshotCopy, Sources};
 use crate::stages::{Stages, into_system_failure, script_of};
 use executor_core::trace::JobTraceExt;
@@ -206,6 +206,7 @@ impl Stages<'_, '_> {
             lifetime: self.build.directory_lifetime(),
             processes: Arc::clone(&self.build.processes),
             plan: self.scripts.sources.clone(),
+            depth: git_settings(&self.build.job, &self.expanded).depth,
             credentials: git.map_or_else(Vec::new, |git| git.credentials.clone()),
             variables: Arc::clone(&self.variables),
         }

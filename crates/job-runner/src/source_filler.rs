@@ -1,6 +1,6 @@
 use crate::runner_processes::RunnerProcesses;
 use crate::sources::{
-    Checkout, Destination, GitSources, Inputs, Lifetime, NativeGit, SnapshotCopy, Sources,
+    Checkout, Destination, GitSources, Inputs, Lifetime, NativeGit, SnapshotCopy, Sources, cut,
 };
 use executor_core::job::Job;
 use executor_core::variable::{JobVariable, JobVariables};
@@ -21,6 +21,8 @@ pub(crate) struct SourceFiller {
     pub(crate) lifetime: Lifetime,
     pub(crate) processes: Arc<RunnerProcesses>,
     pub(crate) plan: GitPlan,
+    /// The number of commits in the copy of a working tree; 0 is all.
+    pub(crate) depth: u32,
     /// User name and password for the remote.
     pub(crate) credentials: Vec<JobVariable>,
     pub(crate) variables: Arc<StageVariables>,
@@ -56,7 +58,14 @@ impl SourceFiller {
             }
             Sources::Snapshot(snapshot) => {
                 let copy = snapshot.fill(&self.destination(cancellation), inputs).await;
-                let copy = copy.map_err(|error| error.into_build_error(cancellation))?;
+                let mut copy = copy.map_err(|error| error.into_build_error(cancellation))?;
+                let project = Path::new(&self.dirs.project_dir);
+                let cut = cut(project, self.depth, self.processes.tree(), cancellation).await;
+                if let Err(error) = cut {
+                    let reason = executor_core::chain(&*error);
+                    let text = format!("the history is whole, GIT_DEPTH is not applied: {reason}");
+                    copy.warnings.push(text);
+                }
                 Ok(Filled::Copied(copy))
             }
             Sources::Worktree(worktree) => {
@@ -110,10 +119,14 @@ pub(crate) fn has_sources(
     match sources {
         Sources::Git(_) => git.is_some_and(|git| !git.plan.steps.is_empty()),
         Sources::Snapshot(_) | Sources::Worktree(_) => {
-            let defaults = GitDefaults::of_job(job);
-            let (settings, _) = GitSettings::from_variables(expanded, defaults);
-            !matches!(settings.strategy, GitStrategy::None | GitStrategy::Empty)
+            let strategy = git_settings(job, expanded).strategy;
+            !matches!(strategy, GitStrategy::None | GitStrategy::Empty)
         }
         Sources::InPlace(_) | Sources::None => false,
     }
+}
+
+/// Returns the job's settings for git.
+pub(crate) fn git_settings(job: &Job, expanded: &JobVariables) -> GitSettings {
+    GitSettings::from_variables(expanded, GitDefaults::of_job(job)).0
 }

@@ -125,3 +125,30 @@ fn the_content_of_a_file_variable_is_no_part_of_a_path() {
     let dirs = base().prepare(options.build()).unwrap().clone();
     assert_eq!(dirs.builds_dir, "/data//x");
 }
+
+#[test]
+fn a_job_chooses_its_directory_below_that_of_its_slot() {
+    let dirs = |path: &str| {
+        let job = JobBuilder::new(1)
+            .variable(JobVariable::public("GIT_CLONE_PATH", path))
+            .variable(JobVariable::public("NAME", "app"));
+        base()
+            .prepare(OptionsBuilder::new().job(job.build()).build())
+            .cloned()
+    };
+    let chosen = dirs("$CI_BUILDS_DIR//go/src/$NAME/").unwrap();
+    assert_eq!(chosen.builds_dir, "/builds/0");
+    assert_eq!(chosen.project_dir, "/builds/0/go/src/app");
+    assert_eq!(chosen.temp_dir, "/builds/0/go/src/app.tmp");
+    assert!(dirs("").unwrap().project_dir.ends_with("/0/group/project"));
+    for path in [
+        "app",
+        "/etc",
+        "$CI_BUILDS_DIR",
+        "$CI_BUILDS_DIR/../x",
+        "/builds/x",
+    ] {
+        let refused = dirs(path).unwrap_err().to_string();
+        assert!(refused.contains("GIT_CLONE_PATH"), "{path}: {refused}");
+    }
+}

@@ -15,6 +15,7 @@ mod inputs;
 mod job_repository;
 mod known_contents;
 mod method;
+mod shallow;
 mod tree_copy;
 
 pub use contents::{FileContent, TreeContents};
@@ -24,6 +25,7 @@ pub use file_list::{ListError, project_files, taken_files};
 pub(crate) use git::{GitSources, NativeGit};
 pub(crate) use inputs::Inputs;
 pub use method::SnapshotMethod;
+pub(crate) use shallow::cut;
 pub(crate) use snapshot::SnapshotCopy;
 pub use snapshot::{Snapshot, SnapshotUsers};
 pub(crate) use worktree::Checkout;

@@ -1,7 +1,7 @@
 //! Jobs in copies of a working tree.
 
 use crate::support::{Bench, Repository, files_below, git, snapshot_of, succeeds};
-use executor_core::JobState;
+use executor_core::{JobState, JobVariable};
 use executor_testkit::JobBuilder;
 use job_runner::{BuildRunnerOptions, Sources};
 use std::path::Path;
@@ -58,6 +58,38 @@ async fn job_gets_the_tree_and_cannot_change_it() {
         files_below(&root.path().join("builds")),
         Vec::<std::path::PathBuf>::new()
     );
+}
+
+#[tokio::test]
+async fn git_depth_cuts_the_history_of_the_copy() {
+    let repository = Repository::new();
+    repository.git(&["checkout", "--quiet", "-b", "side"]);
+    for name in ["side-1", "side-2"] {
+        repository.write(name, "x");
+        repository.commit(name);
+    }
+    repository.git(&["checkout", "--quiet", "main"]);
+    repository.write("main-1", "x");
+    repository.commit("main-1");
+    repository.git(&["merge", "--quiet", "--no-edit", "side"]);
+    let root = tempfile::tempdir().expect("a directory");
+    let bench = Bench::shell(root.path(), options(&repository, root.path()));
+    // The merge; then the ends of both lines; then what precedes them.
+    for (depth, commits) in [("1", "1"), ("2", "3"), ("3", "5"), ("50", "5"), ("0", "5")] {
+        let job = JobBuilder::new(1)
+            .variable(JobVariable::public("GIT_DEPTH", depth))
+            .script([
+                "echo \"depth $GIT_DEPTH: $(git rev-list --count HEAD)\"",
+                "git fsck --strict && git status --porcelain",
+                "git -c user.name=x -c user.email=x@y commit --allow-empty -qm work",
+            ])
+            .build();
+        let outcome = bench.run(job).await;
+        assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+        let expect = format!("depth {depth}: {commits}\n");
+        assert!(bench.stdout().contains(&expect), "{}", bench.log());
+    }
+    assert_eq!(repository.git(&["rev-list", "--count", "HEAD"]), "5");
 }
 
 #[tokio::test]
@@ -283,10 +315,7 @@ async fn journal_has_a_build_as_long_as_it_exists() {
     let supervisor = process::Supervisor::start(settings).expect("started");
     let bench = Bench::shell_of(&supervisor, root.path(), options(&repository, root.path()));
     let job = JobBuilder::new(1)
-        .variable(executor_core::JobVariable::public(
-            "STATE",
-            state.to_str().expect("text"),
-        ))
+        .variable(JobVariable::public("STATE", state.to_str().expect("text")))
         .script(["grep -r \"dir.$CI_PROJECT_DIR\\$\" $STATE"]);
     let outcome = bench.run(job.build()).await;
     assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
