@@ -7,6 +7,9 @@ use std::time::Duration;
 /// How many ports are tried by default, the lowest first, as in GitLab.
 const MOST_PORTS: usize = 20;
 
+/// GitLab Runner's variable.
+const TCP_PORT: &str = "HEALTHCHECK_TCP_PORT";
+
 /// One condition of readiness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probe {
@@ -90,11 +93,13 @@ impl ContainerFacts {
 /// | `RUNWRIGHT_READY_HTTP` | `8080/health`, `/health` or `http://any:8080/health` is answered with 2xx or 3xx |
 /// | `RUNWRIGHT_READY_EXEC` | this command, run inside by `/bin/sh`, ends with 0 |
 /// | `RUNWRIGHT_READY_LOG` | it has written this text |
+/// | `HEALTHCHECK_TCP_PORT` | this port accepts connections |
 /// | `RUNWRIGHT_READY_TIMEOUT` | instead of `wait_for_services_timeout`: `90`, `2 minutes`; `0` does not wait |
 /// | `RUNWRIGHT_SERVICE_REQUIRED` | `true`: the job fails when the service is not ready in time, or ends |
 ///
-/// With several, all must hold. Without any: the image's health check, else `HEALTHCHECK_TCP_PORT`, else one of the
-/// exposed TCP ports (the lowest 20), else the service is ready when it runs.
+/// With several, all must hold; `HEALTHCHECK_TCP_PORT` alone gives way to the image's health check. Without any: the
+/// image's health check, else its `HEALTHCHECK_TCP_PORT`, else one of the exposed TCP ports (the lowest 20), else the
+/// service is ready when it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probes {
     /// The conditions, all of which must hold.
@@ -148,8 +153,11 @@ impl Probes {
         if let Some(text) = variables.get("RUNWRIGHT_READY_LOG") {
             all.push(Probe::Log(text.to_owned()));
         }
-        if all.is_empty() {
-            all.extend(Self::from_facts(variables, facts)?);
+        match variables.get(TCP_PORT) {
+            // Without other variables, a check of the image takes precedence.
+            Some(value) if !all.is_empty() => all.push(tcp_port(value)?),
+            _ if all.is_empty() => all.extend(Self::from_facts(variables, facts)?),
+            _ => {}
         }
         Ok(Self {
             all,
@@ -165,20 +173,23 @@ impl Probes {
         if let Some(health) = &facts.health {
             return Ok(Some(Probe::Health(health.clone())));
         }
-        let name = "HEALTHCHECK_TCP_PORT";
-        let of_image = facts.variable(name).filter(|value| !value.is_empty());
-        if let Some(value) = variables.get(name).or(of_image) {
-            let ports = ports(value).ok_or_else(|| ProbeError {
-                variable: name,
-                value: value.to_owned(),
-                expected: "a port from 1 to 65535",
-            })?;
-            return Ok(Some(Probe::Ports(ports)));
+        let of_image = facts.variable(TCP_PORT).filter(|value| !value.is_empty());
+        if let Some(value) = variables.get(TCP_PORT).or(of_image) {
+            return tcp_port(value).map(Some);
         }
         let mut ports = facts.tcp_ports();
         ports.truncate(MOST_PORTS);
         Ok((!ports.is_empty()).then_some(Probe::AnyPort(ports)))
     }
+}
+
+fn tcp_port(value: &str) -> Result<Probe, ProbeError> {
+    let ports = ports(value).ok_or_else(|| ProbeError {
+        variable: TCP_PORT,
+        value: value.to_owned(),
+        expected: "a port from 1 to 65535",
+    })?;
+    Ok(Probe::Ports(ports))
 }
 
 fn timeout(variables: &ServiceVariables) -> Result<Option<Duration>, ProbeError> {
@@ -302,6 +313,7 @@ mod tests {
             ("RUNWRIGHT_READY_HTTP", "/health"),
             ("RUNWRIGHT_READY_EXEC", "pg_isready"),
             ("RUNWRIGHT_READY_LOG", "ready to accept"),
+            ("HEALTHCHECK_TCP_PORT", "5432"),
         ];
         let expect = [
             Probe::Ports(vec![1, 2]),
@@ -311,6 +323,7 @@ mod tests {
             },
             Probe::Exec("pg_isready".to_owned()),
             Probe::Log("ready to accept".to_owned()),
+            Probe::Ports(vec![5432]),
         ];
         check(&asked, &facts, &expect);
         let http = |value: &str, port: u16, path: &str| {
