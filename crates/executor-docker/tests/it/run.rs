@@ -138,3 +138,22 @@ async fn the_agent_is_reached_by_its_local_socket_or_one_exec() {
         assert_eq!(run.leftovers().await, Vec::<String>::new());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn steps_without_the_agent_are_refused_with_the_reason() {
+    for (engine, name) in [
+        (EngineChoice::Exec, "exec"),
+        (EngineChoice::Attach, "attach"),
+    ] {
+        let run = Run::new(DockerConfig {
+            engine,
+            ..settings()
+        });
+        let mut opened = run.open(job(BUSYBOX)).await;
+        let steps = CommandBuilder::new("[]").stage(BuildStage::StepRun);
+        let error = opened.run(steps).await.unwrap_err();
+        let setting = format!("engine = \"{name}\"");
+        assert!(error.chain().contains(&setting), "{}", error.chain());
+        opened.executor.cleanup().await.unwrap();
+    }
+}

@@ -43,7 +43,10 @@ pub(crate) struct Parts {
 #[derive(Debug)]
 pub(crate) enum PreparedTransport {
     Agent(AgentParts),
-    Exec,
+    Exec {
+        /// Why an automatic choice is not the agent.
+        agent_unavailable: Option<String>,
+    },
     /// Stages of the runner itself run in this container.
     Attach(Box<HelperPlan>),
 }
@@ -84,7 +87,7 @@ impl Parts {
                 transfer = Some(agent.client.files());
                 record = Some(agent.record.clone());
             }
-            PreparedTransport::Exec if details.has_tar => {
+            PreparedTransport::Exec { .. } if details.has_tar => {
                 transfer = Some(Arc::new(ExecFiles {
                     execs: container.execs(),
                     shell: program.clone(),
@@ -92,7 +95,7 @@ impl Parts {
                 }));
             }
             // Between stages of `attach` no process runs in the container.
-            PreparedTransport::Exec | PreparedTransport::Attach(_) => {}
+            PreparedTransport::Exec { .. } | PreparedTransport::Attach(_) => {}
         }
         if files.host.is_none() && transfer.is_none() {
             preparation.warn_about_owner(owner);
@@ -162,7 +165,8 @@ fn stage_runner(
             timing,
             unsettled: None,
         })),
-        PreparedTransport::Exec => StageRunner::Exec(ExecRunner {
+        PreparedTransport::Exec { agent_unavailable } => StageRunner::Exec(ExecRunner {
+            agent_unavailable,
             execs: container.execs(),
             end: container.end(),
             shell,

@@ -10,7 +10,7 @@ use crate::image::{CredentialSources, Credentials, ImageInfo, ImageReference, Im
 use crate::job::container::ready::ContainerDetails;
 use crate::job::files::{JobFiles, chown};
 use crate::job::shared::SharedHost;
-use crate::job::stage::transport::{self, StageTransport};
+use crate::job::stage::transport::{self, TransportChoice};
 use executor_core::ability::ResumeObserver;
 use executor_core::{
     BuildDirs, Cancellation, JobTraceExt, PrepareOptions, ShellDialect, ShellInfo,
@@ -136,15 +136,15 @@ impl Preparation {
     }
 
     /// Chooses the transport of stages. The first job of this run without the agent reports the reason.
-    pub(crate) fn transport(&self, image: &ImageInfo) -> Result<StageTransport, DockerError> {
+    pub(crate) fn transport(&self, image: &ImageInfo) -> Result<TransportChoice, DockerError> {
         let chosen = transport::choose(self.settings.engine, steps::agent::find(), image)?;
-        if let Some(reason) = chosen.agent_unavailable
-            && self.shared.is_news(&reason)
+        if let Some(reason) = &chosen.agent_unavailable
+            && self.shared.is_news(reason)
         {
             let text = format!("scripts run by exec, without the agent: {reason}");
             self.options.trace.warning_line(&text);
         }
-        Ok(chosen.transport)
+        Ok(chosen)
     }
 
     /// Chooses the shell that scripts are written for.

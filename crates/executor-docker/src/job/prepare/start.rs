@@ -17,7 +17,7 @@ use crate::job::prepare::resources;
 use crate::job::prepare::started_container::StartedContainer;
 use crate::job::prepared::Prepared;
 use crate::job::resume::{ContainerRef, RequestStates, ResumeRecord};
-use crate::job::stage::transport::StageTransport;
+use crate::job::stage::transport::{StageTransport, TransportChoice};
 use crate::network::JobNetwork;
 use crate::service::Services;
 use crate::warm::{Blueprint, Pool};
@@ -64,7 +64,10 @@ pub(crate) async fn start(
     volumes?;
     cancellation.check()?;
     let allowed = AllowedOptions::of_build(&preparation.settings, &image, &image_options)?;
-    let transport = preparation.transport(&image)?;
+    let TransportChoice {
+        transport,
+        agent_unavailable,
+    } = preparation.transport(&image)?;
     let mark = transport.new_mark();
     let creation = Creation {
         preparation,
@@ -112,7 +115,7 @@ pub(crate) async fn start(
             let helper = creation.helper(made, &container, &files, helper, owner)?;
             PreparedTransport::Attach(Box::new(helper))
         }
-        (None, _) => PreparedTransport::Exec,
+        (None, _) => PreparedTransport::Exec { agent_unavailable },
     };
     let wanted = kind.filter(|_| files.host.is_some());
     let wanted = wanted.map(|kind| Blueprint::of(&creation, kind, made));

@@ -30,6 +30,8 @@ const SOON: Duration = Duration::from_secs(1);
 /// Runs stages in one container.
 #[derive(Debug)]
 pub(crate) struct ExecRunner {
+    /// Why an automatic choice is not the agent.
+    pub(crate) agent_unavailable: Option<String>,
     pub(crate) execs: Execs,
     pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
     /// The program of the shell.

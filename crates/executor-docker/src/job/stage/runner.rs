@@ -14,9 +14,6 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-/// The error for steps without the agent.
-const NO_STEPS: &str = "the steps of `run` need the agent in the container; `engine = \"agent\"` shows why it is not available";
-
 /// The exit code of a process that could not be started.
 const NOT_STARTED: ExitCode = ExitCode(126);
 
@@ -41,8 +38,12 @@ impl StageRunner {
         stage: Stage<'_>,
         timing: Timing,
     ) -> Result<StageResult, BuildError> {
-        if stage.command.stage == BuildStage::StepRun && !matches!(self, Self::Agent(_)) {
-            return Err(BuildError::config(NO_STEPS));
+        if stage.command.stage == BuildStage::StepRun
+            && let Some(reason) = self.reason_without_agent()
+        {
+            return Err(BuildError::config(format!(
+                "the steps of `run` need the agent in the container: {reason}"
+            )));
         }
         let begun = Instant::now();
         let end = self.end();
@@ -117,6 +118,23 @@ impl StageRunner {
             Self::Agent(engine) => Some(engine.end.clone()),
             Self::Exec(engine) => Some(engine.end.clone()),
             Self::Attach(_) => None,
+        }
+    }
+
+    /// Returns why there is no agent; `None` if there is one.
+    fn reason_without_agent(&self) -> Option<String> {
+        let by_setting = |engine: &str| {
+            format!(
+                "the setting engine = \"{engine}\" runs scripts without it; use \"auto\" or \"agent\""
+            )
+        };
+        match self {
+            Self::Agent(_) => None,
+            Self::Exec(engine) => {
+                let reason = engine.agent_unavailable.clone();
+                Some(reason.unwrap_or_else(|| by_setting("exec")))
+            }
+            Self::Attach(_) => Some(by_setting("attach")),
         }
     }
 
