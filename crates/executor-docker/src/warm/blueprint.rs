@@ -10,7 +10,7 @@ use crate::error::DockerError;
 use crate::image::ImageInfo;
 use crate::job::create::AllowedOptions;
 use crate::job::created_resources::CreatedResources;
-use crate::job::prepare::creation::Creation;
+use crate::job::prepare::creation::{Creation, Occupant};
 use crate::job::prepare::preparation::{PATIENCE, Preparation};
 use crate::job::prepare::started_container::StartedContainer;
 use crate::job::shared::Shared;
@@ -125,6 +125,7 @@ impl Blueprint {
             image_options: &self.image_options,
             allowed: &self.allowed,
             mark: &mark,
+            occupant: Occupant::Later,
         };
         let started = creation.ready(made, cancellation).await?;
         if started.files.host.is_none() {

@@ -7,7 +7,7 @@ use crate::engine::names::Names;
 use crate::error::DockerError;
 use crate::job::created_resources::CreatedResources;
 use crate::job::files::JobFiles;
-use crate::job::prepare::creation::Creation;
+use crate::job::prepare::creation::{Creation, Occupant};
 use crate::job::prepare::preparation::Preparation;
 use crate::job::stage::transport::StageTransport;
 use crate::network::NetworkMode;
@@ -61,6 +61,7 @@ impl Creation<'_> {
             names: &names,
             labels: &labels,
             mark: "",
+            occupant: Occupant::Later,
             ..*self
         };
         let (dirs, options) = (&preparation.dirs, &preparation.options);

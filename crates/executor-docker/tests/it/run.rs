@@ -157,3 +157,23 @@ async fn steps_without_the_agent_are_refused_with_the_reason() {
         opened.executor.cleanup().await.unwrap();
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_containers_in_its_network_find_it_as_build() {
+    for network in [NetworkChoice::PerJob, NetworkChoice::Auto] {
+        let has_names = network == NetworkChoice::PerJob;
+        let run = Run::new(DockerConfig { network, ..exec() });
+        let mut opened = run.open(job(BUSYBOX)).await;
+        let api = engine().await.api().clone();
+        let found = api.inspect_container(&opened.environment.hostname, None);
+        let networks = found.await.unwrap().network_settings.unwrap().networks;
+        let mut networks = networks.unwrap().into_values();
+        let aliases = networks.next().unwrap().aliases.unwrap_or_default();
+        assert_eq!(
+            aliases.contains(&"build".to_owned()),
+            has_names,
+            "{aliases:?}"
+        );
+        opened.executor.cleanup().await.unwrap();
+    }
+}

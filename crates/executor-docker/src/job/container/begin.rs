@@ -12,6 +12,7 @@ use executor_core::{Cancellation, JobTrace, TraceStream};
 use futures_util::{FutureExt, StreamExt};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::AsyncWriteExt;
 
 /// How much output is kept for an error message.
 const KEPT: usize = 4096;
@@ -22,6 +23,8 @@ const LATE: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Startup<'b> {
     pub(crate) image: &'b str,
+    /// The text for the standard input of the main process, which stays open; none if empty.
+    pub(crate) script: &'b str,
     /// The text that the main process prints when it is ready, at the beginning of a line.
     pub(crate) mark: &'b str,
     /// The time limit.
@@ -49,12 +52,14 @@ async fn begin(
 ) -> Result<MarkedLine, DockerError> {
     let Startup {
         image,
+        script,
         mark,
         patience,
         trace,
     } = *beginning;
     let options = AttachContainerOptions {
         stream: true,
+        stdin: !script.is_empty(),
         stdout: true,
         stderr: true,
         ..AttachContainerOptions::default()
@@ -65,7 +70,7 @@ async fn begin(
         engine.api().attach_container(container.id(), Some(options)),
     );
     let attached = unless_stopped(cancellation, attaching).await?;
-    let mut output = attached.output;
+    let (mut output, mut input) = (attached.output, attached.input);
     let started = container.start(cancellation).await;
     started.map_err(|error| fault::explain(image, error))?;
     // An entry point may redirect either stream to the other.
@@ -75,8 +80,19 @@ async fn begin(
     let deadline = tokio::time::sleep(patience);
     tokio::pin!(deadline);
     let mut code = None;
+    let feeding = async {
+        // A process that ended early stops reading; its exit code is the result.
+        let _ = input.write_all(script.as_bytes()).await;
+        let _ = input.flush().await;
+    };
+    tokio::pin!(feeding);
+    let mut is_fed = script.is_empty();
     loop {
         let piece = tokio::select! {
+            () = &mut feeding, if !is_fed => {
+                is_fed = true;
+                continue;
+            }
             piece = output.next() => piece,
             end = ended(&mut end), if code.is_none() => {
                 code = Some(end);

@@ -24,8 +24,9 @@ if command -v tar >/dev/null 2>&1; then tar=tar; else tar=none; fi
 echo "$1 $uid $gid $tar $shell"
 "#;
 
-/// Waits for a line that never comes; not every image has `sleep`.
-const WAIT: &str = "read -r nothing";
+/// Waits for a line that never comes; not every image has `sleep`. The first process of a container ignores signals
+/// without a handler.
+const WAIT: &str = "trap 'exit 143' TERM\nread -r nothing\n";
 
 /// The shell and the user of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,15 +81,10 @@ impl ContainerDetails {
     }
 }
 
-/// Returns the command of the container, which prints `mark` when it is ready.
-pub(crate) fn command(mark: &str) -> Vec<String> {
-    let script = format!("{FIND}{TELL}{WAIT}");
-    ["sh", "-c", &script, "sh", mark]
-        .map(str::to_owned)
-        .to_vec()
-}
-
-/// Returns the command of a container whose main process reads one script: the best shell, or `sh` when `only_sh`.
+/// Returns the command of a container whose main process reads a script: the best shell, or `sh` when `only_sh`.
+///
+/// The script itself goes to standard input: an entry point that is a shell with `-c` drops the arguments of the
+/// command, and one that prints its command must not print the mark.
 pub(crate) fn shell(only_sh: bool) -> Vec<String> {
     if only_sh {
         return vec!["sh".to_owned()];
@@ -100,6 +96,11 @@ pub(crate) fn shell(only_sh: bool) -> Vec<String> {
 /// Returns the script with which such a shell prints `mark` and the details.
 pub(crate) fn question(mark: &str) -> String {
     format!("set -- {mark}\n{FIND}{TELL}exit 0\n")
+}
+
+/// Returns the script with which such a shell prints them, and then runs until it is stopped.
+pub(crate) fn question_and_wait(mark: &str) -> String {
+    format!("set -- {mark}\n{FIND}{TELL}{WAIT}")
 }
 
 #[cfg(test)]

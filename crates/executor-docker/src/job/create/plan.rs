@@ -33,7 +33,7 @@ pub struct ContainerPlan {
     pub extra_hosts: Vec<String>,
     /// Other containers it reaches by a name, besides those of the settings: `container:alias`.
     pub links: Vec<String>,
-    /// Our own variables, neither secret nor of the job.
+    /// The variables: those of the job that its entry point reads, and our own.
     pub environment: Vec<String>,
     /// Whether it is privileged, by [`check_privileged`](crate::config::policy::check_privileged).
     pub privileged: bool,

@@ -11,6 +11,7 @@ use crate::job::container::begin::Startup;
 use crate::job::container::{JobContainer, agent_place, fault, ready};
 use crate::job::create::{
     AllowedOptions, ContainerPlan, ContainerRole, Entrypoint, StandardInput, build_container,
+    environment_of_job,
 };
 use crate::job::created_resources::CreatedResources;
 use crate::job::files::JobFiles;
@@ -24,6 +25,9 @@ use crate::service::Attachment;
 use bollard::models::{ContainerCreateBody, Mount};
 use executor_core::{Cancellation, ShellDialect};
 use std::path::Path;
+
+/// The name of the job's container in a network with names, as in GitLab Runner.
+const ALIAS: &str = "build";
 
 /// The decisions about a container before its creation.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +43,17 @@ pub(crate) struct Creation<'c> {
     pub(crate) allowed: &'c AllowedOptions,
     /// The text that the main process prints when it is ready.
     pub(crate) mark: &'c str,
+    /// Whose container it is.
+    pub(crate) occupant: Occupant,
+}
+
+/// Whose container is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occupant {
+    /// It is the container of the job.
+    Job,
+    /// A job takes it later, so nothing in it is of a job.
+    Later,
 }
 
 impl Creation<'_> {
@@ -57,8 +72,13 @@ impl Creation<'_> {
         cancellation.check()?;
         let options = &self.preparation.options;
         let name = self.image.reference.familiar();
+        let script = match self.transport {
+            StageTransport::Exec => ready::question_and_wait(self.mark),
+            StageTransport::Agent(_) | StageTransport::Attach => String::new(),
+        };
         let beginning = Startup {
             image: &name,
+            script: &script,
             mark: self.mark,
             patience: options.config.prepare_timeout.unwrap_or(PATIENCE),
             trace: &options.trace,
@@ -182,22 +202,25 @@ impl Creation<'_> {
     ) -> ContainerCreateBody {
         let settings = &self.preparation.settings;
         let job = &self.preparation.options.job.image;
-        let (command, mut environment) = match self.transport {
+        let (command, mut own) = match self.transport {
             StageTransport::Agent(_) => {
                 let grace = settings.orphan_grace();
-                let environment = vec![agent_place::environment(grace)];
-                (agent_place::serve(grace), environment)
+                let own = vec![agent_place::environment(grace)];
+                (agent_place::serve(grace), own)
             }
-            StageTransport::Exec => (ready::command(self.mark), Vec::new()),
-            StageTransport::Attach => (self.shell(), Vec::new()),
+            StageTransport::Exec | StageTransport::Attach => (self.shell(), Vec::new()),
         };
         if files.host.is_some() {
-            environment.extend(chown::git_environment(&self.image.environment));
+            own.extend(chown::git_environment(&self.image.environment));
         }
+        let entrypoint = Entrypoint::of_job(&job.entrypoint);
+        let mut environment = self.variables(&entrypoint, files);
+        environment.retain(|variable| !own.iter().any(|it| name_of(it) == name_of(variable)));
+        environment.extend(own);
         let mounts = files.mounts.iter().cloned().chain(more);
-        let plan = ContainerPlan {
+        let mut plan = ContainerPlan {
             image: self.image.id.clone(),
-            entrypoint: Entrypoint::of_job(&job.entrypoint),
+            entrypoint,
             command,
             environment,
             labels: self.labels.for_role(Role::Build),
@@ -205,14 +228,40 @@ impl Creation<'_> {
             standard_input: self.standard_input(),
             ..common_plan(made)
         };
+        plan.network.aliases = vec![ALIAS.to_owned()];
+        if let Some(services) = &made.services {
+            // A service with this name keeps it.
+            let names: Vec<_> = services.names().concat();
+            plan.network.aliases.retain(|alias| !names.contains(alias));
+        }
         let body = build_container(settings, &self.allowed.clone().apply(plan));
         match self.transport {
-            // The main process waits for a line that never comes.
+            // The main process reads its script there, and then waits for a line that never comes.
             StageTransport::Exec => ContainerCreateBody {
                 open_stdin: Some(true),
                 ..body
             },
             StageTransport::Agent(_) | StageTransport::Attach => body,
+        }
+    }
+
+    /// Returns the job's variables for its entry point. Without one no program reads them there, so the engine does not
+    /// get them.
+    fn variables(&self, entrypoint: &Entrypoint, files: &JobFiles) -> Vec<String> {
+        let Preparation {
+            settings, options, ..
+        } = self.preparation;
+        let has_entry_point = match entrypoint {
+            Entrypoint::Instead(words) if !settings.disable_entrypoint_overwrite => {
+                !words.is_empty()
+            }
+            Entrypoint::Instead(_) | Entrypoint::Image => !self.image.entrypoint.is_empty(),
+        };
+        match self.occupant {
+            Occupant::Job if has_entry_point => {
+                environment_of_job(&options.variables, &files.inside)
+            }
+            Occupant::Job | Occupant::Later => Vec::new(),
         }
     }
 
@@ -236,7 +285,9 @@ impl Creation<'_> {
         files: &JobFiles,
         owner: Owner,
     ) -> Result<Option<HelperPlan>, DockerError> {
-        if files.host.is_none() || owner.uid != 0 || chown::is_permitted() {
+        // With `attach`, the helper container outlives the job's container.
+        let has_helper = matches!(self.transport, StageTransport::Attach);
+        if has_helper || files.host.is_none() || owner.uid != 0 || chown::is_permitted() {
             return Ok(None);
         }
         self.helper(made, beside, files, self.image, owner)
@@ -297,6 +348,11 @@ impl Creation<'_> {
             pending,
         })
     }
+}
+
+/// Returns the name in `NAME=value`.
+fn name_of(variable: &str) -> &str {
+    variable.split('=').next().unwrap_or_default()
 }
 
 /// Returns the common part of the plans of a job's containers.

@@ -11,7 +11,7 @@ use crate::job::create::AllowedOptions;
 use crate::job::created_resources::CreatedResources;
 use crate::job::files::JobFiles;
 use crate::job::prepare::assemble::{AgentParts, Parts, PreparedTransport};
-use crate::job::prepare::creation::Creation;
+use crate::job::prepare::creation::{Creation, Occupant};
 use crate::job::prepare::preparation::Preparation;
 use crate::job::prepare::resources;
 use crate::job::prepare::started_container::StartedContainer;
@@ -78,6 +78,7 @@ pub(crate) async fn start(
         image_options: &image_options,
         allowed: &allowed,
         mark: &mark,
+        occupant: Occupant::Job,
     };
     let kind = creation.kind(services.len(), made)?;
     let taken = pool.take(&creation, kind.as_ref(), made, cancellation);
@@ -101,13 +102,7 @@ pub(crate) async fn start(
     let read_only = preparation.settings.read_only;
     let making = files.make_inside(&container, owner, read_only);
     unless_stopped(cancellation, making).await?;
-    let rescuer = match &transport {
-        // Its helper container outlives the job's container.
-        StageTransport::Attach => None,
-        StageTransport::Agent(_) | StageTransport::Exec => {
-            creation.rescuer(made, &container, &files, owner)?
-        }
-    };
+    let rescuer = creation.rescuer(made, &container, &files, owner)?;
     let prepared_transport = match (agent, &transport) {
         (Some(agent), _) => PreparedTransport::Agent(agent),
         (None, StageTransport::Attach) => {

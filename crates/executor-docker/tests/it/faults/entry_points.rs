@@ -1,8 +1,10 @@
 //! Entry points, users and file systems of many kinds.
 
+use crate::support::engine;
 use crate::support::runner::{BUSYBOX, Run, job, settings};
 use executor_core::FailureReason;
 use executor_core::prelude::*;
+use executor_core::variable::JobVariable;
 use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_testkit::CommandBuilder;
 
@@ -88,6 +90,61 @@ async fn one_that_leaves_half_a_line() {
         "half",
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_a_shell_with_an_option() {
+    // The shell drops the arguments of the command.
+    runs(&["sh", "-c"], "").await;
+    runs(&["sh", "-lc"], "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_prints_its_command() {
+    let script = "echo \"run: $*\"; echo end; exec \"$@\"";
+    runs(&["/bin/sh", "-c", script, "entry"], "end\n").await;
+    refused(
+        &["/bin/echo"],
+        "ended with exit code 0 before the job began",
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_reads_the_variables_of_the_job() {
+    let script = "echo \"$PLAIN|$SECRET|$FILE|$CI_PROJECT_DIR\"; exec \"$@\"";
+    for choice in BOTH {
+        for (entry_point, expect) in [
+            (&["/bin/sh", "-c", script, "entry"][..], true),
+            // Without an entry point the engine gets no variables.
+            (&[""], false),
+        ] {
+            let run = Run::new(with(choice));
+            let mut job = job(BUSYBOX);
+            job.image.entrypoint = entry_point.iter().map(|word| (*word).to_owned()).collect();
+            job.variables = vec![
+                JobVariable::public("PLAIN", "of $SECRET"),
+                JobVariable::masked("SECRET", "hidden"),
+                JobVariable::file("FILE", "content"),
+            ];
+            let mut opened = run.open(job).await;
+            let dirs = opened.environment.workspace.dirs().clone();
+            if expect {
+                let printed = format!(
+                    "of hidden|hidden|{}/FILE|{}\n",
+                    dirs.temp_dir, dirs.project_dir
+                );
+                opened.trace.wait_for(TraceStream::STDOUT, &printed).await;
+            }
+            let container = &opened.environment.hostname;
+            let api = engine().await.api().clone();
+            let found = api.inspect_container(container, None).await.unwrap();
+            let environment = found.config.unwrap().env.unwrap_or_default();
+            let shown = environment.contains(&"SECRET=hidden".to_owned());
+            assert_eq!(shown, expect, "{choice:?}: {environment:?}");
+            opened.executor.cleanup().await.unwrap();
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
