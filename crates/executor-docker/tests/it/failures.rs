@@ -221,6 +221,39 @@ async fn a_container_out_of_memory_fails_its_script() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_ends_its_container_fails() {
+    let entry_point = ["/bin/sh", "-c", "\"$@\"; echo after", "entry"];
+    for (choice, entry_point, script) in [
+        // The agent is the main process, or its parent is.
+        (EngineChoice::Agent, &[""][..], "kill $PPID"),
+        (EngineChoice::Agent, &entry_point, "kill -9 $PPID"),
+        (EngineChoice::Exec, &[""], "kill 1"),
+        (EngineChoice::Exec, &entry_point, "kill -9 -1"),
+    ] {
+        let run = Run::new(with(choice));
+        let mut job = job(BUSYBOX);
+        job.image.entrypoint = entry_point.iter().map(|word| (*word).to_owned()).collect();
+        let mut opened = run.open(job).await;
+        let command = CommandBuilder::new(format!("{script}; sleep 1000"));
+        let result = in_time(opened.run(command)).await;
+        let result = result.unwrap_or_else(|error| panic!("{choice:?}: {}", error.chain()));
+        assert!(
+            !result.status.is_success() && !result.oom_killed,
+            "{script}"
+        );
+        let log = log_text(&opened.trace);
+        assert!(
+            log.contains("during the script"),
+            "{choice:?}, {script}: {log}"
+        );
+        let later = opened.run(CommandBuilder::new("true")).await;
+        let reason = later.unwrap_err().failure_reason();
+        assert_eq!(reason, FailureReason::RunnerSystemFailure);
+        clean(&run, &mut opened.executor).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_engine_shows_no_values_of_variables() {
     // R-STEP-34
     for engine_choice in ENGINES {

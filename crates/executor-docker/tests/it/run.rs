@@ -6,6 +6,7 @@ use executor_core::JobOutcome;
 use executor_core::prelude::*;
 use executor_docker::config::{DockerConfig, EngineChoice, NetworkChoice};
 use executor_testkit::CommandBuilder;
+use std::time::{Duration, Instant};
 
 fn exec() -> DockerConfig {
     DockerConfig {
@@ -136,6 +137,30 @@ async fn the_agent_is_reached_by_its_local_socket_or_one_exec() {
         assert_eq!(found.len(), execs, "{found:?}");
         opened.executor.cleanup().await.unwrap();
         assert_eq!(run.leftovers().await, Vec::<String>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exit_code_of_a_killed_process_takes_no_longer_than_others() {
+    for engine in [EngineChoice::Exec, EngineChoice::Agent] {
+        let run = Run::new(DockerConfig {
+            engine,
+            ..settings()
+        });
+        let mut opened = run.open(job(BUSYBOX)).await;
+        for script in ["exit 137", "kill -9 $$"] {
+            let begun = Instant::now();
+            let result = opened.run(CommandBuilder::new(script)).await.unwrap();
+            assert_eq!(result.status.exit_code(), ExitCode(137));
+            assert!(!result.oom_killed);
+            // Neither the wait for a report about memory nor that for the end of the container.
+            let took = begun.elapsed();
+            assert!(
+                took < Duration::from_secs(1),
+                "{engine:?}, {script}: {took:?}"
+            );
+        }
+        opened.executor.cleanup().await.unwrap();
     }
 }
 

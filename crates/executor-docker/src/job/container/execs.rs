@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::error::DockerError;
+use crate::job::container::watch::{is_paused, unpause};
 use crate::job::stage::signal::{self, Signal};
 use bollard::container::LogOutput;
 use bollard::errors::Error;
@@ -97,15 +98,21 @@ impl Execs {
     }
 
     /// Sends a signal to the tree of a process, as the container's user: with `no_new_privileges`, an exec as root has no
-    /// more rights.
+    /// more rights. A paused container is unpaused for it.
     pub(crate) async fn signal(
         &self,
         shell: &str,
         signal: Signal,
         process: &str,
     ) -> Result<(), DockerError> {
-        self.finish(signal::command(shell, signal, process), ANSWER)
-            .await
+        let send = || self.finish(signal::command(shell, signal, process), ANSWER);
+        match send().await {
+            Err(error) if error.is_conflict() && is_paused(&self.engine, &self.container).await => {
+                unpause(&self.engine, &self.container).await;
+                send().await
+            }
+            answer => answer,
+        }
     }
 
     /// Runs a command to the end of its output, as the container's user.
@@ -114,14 +121,26 @@ impl Execs {
         command: Vec<String>,
         within: Duration,
     ) -> Result<(), DockerError> {
+        self.output(command, within).await.map(drop)
+    }
+
+    /// Runs a command to the end of its output, which is short, as the container's user.
+    pub(crate) async fn output(
+        &self,
+        command: Vec<String>,
+        within: Duration,
+    ) -> Result<Vec<u8>, DockerError> {
         let run = async {
             let plan = ExecPlan {
                 command,
                 ..ExecPlan::default()
             };
             let mut running = self.start(plan).await?;
-            while let Some(Ok(_)) = running.output.next().await {}
-            Ok(())
+            let mut output = Vec::new();
+            while let Some(Ok(piece)) = running.output.next().await {
+                output.extend_from_slice(piece.as_ref());
+            }
+            Ok(output)
         };
         match tokio::time::timeout(within, run).await {
             Ok(ran) => ran,

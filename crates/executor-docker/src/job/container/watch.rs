@@ -21,8 +21,6 @@ const SILENCE: Duration = Duration::from_secs(25);
 const CHECK: Duration = Duration::from_secs(5);
 /// The pause between two requests.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How long a container may be paused: `docker commit` pauses it for a moment.
-const PAUSED: Duration = Duration::from_secs(1);
 
 /// How a container ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +36,8 @@ pub(crate) enum ContainerEnd {
     },
     /// The container was removed.
     Removed,
-    /// The container was paused and stayed so.
-    Paused,
+    /// The container ended, and was started again.
+    Restarted,
     /// The engine does not answer.
     EngineGone {
         /// The last error.
@@ -80,7 +78,7 @@ impl ContainerEnd {
                 format!("its main process ended with exit code {code}: {error}")
             }
             Self::Removed => "it was removed from outside".to_owned(),
-            Self::Paused => "it was paused from outside".to_owned(),
+            Self::Restarted => "it was restarted from outside".to_owned(),
             Self::EngineGone { cause } => format!("the container engine is gone: {cause}"),
         };
         DockerError::ContainerLost {
@@ -101,46 +99,42 @@ pub(crate) async fn watch(
     let _ = sender.send(Some(end));
 }
 
-/// Waits until the container does not run; returns its end.
+/// Waits until the container does not run; returns its end. A paused container has not ended.
 pub(crate) async fn end_of_run(engine: &Engine, container: &str) -> ContainerEnd {
     loop {
-        {
-            let stopped = stopped(engine, container);
-            let paused = wait_for_event(engine, container, "pause", None);
-            tokio::pin!(stopped, paused);
-            let mut asking = true;
-            while asking {
-                asking = tokio::select! {
-                    () = &mut stopped => false,
-                    () = &mut paused => false,
-                    () = sleep(CHECK) => true,
-                };
-                match current_end(engine, container).await {
-                    Some(ContainerEnd::Paused) => {
-                        sleep(PAUSED).await;
-                        asking = false;
-                    }
-                    Some(end) => return end,
-                    None => {}
-                }
+        let stopped = stopped(engine, container);
+        tokio::pin!(stopped);
+        let has_ended = loop {
+            tokio::select! {
+                has_ended = &mut stopped => break has_ended,
+                () = sleep(CHECK) => {}
             }
+            if let Some(end) = current_end(engine, container).await {
+                return end;
+            }
+        };
+        match current_end(engine, container).await {
+            Some(end) => return end,
+            None if has_ended && !is_paused(engine, container).await => {
+                return ContainerEnd::Restarted;
+            }
+            None => sleep(PAUSE).await,
         }
-        if let Some(end) = current_end(engine, container).await {
-            return end;
-        }
-        sleep(PAUSE).await;
     }
 }
 
-/// Returns when the container has stopped, or the engine ends its answer.
-async fn stopped(engine: &Engine, container: &str) {
+/// Returns when the container has stopped, or the engine ends its answer; whether it has stopped.
+async fn stopped(engine: &Engine, container: &str) -> bool {
     let options = WaitContainerOptions {
         condition: "not-running".to_owned(),
     };
     let answer = engine.api().wait_container(container, Some(options));
     tokio::pin!(answer);
-    // The container is inspected after any answer.
-    let _ = answer.next().await;
+    // The client returns an exit code other than 0 as an error.
+    matches!(
+        answer.next().await,
+        Some(Ok(_) | Err(Error::DockerContainerWaitError { .. }))
+    )
 }
 
 /// Returns when the engine publishes such an event of the container, from now on or after `since`; else never.
@@ -178,6 +172,34 @@ pub(crate) async fn wait_for_death(engine: Engine, container: String) {
     wait_for_event(&engine, &container, "die", since).await;
 }
 
+/// Returns whether the container is paused.
+pub(crate) async fn is_paused(engine: &Engine, container: &str) -> bool {
+    let found = engine.api().inspect_container(container, None).await;
+    let state = found.ok().and_then(|found| found.state);
+    state.is_some_and(|state| state.paused == Some(true))
+}
+
+/// Waits until the container is not paused.
+pub(crate) async fn wait_until_unpaused(engine: &Engine, container: &str) {
+    while is_paused(engine, container).await {
+        tokio::select! {
+            () = wait_for_event(engine, container, "unpause", None) => {}
+            () = sleep(CHECK) => {}
+        }
+    }
+}
+
+/// Unpauses the container: its processes cannot stop before. One that is not paused is not an error.
+pub(crate) async fn unpause(engine: &Engine, container: &str) {
+    let unpausing = engine.call(
+        "unpause the container",
+        engine.api().unpause_container(container),
+    );
+    if let Err(error) = unpausing.await {
+        tracing::debug!(error = %executor_core::chain(&error), "The container is not unpaused.");
+    }
+}
+
 /// Inspects the container; `None` while it runs.
 pub(crate) async fn current_end(engine: &Engine, container: &str) -> Option<ContainerEnd> {
     let ask = || async move {
@@ -212,10 +234,8 @@ where
 }
 
 fn end_of(state: &ContainerState) -> Option<ContainerEnd> {
-    if state.paused == Some(true) {
-        return Some(ContainerEnd::Paused);
-    }
-    if state.running == Some(true) {
+    // For Podman, a paused container does not run.
+    if state.running == Some(true) || state.paused == Some(true) {
         return None;
     }
     // The engine kills a container before it removes it.

@@ -1,7 +1,8 @@
 //! Runs a stage as a request to the agent, the container's main process.
 
 use crate::job::container::ended;
-use crate::job::container::watch::ContainerEnd;
+use crate::job::container::execs::Execs;
+use crate::job::container::watch::{ContainerEnd, is_paused, unpause, wait_until_unpaused};
 use crate::job::resume::{RequestState, ResumeRecord};
 use crate::job::stage::stage_run::{SOON, Stage, Timing};
 use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, JobTraceExt, StageResult};
@@ -76,20 +77,46 @@ impl AgentRunner {
             tokio::time::sleep(LATE).await;
             BuildError::from(end.error(&self.name)).given_up()
         };
+        let Execs {
+            engine, container, ..
+        } = stage.container;
         let executing = async {
-            let Some(offset) = begun else {
-                return self
-                    .client
-                    .execute(&run, &mut output, stage.cancellation)
-                    .await;
-            };
-            self.client
-                .resume(&run, offset, &mut output, stage.cancellation)
-                .await
+            let mut begun = begun;
+            loop {
+                let executed = match begun {
+                    None => {
+                        self.client
+                            .execute(&run, &mut output, stage.cancellation)
+                            .await
+                    }
+                    Some(offset) => {
+                        self.client
+                            .resume(&run, offset, &mut output, stage.cancellation)
+                            .await
+                    }
+                };
+                // The agent of a paused container does not answer.
+                match executed {
+                    Err(StepsError::Lost { .. }) if is_paused(engine, container).await => {}
+                    executed => return executed,
+                }
+                wait_until_unpaused(engine, container).await;
+                begun = match self.record.state(id) {
+                    RequestState::Begun(offset) => Some(offset),
+                    // A request that is sent again is started once.
+                    _ => None,
+                };
+            }
+        };
+        let unpausing = async {
+            stage.cancellation.canceled().await;
+            unpause(engine, container).await;
+            std::future::pending().await
         };
         let executed = tokio::select! {
             executed = executing => executed,
             lost = lost => return Err(lost),
+            never = unpausing => never,
         };
         let result = match executed {
             Ok(result) => result,

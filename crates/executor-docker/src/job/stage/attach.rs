@@ -107,12 +107,17 @@ impl AttachRunner {
         if !is_killed && output.process().is_none() {
             return Err(script_not_read(&container.name, code));
         }
-        result.oom_killed = oom_killed
-            || is_killed
-                && status::ran_out_of_memory(&container.engine, &container.container, begun).await;
-        // The engine kills a container before it removes it.
+        let mut may_be_removed = false;
+        result.oom_killed = oom_killed;
+        if is_killed && !oom_killed {
+            (result.oom_killed, may_be_removed) = tokio::join!(
+                status::ran_out_of_memory(&container.engine, &container.container, begun),
+                // The engine kills a container before it removes it.
+                status::was_signaled(&container, begun)
+            );
+        }
         let is_removed = |end: &ContainerEnd| *end == ContainerEnd::Removed;
-        if is_killed
+        if may_be_removed
             && !result.oom_killed
             && let Some(end) = seen_within(SAME_KILL, &container, is_removed).await
         {

@@ -4,7 +4,7 @@ use crate::engine::pending_request::unless_stopped;
 use crate::error::DockerError;
 use crate::job::container::ended;
 use crate::job::container::execs::{ExecPlan, Execs, Running};
-use crate::job::container::watch::{ContainerEnd, current_end};
+use crate::job::container::watch::{ContainerEnd, current_end, is_paused, wait_until_unpaused};
 use crate::job::stage::feed::feed;
 use crate::job::stage::mark::new_mark;
 use crate::job::stage::output::{StageOutput, output_lost, script_not_read};
@@ -23,6 +23,9 @@ const ASK: Duration = Duration::from_millis(500);
 
 /// How long after the end of the shell earlier output is read.
 const BACKLOG: Duration = Duration::from_secs(3);
+
+/// The exit code that Docker reports when it cannot write the output of an exec any more.
+const NOT_PASSED_ON: i64 = 126;
 
 /// How long after a stream broke the end of the container may become visible.
 const SOON: Duration = Duration::from_secs(1);
@@ -87,28 +90,29 @@ impl ExecRunner {
             }
             return Err(stage.stopped());
         }
-        let code = match self.execs.exit_code(&running.id).await {
-            Ok(Some(code)) => code,
-            Ok(None) => {
-                if let Some(process) = output.process().map(str::to_owned) {
-                    self.signal(Signal::Kill, &process).await?;
-                }
-                return Err(BuildError::from(self.explain(output_lost()).await).given_up());
-            }
-            Err(error) => return Err(BuildError::from(self.explain(error).await).given_up()),
-        };
-        if code == 0 && output.process().is_none() {
-            let error = self.explain(script_not_read(&self.execs.name, code)).await;
-            return Err(BuildError::from(error).given_up());
-        }
+        let code = self.exit_code(&running.id, &output, begun).await;
+        let code = code.map_err(|error| BuildError::from(error).given_up())?;
         Ok(status::result_of(code, begun.elapsed(), output.bytes()))
     }
 
-    /// Starts the shell, unless the container is lost meanwhile.
+    /// Starts the shell, unless the container is lost meanwhile. Waits while the container is paused.
     async fn start(&self, plan: ExecPlan) -> Result<Running, DockerError> {
         let mut end = self.end.clone();
+        let Execs {
+            engine, container, ..
+        } = &self.execs;
+        let starting = async {
+            loop {
+                match self.execs.start(plan.clone()).await {
+                    Err(error) if error.is_conflict() && is_paused(engine, container).await => {
+                        wait_until_unpaused(engine, container).await;
+                    }
+                    started => return started,
+                }
+            }
+        };
         let started = tokio::select! {
-            started = self.execs.start(plan) => started,
+            started = starting => started,
             end = ended(&mut end) => return Err(end.error(&self.execs.name)),
         };
         match started {
@@ -116,6 +120,37 @@ impl ExecRunner {
             // A lost container shows as various errors.
             Err(error) => Err(self.explain(error).await),
         }
+    }
+
+    /// Returns the exit code of the shell after the end of its output. Ends a script whose output is lost.
+    async fn exit_code(
+        &self,
+        exec: &str,
+        output: &StageOutput<'_>,
+        begun: Instant,
+    ) -> Result<i64, DockerError> {
+        match self.execs.exit_code(exec).await {
+            Ok(Some(code @ 0)) if output.process().is_none() => {
+                return Err(self.explain(script_not_read(&self.execs.name, code)).await);
+            }
+            Ok(Some(NOT_PASSED_ON)) if self.runs_on(exec, output, begun).await => {}
+            Ok(Some(code)) => return Ok(code),
+            Ok(None) => {}
+            Err(error) => return Err(self.explain(error).await),
+        }
+        if let Some(process) = output.process() {
+            self.signal(Signal::Kill, process).await?;
+        }
+        Err(self.explain(output_lost()).await)
+    }
+
+    /// Returns whether the script runs although the engine reports an exit code.
+    async fn runs_on(&self, exec: &str, output: &StageOutput<'_>, begun: Instant) -> bool {
+        let engine = &self.execs.engine;
+        // The shell had started. Podman reports the exit codes of processes alone.
+        output.process().is_some()
+            && engine.version().name != "Podman"
+            && !status::exec_has_died(&self.execs, exec, begun).await
     }
 
     /// Reads the output until its end. Returns whether a stop was requested.

@@ -9,7 +9,9 @@ use crate::job::stage::exec::ExecRunner;
 use crate::job::stage::helper::Helper;
 use crate::job::stage::stage_run::{KILLED, SAME_KILL, SOON, Stage, Timing, seen_within};
 use crate::job::stage::status;
-use executor_core::{BuildError, BuildStage, ExitCode, StageResult, StageStatus};
+use executor_core::{
+    BuildError, BuildStage, ExitCode, JobTraceExt, Placement, StageResult, StageStatus,
+};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
@@ -66,38 +68,21 @@ impl StageRunner {
         let mut result = match ran {
             Ok(result) => result,
             Err(error) => {
-                let other = had_ended || stage.cancellation.is_canceled();
-                if other || !ran_out_of_memory(end, stage.container, begun).await {
+                if had_ended || stage.cancellation.is_canceled() {
                     return Err(error);
                 }
-                tracing::debug!(error = %error.chain(), "The stage died with its container.");
-                return Ok(out_of_memory(begun.elapsed()));
+                tracing::debug!(error = %error.chain(), "The stage may have died with its container.");
+                if ran_out_of_memory(end, stage.container, begun).await {
+                    return Ok(out_of_memory(begun.elapsed()));
+                }
+                return self.ended_by_script(&stage, begun).await.ok_or(error);
             }
         };
-        if result.status.exit_code() == KILLED {
-            let container = stage.container;
-            if !result.oom_killed {
-                let Execs {
-                    engine, container, ..
-                } = container;
-                result.oom_killed = status::ran_out_of_memory(engine, container, begun).await;
-            }
-            // The death of the container kills the stage too, which is then not the stage's own end. The engine may
-            // notice the container's end a little later.
-            let patience = if result.oom_killed {
-                Duration::ZERO
-            } else {
-                SAME_KILL
-            };
-            let died = tokio::select! {
-                died = seen_within(patience, container, |_| true) => died,
-                _ = stage.cancellation.canceled() => None,
-            };
-            match died {
-                Some(died) if died.is_out_of_memory() => result.oom_killed = true,
-                Some(died) => return Err(lost(&died, container)),
-                None => {}
-            }
+        if result.status.exit_code() == KILLED
+            && let Some(died) = self.explain_kill(&mut result, &stage, begun).await
+        {
+            let result = self.ended_by_script(&stage, begun).await;
+            return result.ok_or_else(|| lost(&died, stage.container));
         }
         if result.oom_killed {
             // If the container died, the next stage must find it dead.
@@ -110,6 +95,56 @@ impl StageRunner {
             return Err(lost(&died, stage.container));
         }
         Ok(result)
+    }
+
+    /// Finds out why a stage was killed: records it if the memory ran out, or returns the end of its container.
+    async fn explain_kill(
+        &self,
+        result: &mut StageResult,
+        stage: &Stage<'_>,
+        begun: Instant,
+    ) -> Option<ContainerEnd> {
+        let Execs {
+            engine, container, ..
+        } = stage.container;
+        let probe = status::probe(stage.container, self.shell()).await;
+        let may_be_memory = probe.is_none_or(|probe| probe.has_oom_kills);
+        if !result.oom_killed && may_be_memory {
+            result.oom_killed = status::ran_out_of_memory(engine, container, begun).await;
+        }
+        // The death of the container kills the stage too, which is then not the stage's own end. The engine may notice the
+        // container's end a little later.
+        let patience = if probe.is_some() || result.oom_killed {
+            Duration::ZERO
+        } else {
+            SAME_KILL
+        };
+        let mut end = self.end()?;
+        let died = tokio::select! {
+            died = timeout(patience, ended(&mut end)) => died.ok()?,
+            _ = stage.cancellation.canceled() => return None,
+        };
+        result.oom_killed |= died.is_out_of_memory();
+        Some(died).filter(|died| !died.is_out_of_memory())
+    }
+
+    /// Returns the result of a script whose container has ended, unless something outside of the container ended it.
+    async fn ended_by_script(&self, stage: &Stage<'_>, begun: Instant) -> Option<StageResult> {
+        let mut end = self.end()?;
+        let of_user = stage.command.placement == Placement::User;
+        let end = timeout(SOON, ended(&mut end)).await.ok()?;
+        let ContainerEnd::Ended { code, .. } = end else {
+            return None;
+        };
+        if !of_user || !status::has_ended_by_itself(stage.container, begun).await {
+            return None;
+        }
+        stage.trace.warning_line(&format!(
+            "the main process of the container ended with exit code {code} during the script, and nothing outside of \
+             the container ended it"
+        ));
+        let code = if code == 0 { KILLED.0.into() } else { code };
+        Some(status::result_of(code, begun.elapsed(), [0, 0]))
     }
 
     /// Returns the receiver of the container's end; none where it ends with each stage.
@@ -135,6 +170,15 @@ impl StageRunner {
                 Some(reason.unwrap_or_else(|| by_setting("exec")))
             }
             Self::Attach(_) => Some(by_setting("attach")),
+        }
+    }
+
+    /// Returns the shell of the container.
+    fn shell(&self) -> &str {
+        match self {
+            Self::Agent(engine) => &engine.shell,
+            Self::Exec(engine) => &engine.shell,
+            Self::Attach(_) => "sh",
         }
     }
 

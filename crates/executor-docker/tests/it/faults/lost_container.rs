@@ -3,19 +3,23 @@
 use crate::support::runner::{BUSYBOX, Run, job, settings};
 use crate::support::{engine, in_time};
 use bollard::query_parameters::{
-    KillContainerOptions, RemoveContainerOptions, StopContainerOptions,
+    KillContainerOptions, RemoveContainerOptions, RestartContainerOptions, StopContainerOptions,
 };
-use executor_core::FailureReason;
 use executor_core::prelude::*;
+use executor_core::{CancelCause, FailureReason};
 use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_testkit::CommandBuilder;
+use std::time::{Duration, Instant};
+
+/// The limit for a restart of a container, and for all before and after it: less than its grace period.
+const PROMPT: Duration = Duration::from_secs(40);
 
 #[derive(Debug, Clone, Copy)]
 enum Deed {
     Remove,
     Kill,
     Stop,
-    Pause,
+    Restart,
 }
 
 async fn done(deed: Deed, container: &str) {
@@ -41,7 +45,14 @@ async fn done(deed: Deed, container: &str) {
             };
             api.stop_container(container, Some(options)).await
         }
-        Deed::Pause => api.pause_container(container).await,
+        Deed::Restart => {
+            // The main process ends before.
+            let options = RestartContainerOptions {
+                t: Some(60),
+                ..RestartContainerOptions::default()
+            };
+            api.restart_container(container, Some(options)).await
+        }
     };
     done.unwrap();
 }
@@ -96,6 +107,75 @@ async fn it_is_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_is_paused() {
-    check_both(Deed::Pause, "is lost: it was paused from outside").await;
+async fn it_is_restarted() {
+    let begun = Instant::now();
+    check_both(Deed::Restart, "is lost: it was restarted from outside").await;
+    assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
+}
+
+/// Pauses the container during a stage, does something, and returns the result of the stage and its output.
+async fn while_paused(
+    choice: EngineChoice,
+    meanwhile: impl AsyncFnOnce(&str, &Cancellation),
+) -> (Result<StageResult, BuildError>, String) {
+    let run = Run::new(DockerConfig {
+        engine: choice,
+        ..settings()
+    });
+    let mut opened = run.open(job(BUSYBOX)).await;
+    opened.trace.clear();
+    let container = opened.environment.hostname.clone();
+    let (trace, cancellation) = (opened.trace.clone(), Cancellation::new());
+    let script = "trap 'echo stopped; exit 3' TERM; echo ready; sleep 3; echo done; exit 7";
+    let pausing = async {
+        trace.wait_for(TraceStream::STDOUT, "ready").await;
+        engine()
+            .await
+            .api()
+            .pause_container(&container)
+            .await
+            .unwrap();
+        meanwhile(&container, &cancellation).await;
+    };
+    let (ran, ()) = tokio::join!(
+        in_time(opened.run_until(CommandBuilder::new(script), &cancellation)),
+        pausing
+    );
+    let output = trace.text(TraceStream::STDOUT);
+    // Later stages find a container that runs.
+    assert_eq!(opened.print("echo after").await, "after\n", "{choice:?}");
+    opened.executor.cleanup().await.unwrap();
+    assert_eq!(run.leftovers().await, Vec::<String>::new());
+    (ran, output)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_container_continues() {
+    let check = async |choice, pause| {
+        let (ran, output) = while_paused(choice, async |container, _| {
+            tokio::time::sleep(Duration::from_secs(pause)).await;
+            let engine = engine().await;
+            engine.api().unpause_container(container).await.unwrap();
+        })
+        .await;
+        assert_eq!(ran.unwrap().status.exit_code(), ExitCode(7), "{choice:?}");
+        assert_eq!(output, "ready\ndone\n", "{choice:?}");
+    };
+    // An agent that does not answer for so long counts as lost.
+    tokio::join!(check(EngineChoice::Exec, 5), check(EngineChoice::Agent, 45));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stage_in_a_paused_container_can_be_canceled() {
+    let check = async |choice| {
+        let (ran, output) = while_paused(choice, async |_, cancellation| {
+            cancellation.cancel(CancelCause::User);
+        })
+        .await;
+        let error = ran.unwrap_err();
+        let canceled = matches!(error, BuildError::Canceled(CancelCause::User));
+        assert!(canceled, "{choice:?}: {}", error.chain());
+        assert_eq!(output, "ready\nstopped\n", "{choice:?}");
+    };
+    tokio::join!(check(EngineChoice::Exec), check(EngineChoice::Agent));
 }
