@@ -58,9 +58,9 @@ impl<'a> CacheKeys<'a> {
 
     fn key(&mut self, index: usize, key: &CacheKeyFiles) -> Result<String, RepositoryError> {
         let clean = |files: &Vec<String>| {
-            let files = files.iter();
             files
-                .map(|file| file.strip_prefix('/').unwrap_or(file).to_owned())
+                .iter()
+                .map(|file| without_slash(file).to_owned())
                 .collect()
         };
         let by_content = key
@@ -129,7 +129,10 @@ fn files_of(cache: &CacheDefinition) -> Option<&CacheKeyFiles> {
 /// Returns the default prefix of a key: the index of the cache, and the names of its files without
 /// extensions.
 fn prefix(index: usize, key: &CacheKeyFiles) -> String {
-    let stem = |file: &String| file.split('.').next().unwrap_or_default().to_owned();
+    let stem = |file: &String| {
+        let file = without_slash(file);
+        file.split('.').next().unwrap_or_default().to_owned()
+    };
     match &key.files {
         Some(files) => {
             let stems: Vec<String> = files.iter().map(stem).collect();
@@ -137,6 +140,11 @@ fn prefix(index: usize, key: &CacheKeyFiles) -> String {
         }
         None => index.to_string(),
     }
+}
+
+/// Returns a path relative to the top of the project.
+fn without_slash(file: &str) -> &str {
+    file.trim_start_matches('/')
 }
 
 fn hexadecimal(text: &str) -> String {
@@ -182,7 +190,11 @@ mod tests {
         let all = ["a/one.lock", "go.sum", "a/two.lock"];
         check(&files(&all, Some("p")), &format!("p-{both}"));
         check(&files(&all, Some("")), &both);
-        check(&files(&["/a/*.lock"], None), &format!("1_/a/*-{both}"));
+        check(&files(&["/a/*.lock"], None), &format!("1_a/*-{both}"));
+        check(
+            &files(&["//go.sum"], None),
+            &format!("1_go-{}", hexadecimal("2")),
+        );
         check(&files(&["no.lock"], None), "1_no-default");
         let commits = CacheKeyFiles {
             files_commits: Some(vec!["go.sum".to_owned()]),
