@@ -101,7 +101,8 @@ fn read_assets(reader: &mut Reader<'_>, field: Field<'_>) -> Option<ReleaseAsset
     Some(assets)
 }
 
-/// Warns of a link that GitLab accepts here and refuses when it creates the release.
+/// Checks the type of a link, and warns of what GitLab accepts here and refuses when it creates the
+/// release.
 fn check_link(reader: &mut Reader<'_>, field: Field<'_>) {
     let mut problems = Vec::new();
     for key in ["name", "url"] {
@@ -116,16 +117,9 @@ fn check_link(reader: &mut Reader<'_>, field: Field<'_>) {
             problems.push((entry.key_span, words, did_you_mean(key, LINK_KEYS)));
         }
     }
-    if let Some(kind) = field.node.get("link_type") {
-        let text = kind.as_str().unwrap_or_default();
-        if !LINK_TYPES.contains(&text) {
-            let words = format!(
-                "needs a `link_type` that is one of: {}",
-                LINK_TYPES.join(", ")
-            );
-            problems.push((kind.span, words, did_you_mean(text, LINK_TYPES)));
-        }
-    }
+    reader.entry(field, "link_type", |reader, field| {
+        reader.one_of(field, &LINK_TYPES.map(|word| (word, ())));
+    });
     for (span, words, help) in problems {
         let message = format!(
             "{}: the link {words}, so the release cannot be created",

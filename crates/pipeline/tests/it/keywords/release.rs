@@ -63,12 +63,16 @@ fn invalid_releases_are_refused_at_their_location() {
         ":assets links should be an array of hashes",
         "[a]",
     );
+    check(
+        "description: d, assets: {links: [{name: a, url: 'https://a.b', link_type: zip}]}",
+        ":assets links:link_type config should be one of: other, runbook, package, image",
+        "zip",
+    );
 }
 
 #[test]
 fn an_invalid_link_is_warned_about() {
-    let text =
-        job("release: {tag_name: t, description: d, assets: {links: [{nmae: a, link_type: zip}]}}");
+    let text = job("release: {tag_name: t, description: d, assets: {links: [{nmae: a}]}}");
     let checked = ResolvedPipeline::from_text("ci.yml", &text);
     assert!(!checked.diagnostics.has_errors(), "{}", checked.diagnostics);
     let doubts: Vec<&str> = checked
@@ -80,6 +84,5 @@ fn an_invalid_link_is_warned_about() {
     jobs:job:release:assets links: the link has no `name`, so the release cannot be created
     jobs:job:release:assets links: the link has no `url`, so the release cannot be created
     jobs:job:release:assets links: the link has the unknown key `nmae`, so the release cannot be created
-    jobs:job:release:assets links: the link needs a `link_type` that is one of: other, runbook, package, image, so the release cannot be created
     ");
 }
