@@ -41,7 +41,8 @@ pub(super) fn url(location: &Text, diagnostics: &mut Diagnostics) -> Option<()> 
         "include:include config `{}` is not a URL such as https://host/file.yml",
         location.shown
     );
-    diagnostics.push(Diagnostic::error("invalid-include", message).at(location.span));
+    let error = Diagnostic::error("invalid-include", message).at(location.span);
+    diagnostics.push(error.with_help(location.unset_help()));
     None
 }
 
@@ -50,10 +51,8 @@ pub(super) fn not_empty(text: &Text, what: &str, diagnostics: &mut Diagnostics) 
     if !text.value.trim().is_empty() {
         return Some(());
     }
-    let help = "variables of the file, and others that are not available before the pipeline \
-                exists, are empty here";
     let error = Diagnostic::error("invalid-include", format!("include: {what} is empty"));
-    diagnostics.push(error.at(text.span).with_help(help.to_owned()));
+    diagnostics.push(error.at(text.span).with_help(text.unset_help()));
     None
 }
 
@@ -66,8 +65,9 @@ pub(super) fn template(name: &Text, diagnostics: &mut Diagnostics) -> Option<()>
     let shown = &name.shown;
     let message = format!("include: `{shown}` is not the name of a template");
     let help = "the names of templates end in `.gitlab-ci.yml`, such as `Jobs/Build.gitlab-ci.yml`";
+    let help = name.unset_help().unwrap_or_else(|| help.to_owned());
     let error = Diagnostic::error("include-extension", message).at(name.span);
-    diagnostics.push(error.with_help(help.to_owned()));
+    diagnostics.push(error.with_help(help));
     None
 }
 
@@ -79,7 +79,8 @@ pub(super) fn extension(location: &Text, diagnostics: &mut Diagnostics) -> Optio
     not_empty(location, "the location", diagnostics)?;
     let shown = &location.shown;
     let message = format!("include: `{shown}` does not have the extension `.yml` or `.yaml`");
-    diagnostics.push(Diagnostic::error("include-extension", message).at(location.span));
+    let error = Diagnostic::error("include-extension", message).at(location.span);
+    diagnostics.push(error.with_help(location.unset_help()));
     None
 }
 

@@ -37,8 +37,15 @@ impl Entry {
         match &self.source {
             Source::Local(file) => check::extension(file, diagnostics),
             Source::Template(name) => check::template(name, diagnostics),
-            Source::Project { project, files, .. } => {
+            Source::Project {
+                project,
+                files,
+                reference,
+            } => {
                 check::not_empty(project, "the project", diagnostics)?;
+                if let Some(reference) = reference {
+                    check::not_empty(reference, "the ref", diagnostics)?;
+                }
                 let mut files = files.iter();
                 files.try_for_each(|file| check::extension(file, diagnostics))
             }
@@ -243,7 +250,7 @@ impl Reader<'_> {
         Some(Source::Project {
             project,
             files,
-            reference: reference.filter(|reference| !reference.value.is_empty()),
+            reference,
         })
     }
 

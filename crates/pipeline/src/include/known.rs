@@ -12,7 +12,8 @@ pub type FilesByPath = IndexMap<String, Arc<str>>;
 pub struct KnownFiles {
     /// The files of the pipeline's project.
     pub own: FilesByPath,
-    /// The files of other projects by project path, the same for all commits.
+    /// The files of other projects: those of the default branch, `main`, by the project's path, and
+    /// those of another branch, tag or commit by `path@ref`.
     pub projects: IndexMap<String, FilesByPath>,
     /// The texts by URL.
     pub remote: FilesByPath,
@@ -35,16 +36,22 @@ impl KnownFiles {
     fn files(&self, home: &FileHome) -> Result<&FilesByPath, IncludeError> {
         match home {
             FileHome::Own => Ok(&self.own),
-            FileHome::Project { path, .. } => self.project(path),
+            FileHome::Project { path, sha, .. } => self.project(path, sha),
             FileHome::NoProject => Err(IncludeError::Missing),
         }
     }
 
-    fn project(&self, path: &str) -> Result<&FilesByPath, IncludeError> {
-        let is_it = |known: &str| known.eq_ignore_ascii_case(path);
-        let mut projects = self.projects.iter();
-        let found = projects.find_map(|(known, files)| is_it(known).then_some(files));
-        found.ok_or_else(|| IncludeError::UnknownProject(path.to_owned()))
+    fn project(&self, path: &str, reference: &str) -> Result<&FilesByPath, IncludeError> {
+        let find = |name: &str| {
+            let mut projects = self.projects.iter();
+            projects.find_map(|(known, files)| known.eq_ignore_ascii_case(name).then_some(files))
+        };
+        let of_default = find(path).ok_or_else(|| IncludeError::UnknownProject(path.to_owned()))?;
+        if matches!(reference, "HEAD" | "main") {
+            return Ok(of_default);
+        }
+        let unknown = || IncludeError::UnknownReference(reference.to_owned());
+        find(&format!("{path}@{reference}")).ok_or_else(unknown)
     }
 
     fn fetch_one(&self, request: &IncludeRequest) -> Result<IncludedFile, IncludeError> {
@@ -66,12 +73,13 @@ impl KnownFiles {
                 file,
                 reference,
             } => {
+                let reference = reference.as_deref().unwrap_or("HEAD");
                 let home = FileHome::Project {
                     server: None,
                     path: project.as_str().into(),
-                    sha: reference.as_deref().unwrap_or("HEAD").into(),
+                    sha: reference.into(),
                 };
-                let text = self.project(project)?.get(file);
+                let text = self.project(project, reference)?.get(file);
                 found(format!("{project}/{file}"), text, home)
             }
             IncludeLocation::Remote { url, .. } => match self.remote.get(url) {

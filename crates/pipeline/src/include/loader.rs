@@ -19,7 +19,7 @@ use executor_core::variable::JobVariables;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Unread};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Severity, Unread};
 use yaml::source::{FileId, Span};
 use yaml::{LoadedFile, Node};
 
@@ -256,8 +256,11 @@ impl<'o> IncludeLoader<'o> {
             }
             Located::Matching(..) => {}
             Located::Refused(refusal) => {
-                diagnostics.push(refusal::of_entry(refusal, entry.span));
-                diagnostics.note_unread(Unread::Files);
+                let found = refusal::of_entry(refusal, entry.span);
+                if found.severity == Severity::Error {
+                    diagnostics.note_unread(Unread::Files);
+                }
+                diagnostics.push(found);
             }
             Located::Ignored => diagnostics.push(refusal::of_ignored(entry.span)),
         }

@@ -33,28 +33,38 @@ pub(super) struct Target {
     pub(super) shown: String,
     /// The location of its name.
     pub(super) span: Span,
-    /// The locations of its project, and of the branch, tag or commit there.
-    pub(super) project_span: Option<Span>,
-    pub(super) reference_span: Option<Span>,
+    /// Help for a name with a variable that is not set.
+    pub(super) unset_help: Option<String>,
+    /// Its project, and the branch, tag or commit there.
+    pub(super) project: Option<Text>,
+    pub(super) reference: Option<Text>,
 }
 
 impl Target {
-    fn new(location: IncludeLocation, shown: String, span: Span) -> Self {
+    fn new(location: IncludeLocation, shown: String, name: &Text) -> Self {
         Self {
             location,
             shown,
-            span,
-            project_span: None,
-            reference_span: None,
+            span: name.span,
+            unset_help: name.unset_help(),
+            project: None,
+            reference: None,
         }
     }
 }
 
 /// Why an entry is invalid, regardless of the existing files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The path points outside the project.
     Outside,
+    /// GitLab looks for the path as it is written, `.`, `..` and `//` included, and finds nothing.
+    NotNormal {
+        /// The path in messages.
+        shown: String,
+        /// The path that was probably meant.
+        normal: String,
+    },
     /// The path has wildcards and is too long.
     TooLong,
     /// A file that belongs to no project names a local one.
@@ -79,7 +89,7 @@ pub(super) fn locate(entry: &Entry, includer: &Includer, dialect: Dialect) -> Lo
                 job: job.value.clone(),
                 path: path.value.clone(),
             };
-            Located::Files(vec![Target::new(location, shown, path.span)])
+            Located::Files(vec![Target::new(location, shown, path)])
         }
         Source::Project {
             project,
@@ -87,19 +97,21 @@ pub(super) fn locate(entry: &Entry, includer: &Includer, dialect: Dialect) -> Lo
             reference,
         } => {
             let target = |file: &Text| {
-                let shown = format!("{}/{}", project.shown, file.without_slash().shown);
+                let path = as_written(file)?;
                 let location = IncludeLocation::Project {
                     project: project.value.clone(),
-                    file: file.without_slash().value,
+                    file: path.value,
                     reference: reference.as_ref().map(|reference| reference.value.clone()),
                 };
-                Target {
-                    project_span: Some(project.span),
-                    reference_span: reference.as_ref().map(|reference| reference.span),
-                    ..Target::new(location, shown, file.span)
-                }
+                let shown = format!("{}/{}", project.shown, path.shown);
+                Ok(Target {
+                    project: Some(project.clone()),
+                    reference: reference.clone(),
+                    ..Target::new(location, shown, file)
+                })
             };
-            Located::Files(files.iter().map(target).collect())
+            let targets: Result<_, Refusal> = files.iter().map(target).collect();
+            targets.map_or_else(Located::Refused, Located::Files)
         }
         Source::Remote {
             url,
@@ -129,19 +141,27 @@ pub(super) fn locate(entry: &Entry, includer: &Includer, dialect: Dialect) -> Lo
 }
 
 fn one(text: &Text, location: IncludeLocation) -> Located {
-    Located::Files(vec![Target::new(location, text.shown.clone(), text.span)])
+    Located::Files(vec![Target::new(location, text.shown.clone(), text)])
 }
 
 fn local(text: &Text, includer: &Includer, dialect: Dialect) -> Located {
     if includer.home == FileHome::NoProject {
         return Located::Refused(Refusal::NoProject);
     }
-    let base = match dialect {
-        Dialect::Bitrab if !text.value.starts_with('/') => directory(&includer.path),
-        Dialect::Bitrab | Dialect::GitLab => "",
-    };
-    let (Some(path), Some(shown)) = (joined(base, &text.value), joined(base, &text.shown)) else {
-        return Located::Refused(Refusal::Outside);
+    let (path, shown) = match dialect {
+        Dialect::GitLab => match as_written(text) {
+            Ok(path) => (path.value, path.shown),
+            Err(refusal) => return Located::Refused(refusal),
+        },
+        Dialect::Bitrab => {
+            let is_relative = !text.value.starts_with('/');
+            let base = is_relative.then(|| directory(&includer.path));
+            let join = |path: &str| joined(base.unwrap_or_default(), path);
+            match (join(&text.value), join(&text.shown)) {
+                (Some(path), Some(shown)) => (path, shown),
+                _ => return Located::Refused(Refusal::Outside),
+            }
+        }
     };
     if path.contains('*') {
         if path.len() > LONGEST_WILDCARD {
@@ -150,7 +170,22 @@ fn local(text: &Text, includer: &Includer, dialect: Dialect) -> Located {
         return Located::Matching(Wildcard::new(&path), text.span);
     }
     let location = IncludeLocation::Local { path };
-    Located::Files(vec![Target::new(location, shown, text.span)])
+    Located::Files(vec![Target::new(location, shown, text)])
+}
+
+/// Returns a path without its leading slashes, if GitLab can find a file there.
+fn as_written(text: &Text) -> Result<Text, Refusal> {
+    let path = text.without_slash();
+    let (Some(normal), Some(shown)) = (joined("", &path.value), joined("", &path.shown)) else {
+        return Err(Refusal::Outside);
+    };
+    if normal == path.value {
+        return Ok(path);
+    }
+    Err(Refusal::NotNormal {
+        shown: path.shown,
+        normal: shown,
+    })
 }
 
 /// Returns the targets for the paths that match a wildcard, sorted, without skipped ones.
@@ -163,9 +198,13 @@ pub(super) fn matching(
     let is_match = |path: &&String| wildcard.is_match(path) && !is_skipped(path);
     let mut matching: Vec<&String> = paths.iter().filter(is_match).collect();
     matching.sort_unstable();
-    let target = |path: &String| {
-        let location = IncludeLocation::Local { path: path.clone() };
-        Target::new(location, path.clone(), span)
+    let target = |path: &String| Target {
+        location: IncludeLocation::Local { path: path.clone() },
+        shown: path.clone(),
+        span,
+        unset_help: None,
+        project: None,
+        reference: None,
     };
     matching.into_iter().map(target).collect()
 }

@@ -7,8 +7,26 @@ use yaml::source::Span;
 use yaml::suggest::did_you_mean;
 
 /// Returns the error for an invalid entry.
+///
+/// A wildcard that matches no file is only warned about.
 pub(super) fn of_entry(refusal: Refusal, span: Span) -> Diagnostic {
     let (code, message, help) = match refusal {
+        Refusal::NotNormal { shown, normal } => {
+            let message = format!("include: the file `{shown}` does not exist");
+            let diagnostic = if shown.contains('*') {
+                Diagnostic::warning(
+                    "include-missing",
+                    format!("include: `{shown}` matches no file"),
+                )
+            } else {
+                Diagnostic::error("include-missing", message)
+            };
+            let help = format!(
+                "GitLab starts at the top of the project, and takes `.`, `..` and `//` as they are \
+                 written: `{normal}`"
+            );
+            return diagnostic.at(span).with_help(help);
+        }
         Refusal::Outside => (
             "include-outside",
             "include: the path points outside the project",
@@ -103,22 +121,27 @@ pub(super) fn of_file<'p>(
             (code, message, help.clone())
         }
     };
-    let error = Diagnostic::error(code, message).at(span_of(error, target));
-    error.with_help(help)
+    let (span, unset_help) = subject(error, target);
+    let help = unset_help.or(help);
+    Diagnostic::error(code, message).at(span).with_help(help)
 }
 
-/// Returns the location that the error is about.
-fn span_of(error: &IncludeError, target: &Target) -> Span {
-    let span = match error {
-        IncludeError::UnknownReference(_) => target.reference_span,
+/// Returns the location of the name that the error is about, and help if a variable in it is not
+/// set.
+fn subject(error: &IncludeError, target: &Target) -> (Span, Option<String>) {
+    let text = match error {
+        IncludeError::UnknownReference(_) => target.reference.as_ref(),
         IncludeError::UnknownProject(_)
         | IncludeError::Failed {
             kind: IncludeFailure::Denied,
             ..
-        } => target.project_span,
+        } => target.project.as_ref(),
         _ => None,
     };
-    span.unwrap_or(target.span)
+    match text {
+        Some(text) => (text.span, text.unset_help()),
+        None => (target.span, target.unset_help.clone()),
+    }
 }
 
 /// Returns the error for an empty file.

@@ -1,4 +1,4 @@
-use crate::context::expand;
+use crate::context::{expand, referenced};
 use crate::expression::MASKED;
 use executor_core::variable::{JobVariable, JobVariables};
 use yaml::source::Span;
@@ -11,6 +11,8 @@ pub(super) struct Text {
     /// The text for messages, without the values of masked variables, and without user and query of
     /// a URL.
     pub(super) shown: String,
+    /// The first variable in it that is not set.
+    pub(super) unset: Option<String>,
     /// Its location.
     pub(super) span: Span,
 }
@@ -28,6 +30,10 @@ impl Text {
         Self {
             value: expand(text, |name| variables.get(name)).into_owned(),
             shown: bare(expand(text, |name| variables.variable(name).map(secret)).into_owned()),
+            unset: referenced(text)
+                .into_iter()
+                .find(|name| variables.get(name).is_none())
+                .map(str::to_owned),
             span,
         }
     }
@@ -38,8 +44,17 @@ impl Text {
         Self {
             value: trim(&self.value),
             shown: trim(&self.shown),
-            span: self.span,
+            ..self.clone()
         }
+    }
+
+    /// Returns help for a text that is wrong because a variable in it is not set.
+    pub(super) fn unset_help(&self) -> Option<String> {
+        let name = self.unset.as_deref()?;
+        Some(format!(
+            "`${name}` is not set, so it is empty: variables of the file and of jobs are not known \
+             when includes are read"
+        ))
     }
 }
 

@@ -163,6 +163,51 @@ fn a_missing_file_is_named_with_a_similar_one() {
 }
 
 #[test]
+fn a_path_is_looked_for_as_it_is_written() {
+    let files = [("ci/a.yml", "a: {script: x}")];
+    insta::assert_snapshot!(messages("include: [./ci/a.yml]\njob: {script: x}\n", &files), @r"
+    error[include-missing]: include: the file `./ci/a.yml` does not exist
+     --> .gitlab-ci.yml:1:11
+      |
+    1 | include: [./ci/a.yml]
+      |           ^^^^^^^^^^
+      |
+      = help: GitLab starts at the top of the project, and takes `.`, `..` and `//` as they are written: `ci/a.yml`
+    ");
+    for path in ["ci//a.yml", "ci/../ci/a.yml", "ci/./a.yml"] {
+        let text = format!("include: [{{local: {path}}}]\nj: {{script: x}}");
+        check_refused(&text, &files, &["include-missing"]);
+        let text = format!("include: [{{project: g/p, file: {path}}}]\nj: {{script: x}}");
+        check_refused(&text, &files, &["include-missing"]);
+    }
+    // GitLab accepts a wildcard that matches no file.
+    let found = load("include: ['./ci/*.yml']\nj: {script: x}", &files).diagnostics;
+    assert!(!found.has_errors(), "{found}");
+    let warnings: Vec<&str> = found.warnings().map(|it| &*it.message).collect();
+    assert_eq!(warnings, ["include: `./ci/*.yml` matches no file"]);
+}
+
+#[test]
+fn an_unset_variable_in_a_name_is_named() {
+    let check = |entry: &str, code: &str| {
+        let text = format!("include: [{{{entry}}}]\nvariables: {{NO: x}}\nj: {{script: x}}");
+        let found = load(&text, &[]).diagnostics;
+        let error = found.errors().next().unwrap_or_else(|| panic!("{entry}"));
+        let help = error.help.as_deref().unwrap_or_default();
+        assert!(help.starts_with("`$NO` is not set"), "{entry}: {found}");
+        assert_eq!(error.code, code, "{entry}");
+    };
+    check("local: $NO", "invalid-include");
+    check("local: ci/$NO", "include-extension");
+    check("local: ci/a$NO.yml", "include-missing");
+    check("project: g/p$NO, file: a.yml", "include-missing");
+    check("project: g/p, file: a.yml, ref: $NO", "invalid-include");
+    check("remote: $NO/a.yml", "invalid-include");
+    check("template: a-$NO", "include-extension");
+    check("component: $NO", "invalid-include");
+}
+
+#[test]
 fn errors_are_shown_in_the_included_file_and_at_its_include() {
     let files = [
         ("ci/all.yml", "include: [ci/test.yml]\n"),

@@ -41,7 +41,7 @@ fn includes_use_variables_known_before_the_pipeline() {
     1 | include: [$SECRET/a.yml, $NESTED/a.yml, $NO]
       |                                         ^^^
       |
-      = help: variables of the file, and others that are not available before the pipeline exists, are empty here
+      = help: `$NO` is not set, so it is empty: variables of the file and of jobs are not known when includes are read
 
     error[include-missing]: include: the local file `[MASKED]/a.yml` does not exist
      --> .gitlab-ci.yml:1:11

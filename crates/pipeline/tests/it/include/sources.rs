@@ -88,6 +88,11 @@ fn local_means_the_project_of_the_including_file() {
     refused("[https://e.com/r.yml]", "include-no-project");
     refused("[{project: g/no, file: t.yml}]", "include-missing");
     refused("[{project: g/p, file: no.yml}]", "include-missing");
+    refused(
+        "[{project: g/p, file: t.yml, ref: gone}]",
+        "include-missing",
+    );
+    refused("[{project: g/p, file: t.yml, ref: $NO}]", "invalid-include");
     refused("[{template: No.gitlab-ci.yml}]", "include-missing");
 }
 
