@@ -119,7 +119,7 @@ fn context(input: &Input) -> PipelineContext {
 fn created(creation: &Creation) -> Value {
     let document = creation.document();
     let mut got = json!(document);
-    let jobs: Vec<JobDefinition> = document.jobs().collect();
+    let jobs: Vec<JobDefinition> = document.jobs().map(|job| creation.complete(job)).collect();
     let names = jobs.iter().map(|job| job.name.as_str());
     got["job_names"] = names.collect();
     let by_name = jobs.iter().map(|job| (job.name.clone(), json!(job)));

@@ -31,9 +31,17 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     }
     let jobs = wanted(&created, jobs, args)?;
     if args.json {
-        let jobs = jobs.iter().map(|job| Listed {
-            job: creation.complete(job),
-            touched_by: causes.as_ref().and_then(|it| it.get(job.name()).copied()),
+        let jobs = jobs.iter().map(|job| {
+            let left_out = (!job.is_included).then(|| job.left_out_by().to_string());
+            let mut shown = creation.shown(job);
+            if left_out.is_some() {
+                shown.when = When::Never;
+            }
+            Listed {
+                job: shown,
+                left_out,
+                touched_by: causes.as_ref().and_then(|it| it.get(job.name()).copied()),
+            }
         });
         print_json(&jobs.collect::<Vec<_>>())?;
     } else {
@@ -54,6 +62,9 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
 struct Listed<'c> {
     #[serde(flatten)]
     job: JobDefinition,
+    /// Why the job is not in the pipeline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     touched_by: Option<&'c Cause>,
 }

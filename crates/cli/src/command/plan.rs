@@ -168,7 +168,7 @@ fn jobs<'c>(creation: &'c Creation, causes: Causes<'_>) -> Vec<PlanJob<'c>> {
             Some(causes) => causes.get(job.name())?.to_string(),
         };
         Some(PlanJob {
-            definition: &job.definition,
+            definition: &job.shown,
             why,
             usual: None,
         })

@@ -61,6 +61,25 @@ fn json_list_has_the_normalized_shape() {
 }
 
 #[test]
+fn json_list_of_all_jobs_marks_those_left_out() {
+    let project = Project::with_pipeline(
+        "a: {script: x, environment: review/$CI_COMMIT_REF_NAME}\n\
+         b: {script: x, when: manual, rules: [{if: $NO}]}\n\
+         c: {script: x, rules: [{if: $CI_COMMIT_BRANCH, when: never}, {when: always}]}\n",
+    );
+    let list = project.runwright(&["list", "--json", "--all"]);
+    let jobs: serde_json::Value = serde_json::from_str(&list.expect_code(0).stdout).unwrap();
+    let marks = |at: usize| (jobs[at]["when"].as_str(), jobs[at]["left_out"].as_str());
+    assert_eq!(marks(0), (Some("on_success"), None));
+    assert_eq!(marks(1), (Some("never"), Some("none of its rules matches")));
+    let by_rule = "its rule 1 matches with `when: never`";
+    assert_eq!(marks(2), (Some("never"), Some(by_rule)));
+    assert_eq!(jobs[0]["environment"]["name"], "review/main");
+    let plan = project.runwright(&["plan"]).expect_code(0).stdout;
+    assert!(plan.contains("environment review/main"), "{plan}");
+}
+
+#[test]
 fn commit_that_skips_the_pipeline_is_noted() {
     let project = Project::with_pipeline("a: {script: 'true'}\n");
     let reports = |arguments: &[&str]| {

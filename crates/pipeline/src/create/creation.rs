@@ -41,6 +41,9 @@ pub struct CreatedJob {
     /// The job as changed by the rule that matched; [`Creation::complete`] adds its rules and
     /// variables.
     pub definition: Arc<JobDefinition>,
+    /// The definition for display: the name of its environment is expanded, and secrets in names are
+    /// masked.
+    pub shown: Arc<JobDefinition>,
     /// Whether it is in the pipeline.
     pub is_included: bool,
     /// The index of the rule that matched; absent when none did, or there are none.

@@ -33,19 +33,20 @@ struct Jobs<'c>(&'c Creation);
 
 impl Serialize for Jobs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.document().jobs())
+        let jobs = self.0.document().jobs();
+        serializer.collect_seq(jobs.map(|job| self.0.shown(job)))
     }
 }
 
 impl<'c> PlanDocument<'c> {
     /// Returns the jobs in the pipeline, by stage.
-    pub fn jobs(self) -> impl Iterator<Item = JobDefinition> + 'c {
+    pub fn jobs(self) -> impl Iterator<Item = &'c CreatedJob> {
         let creation = self.0;
         let jobs = match creation.refusal {
             Some(_) => Vec::new(),
             None => creation.included(),
         };
-        jobs.into_iter().map(|job| creation.complete(job))
+        jobs.into_iter()
     }
 }
 
@@ -59,9 +60,13 @@ impl Creation {
     /// global ones, those of the workflow rule, of the job and of its rule; later ones override
     /// earlier ones.
     pub fn complete(&self, job: &CreatedJob) -> JobDefinition {
+        self.completed(job, &job.definition)
+    }
+
+    pub(super) fn completed(&self, job: &CreatedJob, definition: &JobDefinition) -> JobDefinition {
         let shared = [&*self.global_variables, &*self.workflow_variables];
         job.resolved
-            .normalized(&job.definition, &shared, job.rule_variables())
+            .normalized(definition, &shared, job.rule_variables())
     }
 
     fn merged_globals(&self) -> Variables {

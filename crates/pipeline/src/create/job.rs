@@ -22,6 +22,7 @@ pub(super) fn decide(
         Ok(CreatedJob {
             resolved: resolved.clone(),
             definition: Arc::clone(definition),
+            shown: Arc::clone(definition),
             is_included,
             rule,
         })

@@ -1,5 +1,6 @@
 use super::definition_layers::DefinitionLayers;
 use super::layered_variable::{Layer, LayeredVariable};
+use super::values::masked;
 use crate::config::{Inherited, Variables};
 use crate::context::{ExternalVariable, PipelineContext};
 use crate::expression;
@@ -244,6 +245,19 @@ impl<'a> JobLayers<'a> {
     ///
     /// Variables that depend on the environment are not available in it.
     pub fn environment(&self) -> Option<String> {
+        let (layers, name) = self.of_environment()?;
+        Some(layers.expand(name).unwrap_or_else(|_| name.to_owned()))
+    }
+
+    /// Returns the same for display, with secrets masked.
+    pub(super) fn shown_environment(&self) -> Option<String> {
+        let (layers, name) = self.of_environment()?;
+        let values = layers.values_of(name);
+        Some(values.map_or_else(|_| name.to_owned(), |values| masked(name, &values)))
+    }
+
+    /// Returns the name of the job's environment as written, and the layers that expand it.
+    fn of_environment(&self) -> Option<(JobLayers<'_>, &str)> {
         let own = self.job.as_ref()?;
         let name = &own.definition.environment.as_ref()?.name;
         let layers = JobLayers {
@@ -251,7 +265,7 @@ impl<'a> JobLayers<'a> {
             job: Some(own.without_environment()),
             scoped: None,
         };
-        Some(layers.expand(name).unwrap_or_else(|_| name.clone()))
+        Some((layers, name))
     }
 }
 

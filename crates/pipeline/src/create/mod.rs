@@ -15,6 +15,7 @@ mod document;
 mod job;
 mod layered_variable;
 mod layers;
+mod names;
 mod pipeline;
 mod values;
 mod workflow;

@@ -52,6 +52,9 @@ pub fn create(
             problems.push(Problem { span, ..problem });
         }
     }
+    for job in &mut creation.jobs {
+        job.expand_names(&layers);
+    }
     if creation.refusal.is_none() {
         creation.refusal = refusal(&creation, context, &layers, problems);
     }
@@ -80,6 +83,7 @@ fn jobs(
             problems.push(problem);
             CreatedJob {
                 definition: Arc::clone(&resolved.definition),
+                shown: Arc::clone(&resolved.definition),
                 resolved: resolved.clone(),
                 is_included: false,
                 rule: None,

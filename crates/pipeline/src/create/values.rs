@@ -2,7 +2,7 @@
 
 use super::JobLayers;
 use crate::context::{ExpandError, Kept, expand, referenced, references, sort_and_expand};
-use crate::expression;
+use crate::expression::{self, MASKED};
 use executor_core::variable::{JobVariable, JobVariables};
 use indexmap::IndexMap;
 use std::collections::{HashMap, HashSet};
@@ -89,6 +89,19 @@ impl JobLayers<'_> {
         }
         reachable
     }
+}
+
+/// Expands the references in a text for display: secrets are masked.
+pub(super) fn masked(text: &str, values: &JobVariables) -> String {
+    let shown = |name: &str| {
+        let variable = values.variable(name)?;
+        Some(if variable.masked {
+            MASKED
+        } else {
+            &variable.value
+        })
+    };
+    expand(text, shown).into_owned()
 }
 
 /// A reachable variable, and the names it refers to.

@@ -1,8 +1,8 @@
 use super::conditions::Conditions;
+use super::values::masked;
 use super::{JobLayers, Problem, Refusal, RefusalReason};
 use crate::config::Workflow;
 use crate::context::expand;
-use crate::expression::MASKED;
 use crate::rules::{AutoCancel, Rule};
 use executor_core::job::When;
 
@@ -76,14 +76,7 @@ pub(super) fn name(workflow: &Workflow, layers: &JobLayers<'_>) -> Result<Name, 
         let message = format!("workflow:name expands to more than {LONGEST_NAME} characters");
         return Err(problem(message));
     }
-    let shown = expand(&name.value, |name| {
-        let variable = values.variable(name)?;
-        Some(if variable.masked {
-            MASKED
-        } else {
-            &variable.value
-        })
-    });
+    let shown = masked(&name.value, &values);
     let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     Ok(Name {
         full: present(full),

@@ -1,7 +1,7 @@
 //! Expands variables in those keywords in which GitLab does so before it assigns a job. The runner
 //! expands all others, and scripts are never changed.
 
-use crate::context::{expand, expand_existing};
+use crate::context::expand;
 use crate::create::JobLayers;
 use executor_core::job::{JobDefinition, OneOrMany, PagesDefinition};
 use serde_json::Value;
@@ -32,9 +32,6 @@ pub(super) fn definition(definition: &JobDefinition, job_layers: &JobLayers<'_>)
             .for_each(plain);
     }
     definition.resource_group.iter_mut().for_each(nested);
-    for tag in definition.tags.iter_mut().flatten() {
-        *tag = expand_existing(tag, value).into_owned();
-    }
     for token in definition
         .id_tokens
         .iter_mut()

@@ -1,9 +1,10 @@
 //! The jobs of a pipeline, and the effects of its rules.
 
-use super::{created, push};
+use super::{created, given, push};
 use crate::plans::{resolve, try_plan};
-use executor_core::job::When;
-use pipeline::context::{Commit, PipelineContext};
+use executor_core::job::{JobDefinition, When};
+use executor_core::variable::JobVariable;
+use pipeline::context::{Commit, ExternalVariable, PipelineContext};
 use pipeline::create::RefusalReason;
 use pipeline::repository::{KnownRepository, RepositoryError};
 use pipeline::{Selection, create};
@@ -39,6 +40,29 @@ c:
     assert_eq!(is.needs.as_ref().unwrap()[0].job, "b");
     let variables = creation.complete(job).variables;
     assert_eq!((&*variables["V"], &*variables["W"]), ("ruled", "new"));
+}
+
+#[test]
+fn tags_are_expanded_when_the_pipeline_is_created() {
+    let text = "
+variables: {ARCH: arm}
+a:
+  script: x
+  tags: [$ARCH, $SIZE, $NO, $SECRET]
+  environment: review/$CI_COMMIT_REF_NAME/$NESTED
+  rules: [{if: $CI_COMMIT_BRANCH, variables: {SIZE: big}}]
+";
+    let context = given(vec![
+        ExternalVariable::of_pipeline(JobVariable::masked("SECRET", "s3cret")),
+        ExternalVariable::of_pipeline(JobVariable::public("NESTED", "in-$SECRET")),
+    ]);
+    let creation = created(text, &context);
+    let job = creation.job("a").unwrap();
+    let tags = |definition: &JobDefinition| definition.tags.clone().unwrap().join(" ");
+    assert_eq!(tags(&creation.complete(job)), "arm big $NO s3cret");
+    let shown = creation.shown(job);
+    assert_eq!(tags(&shown), "arm big $NO [MASKED]");
+    assert_eq!(shown.environment.unwrap().name, "review/main/[MASKED]");
 }
 
 #[test]
