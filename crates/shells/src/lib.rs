@@ -49,7 +49,7 @@ pub use error::ScriptError;
 pub use export::export_prologue;
 pub use git::{GitPlan, GitSettings};
 pub use interactive::InteractiveShell;
-pub use quote::{quote_pwsh, quote_sh};
+pub use quote::{quote_pwsh, quote_sh, quote_sh_long};
 pub use script::{JobScripts, Script};
 pub use user::command_echo;
 pub use writer::ScriptOptions;

@@ -21,6 +21,27 @@ pub fn quote_sh(text: &str) -> Result<String, ScriptError> {
     Ok(sh(text))
 }
 
+/// Returns a whole script as one word for sh and bash, without any expansion.
+///
+/// With the single quotes of [`quote_sh`], each quote in the text ends a part of the word. In a
+/// locale with wide characters, bash measures the rest of the word for each part, so a long script
+/// would take quadratic time.
+///
+/// # Errors
+///
+/// [`ScriptError::Nul`] if `text` contains a NUL byte.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(shells::quote_sh_long("it's $HOME")?, r#""it's \$HOME""#);
+/// # Ok::<(), shells::ScriptError>(())
+/// ```
+pub fn quote_sh_long(text: &str) -> Result<String, ScriptError> {
+    refuse_nul(text)?;
+    Ok(sh_long(text))
+}
+
 /// Returns `text` as one PowerShell string, without any expansion.
 ///
 /// PowerShell treats the four typographic single quotes like `'`, so those are doubled as well.
@@ -59,6 +80,20 @@ pub(crate) fn sh(text: &str) -> String {
 /// Quotes like [`sh`], even if no quotes are needed.
 pub(crate) fn sh_always(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Quotes like [`quote_sh_long`], without the check for NUL.
+pub(crate) fn sh_long(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + text.len() / 8 + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        if matches!(character, '\\' | '$' | '`' | '"') {
+            quoted.push('\\');
+        }
+        quoted.push(character);
+    }
+    quoted.push('"');
+    quoted
 }
 
 /// Quotes like [`quote_pwsh`], without the check for NUL, which is made once for whole scripts.

@@ -1,7 +1,7 @@
 use super::{git, parts};
 use crate::ScriptOptions;
 use crate::git::GitPlan;
-use crate::quote::{sh, sh_always};
+use crate::quote::{sh, sh_always, sh_long};
 use crate::user::UserCommand;
 use crate::writer::{Writer, via};
 use executor_core::shell::ShellDialect;
@@ -112,7 +112,7 @@ impl Writer for Posix {
         } else {
             ""
         };
-        let body = sh_always(&format!("{trace}{}", self.body));
+        let body = sh_long(&format!("{trace}{}", self.body));
         let epilogue = parts::EPILOGUE;
         format!("#!/usr/bin/env {shell}\n\n{prologue}{umask}eval {body} </dev/null\n{epilogue}")
     }

@@ -4,7 +4,7 @@ use crate::support::{Feed, JobDirs, Shell};
 use executor_core::shell::ShellDialect;
 use executor_core::variable::JobVariable;
 use proptest::prelude::*;
-use shells::{export_prologue, quote_sh};
+use shells::{export_prologue, quote_sh, quote_sh_long};
 
 /// Words that are hard to quote.
 const AWKWARD: [&str; 14] = [
@@ -26,14 +26,14 @@ const AWKWARD: [&str; 14] = [
 
 /// Prints each word followed by a separator that no word contains, and compares.
 fn check(shell: Shell, words: &[String]) {
-    let quoted: Vec<String> = words
-        .iter()
-        .map(|word| quote_sh(word).expect("no NUL"))
-        .collect();
-    let script = format!("printf '%s\\034' {}\n", quoted.join(" "));
-    let outcome = JobDirs::new().run(shell, Feed::File, &script);
-    let expect = words.join("\u{1c}") + "\u{1c}";
-    assert_eq!(outcome.stdout, expect, "{shell:?} {script:?}");
+    for quote in [quote_sh, quote_sh_long] {
+        let quoted = words.iter().map(|word| quote(word).expect("no NUL"));
+        let quoted: Vec<String> = quoted.collect();
+        let script = format!("printf '%s\\034' {}\n", quoted.join(" "));
+        let outcome = JobDirs::new().run(shell, Feed::File, &script);
+        let expect = words.join("\u{1c}") + "\u{1c}";
+        assert_eq!(outcome.stdout, expect, "{shell:?} {script:?}");
+    }
 }
 
 #[test]

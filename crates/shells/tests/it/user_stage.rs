@@ -62,6 +62,37 @@ fn pipes_fail_if_the_shell_supports_pipefail() {
     assert!(matches!(outcome.code, Some(0 | 5)), "{outcome:#?}");
 }
 
+/// Compares processor times, since a machine may be busy.
+#[test]
+fn bash_reads_a_script_in_linear_time() {
+    let seconds = |count: usize| {
+        let command = "v='a b'; w=\"$v\"";
+        let commands = vec![command; count];
+        let script = text(
+            &scripts(ShellDialect::Bash, &commands),
+            &BuildStage::script(),
+        );
+        let dirs = JobDirs::new();
+        let path = dirs.root().join("script");
+        fs::write(&path, script).unwrap();
+        let measured = |_| {
+            let mut bash = Shell::Bash.command();
+            dirs.equip(&mut bash);
+            let line = "TIMEFORMAT=%U; time bash \"$1\" >/dev/null 2>&1";
+            let bash = bash.env("LC_ALL", "C.UTF-8").args(["-c", line, "bash"]);
+            let output = bash.arg(&path).output().unwrap();
+            let text = String::from_utf8(output.stderr).unwrap();
+            text.trim()
+                .parse::<f64>()
+                .unwrap_or_else(|_| panic!("{text}"))
+        };
+        (0..3).map(measured).fold(f64::MAX, f64::min)
+    };
+    let (small, large) = (seconds(5_000), seconds(20_000));
+    // Quadratic time would be 16 times as long.
+    assert!(large < small.max(0.01) * 9.0, "{small} s and {large} s");
+}
+
 #[test]
 fn unset_variables_are_empty() {
     check(&["echo \"<$NO_SUCH_VARIABLE>\""], (0, "<>\n"));

@@ -24,7 +24,8 @@ pub(crate) fn feed(
     mark: &str,
 ) -> Result<Vec<u8>, BuildError> {
     let mut text = exports(&command.variables, temp_dir)?;
-    let script = quote("the script", &command.script)?;
+    let script = shells::quote_sh_long(&command.script);
+    let script = script.map_err(|_| nul("the script"))?;
     let directory = quote("the working directory", &command.working_dir)?;
     text.extend([
         "echo \"",
@@ -59,9 +60,13 @@ pub(crate) fn exports(variables: &StageVariables, temp_dir: &str) -> Result<Stri
 /// Quotes a text in all cases, also an empty one, or a script that begins with `-`.
 fn quote(what: &str, text: &str) -> Result<String, BuildError> {
     if text.contains('\0') {
-        return Err(BuildError::config(format!("{what} contains a NUL byte")));
+        return Err(nul(what));
     }
     Ok(format!("'{}'", text.replace('\'', r"'\''")))
+}
+
+fn nul(what: &str) -> BuildError {
+    BuildError::config(format!("{what} contains a NUL byte"))
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -90,7 +95,7 @@ mod tests {
             .variable("not a name", "x")
             .file("F", *b"secret");
         let expect = "export A='it'\\''s $(id)\n'\nexport F='/t/F'\necho \"mark $$\"\nexec 9>&1\n\
-                      cd -- '/b' || exit 1\neval 'echo '\\''a'\\''\nexit 3' </dev/null 9>&-\nexit $?\n";
+                      cd -- '/b' || exit 1\neval \"echo 'a'\nexit 3\" </dev/null 9>&-\nexit $?\n";
         assert_eq!(text(command), expect);
     }
 
