@@ -22,6 +22,8 @@ pub(crate) struct Failure {
     exit: Exit,
     error: anyhow::Error,
     help: Option<String>,
+    /// What is shown in place of the error and the help.
+    text: Option<String>,
 }
 
 impl Failure {
@@ -31,6 +33,7 @@ impl Failure {
             exit: Exit::Usage,
             error: error.into(),
             help: None,
+            text: None,
         }
     }
 
@@ -40,12 +43,19 @@ impl Failure {
             exit: Exit::Environment,
             error: error.into(),
             help: None,
+            text: None,
         }
     }
 
     /// Adds advice for the user.
     pub(crate) fn with_help(mut self, help: impl fmt::Display) -> Self {
         self.help = Some(help.to_string());
+        self
+    }
+
+    /// Shows a text, whose control characters are removed, in place of the message.
+    pub(crate) fn with_text(mut self, text: String) -> Self {
+        self.text = Some(text);
         self
     }
 
@@ -66,8 +76,13 @@ impl Failure {
     pub(crate) fn report(&self) {
         let style = Style::of_stderr();
         // Message and advice may contain names from files, which may hold control characters.
+        let error = style.paint(Tone::Bad, "error:");
+        if let Some(text) = &self.text {
+            error_line(&format!("{error} {}", text.trim_end()));
+            return;
+        }
         let message = stripped(&self.message());
-        error_line(&format!("{} {message}", style.paint(Tone::Bad, "error:")));
+        error_line(&format!("{error} {message}"));
         if let Some(help) = &self.help {
             let help = stripped(help);
             error_line(&format!("{} {help}", style.paint(Tone::Strong, "help:")));
@@ -102,6 +117,7 @@ impl From<LocalError> for Failure {
             exit,
             error: error.into(),
             help,
+            text: None,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The variables of a job: those that the runner adds, their order, and the variables of each stage.
 
 use executor_core::job::Job;
-use executor_core::variable::{JobVariable, JobVariables, LONGEST_VALUE, TooLong, expand_within};
+use executor_core::variable::{
+    JobVariable, JobVariables, LONGEST_VALUE, MAX_ENVIRONMENT_ENTRY, TooLong, expand_within,
+};
 use executor_core::{
     BuildError, FileVariable, JobSlot, JobState, PreparedEnvironment, RunnerConfig, StageVariables,
 };
@@ -9,9 +11,6 @@ use jiff::Timestamp;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The longest `NAME=value` Linux passes to a program, with its final NUL.
-const MAX_ENVIRONMENT_ENTRY: usize = 128 * 1024;
 
 /// Facts for predefined variables that are not in the job.
 #[derive(Debug)]

@@ -170,6 +170,10 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info("later-stage", "a job needs a job of a later stage"),
     info(
+        "left-out-need",
+        "a job in the pipeline needs one that its rules leave out",
+    ),
+    info(
         "mask-refused",
         "a variable cannot be masked as GitLab masks variables",
     ),
@@ -182,6 +186,14 @@ pub const CODES: &[CodeInfo] = &[
     info("needs-cycle", "jobs need each other in a cycle"),
     info("nested-too-deep", "values are nested too deep"),
     info("no-jobs", "the file has no visible job"),
+    info(
+        "no-pipeline",
+        "rules leave out the pipeline, or all of its jobs",
+    ),
+    info(
+        "not-created",
+        "a condition, a cache key or a name cannot be evaluated, so the pipeline cannot be created",
+    ),
     info(
         "not-local",
         "a local run ignores a keyword or treats it differently",
@@ -242,6 +254,11 @@ pub const CODES: &[CodeInfo] = &[
     info(
         "unreadable-file",
         "the file does not exist or cannot be read",
+    ),
+    info("variable-cycle", "variables refer to each other in a cycle"),
+    info(
+        "variables-too-large",
+        "the values of variables are larger than a job may have",
     ),
     info(
         "yaml-class",

@@ -1,6 +1,7 @@
 //! The texts of a pipeline, and locations in them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Identifies a file of a [`SourceMap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,7 +69,7 @@ pub fn clamp(count: usize) -> u32 {
 #[derive(Debug, Clone)]
 pub struct SourceFile {
     name: String,
-    text: String,
+    text: Arc<str>,
     included_at: Option<Span>,
     is_private: bool,
 }
@@ -108,7 +109,7 @@ impl SourceFile {
     }
 }
 
-/// All texts of one pipeline.
+/// All texts of one pipeline. A clone shares them.
 #[derive(Debug, Clone, Default)]
 pub struct SourceMap {
     files: Vec<SourceFile>,
@@ -120,11 +121,11 @@ impl SourceMap {
     /// # Panics
     ///
     /// Panics on more than 65,535 files; the limit on includes is far lower.
-    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
         let id = u16::try_from(self.files.len()).expect("includes are limited to 150 files");
-        let mut text: String = text.into();
-        if text.starts_with('\u{feff}') {
-            text.remove(0);
+        let mut text: Arc<str> = text.into();
+        if let Some(rest) = text.strip_prefix('\u{feff}') {
+            text = rest.into();
         }
         self.files.push(SourceFile {
             name: name.into(),
@@ -146,7 +147,7 @@ impl SourceMap {
     pub fn add_included(
         &mut self,
         name: impl Into<String>,
-        text: impl Into<String>,
+        text: impl Into<Arc<str>>,
         included_at: Span,
     ) -> FileId {
         let id = self.add(name, text);

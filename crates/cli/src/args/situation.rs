@@ -55,9 +55,52 @@ impl SituationArgs {
         }
     }
 
+    /// Returns other situations, the most common first; `names` may be those of branches, tags or
+    /// sources.
+    pub(crate) fn others(&self, default_branch: &str, names: &[String]) -> Vec<Self> {
+        let base = Self {
+            changes: self.changes.clone(),
+            default_branch: self.default_branch.clone(),
+            ..Self::default()
+        };
+        let branch = |name: &str| Self {
+            branch: Some(name.to_owned()),
+            ..base.clone()
+        };
+        let tag = |name: &str| Self {
+            tag: Some(name.to_owned()),
+            ..base.clone()
+        };
+        let source = |name: &str| Self {
+            source: Some(name.to_owned()),
+            ..base.clone()
+        };
+        let target = |name: &str| Self {
+            mr: true,
+            target: Some(name.to_owned()),
+            ..base.clone()
+        };
+        let mut others = vec![
+            branch(default_branch),
+            target(default_branch),
+            tag("v1.0.0"),
+        ];
+        others.extend(["web", "schedule", "trigger", "api"].map(source));
+        for name in names {
+            others.extend([branch(name), target(name), tag(name)]);
+            if SOURCES.contains(&name.as_str()) {
+                others.push(source(name));
+            }
+        }
+        others
+    }
+
     /// Returns the options that ask for the same again.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
+        if self.mr {
+            words.push("--mr".to_owned());
+        }
         for (option, value) in [
             ("--branch", &self.branch),
             ("--tag", &self.tag),
@@ -70,9 +113,6 @@ impl SituationArgs {
                     .iter()
                     .flat_map(|value| [option.to_owned(), value.clone()]),
             );
-        }
-        if self.mr {
-            words.push("--mr".to_owned());
         }
         if let Some(changes) = &self.changes {
             words.push("--changes".to_owned());

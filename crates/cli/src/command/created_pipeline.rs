@@ -1,8 +1,9 @@
+use super::no_pipeline::NoPipeline;
 use super::pipeline_options::{find_project, pipeline_options};
 use super::touched::Touched;
-use crate::args::{ChangedArgs, ProjectArgs};
+use crate::args::{ChangedArgs, ProjectArgs, SituationArgs};
 use crate::failure::Failure;
-use console::{print_diagnostics, print_notes, print_refusal, print_skipped};
+use console::{print_diagnostics, print_notes, print_skipped};
 use pipeline::create::{CreatedJob, Creation};
 use pipeline::selector;
 use pipeline::{Diagnostics, Plan, Selection};
@@ -15,6 +16,8 @@ pub(super) struct CreatedPipeline {
     pub(super) pipeline: LocalPipeline,
     pub(super) creation: Creation,
     pub(super) project: LocalProject,
+    /// The situation of the arguments.
+    pub(super) situation: SituationArgs,
 }
 
 impl CreatedPipeline {
@@ -49,6 +52,7 @@ impl CreatedPipeline {
             pipeline,
             creation,
             project,
+            situation: args.situation.clone(),
         };
         Ok(Some((created, warnings)))
     }
@@ -100,7 +104,8 @@ impl CreatedPipeline {
         let checked = selection.check(self.pipeline.resolved());
         checked.map_err(LocalError::from)?;
         let context = self.pipeline.context()?.clone();
-        let plan = Plan::new(&self.creation, context, selection).map_err(LocalError::from)?;
+        let plan = Plan::new(&self.creation, context, selection);
+        let plan = plan.map_err(|error| self.no_pipeline("plan").failure(error.into()))?;
         print_skipped(&plan);
         let jobs = &mut self.creation.jobs;
         jobs.retain(|job| plan.position(job.name()).is_some());
@@ -119,10 +124,20 @@ impl CreatedPipeline {
         ))
     }
 
-    /// Prints on standard error why there is no pipeline, if there is none.
-    pub(super) fn print_refusal(&self) {
+    /// Prints on standard error why there is no pipeline, if there is none; `command` is suggested for a
+    /// situation that has one.
+    pub(super) fn print_refusal(&self, command: &str) {
         if let Some(found) = &self.creation.refusal {
-            print_refusal(found);
+            self.no_pipeline(command).print(found);
+        }
+    }
+
+    /// Returns what explains why there is no pipeline.
+    pub(super) fn no_pipeline<'a>(&'a self, command: &'a str) -> NoPipeline<'a> {
+        NoPipeline {
+            pipeline: &self.pipeline,
+            situation: &self.situation,
+            command,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::forecast::RunForecast;
 use super::report_files::ReportFiles;
 use super::rerun_command::{RerunCommand, shell_words};
+use super::run::{no_pipeline, run_command};
 use super::run_options::executor_choice;
 use super::run_view::RunView;
 use super::shell_on_failure::FailureShell;
@@ -12,8 +13,8 @@ use anyhow::{Context, anyhow};
 use console::full_screen::Shells;
 use console::terminal::{OwnTerminal, Signals, TerminalChange, TerminalSignals};
 use console::{
-    ProgressMode, Style, SummaryHints, error_line, print_notes, print_refusal, print_skipped,
-    strip_controls, summary,
+    ProgressMode, Style, SummaryHints, error_line, print_notes, print_skipped, strip_controls,
+    summary,
 };
 use executor_core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use pipeline::Plan;
@@ -65,7 +66,10 @@ pub(super) async fn execute_run(
 ) -> Result<FinishedRun, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let run = LocalRun::builder(pipeline).state(state).options(options);
-    let mut run = run.reserve().await?;
+    let command = run_command(args);
+    let no_pipeline = no_pipeline(args, pipeline, &command);
+    let run = run.reserve().await;
+    let mut run = run.map_err(|error| no_pipeline.failure(error))?;
     let logs = run.logs();
     let plan = Arc::clone(run.plan());
     // It may ask the user, so it precedes the view.
@@ -74,7 +78,9 @@ pub(super) async fn execute_run(
     view.introduce(&plan);
     print_notes(pipeline.notes()?);
     print_notes(run.notes());
-    plan.refusal().into_iter().for_each(print_refusal);
+    plan.refusal()
+        .into_iter()
+        .for_each(|refusal| no_pipeline.print(refusal));
     print_skipped(&plan);
     let run = run.executor(executor);
     warn_of_ignored_keywords(run.provider().as_ref(), &plan)?;

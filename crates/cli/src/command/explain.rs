@@ -75,6 +75,6 @@ pub(crate) fn variables(args: &VariablesArgs) -> Result<Exit, Failure> {
         };
         print(found.iter().map(shown).collect::<Vec<_>>().join("\n"))?;
     }
-    created.print_refusal();
+    created.print_refusal("variables");
     Ok(exit(&created.creation))
 }

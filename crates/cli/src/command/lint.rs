@@ -22,6 +22,7 @@ pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     let mut found = checked.diagnostics;
     // Keywords that have no effect here matter only once the file is valid.
     if let Some(pipeline) = checked.value.filter(|_| !found.has_errors()) {
+        pipeline.check_creation(&mut found);
         parity::diagnose(pipeline.loaded().tree(), &mut found);
     }
     let refused = if args.strict { of_file(&found) } else { 0 };

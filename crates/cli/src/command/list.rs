@@ -53,7 +53,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         });
         print(table(&rows.collect::<Vec<_>>()))?;
     }
-    created.print_refusal();
+    created.print_refusal("list");
     Ok(exit(creation))
 }
 

@@ -25,6 +25,7 @@ mod init;
 mod lint;
 mod list;
 mod logs;
+mod no_pipeline;
 mod only_failed;
 mod parallel;
 mod pipeline_options;

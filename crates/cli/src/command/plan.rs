@@ -5,7 +5,7 @@ use super::touched::Touched;
 use crate::args::{PlanArgs, PlanFormat};
 use crate::failure::{Exit, Failure};
 use console::reports::plan::{PlanJob, dot, mermaid, stages, table};
-use console::{Style, Tone, refusal_text, shown_name, strip_controls};
+use console::{Style, Tone, shown_name, strip_controls};
 use executor_core::job::RefType;
 use pipeline::Selection;
 use pipeline::context::PipelineContext;
@@ -40,7 +40,13 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         PlanFormat::Table => {
             let context = created.pipeline.context()?;
             let style = Style::of_stdout();
-            let mut text = shown(creation, all, context, causes, times.as_ref(), style);
+            let mut text = match &creation.refusal {
+                Some(refusal) => {
+                    let why = created.no_pipeline("plan").text(refusal, style);
+                    format!("{}: {why}", situation(context))
+                }
+                None => shown(creation, all, context, causes, times.as_ref(), style),
+            };
             if let Some(times) = times.filter(|_| creation.refusal.is_none()) {
                 text.push_str(&times.shown(style));
             }
@@ -59,7 +65,7 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         PlanFormat::Dot => print(dot(&stages(jobs(creation, causes))))?,
     }
     if args.format() != PlanFormat::Table {
-        created.print_refusal();
+        created.print_refusal("plan");
     }
     Ok(exit(creation))
 }
@@ -114,9 +120,6 @@ fn shown(
     style: Style,
 ) -> String {
     let situation = situation(context);
-    if let Some(refusal) = &creation.refusal {
-        return format!("{situation}: {}\n", refusal_text(refusal, style));
-    }
     let mut text = String::new();
     let mut jobs = jobs(creation, causes);
     for job in &mut jobs {

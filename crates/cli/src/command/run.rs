@@ -1,5 +1,6 @@
 use super::execute::execute;
 use super::executor_choice::{check_executor, remember};
+use super::no_pipeline::NoPipeline;
 use super::only_failed;
 use super::parallel::allow_mounts;
 use super::pipeline_options::{find_project, pipeline_options};
@@ -11,7 +12,7 @@ use crate::failure::{Exit, Failure};
 use crate::parsed_args::{ParsedArgs, SettingsScope, read};
 use anyhow::{Context, anyhow};
 use console::{
-    error_line, print_diagnostics, print_notes, print_refusal, print_skipped, strip_controls,
+    error_line, print_diagnostics, print_notes, print_skipped, shell_quoted, strip_controls,
 };
 use executor_core::job::When;
 use pipeline::Plan;
@@ -97,7 +98,7 @@ pub(super) fn perform(
         .map_err(Failure::environment)?;
     let done = runtime.block_on(async {
         if args.dry_run {
-            preview(&pipeline, options)
+            preview(args, &pipeline, options)
         } else {
             execute(args, &pipeline, options).await
         }
@@ -108,13 +109,38 @@ pub(super) fn perform(
 }
 
 /// Shows which jobs would run.
-fn preview(pipeline: &LocalPipeline, options: RunOptions) -> Result<Exit, Failure> {
-    let plan = LocalRun::builder(pipeline).options(options).preview()?;
+fn preview(args: &RunArgs, pipeline: &LocalPipeline, options: RunOptions) -> Result<Exit, Failure> {
+    let command = run_command(args);
+    let no_pipeline = no_pipeline(args, pipeline, &command);
+    let plan = LocalRun::builder(pipeline).options(options).preview();
+    let plan = plan.map_err(|error| no_pipeline.failure(error))?;
     print_notes(pipeline.notes()?);
-    plan.refusal().into_iter().for_each(print_refusal);
+    plan.refusal()
+        .into_iter()
+        .for_each(|refusal| no_pipeline.print(refusal));
     print_skipped(&plan);
     print(shown_plan(&plan))?;
     Ok(Exit::Success)
+}
+
+/// Returns the command that runs the same jobs.
+pub(super) fn run_command(args: &RunArgs) -> String {
+    let jobs = args.job_names().into_iter();
+    let words = std::iter::once("run".to_owned()).chain(jobs.map(|job| shell_quoted(&job)));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns what explains why a run has no pipeline.
+pub(super) fn no_pipeline<'a>(
+    args: &'a RunArgs,
+    pipeline: &'a LocalPipeline,
+    command: &'a str,
+) -> NoPipeline<'a> {
+    NoPipeline {
+        pipeline,
+        situation: &args.project.situation,
+        command,
+    }
 }
 
 fn shown_plan(plan: &Plan) -> String {

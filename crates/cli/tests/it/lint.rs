@@ -54,6 +54,76 @@ fn expressions_in_steps_are_checked_with_the_file() {
 }
 
 #[test]
+fn lint_refuses_what_no_situation_accepts() {
+    let check = |pipeline: &str, code: &str, line: u32, column: u32| {
+        let project = Project::with_pipeline(pipeline);
+        let report = project.runwright(&["lint", "--json"]).expect_code(2).stdout;
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let error = &report["errors"][0];
+        assert_eq!(error["code"], code, "{report}");
+        let place = (&error["line"], &error["column"]);
+        assert_eq!(place, (&json!(line), &json!(column)), "{report}");
+        project.runwright(&["plan"]).expect_code(2);
+        project.runwright(&["run"]).expect_code(2);
+    };
+    check(
+        "variables: {Z: z}\na:\n  script: x\n  variables:\n    A: $B\n    B: $A\n",
+        "variable-cycle",
+        5,
+        5,
+    );
+    let doubling = (0..40).map(|at| format!("  V{at}: $V{next}$V{next}\n", next = at + 1));
+    let doubling: String = doubling.collect();
+    check(
+        &format!("variables:\n{doubling}  V40: laugh\na: {{script: x}}\n"),
+        "variables-too-large",
+        24,
+        3,
+    );
+    check(
+        &format!(
+            "variables:\n  V: {}\na: {{script: x}}\n",
+            "x".repeat(1 << 21)
+        ),
+        "variables-too-large",
+        2,
+        3,
+    );
+    let jobs: String = (0..51)
+        .map(|at| format!("j{at}: {{script: x, stage: build}}\n"))
+        .collect();
+    let names: Vec<String> = (0..51).map(|at| format!("j{at}")).collect();
+    check(
+        &format!("{jobs}t:\n  script: x\n  needs: [{}]\n", names.join(", ")),
+        "too-many-needs",
+        54,
+        10,
+    );
+    // A variable from outside, or one of a workflow rule, may end a cycle.
+    let project = Project::with_pipeline("variables: {A: $B, B: $A}\na: {script: 'true'}\n");
+    project
+        .runwright(&["lint", "--variable", "A=1"])
+        .expect_code(0);
+    project
+        .runwright(&["run", "--variable", "A=1"])
+        .expect_code(0);
+    // A process of Linux has no room for a longer variable.
+    let long = format!(
+        "a: {{script: 'true', variables: {{V: {}}}}}\n",
+        "x".repeat(200_000)
+    );
+    let done = Project::with_pipeline(&long)
+        .runwright(&["run"])
+        .expect_code(2);
+    assert!(
+        done.stderr
+            .contains("more than the 131069 that a process accepts"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
 fn strict_lint_fails_on_warnings() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n  script: [\"false\"]\n");
     let done = project.runwright(&["lint", "--json"]).expect_code(0);

@@ -65,6 +65,87 @@ fn table_shows_the_jobs_of_a_situation() {
 }
 
 #[test]
+fn a_need_that_rules_leave_out_is_shown_with_both_lines() {
+    let project = Project::with_pipeline(
+        "a:\n  script: x\n  rules:\n    - if: $CI_COMMIT_BRANCH == \"dev\"\nb:\n  script: x\n  needs: [a]\n",
+    );
+    let done = project.runwright(&["run"]).expect_code(2);
+    insta::assert_snapshot!(done.stderr, @r#"
+    error: no pipeline is created: `b` needs `a`, which is not in the pipeline
+     --> .gitlab-ci.yml:5:1
+      |
+    4 |     - if: $CI_COMMIT_BRANCH == "dev"
+      |           -------------------------- leaves `a` out: $CI_COMMIT_BRANCH is "main"
+    5 | b:
+      | ^ needs `a`
+      |
+      = help: with `optional: true`, the need is dropped when rules leave `a` out: `needs: [{job: a, optional: true}]`
+    "#);
+    assert_eq!(done.stdout, "");
+    project
+        .runwright(&["plan"])
+        .expect_code(2)
+        .expect_text("needs `a`");
+}
+
+#[test]
+fn no_pipeline_is_answered_with_a_situation_that_has_one() {
+    let project = Project::with_pipeline(
+        "workflow:\n  rules:\n    - if: $CI_COMMIT_TAG =~ /^v/\n    - if: $CI_COMMIT_BRANCH == \"dev\"\n\
+         a: {script: 'true'}\n",
+    );
+    let done = project.runwright(&["run"]).expect_code(0);
+    insta::assert_snapshot!(done.stderr, @r#"
+    no pipeline is created: no rule of `workflow` matches
+     --> .gitlab-ci.yml:3:11
+      |
+    3 |     - if: $CI_COMMIT_TAG =~ /^v/
+      |           ^^^^^^^^^^^^^^^^^^^^^^ $CI_COMMIT_TAG is not set
+    4 |     - if: $CI_COMMIT_BRANCH == "dev"
+      |           -------------------------- $CI_COMMIT_BRANCH is "main"
+      |
+      = help: `runwright run --tag v1.0.0` has a pipeline
+    "#);
+    project
+        .runwright(&["run", "--tag", "v1.0.0"])
+        .expect_code(0);
+
+    // The only situation may be named by a condition, and a job may be left out alone.
+    let check = |rule: &str, arguments: &[&str], code: i32, command: &str| {
+        let pipeline = format!(
+            "a: {{script: 'true', rules: [{rule}]}}\nb: {{script: 'true', stage: .post}}\n"
+        );
+        let project = Project::with_pipeline(&pipeline);
+        let done = project.runwright(arguments).expect_code(code);
+        let all = done.all();
+        assert!(all.contains(&format!("`{command}`")), "{all}");
+        let words = command.strip_prefix("runwright ").unwrap().split(' ');
+        let words: Vec<&str> = words.collect();
+        let done = project.runwright(&words).expect_code(0);
+        assert!(
+            !done.all().contains("no pipeline is created"),
+            "{}",
+            done.all()
+        );
+    };
+    let of_dev = "{if: $CI_COMMIT_BRANCH == \"dev\"}";
+    check(of_dev, &["plan"], 0, "runwright plan --branch dev");
+    check(of_dev, &["run", "a"], 2, "runwright run a --branch dev");
+    check(
+        "{if: $CI_MERGE_REQUEST_IID}",
+        &["list"],
+        0,
+        "runwright list --mr --target main",
+    );
+    check(
+        "{if: $CI_PIPELINE_SOURCE == \"web\"}",
+        &["run"],
+        0,
+        "runwright run --source web",
+    );
+}
+
+#[test]
 fn each_situation_has_its_jobs() {
     let project = Project::with_pipeline(PIPELINE);
     let check = |options: &[&str], expect: &[&str]| {

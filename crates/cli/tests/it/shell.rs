@@ -79,6 +79,16 @@ fn any_job_can_be_entered() {
     enter("nope").expect_code(2).expect_text("nope");
     let done = project.runwright(&["shell", "test", "--needs", "--", "cat", "out/file"]);
     assert_eq!(done.expect_code(0).stdout, "built\n");
+
+    // Neither the workflow nor another job keeps one from being entered.
+    for pipeline in [
+        "workflow: {rules: [{if: $NO}]}\na: {script: 'true'}\n",
+        "a: {script: 'true', rules: [{if: $NO}]}\nb: {script: 'true', needs: [a]}\n",
+    ] {
+        let project = Project::with_pipeline(pipeline);
+        let done = project.runwright(&["shell", "a", "--", "echo", "inside"]);
+        assert_eq!(done.expect_code(0).stdout, "inside\n", "{pipeline}");
+    }
 }
 
 #[test]

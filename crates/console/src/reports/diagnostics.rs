@@ -5,11 +5,16 @@ use crate::text::{Style, Tone, counted, shown_name, strip_controls};
 use pipeline::Plan;
 use pipeline::create::Refusal;
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use yaml::diagnostic::{Diagnostic, Diagnostics, Renderer, Severity};
+use yaml::source::SourceMap;
 
 /// A note names at most this many jobs that need a skipped one.
 const MOST_NAMES: usize = 3;
+
+/// At most this many problems of a pipeline are shown.
+const MOST_PROBLEMS: usize = 10;
 
 /// Prints errors and warnings on standard error.
 pub fn print_diagnostics(found: &Diagnostics) {
@@ -19,17 +24,21 @@ pub fn print_diagnostics(found: &Diagnostics) {
 
 /// Returns the findings down to a severity as text, in the order of the files and their lines.
 pub fn diagnostics_text(found: &Diagnostics, least: Severity, style: Style) -> String {
-    let renderer = if style.has_colours() {
-        Renderer::colored()
-    } else {
-        Renderer::plain()
-    };
+    let renderer = renderer(style);
     let shown = in_file_order(found).into_iter();
     let shown = shown.filter(|finding| finding.severity <= least);
     let texts: Vec<String> = shown
         .map(|finding| renderer.render(finding, found.sources()))
         .collect();
     texts.join("\n")
+}
+
+fn renderer(style: Style) -> Renderer {
+    if style.has_colours() {
+        Renderer::colored()
+    } else {
+        Renderer::plain()
+    }
 }
 
 /// Returns the findings by place: files as they come first, findings without a place before them.
@@ -52,21 +61,33 @@ pub fn print_notes<T: AsRef<str>>(notes: impl IntoIterator<Item = T>) {
     }
 }
 
-/// Returns why there is no pipeline, as the end of a sentence.
-pub fn refusal_text(refusal: &Refusal, style: Style) -> String {
-    let words = strip_controls(&refusal.to_string());
-    let words = words
-        .strip_prefix("there is no pipeline: ")
-        .unwrap_or(&words);
-    format!(
-        "{} {words}",
-        style.paint(Tone::Warning, "no pipeline is created:")
-    )
-}
-
-/// Prints why there is no pipeline on standard error.
-pub fn print_refusal(refusal: &Refusal) {
-    error_line(&refusal_text(refusal, Style::of_stderr()));
+/// Returns why there is no pipeline, with the lines that decided; `sources` are the texts of its files, and
+/// `help` names a situation that has a pipeline.
+pub fn refusal_text(
+    refusal: &Refusal,
+    sources: &SourceMap,
+    help: Option<String>,
+    style: Style,
+) -> String {
+    let lead = style.paint(Tone::Warning, "no pipeline is created:");
+    let mut text = String::new();
+    for problem in refusal.problems.iter().take(MOST_PROBLEMS) {
+        let words = strip_controls(&problem.message);
+        let words = words
+            .strip_prefix("there is no pipeline: ")
+            .unwrap_or(&words);
+        let problem = Diagnostic {
+            help: problem.help.clone().or_else(|| help.clone()),
+            ..problem.clone()
+        };
+        let excerpt = renderer(style).excerpt(&problem, sources);
+        let _ = write!(text, "{lead} {words}\n{excerpt}");
+    }
+    let more = refusal.problems.len().saturating_sub(MOST_PROBLEMS);
+    if more > 0 {
+        let _ = writeln!(text, "{lead} {}", counted(more, "more problem"));
+    }
+    text
 }
 
 /// Prints on standard error which jobs run although a job they need is skipped.

@@ -13,8 +13,7 @@ mod summary;
 pub mod times;
 
 pub use diagnostics::{
-    diagnostics_text, in_file_order, print_diagnostics, print_notes, print_refusal, print_skipped,
-    refusal_text,
+    diagnostics_text, in_file_order, print_diagnostics, print_notes, print_skipped, refusal_text,
 };
 pub use explain::{explained_variables, explanation, variables, variables_head};
 pub use sarif::sarif;

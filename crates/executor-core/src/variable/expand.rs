@@ -6,6 +6,9 @@ use thiserror::Error;
 /// No supported system passes a longer variable to a process.
 pub const LONGEST_VALUE: usize = 1 << 20;
 
+/// The longest `NAME=value` that Linux passes to a program, with its final NUL.
+pub const MAX_ENVIRONMENT_ENTRY: usize = 128 * 1024;
+
 /// Replaces references in `text` with the values that `look_up` returns; `None` becomes empty text.
 ///
 /// The result may be as long as the number of references times the longest value. For untrusted

@@ -15,7 +15,9 @@ mod git_variables;
 mod job_variable;
 mod job_variables;
 
-pub use expand::{LONGEST_VALUE, TooLong, expand_with, expand_within, name_length};
+pub use expand::{
+    LONGEST_VALUE, MAX_ENVIRONMENT_ENTRY, TooLong, expand_with, expand_within, name_length,
+};
 pub use git_variables::{GIT_REPOSITORY_VARIABLES, is_foreign_git_variable};
 pub use job_variable::JobVariable;
 pub use job_variables::{JobVariables, without_secrets};

@@ -9,16 +9,16 @@ use thiserror::Error;
 const LONGEST_VALUES: usize = 16 * LONGEST_VALUE;
 
 /// Why the references among variables cannot be expanded.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 pub enum ExpandError {
     /// They refer to each other.
     #[error("the variables refer to each other in a cycle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
     /// A value becomes too long.
-    #[error("the value of the variable {0} expands to more than 1 MiB")]
+    #[error("the value of the variable {0} has more than 1 MiB")]
     TooLong(String),
     /// The values become too long in total.
-    #[error("the values of the variables expand to more than 16 MiB in total")]
+    #[error("the values of the variables have more than 16 MiB in total")]
     AllTooLong,
 }
 
@@ -58,8 +58,8 @@ impl Kept {
 ///
 /// # Errors
 ///
-/// When two or more variables refer to each other in a cycle, or a value expands to more than 1
-/// MiB, or all values to more than 16 MiB.
+/// When two or more variables refer to each other in a cycle, or a value has more than 1 MiB, or all
+/// values more than 16 MiB.
 pub fn sort_and_expand(
     variables: Vec<JobVariable>,
     kept: Kept,
@@ -86,6 +86,10 @@ pub fn sort_and_expand(
     for own in order {
         let variable = &expanded[own];
         if !has_references(variable) {
+            // A file variable is not part of a process environment.
+            if !variable.file {
+                check_length(variable.value.len(), &variable.key, &mut total)?;
+            }
             continue;
         }
         let mut value = String::with_capacity(variable.value.len());
@@ -104,16 +108,22 @@ pub fn sort_and_expand(
                 _ => value.push_str(text),
             },
         });
-        if value.len() > LONGEST_VALUE {
-            return Err(ExpandError::TooLong(variable.key.clone()));
-        }
-        total += value.len();
-        if total > LONGEST_VALUES {
-            return Err(ExpandError::AllTooLong);
-        }
+        check_length(value.len(), &variable.key, &mut total)?;
         expanded[own].value = value;
     }
     Ok(expanded)
+}
+
+/// Adds the length of a value to the total, and checks both.
+fn check_length(length: usize, name: &str, total: &mut usize) -> Result<(), ExpandError> {
+    if length > LONGEST_VALUE {
+        return Err(ExpandError::TooLong(name.to_owned()));
+    }
+    *total += length;
+    if *total > LONGEST_VALUES {
+        return Err(ExpandError::AllTooLong);
+    }
+    Ok(())
 }
 
 /// Returns whether the value may contain references to expand.
@@ -221,7 +231,7 @@ mod tests {
             let all = names.chain([JobVariable::public("LONG", long.as_str())]);
             sort_and_expand(all.collect(), Kept::FOR_RUNNER)
         };
-        assert!(copies(16).is_ok());
-        assert_eq!(copies(17), Err(ExpandError::AllTooLong));
+        assert!(copies(15).is_ok());
+        assert_eq!(copies(16), Err(ExpandError::AllTooLong));
     }
 }

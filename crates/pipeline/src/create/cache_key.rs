@@ -1,4 +1,3 @@
-use super::Problem;
 use crate::include::Wildcard;
 use crate::repository::{Paths, Repository, RepositoryError};
 use executor_core::job::{CacheDefinition, CacheKeyDefinition, CacheKeyFiles, JobDefinition};
@@ -6,6 +5,7 @@ use sha1::{Digest, Sha1};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use yaml::diagnostic::Diagnostic;
 
 /// The digest when none of the files exists.
 const NO_FILES: &str = "default";
@@ -35,7 +35,10 @@ impl<'a> CacheKeys<'a> {
     }
 
     /// Replaces the files of a job's cache keys by the computed keys.
-    pub(super) fn resolve(&mut self, definition: &mut Arc<JobDefinition>) -> Result<(), Problem> {
+    pub(super) fn resolve(
+        &mut self,
+        definition: &mut Arc<JobDefinition>,
+    ) -> Result<(), Diagnostic> {
         let caches = definition.cache.iter().flatten();
         if !caches.map(files_of).any(|files| files.is_some()) {
             return Ok(());
@@ -49,7 +52,7 @@ impl<'a> CacheKeys<'a> {
             let key = self.key(index, files).map_err(|error| {
                 let name = &definition.name;
                 let message = format!("`{name}`: the key of its cache cannot be computed: {error}");
-                Problem::new(message, None)
+                Diagnostic::error("not-created", message)
             })?;
             cache.key = Some(CacheKeyDefinition::Text(key));
         }

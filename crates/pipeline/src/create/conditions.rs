@@ -1,8 +1,9 @@
-use super::{JobLayers, Problem, Values};
+use super::{JobLayers, Values};
 use crate::context::PipelineContext;
 use crate::repository::Repository;
 use crate::resolve::ResolvedJob;
 use crate::rules::{self, FileConditions, Rule, RuleContext, RuleError};
+use yaml::diagnostic::Diagnostic;
 
 /// Evaluates the conditions of rules against the situation and the repository.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ impl<'a> Conditions<'a> {
         &self,
         rules: &[Rule],
         layers: &JobLayers<'_>,
-    ) -> Result<Option<usize>, Problem> {
+    ) -> Result<Option<usize>, Diagnostic> {
         self.with(rules, layers, |context| rules::first_match(rules, context))
     }
 
@@ -32,7 +33,7 @@ impl<'a> Conditions<'a> {
         &self,
         resolved: &ResolvedJob,
         layers: &JobLayers<'_>,
-    ) -> Result<bool, Problem> {
+    ) -> Result<bool, Diagnostic> {
         self.with(&[], layers, |context| {
             let only = resolved.only.as_deref();
             if let Some(only) = only
@@ -45,7 +46,7 @@ impl<'a> Conditions<'a> {
                 None => Ok(true),
             }
         })
-        .map_err(|problem| Problem {
+        .map_err(|problem| Diagnostic {
             span: problem.span.or(resolved.span),
             ..problem
         })
@@ -61,7 +62,7 @@ impl<'a> Conditions<'a> {
         rules: &[Rule],
         layers: &JobLayers<'_>,
         evaluate: impl FnOnce(&RuleContext<'_>) -> Result<T, RuleError>,
-    ) -> Result<T, Problem> {
+    ) -> Result<T, Diagnostic> {
         let values = file_texts(rules).map(|texts| layers.values_of(&texts));
         // Cycles among variables are reported by the checks of the pipeline.
         let values = Values(values.and_then(Result::ok).unwrap_or_default());
@@ -70,10 +71,10 @@ impl<'a> Conditions<'a> {
             expanded: &values,
             files: &self.files,
         };
-        evaluate(&context).map_err(|error| Problem {
-            message: error.message,
+        evaluate(&context).map_err(|error| Diagnostic {
             span: error.span,
             help: error.help.map(ToOwned::to_owned),
+            ..Diagnostic::error("not-created", error.message)
         })
     }
 

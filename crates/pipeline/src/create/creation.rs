@@ -6,7 +6,7 @@ use executor_core::job::JobDefinition;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use yaml::source::Span;
+use yaml::diagnostic::Diagnostic;
 
 /// The pipeline of a file in one situation.
 #[derive(Debug, Clone, Default)]
@@ -55,19 +55,8 @@ pub struct CreatedJob {
 pub struct Refusal {
     /// The reason.
     pub reason: RefusalReason,
-    /// The details; never empty.
-    pub problems: Vec<Problem>,
-}
-
-/// A problem that prevents the creation of a pipeline.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The problem, in one sentence without a final dot.
-    pub message: String,
-    /// The location in the file.
-    pub span: Option<Span>,
-    /// A suggestion for the user.
-    pub help: Option<String>,
+    /// The details, with the rules that decided; never empty.
+    pub problems: Vec<Diagnostic>,
 }
 
 /// The kinds of reasons for a refusal.
@@ -161,7 +150,7 @@ impl CreatedJob {
 }
 
 impl Refusal {
-    pub(crate) fn new(reason: RefusalReason, problem: Problem) -> Self {
+    pub(crate) fn new(reason: RefusalReason, problem: Diagnostic) -> Self {
         let problems = vec![problem];
         Self { reason, problems }
     }
@@ -174,21 +163,6 @@ impl Refusal {
             RefusalReason::WorkflowRules => is_named,
             RefusalReason::NoJobs => false,
         }
-    }
-}
-
-impl Problem {
-    pub(crate) fn new(message: impl Into<String>, span: Option<Span>) -> Self {
-        Self {
-            message: message.into(),
-            span,
-            help: None,
-        }
-    }
-
-    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
     }
 }
 

@@ -1,7 +1,8 @@
-use super::{CreatedJob, Creation, Problem};
+use super::{CreatedJob, Creation};
 use crate::config::Variables;
 use executor_core::job::JobDefinition;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+use yaml::diagnostic::Diagnostic;
 
 /// A created pipeline as printed by `plan --json`.
 ///
@@ -77,7 +78,7 @@ impl Creation {
     }
 
     /// Returns the problems that prevented the creation; none when the pipeline was created.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[Diagnostic] {
         self.refusal
             .as_ref()
             .map_or(&[], |refusal| &refusal.problems)

@@ -1,10 +1,11 @@
 use super::conditions::Conditions;
-use super::{CreatedJob, Layers, Problem};
+use super::{CreatedJob, Layers};
 use crate::config::RulesKeyword;
 use crate::resolve::ResolvedJob;
 use crate::rules::Rule;
 use executor_core::job::{JobDefinition, SchedulingKind, When};
 use std::sync::Arc;
+use yaml::diagnostic::Diagnostic;
 
 /// Decides whether a job is in the pipeline, and applies the rule that matched.
 ///
@@ -15,7 +16,7 @@ pub(super) fn decide(
     resolved: &ResolvedJob,
     conditions: &Conditions<'_>,
     layers: &Layers<'_>,
-) -> Result<CreatedJob, Problem> {
+) -> Result<CreatedJob, Diagnostic> {
     let definition = &resolved.definition;
     let job_layers = layers.of_job(definition, &resolved.inherited_variables, None);
     let created = |is_included: bool, rule: Option<usize>, definition: &Arc<JobDefinition>| {

@@ -6,6 +6,7 @@
 //! Variables are layers that jobs share and look names up in, so that ten thousand jobs do not need
 //! ten thousand maps.
 
+mod always;
 mod cache_key;
 mod checks;
 mod conditions;
@@ -15,13 +16,14 @@ mod document;
 mod job;
 mod layered_variable;
 mod layers;
+mod left_out;
 mod names;
 mod pipeline;
 mod values;
 mod workflow;
 
 pub use conditions::Conditions;
-pub use creation::{CreatedJob, Creation, LeftOutBy, Problem, Refusal, RefusalReason};
+pub use creation::{CreatedJob, Creation, LeftOutBy, Refusal, RefusalReason};
 pub use document::PlanDocument;
 pub use layered_variable::{Layer, LayeredVariable};
 pub use layers::{JobLayers, Layers};

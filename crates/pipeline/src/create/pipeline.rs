@@ -1,13 +1,15 @@
 use super::cache_key::CacheKeys;
 use super::conditions::Conditions;
 use super::{
-    CreatedJob, Creation, JobLayers, Layers, Problem, Refusal, RefusalReason, checks, job, workflow,
+    CreatedJob, Creation, JobLayers, Layers, Refusal, RefusalReason, checks, job, left_out,
+    workflow,
 };
 use crate::config::{FIRST_STAGE, LAST_STAGE, Variables};
 use crate::context::{Phase, PipelineContext};
 use crate::repository::Repository;
 use crate::resolve::ResolvedPipeline;
 use std::sync::Arc;
+use yaml::diagnostic::Diagnostic;
 
 /// Creates the pipeline of a situation, or returns why there is none.
 ///
@@ -49,14 +51,14 @@ pub fn create(
     for job in creation.jobs.iter_mut().filter(|job| job.is_included) {
         if let Err(problem) = keys.resolve(&mut job.definition) {
             let span = job.resolved.span;
-            problems.push(Problem { span, ..problem });
+            problems.push(Diagnostic { span, ..problem });
         }
     }
     for job in &mut creation.jobs {
         job.expand_names(&layers);
     }
     if creation.refusal.is_none() {
-        creation.refusal = refusal(&creation, context, &layers, problems);
+        creation.refusal = refusal(&creation, &conditions, &layers, problems);
     }
     match workflow::name(&resolved.workflow, &layers.of_pipeline()) {
         Ok(name) => {
@@ -76,7 +78,7 @@ fn jobs(
     resolved: &ResolvedPipeline,
     conditions: &Conditions<'_>,
     layers: &Layers<'_>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Diagnostic>,
 ) -> Vec<CreatedJob> {
     let decide = |resolved| {
         job::decide(resolved, conditions, layers).unwrap_or_else(|problem| {
@@ -96,11 +98,11 @@ fn jobs(
 /// Returns why the pipeline is refused although the workflow permits it.
 fn refusal(
     creation: &Creation,
-    context: &PipelineContext,
+    conditions: &Conditions<'_>,
     layers: &Layers<'_>,
-    mut problems: Vec<Problem>,
+    mut problems: Vec<Diagnostic>,
 ) -> Option<Refusal> {
-    checks::check_needs(&creation.jobs, context, &mut problems);
+    checks::check_needs(&creation.jobs, conditions, layers, &mut problems);
     checks::check_variables(&creation.jobs, layers, &mut problems);
     if !problems.is_empty() {
         let reason = RefusalReason::SeedError;
@@ -118,7 +120,10 @@ fn refusal(
     } else {
         return None;
     };
-    let problem = Problem::new(message, None);
+    let problem = Diagnostic {
+        related: left_out::of_jobs(&creation.jobs, conditions, layers),
+        ..Diagnostic::warning("no-pipeline", message)
+    };
     Some(Refusal::new(RefusalReason::NoJobs, problem))
 }
 

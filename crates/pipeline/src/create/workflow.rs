@@ -1,10 +1,11 @@
 use super::conditions::Conditions;
 use super::values::masked;
-use super::{JobLayers, Problem, Refusal, RefusalReason};
+use super::{JobLayers, Refusal, RefusalReason, left_out};
 use crate::config::Workflow;
 use crate::context::expand;
 use crate::rules::{AutoCancel, Rule};
 use executor_core::job::When;
+use yaml::diagnostic::Diagnostic;
 
 /// The maximum length of a pipeline's name, in characters.
 const LONGEST_NAME: usize = 255;
@@ -23,8 +24,13 @@ pub(super) fn decide(
     if rules.is_empty() {
         return Ok(None);
     }
-    let refuse = |message: &str, rule: &Rule| {
-        let problem = Problem::new(message, Some(rule.span));
+    let refuse = |message: &str, rules: &[Rule]| {
+        let related = left_out::by_rules(rules, conditions, layers);
+        let problem = Diagnostic {
+            span: related.first().map(|(span, _)| *span),
+            related,
+            ..Diagnostic::warning("no-pipeline", message)
+        };
         Refusal::new(RefusalReason::WorkflowRules, problem)
     };
     let matching = conditions.first_match(rules, layers);
@@ -33,12 +39,12 @@ pub(super) fn decide(
         Some(at) if rules[at].when == Some(When::Never) => {
             let message =
                 "there is no pipeline: the rule of `workflow` that matches has `when: never`";
-            Err(refuse(message, &rules[at]))
+            Err(refuse(message, &rules[at..=at]))
         }
         Some(at) => Ok(Some(at)),
         None => {
             let message = "there is no pipeline: no rule of `workflow` matches";
-            Err(refuse(message, &rules[0]))
+            Err(refuse(message, rules))
         }
     }
 }
@@ -63,11 +69,11 @@ pub(super) struct Name {
 }
 
 /// Returns the pipeline's name.
-pub(super) fn name(workflow: &Workflow, layers: &JobLayers<'_>) -> Result<Name, Problem> {
+pub(super) fn name(workflow: &Workflow, layers: &JobLayers<'_>) -> Result<Name, Diagnostic> {
     let Some(name) = &workflow.name else {
         return Ok(Name::default());
     };
-    let problem = |message: String| Problem::new(message, Some(name.span));
+    let problem = |message: String| Diagnostic::error("not-created", message).at(name.span);
     let values = layers.values_of(&name.value);
     let values = values.map_err(|error| problem(format!("workflow:name: {error}")))?;
     let full = expand(&name.value, |name| values.get(name));

@@ -1,6 +1,8 @@
 use super::{Plan, PlanError, PlannedJob, ancestors};
 use crate::config::{JobKind, variable_name_problem};
 use crate::parity::{Class, check_job};
+use executor_core::job::VariableDefinition;
+use executor_core::variable::MAX_ENVIRONMENT_ENTRY;
 
 /// Why a job that mirrors another pipeline is refused.
 const MIRROR: &str = "`needs:pipeline`: there is no other pipeline to mirror";
@@ -13,11 +15,18 @@ impl Plan {
     /// When jobs need features that a local run lacks; all such jobs are named.
     pub fn check_local(&self) -> Result<(), PlanError> {
         let shared = [&self.global_variables, &self.workflow_variables].into_iter();
-        let invalid_shared: Vec<InvalidName<'_>> =
-            invalid_names(shared.flat_map(|variables| variables.keys())).collect();
+        let invalid_shared: Vec<InvalidVariable<'_>> =
+            invalid_variables(shared.flat_map(|variables| variables.iter())).collect();
+        let given = self.context.external.iter();
+        let everywhere = given.filter(|given| given.scope_match(None).is_some());
+        let mut given = everywhere
+            .map(|given| &given.variable)
+            .filter(|variable| !variable.file);
+        let invalid_given = given
+            .find_map(|variable| Some((&*variable.key, too_long(&variable.key, &variable.value)?)));
         let started = self.jobs.iter().filter(|job| job.will_start());
         let refused = started.filter_map(|job| {
-            let why = refusal(job, &invalid_shared);
+            let why = refusal(job, &invalid_shared, invalid_given.as_ref());
             let why = why.or_else(|| ancestors::dependencies(self, job).err())?;
             Some((job.name().to_owned(), why))
         });
@@ -29,18 +38,40 @@ impl Plan {
     }
 }
 
-/// A name that cannot be an environment variable, and why.
-type InvalidName<'n> = (&'n str, &'static str);
+/// A variable that cannot be in the environment of a process, and why.
+type InvalidVariable<'n> = (&'n str, String);
 
-fn invalid_names<'n>(
-    names: impl Iterator<Item = &'n String>,
-) -> impl Iterator<Item = InvalidName<'n>> {
-    names.filter_map(|name| Some((name.as_str(), variable_name_problem(name)?)))
+fn invalid_variables<'n>(
+    variables: impl Iterator<Item = (&'n String, &'n VariableDefinition)>,
+) -> impl Iterator<Item = InvalidVariable<'n>> {
+    variables.filter_map(|(name, definition)| {
+        let problem = variable_name_problem(name).map(|problem| {
+            format!("the variable name {name:?} {problem}, so it cannot be set in any job")
+        });
+        let problem = problem.or_else(|| too_long(name, definition.value()))?;
+        Some((name.as_str(), problem))
+    })
 }
 
-/// Returns why a job cannot run locally; `invalid_shared` are the invalid names among the variables
-/// that jobs may inherit.
-fn refusal(job: &PlannedJob, invalid_shared: &[InvalidName<'_>]) -> Option<String> {
+/// Returns why a value cannot be in the environment of a process of Linux.
+fn too_long(name: &str, value: &str) -> Option<String> {
+    let most = MAX_ENVIRONMENT_ENTRY.saturating_sub(name.len() + 2);
+    (value.len() > most).then(|| {
+        format!(
+            "the variable {name} has {} bytes, more than the {most} that a process accepts; make it a \
+             file variable",
+            value.len()
+        )
+    })
+}
+
+/// Returns why a job cannot run locally; `invalid_shared` are the invalid ones among the variables
+/// that jobs may inherit, and `invalid_given` is the first one from outside.
+fn refusal(
+    job: &PlannedJob,
+    invalid_shared: &[InvalidVariable<'_>],
+    invalid_given: Option<&InvalidVariable<'_>>,
+) -> Option<String> {
     let definition = &job.definition;
     let created = &job.created;
     if created.resolved.kind == JobKind::Trigger && definition.trigger.is_none() {
@@ -48,16 +79,13 @@ fn refusal(job: &PlannedJob, invalid_shared: &[InvalidName<'_>]) -> Option<Strin
     }
     let own = definition.job_variables.iter().flatten();
     let own = own.chain(created.rule_variables().into_iter().flatten());
-    let mut invalid_own = invalid_names(own.map(|(name, _)| name));
-    let mut shared = invalid_shared.iter().copied();
+    let invalid_own = invalid_variables(own).next();
     let inherited = &created.resolved.inherited_variables;
-    let invalid = invalid_own.next();
-    if let Some((name, problem)) =
-        invalid.or_else(|| shared.find(|(name, _)| inherited.includes(name)))
-    {
-        return Some(format!(
-            "the variable name {name:?} {problem}, so it cannot be set in any job"
-        ));
+    let mut shared = invalid_shared.iter();
+    let invalid_shared = shared.find(|(name, _)| inherited.includes(name));
+    let invalid = invalid_own.as_ref().or(invalid_shared).or(invalid_given);
+    if let Some((_, problem)) = invalid {
+        return Some(problem.clone());
     }
     let mut deviations = check_job(definition).into_iter();
     let refused = deviations.find(|deviation| deviation.class == Class::Error);

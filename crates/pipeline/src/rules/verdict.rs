@@ -1,4 +1,5 @@
 use serde::Serialize;
+use std::fmt;
 
 /// The outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -52,4 +53,13 @@ pub struct UsedVariable {
     pub name: String,
     /// Its value, `[MASKED]` for a secret; absent when there is no such variable.
     pub value: Option<String>,
+}
+
+impl fmt::Display for UsedVariable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Some(value) => write!(f, "${} is {value:?}", self.name),
+            None => write!(f, "${} is not set", self.name),
+        }
+    }
 }

@@ -9,10 +9,12 @@ use crate::project::pipeline_options::PipelineOptions;
 use crate::project::project_context::{ProjectContext, names_commit_variables};
 use crate::project::read_file::optional_inside;
 use crate::project::repository::{BlockingGit, GitRepository};
+use crate::project::situation::SituationOptions;
 use crate::project::user_input::UserInput;
-use crate::remote::{ApiMode, GitLabVariables, Merged, Outside, ProjectIncludes};
+use crate::remote::{ApiMode, GitLabVariables, Merged, Outside, ProjectIncludes, RemoteOptions};
 use crate::run::children::ReadPipeline;
 use executor_core::variable::JobVariables;
+use includes::FetchPolicy;
 use indexmap::IndexMap;
 use pipeline::context::PipelineContext;
 use pipeline::create::Creation;
@@ -21,7 +23,8 @@ use pipeline_insight::affected::{AffectedJobs, Changed, InputsOf, affected};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use yaml::diagnostic::Checked;
+use yaml::diagnostic::{Checked, Diagnostics};
+use yaml::source::SourceMap;
 
 /// A project's pipeline as it was read, in one situation.
 ///
@@ -29,6 +32,8 @@ use yaml::diagnostic::Checked;
 #[derive(Debug)]
 pub struct LocalPipeline {
     read: Arc<ReadPipeline>,
+    /// The options it was read with.
+    options: PipelineOptions,
     resolved: ResolvedPipeline,
     decorations: Decorations,
     files: PipelineFiles,
@@ -116,6 +121,7 @@ impl LocalPipeline {
                 ReadPipeline::new(loaded, sources, project, project_context, outside, options);
             Some(Self {
                 read: Arc::new(read),
+                options: options.clone(),
                 resolved,
                 decorations,
                 files,
@@ -129,6 +135,38 @@ impl LocalPipeline {
     /// Returns the merged keywords of all files.
     pub fn loaded(&self) -> &Pipeline {
         &self.read.loaded
+    }
+
+    /// Returns the texts of its files, to which the locations of diagnostics belong.
+    pub fn sources(&self) -> &SourceMap {
+        &self.read.sources
+    }
+
+    /// Reads it again in another situation, without requests to servers.
+    ///
+    /// # Errors
+    ///
+    /// As [`LocalProject::read`].
+    pub fn in_situation(&self, situation: SituationOptions) -> Result<Checked<Self>, LocalError> {
+        let options = PipelineOptions {
+            situation,
+            remote: RemoteOptions {
+                fetching: FetchPolicy::Offline,
+                variables: false,
+                prefer_api: false,
+                ..self.options.remote.clone()
+            },
+            ..self.options.clone()
+        };
+        Self::read(self.project(), &options)
+    }
+
+    /// Reports what no situation accepts; variables from outside count, except those of a GitLab.
+    pub fn check_creation(&self, diagnostics: &mut Diagnostics) {
+        let given = self.read.project_context.external().to_vec();
+        self.read
+            .loaded
+            .check_creation(&self.resolved, given, diagnostics);
     }
 
     /// Returns the project that it was read from.

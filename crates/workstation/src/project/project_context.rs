@@ -116,6 +116,11 @@ impl ProjectContext {
         Ok(context.pre_pipeline_variables())
     }
 
+    /// Returns the variables from outside, without those of a GitLab.
+    pub(crate) fn external(&self) -> &[ExternalVariable] {
+        &self.external
+    }
+
     /// Returns where the simulation differs from the repository.
     pub(crate) fn notes(&self) -> Result<&[String], LocalError> {
         Ok(&self.known()?.notes)

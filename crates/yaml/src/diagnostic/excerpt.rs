@@ -14,12 +14,12 @@ pub(super) struct Mark<'d> {
 
 impl<'d> Mark<'d> {
     /// Returns the mark of a diagnostic's own location.
-    pub(super) fn primary(span: Span, severity: Severity) -> Self {
+    pub(super) fn primary(span: Span, severity: Severity, label: &'d str) -> Self {
         Self {
             span,
             part: Part::Severity(severity),
             underline: '^',
-            label: "",
+            label,
         }
     }
 

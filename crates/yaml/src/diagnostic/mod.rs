@@ -54,7 +54,7 @@ pub struct Diagnostic {
     pub message: String,
     /// The location; absent when it is about the file as a whole.
     pub span: Option<Span>,
-    /// Related locations, each with a label.
+    /// Related locations, each with a label; the label of [`span`](Self::span) is among them.
     pub related: Vec<(Span, String)>,
     /// A suggestion for the author.
     pub help: Option<String>,

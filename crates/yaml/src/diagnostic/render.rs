@@ -1,7 +1,7 @@
 use super::Diagnostic;
 use super::excerpt::{Excerpt, Mark, groups};
 use super::style::{Part, Renderer, printable};
-use crate::source::SourceMap;
+use crate::source::{SourceMap, Span};
 use std::fmt::Write as _;
 
 impl Renderer {
@@ -14,10 +14,21 @@ impl Renderer {
             Part::Strong,
             &format!(": {}", printable(&diagnostic.sentence())),
         );
-        let mut out = format!("{title}{message}\n");
+        format!("{title}{message}\n{}", self.excerpt(diagnostic, sources))
+    }
 
-        let primary = diagnostic.span.map(|span| Mark::primary(span, severity));
-        let related = diagnostic.related.iter();
+    /// Returns the lines of a diagnostic with their marks, and its help, without the message; empty
+    /// when it has neither.
+    pub fn excerpt(self, diagnostic: &Diagnostic, sources: &SourceMap) -> String {
+        let mut out = String::new();
+        let is_own = |(span, _): &&(Span, String)| Some(*span) == diagnostic.span;
+        let own = diagnostic.related.iter().find(is_own);
+        let own = own.map_or("", |(_, words)| words);
+        let primary = diagnostic.span.map(|span| {
+            let severity = diagnostic.severity;
+            Mark::primary(span, severity, own)
+        });
+        let related = diagnostic.related.iter().filter(|related| !is_own(related));
         let related = related.map(|(span, words)| Mark::related(*span, words));
         let marks: Vec<Mark<'_>> = primary.into_iter().chain(related).collect();
         let last_line = marks.iter().map(|mark| mark.span.line).max();
@@ -56,7 +67,7 @@ impl Renderer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{FileId, Span};
+    use crate::source::FileId;
 
     /// Returns the span of `part` in a file.
     fn span_of(sources: &SourceMap, file: FileId, part: &str) -> Span {
@@ -90,7 +101,7 @@ mod tests {
     fn distant_locations_in_a_long_line_are_shown_in_separate_parts() {
         let mut sources = SourceMap::default();
         let text = format!("HERE{}THERE", " a".repeat(200));
-        let file = sources.add("f.yml", &text);
+        let file = sources.add("f.yml", &*text);
         let diagnostic = Diagnostic::error("code", "message")
             .at(span_of(&sources, file, "HERE"))
             .with_related(span_of(&sources, file, "THERE"), "too");

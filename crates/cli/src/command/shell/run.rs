@@ -1,7 +1,7 @@
 use super::progress::ShellProgress;
 use super::task::ShellTask;
 use super::visitor::ShellVisitor;
-use crate::args::ShellArgs;
+use crate::args::{ShellArgs, SituationArgs};
 use crate::command::executor_choice::{ExecutorChoice, check_executor};
 use crate::command::list::remarks;
 use crate::command::prompt::one_job;
@@ -83,6 +83,7 @@ fn choose(
         creation: pipeline.create()?,
         pipeline,
         project,
+        situation: SituationArgs::default(),
     };
     let jobs = created.creation.jobs.iter();
     let jobs: Vec<_> = jobs

@@ -2,7 +2,6 @@ use super::{heading, place, push_pair, push_wrapped};
 use crate::text::{Mark, Style, Tone, fit, strip_controls};
 use pipeline_insight::explain::{
     ClauseKind, ClauseVerdict, ExplainedPolicy, ExplainedRule, Explanation, RuleOutcome,
-    UsedVariable,
 };
 
 /// Adds what was asked about the pipeline and the job, and what the answers were.
@@ -94,14 +93,10 @@ fn details(clause: &ClauseVerdict) -> Vec<String> {
             .map(|step| strip_controls(step))
             .collect();
     }
-    let words = |used: &UsedVariable| {
-        let name = strip_controls(&used.name);
-        match &used.value {
-            Some(value) => format!("${name} is {:?}", strip_controls(value)),
-            None => format!("${name} is not set"),
-        }
-    };
-    clause.values.iter().map(words).collect()
+    let values = clause.values.iter();
+    values
+        .map(|used| strip_controls(&used.to_string()))
+        .collect()
 }
 
 /// Returns the mark of a verdict, as wide as all of them.

@@ -14,8 +14,8 @@ use yaml::source::SourceMap;
 #[derive(Debug)]
 pub(crate) struct ReadPipeline {
     pub(crate) loaded: Pipeline,
-    /// Its texts; empty if none of its jobs starts a child pipeline.
-    sources: SourceMap,
+    /// Its texts.
+    pub(crate) sources: SourceMap,
     project: LocalProject,
     pub(crate) project_context: Arc<ProjectContext>,
     pub(crate) outside: Arc<Outside>,
@@ -33,14 +33,9 @@ impl ReadPipeline {
         outside: Arc<Outside>,
         options: &PipelineOptions,
     ) -> Self {
-        let sources = if starts_children(&loaded) {
-            sources.clone()
-        } else {
-            SourceMap::default()
-        };
         Self {
             loaded,
-            sources,
+            sources: sources.clone(),
             project: project.clone(),
             project_context: Arc::new(project_context),
             outside,
@@ -79,14 +74,9 @@ impl ReadPipeline {
         };
         let checked = self.loaded.child(job, &self.sources, &options)?;
         Some(checked.and_then(|loaded, diagnostics| {
-            let sources = if starts_children(&loaded) {
-                diagnostics.sources().clone()
-            } else {
-                SourceMap::default()
-            };
             Some(Self {
                 loaded,
-                sources,
+                sources: diagnostics.sources().clone(),
                 project: self.project.clone(),
                 project_context: Arc::clone(&self.project_context),
                 outside: Arc::clone(&self.outside),
@@ -94,17 +84,4 @@ impl ReadPipeline {
             })
         }))
     }
-}
-
-/// Returns whether a job of a pipeline starts a child pipeline.
-fn starts_children(pipeline: &Pipeline) -> bool {
-    let Some(jobs) = pipeline.tree().as_mapping() else {
-        return false;
-    };
-    let mut jobs = jobs.iter();
-    jobs.any(|(_, job)| {
-        job.value
-            .get("trigger")
-            .is_some_and(|it| it.get("include").is_some())
-    })
 }

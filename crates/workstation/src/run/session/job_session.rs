@@ -48,11 +48,13 @@ pub(crate) fn begin(
 
 /// Plans a pipeline of one job and those that it needs.
 ///
-/// Any job can be entered: also a manual one, one that rules leave out, and one that runs on failure.
+/// Any job can be entered: also a manual one, one that its rules or those of the workflow leave out, and one
+/// that runs on failure.
 fn plan(id: u64, pipeline: &LocalPipeline, session: &JobSession) -> Result<Plan, LocalError> {
     let mut context = pipeline.context()?.clone();
     stamp(&mut context, id);
     let mut creation = create(pipeline.resolved(), &context, pipeline.repository()?);
+    creation.refusal = None;
     let selection = Selection {
         jobs: vec![session.job.clone()],
         // So that a manual job is entered, too.

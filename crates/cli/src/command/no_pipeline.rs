@@ -1,0 +1,99 @@
+//! Why there is no pipeline, and a command that has one.
+
+use crate::args::SituationArgs;
+use crate::failure::Failure;
+use anyhow::anyhow;
+use console::{Style, error_line, refusal_text, shell_quoted};
+use pipeline::PlanError;
+use pipeline::create::{Creation, Refusal, RefusalReason};
+use pipeline::rules::Rule;
+use std::collections::BTreeSet;
+use workstation::{LocalError, LocalPipeline};
+
+/// The maximum number of names from conditions that are tried.
+const MOST_NAMES: usize = 10;
+
+/// Explains why a command finds no pipeline or job.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NoPipeline<'a> {
+    pub(super) pipeline: &'a LocalPipeline,
+    /// The situation of the command.
+    pub(super) situation: &'a SituationArgs,
+    /// The command, for the one that is suggested.
+    pub(super) command: &'a str,
+}
+
+impl NoPipeline<'_> {
+    /// Prints on standard error why there is no pipeline.
+    pub(super) fn print(self, refusal: &Refusal) {
+        error_line(self.text(refusal, Style::of_stderr()).trim_end());
+    }
+
+    /// Returns why there is no pipeline, with the lines that decided.
+    pub(super) fn text(self, refusal: &Refusal, style: Style) -> String {
+        let is_by_rules = refusal.reason != RefusalReason::SeedError;
+        let help = is_by_rules.then(|| {
+            let command = self.suggest(|creation| creation.refusal.is_none());
+            command.map(|command| format!("`{command}` has a pipeline"))
+        });
+        refusal_text(refusal, self.pipeline.sources(), help.flatten(), style)
+    }
+
+    /// Returns the failure of a command whose plan was refused.
+    pub(super) fn failure(self, error: LocalError) -> Failure {
+        match &error {
+            LocalError::Plan(PlanError::NotCreated(refusal)) => {
+                let text = self.text(refusal, Style::of_stderr());
+                Failure::usage(anyhow!("no pipeline is created")).with_text(text)
+            }
+            LocalError::Plan(PlanError::LeftOut { name, .. }) => {
+                let has_job = |creation: &Creation| {
+                    let mut jobs = creation.jobs.iter();
+                    let is_it = |name: &str, given: &str| name == given;
+                    creation.refusal.is_none()
+                        && jobs.any(|job| job.is_included && is_it(job.name(), name))
+                };
+                let command = self.suggest(has_job);
+                let help = command.map(|command| format!("`{command}` has it"));
+                let shell = format!("`runwright shell {}` enters it anyway", shell_quoted(name));
+                let help = help.map_or_else(|| shell.clone(), |help| format!("{help}; {shell}"));
+                Failure::from(error).with_help(help)
+            }
+            _ => Failure::from(error),
+        }
+    }
+
+    /// Returns the command in the first situation whose pipeline is accepted.
+    ///
+    /// The pipeline is read and created for each, without requests to servers.
+    fn suggest(self, is_accepted: impl Fn(&Creation) -> bool) -> Option<String> {
+        let default_branch = &self.pipeline.context().ok()?.project.default_branch;
+        let names = names_in_conditions(self.pipeline);
+        let candidates = self.situation.others(default_branch, &names);
+        let found = candidates.into_iter().find(|candidate| {
+            let read = self.pipeline.in_situation(candidate.options());
+            let read = read.ok().and_then(|checked| checked.into_result().ok());
+            let creation = read.and_then(|(pipeline, _)| pipeline.create().ok());
+            creation.is_some_and(|creation| is_accepted(&creation))
+        });
+        let words = found?.words().into_iter();
+        let words: Vec<String> = words.map(|word| shell_quoted(&word)).collect();
+        Some(format!("runwright {} {}", self.command, words.join(" ")))
+    }
+}
+
+/// Returns the texts that conditions of rules compare with, which may be names of branches, tags or
+/// sources.
+fn names_in_conditions(pipeline: &LocalPipeline) -> Vec<String> {
+    let resolved = pipeline.resolved();
+    let of_jobs = resolved.jobs.iter().flat_map(|job| job.rules.entries());
+    let rules = resolved.workflow.rules.entries().iter().chain(of_jobs);
+    let conditions = rules.filter_map(|rule: &Rule| rule.condition.as_ref());
+    let mut seen = BTreeSet::new();
+    let texts = conditions.flat_map(|condition| {
+        let text = condition.value.text();
+        text.split(['"', '\'']).skip(1).step_by(2)
+    });
+    let names = texts.filter(|text| !text.is_empty() && seen.insert(*text));
+    names.take(MOST_NAMES).map(str::to_owned).collect()
+}
