@@ -43,6 +43,7 @@ pub const CODES: &[CodeInfo] = &[
         "the rules of a job let it run both for a push and for a merge request, at the same time",
     ),
     info("empty-file", "the file has no content"),
+    info("empty-need", "`needs` has an empty entry, which is ignored"),
     info("exclusive-keywords", "two keywords exclude each other"),
     info("extends-cycle", "jobs extend each other in a cycle"),
     info(
@@ -174,6 +175,10 @@ pub const CODES: &[CodeInfo] = &[
         "a job in the pipeline needs one that its rules leave out",
     ),
     info(
+        "literal-variable",
+        "a keyword in which variables are not expanded refers to one",
+    ),
+    info(
         "mask-refused",
         "a variable cannot be masked as GitLab masks variables",
     ),
@@ -204,6 +209,10 @@ pub const CODES: &[CodeInfo] = &[
         "`!reference` tags refer to each other in a cycle",
     ),
     info("reserved-name", "a job has the name of a keyword"),
+    info(
+        "reversed-match",
+        "`=~` has text on its right that is not a regular expression, so the left text is looked for in it",
+    ),
     info(
         "server-error",
         "the GitLab that read the file reported an error",

@@ -1,8 +1,10 @@
 //! `cache:key`: a text, or files whose content determines the key.
 
 use super::reader::{Field, Reader};
+use crate::context::referenced;
 use executor_core::job::{CacheKeyDefinition, CacheKeyFiles};
 use yaml::Kind;
+use yaml::diagnostic::Diagnostic;
 
 /// The maximum number of files of a key.
 const MOST_FILES: usize = 2;
@@ -68,6 +70,17 @@ fn read_list(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Vec<String>> {
         let words = format!("has too many items (maximum is {MOST_FILES})");
         reader.refuse_with_help(field, words, Some(help));
         return None;
+    }
+    for node in field.node.as_sequence().unwrap_or_default() {
+        if node
+            .as_str()
+            .is_some_and(|name| !referenced(name).is_empty())
+        {
+            let message = format!("{} names files without variables", field.path.subject());
+            let help = "GitLab looks for a file of exactly this name; a `*` matches any text";
+            let note = Diagnostic::note("literal-variable", message).at(node.span);
+            reader.diagnostics.push(note.with_help(help.to_owned()));
+        }
     }
     Some(files)
 }

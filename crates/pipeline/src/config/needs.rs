@@ -5,6 +5,7 @@ use super::reader::{Field, Reader, list_help};
 use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
 use yaml::Node;
+use yaml::diagnostic::Diagnostic;
 
 /// The maximum number of needs in other pipelines, and of those in other projects.
 const MOST_CROSS_NEEDS: usize = 5;
@@ -28,8 +29,17 @@ pub(super) fn read(
     };
     let path = field.path.child("need");
     let mut needs = Vec::with_capacity(items.len());
-    // Real files have empty items, which GitLab ignores.
-    for node in items.into_iter().filter(|node| !node.is_null()) {
+    for node in items {
+        // Real files have empty items, which GitLab ignores.
+        if node.is_null() {
+            let message = format!(
+                "{} has an empty entry, which is ignored",
+                field.path.subject()
+            );
+            let note = Diagnostic::note("empty-need", message).at(node.span);
+            reader.diagnostics.push(note);
+            continue;
+        }
         let item = Field { node, path: &path };
         let Some(value) = read_entry(reader, item) else {
             continue;

@@ -149,10 +149,21 @@ pub(super) fn read_condition(
 ) -> Option<Spanned<Arc<Expression>>> {
     let text = reader.string(field)?;
     match reader.expressions.parse(&text) {
-        Ok(expression) => Some(Spanned {
-            value: expression,
-            span: field.node.span,
-        }),
+        Ok(expression) => {
+            if let Some(range) = expression.reversed_match() {
+                let words =
+                    "looks for the left text in the right one, which is not a regular expression";
+                let message = format!("{} {words}", field.path.subject());
+                let span = reader.part_of(field.node, &text, &range);
+                let note = Diagnostic::note("reversed-match", message).at(span);
+                let help = "write the right side as `/.../` to look for it in the left one";
+                reader.diagnostics.push(note.with_help(help.to_owned()));
+            }
+            Some(Spanned {
+                value: expression,
+                span: field.node.span,
+            })
+        }
         Err(error) => {
             let words = "has invalid expression syntax";
             let message = format!("{} {words}: {}", field.path.subject(), error.message);

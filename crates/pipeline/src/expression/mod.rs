@@ -37,6 +37,7 @@ pub use trace::MASKED;
 pub use trace::{Trace, TraceStep};
 pub use value::Value;
 
+use std::ops::Range;
 use std::sync::Arc;
 use tree::Tree;
 
@@ -90,6 +91,12 @@ impl Expression {
     /// Returns the names of its inputs, each once.
     pub fn inputs(&self) -> impl Iterator<Item = &str> {
         self.tree.inputs()
+    }
+
+    /// Returns the range of the first `=~` or `!~` whose right side is text that is not a regular
+    /// expression: then the left side is looked for in the right one.
+    pub fn reversed_match(&self) -> Option<Range<usize>> {
+        self.tree.reversed_match()
     }
 
     /// Returns the text it was parsed from.

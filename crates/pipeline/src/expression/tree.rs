@@ -84,6 +84,21 @@ impl Tree {
         })
     }
 
+    /// Returns the range of the first match against text that is not a pattern.
+    pub(super) fn reversed_match(&self) -> Option<Range<usize>> {
+        let mut nodes = self.nodes.iter();
+        let reversed = nodes.find(|node| match &node.kind {
+            NodeKind::Comparison(comparison) => {
+                let is_match = matches!(comparison.operator, Operator::Match | Operator::NoMatch);
+                let right = &self.nodes[comparison.right].kind;
+                let is_text = |text: &str| comparison.recent.read(text).is_none();
+                is_match && matches!(right, NodeKind::Text(text) if is_text(text))
+            }
+            _ => false,
+        });
+        reversed.map(|node| node.range.clone())
+    }
+
     pub(super) fn inputs(&self) -> impl Iterator<Item = &str> {
         self.names(|kind| match kind {
             NodeKind::Input(name) => Some(name),

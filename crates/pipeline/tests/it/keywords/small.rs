@@ -1,5 +1,31 @@
-use super::{accept, refuse};
+use super::{accept, job, refuse, text_of};
+use pipeline::ResolvedPipeline;
 use serde_json::json;
+
+#[test]
+fn doubtful_values_have_a_note() {
+    let check = |keywords: &str, code: &str, about: &str| {
+        let found = ResolvedPipeline::from_text("ci.yml", &job(keywords)).diagnostics;
+        assert!(!found.has_errors(), "{found}");
+        let notes = found
+            .notes()
+            .map(|note| (note.code, text_of(note, found.sources())));
+        let expect = [(code, about)];
+        let expect = if code.is_empty() { &[][..] } else { &expect };
+        assert_eq!(notes.collect::<Vec<_>>(), expect, "{keywords}");
+    };
+    let rule = |condition: &str| format!("rules: [{{if: '{condition}'}}]");
+    check(
+        &rule("\"23\" =~ \"1234\""),
+        "reversed-match",
+        "\"23\" =~ \"1234\"",
+    );
+    check(&rule("$A && $B !~ \"b\""), "reversed-match", "$B !~ \"b\"");
+    check(&rule("$A =~ /bc/ && $B =~ $C && $D =~ \"/de/\""), "", "");
+    let key = "cache: {key: {files: [a.lock, $P]}, paths: [p]}";
+    check(key, "literal-variable", "$P");
+    check("needs: [~]", "empty-need", "~");
+}
 
 #[test]
 fn timeouts_are_durations_of_at_most_a_month() {
