@@ -36,7 +36,8 @@ impl NoPipeline<'_> {
             let command = self.suggest(|creation| creation.refusal.is_none());
             command.map(|command| format!("`{command}` has a pipeline"))
         });
-        refusal_text(refusal, self.pipeline.sources(), help.flatten(), style)
+        let help = help.flatten();
+        refusal_text(refusal, self.pipeline.sources(), help.as_deref(), style)
     }
 
     /// Returns the failure of a command whose plan was refused.
@@ -49,14 +50,13 @@ impl NoPipeline<'_> {
             LocalError::Plan(PlanError::LeftOut { name, .. }) => {
                 let has_job = |creation: &Creation| {
                     let mut jobs = creation.jobs.iter();
-                    let is_it = |name: &str, given: &str| name == given;
                     creation.refusal.is_none()
-                        && jobs.any(|job| job.is_included && is_it(job.name(), name))
+                        && jobs.any(|job| job.is_included && job.name() == name)
                 };
-                let command = self.suggest(has_job);
-                let help = command.map(|command| format!("`{command}` has it"));
-                let shell = format!("`runwright shell {}` enters it anyway", shell_quoted(name));
-                let help = help.map_or_else(|| shell.clone(), |help| format!("{help}; {shell}"));
+                let mut help = format!("`runwright shell {}` enters it anyway", shell_quoted(name));
+                if let Some(command) = self.suggest(has_job) {
+                    help = format!("`{command}` has it; {help}");
+                }
                 Failure::from(error).with_help(help)
             }
             _ => Failure::from(error),

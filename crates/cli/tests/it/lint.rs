@@ -89,9 +89,8 @@ fn lint_refuses_what_no_situation_accepts() {
         2,
         3,
     );
-    let jobs: String = (0..51)
-        .map(|at| format!("j{at}: {{script: x, stage: build}}\n"))
-        .collect();
+    let jobs = (0..51).map(|at| format!("j{at}: {{script: x, stage: build}}\n"));
+    let jobs = jobs.collect::<Vec<_>>().concat();
     let names: Vec<String> = (0..51).map(|at| format!("j{at}")).collect();
     check(
         &format!("{jobs}t:\n  script: x\n  needs: [{}]\n", names.join(", ")),

@@ -66,7 +66,7 @@ pub fn print_notes<T: AsRef<str>>(notes: impl IntoIterator<Item = T>) {
 pub fn refusal_text(
     refusal: &Refusal,
     sources: &SourceMap,
-    help: Option<String>,
+    help: Option<&str>,
     style: Style,
 ) -> String {
     let lead = style.paint(Tone::Warning, "no pipeline is created:");
@@ -77,7 +77,7 @@ pub fn refusal_text(
             .strip_prefix("there is no pipeline: ")
             .unwrap_or(&words);
         let problem = Diagnostic {
-            help: problem.help.clone().or_else(|| help.clone()),
+            help: problem.help.clone().or_else(|| help.map(ToOwned::to_owned)),
             ..problem.clone()
         };
         let excerpt = renderer(style).excerpt(&problem, sources);

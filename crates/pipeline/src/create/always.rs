@@ -70,15 +70,14 @@ impl Pipeline {
             variables.find_map(|variables| Some(variables.as_mapping()?.get(name)?.key_span))
         };
         let label = |name: &str, words: String| Some((location(name)?, words));
-        let labels = match error {
+        match error {
             ExpandError::Cycle(names) => names
                 .windows(2)
                 .filter_map(|pair| label(&pair[0], format!("refers to `{}`", pair[1])))
                 .collect(),
             ExpandError::TooLong(name) => label(name, String::new()).into_iter().collect(),
             ExpandError::AllTooLong => Vec::new(),
-        };
-        labels
+        }
     }
 }
 

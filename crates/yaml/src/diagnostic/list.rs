@@ -36,7 +36,7 @@ impl Diagnostics {
             return;
         }
         if let Some(earlier) = self.repeats.find_or_note(&diagnostic, self.list.len()) {
-            self.list[earlier.index].more_jobs += usize::from(earlier.is_of_other_job);
+            self.list[earlier.index].more_jobs += u32::from(earlier.is_of_other_job);
             return;
         }
         if let Some(span) = diagnostic.span {

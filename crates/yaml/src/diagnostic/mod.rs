@@ -59,7 +59,7 @@ pub struct Diagnostic {
     /// A suggestion for the author.
     pub help: Option<String>,
     /// The number of further jobs that have it at the same location.
-    pub more_jobs: usize,
+    pub more_jobs: u32,
 }
 
 impl Diagnostic {
