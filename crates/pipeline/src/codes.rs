@@ -270,6 +270,10 @@ pub const CODES: &[CodeInfo] = &[
         "the values of variables are larger than a job may have",
     ),
     info(
+        "unused-input",
+        "an input is set that no file takes, or for a component that is not included",
+    ),
+    info(
         "yaml-class",
         "a YAML tag asks for an object of a Ruby class, which GitLab refuses",
     ),

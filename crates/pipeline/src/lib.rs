@@ -67,7 +67,7 @@ mod slug;
 pub use codes::{CODES, CodeInfo, code_info};
 pub use create::{Creation, create};
 pub use dialect::Dialect;
-pub use options::{IncludeRules, LoadOptions, Overlay};
+pub use options::{IncludeRules, InputsFile, LoadOptions, Overlay};
 pub use origin::{Origin, Origins};
 pub use pipeline::Pipeline;
 pub use plan::{Plan, PlanError, PlannedJob, Selection};

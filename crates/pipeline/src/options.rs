@@ -28,8 +28,13 @@ pub struct LoadOptions<'a> {
     pub limits: Limits,
     /// The tool whose reading is followed.
     pub dialect: Dialect,
-    /// The inputs given to the pipeline (`spec:inputs`).
+    /// The inputs given to the pipeline (`spec:inputs`); `COMPONENT:NAME` is an input of each
+    /// component with that name.
     pub inputs: IndexMap<String, Value>,
+    /// A file with further inputs. Inputs above all others, or in `_global`, are those of the
+    /// pipeline and of included files, where they are declared; others are in a mapping for each
+    /// component. They override what an `include` passes.
+    pub inputs_file: Option<&'a InputsFile>,
     /// The variables known before the pipeline exists: predefined ones, those of the project and
     /// those passed to the pipeline, but none from the file. Includes, their rules and
     /// `expand_vars` see no others.
@@ -56,6 +61,15 @@ pub enum IncludeRules {
     Ignore,
 }
 
+/// A YAML file with inputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputsFile {
+    /// Messages call it so.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
 /// A pipeline file merged over another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlay {
@@ -71,6 +85,7 @@ impl Default for LoadOptions<'_> {
             limits: Limits::default(),
             dialect: Dialect::default(),
             inputs: IndexMap::new(),
+            inputs_file: None,
             variables: JobVariables::default(),
             includes: &NoIncludes,
             include_rules: IncludeRules::Evaluate,

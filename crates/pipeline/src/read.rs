@@ -103,6 +103,7 @@ fn read_child(
     }
     let options = LoadOptions {
         inputs: IndexMap::new(),
+        inputs_file: None,
         overlays: &[],
         ..options.clone()
     };
@@ -215,6 +216,7 @@ fn read_overlay(
 ) -> Option<Tree> {
     let options = LoadOptions {
         inputs: IndexMap::new(),
+        inputs_file: None,
         ..options.clone()
     };
     let file = diagnostics

@@ -33,4 +33,4 @@ pub use limits::Limits;
 pub use mapping::Mapping;
 pub use node::{Entry, Integer, Kind, Node};
 pub use scalar::reads_as_text;
-pub use values::load_values;
+pub use values::{load_values, values_or_null};

@@ -7,12 +7,7 @@ use std::sync::Arc;
 ///
 /// Values may be secrets, so no diagnostic shows one.
 pub fn load_values(name: &str, text: &str) -> Checked<Arc<Node>> {
-    // A file of values may be empty or contain only comments.
-    let has_value = text.lines().map(str::trim).any(|line| {
-        let is_remark = line.is_empty() || line.starts_with('#') || line == "---";
-        !is_remark
-    });
-    let text = if has_value { text } else { "~" };
+    let text = values_or_null(text);
     let (mut diagnostics, file) = Diagnostics::of_private_file(name, text);
     let loaded = load(file, &Limits::default(), &mut diagnostics);
     diagnostics.reword(|diagnostic| {
@@ -25,6 +20,15 @@ pub fn load_values(name: &str, text: &str) -> Checked<Arc<Node>> {
         value: loaded.map(|loaded| loaded.content),
         diagnostics,
     }
+}
+
+/// Returns the text of a file of values; null if it is empty or contains only comments.
+pub fn values_or_null(text: &str) -> &str {
+    let has_value = text.lines().map(str::trim).any(|line| {
+        let is_remark = line.is_empty() || line.starts_with('#') || line == "---";
+        !is_remark
+    });
+    if has_value { text } else { "~" }
 }
 
 /// Returns a message and help without the value, for codes whose message quotes it.

@@ -23,9 +23,18 @@ pub(crate) struct ProjectArgs {
     /// Set a masked variable: NAME takes the value from the environment, NAME=@FILE from a file
     #[arg(long, value_name = "NAME[=@FILE]")]
     pub(crate) secret: Vec<String>,
-    /// Set an input of the pipeline
+    /// Remove a variable, whatever sets it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) unset_variable: Vec<String>,
+    /// Set an input of the pipeline; COMPONENT:NAME=VALUE sets one of an included component
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) input: Vec<KeyValue>,
+    /// Take inputs from this file; default: .gitlab-ci-local-inputs.yml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) inputs_file: Option<PathBuf>,
+    /// Include at most this many files; default: 150, as GitLab
+    #[arg(long, value_name = "N")]
+    pub(crate) maximum_includes: Option<usize>,
     /// The tool whose rules the file is read by
     #[arg(long, value_enum, default_value = "gitlab", value_name = "WHOSE")]
     pub(crate) dialect: DialectArg,

@@ -7,10 +7,11 @@ use console::{is_variable_name, print_notes};
 use executor_core::variable::JobVariable;
 use pipeline::Dialect;
 use serde_json::Value;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use workstation::{LocalProject, PipelineOptions};
 
 /// The greatest size of a secret, in bytes; no environment has room for more.
@@ -19,7 +20,17 @@ const MAX_SECRET: u64 = 1 << 20;
 /// Finds the project that the arguments name.
 pub(super) fn find_project(args: &ProjectArgs) -> Result<LocalProject, Failure> {
     let directory = args.cwd.as_deref().unwrap_or(Path::new("."));
-    Ok(LocalProject::find(directory, args.file.as_deref())?)
+    let of_gcl = std::env::var_os("GCL_FILE").map(PathBuf::from);
+    let file = args.file.as_deref().or(of_gcl.as_deref());
+    Ok(LocalProject::find(directory, file)?)
+}
+
+/// Returns a variable of the environment that is an option of gitlab-ci-local.
+fn gcl_option((name, value): (OsString, OsString)) -> Option<(String, String)> {
+    let name = name.into_string().ok()?;
+    let is_option = name.starts_with("GCL_");
+    is_option.then_some(())?;
+    Some((name, value.into_string().ok()?))
 }
 
 /// Returns the options of the pipeline that the arguments describe.
@@ -45,6 +56,10 @@ pub(super) fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Fa
         variables,
         secrets: secrets(&args.secret)?,
         variables_files: args.variables_file.clone(),
+        unset_variables: args.unset_variable.clone(),
+        inputs_file: args.inputs_file.clone(),
+        maximum_includes: args.maximum_includes,
+        environment: std::env::vars_os().filter_map(gcl_option).collect(),
         remote: args.remote.options(),
         ..PipelineOptions::default()
     })

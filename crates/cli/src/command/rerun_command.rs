@@ -98,6 +98,15 @@ fn for_a_job(args: &RunArgs) -> Vec<String> {
     for pair in &project.input {
         option("--input", format!("{}={}", pair.key(), pair.value()));
     }
+    for name in &project.unset_variable {
+        option("--unset-variable", name.clone());
+    }
+    if let Some(file) = &project.inputs_file {
+        option("--inputs-file", path(file));
+    }
+    if let Some(most) = project.maximum_includes {
+        option("--maximum-includes", most.to_string());
+    }
     if project.dialect == DialectArg::Bitrab {
         option("--dialect", "bitrab".to_owned());
     }

@@ -4,6 +4,7 @@ use super::{
 };
 use executor_core::job::{GitInfo, PipelineId, RefType};
 use jiff::Timestamp;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -56,6 +57,8 @@ pub struct PipelineContext {
     pub git: GitInfo,
     /// The variables from outside the file, levels in any order; within a level, later ones win.
     pub external: Vec<ExternalVariable>,
+    /// The names of variables that do not exist, whatever sets them; only dotenv reports can.
+    pub unset: BTreeSet<String>,
     /// The maximum number of needs of a job; default 50, as in GitLab.
     pub most_needs: usize,
     /// The id of the first job; the others are consecutive.
@@ -143,6 +146,7 @@ impl Default for PipelineContext {
             user: User::default(),
             git: GitInfo::default(),
             external: Vec::new(),
+            unset: BTreeSet::new(),
             most_needs: MOST_NEEDS,
             first_job_id: 1,
             job_timeout: DEFAULT_JOB_TIMEOUT,

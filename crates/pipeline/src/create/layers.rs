@@ -143,6 +143,9 @@ impl<'a> JobLayers<'a> {
     }
 
     fn find_in(&self, layer: Layer, name: &str) -> Option<LayeredVariable<'_>> {
+        if self.shared.context.unset.contains(name) {
+            return None;
+        }
         let own = self.job.as_ref();
         match layer {
             Layer::External => {

@@ -13,7 +13,7 @@ use super::refusal;
 use super::tree::{Tree, check_is_hash, without_include};
 use super::{FileHome, IncludeError, IncludeLocation};
 use crate::compose::merge;
-use crate::inputs::{self, Interpolation, PassedInputs};
+use crate::inputs::{self, Interpolation, PassedInputs, UserInputs};
 use crate::{IncludeRules, LoadOptions, Origins};
 use executor_core::variable::JobVariables;
 use std::collections::HashSet;
@@ -29,6 +29,7 @@ const MOST_WILDCARDS: usize = 1_000;
 /// Loads a file and the files it includes.
 pub(super) struct IncludeLoader<'o> {
     options: &'o LoadOptions<'o>,
+    inputs: &'o UserInputs,
     cache: FileCache<'o>,
     conditions: Conditions<'o>,
     /// Every inclusion of a file, level by level; the first is the pipeline's own file.
@@ -56,9 +57,10 @@ struct Wanted {
 }
 
 impl<'o> IncludeLoader<'o> {
-    pub(super) fn new(options: &'o LoadOptions<'o>) -> Self {
+    pub(super) fn new(options: &'o LoadOptions<'o>, inputs: &'o UserInputs) -> Self {
         Self {
             options,
+            inputs,
             cache: FileCache::new(options),
             conditions: Conditions::new(options),
             inclusions: Vec::new(),
@@ -320,6 +322,8 @@ impl<'o> IncludeLoader<'o> {
         let none = JobVariables::default();
         let interpolation = Interpolation {
             passed: wanted.inputs,
+            everywhere: &self.inputs.everywhere,
+            chosen: self.inputs.of_component(&file.component),
             site: Some(wanted.target.span),
             component: &file.component,
             variables: by.variables(self.options, &none),

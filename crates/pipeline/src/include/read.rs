@@ -5,7 +5,7 @@ use super::includer::Includer;
 use super::loader::IncludeLoader;
 use super::tree::Tree;
 use crate::LoadOptions;
-use crate::inputs::{Interpolation, PassedInputs};
+use crate::inputs::{Interpolation, UserInputs};
 use std::sync::Arc;
 use yaml::diagnostic::Diagnostics;
 use yaml::source::FileId;
@@ -22,9 +22,11 @@ pub(crate) fn read(
     options: &LoadOptions<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Tree> {
-    let mut loader = IncludeLoader::new(options);
+    let inputs = UserInputs::read(options, diagnostics);
+    let mut loader = IncludeLoader::new(options, &inputs);
     let interpolation = Interpolation {
-        passed: PassedInputs::from_arguments(&options.inputs, diagnostics),
+        everywhere: &inputs.everywhere,
+        chosen: &inputs.pipeline,
         ..Interpolation::new(&options.variables)
     };
     let root = Includer {
@@ -34,7 +36,9 @@ pub(crate) fn read(
         knows_variables: true,
     };
     loader.add(root, id, documents, &interpolation, diagnostics)?;
-    Some(loader.load(diagnostics))
+    let tree = loader.load(diagnostics);
+    inputs.report_unused(diagnostics);
+    Some(tree)
 }
 
 /// Reads the files of a child pipeline; `include` is the value of `trigger:include`.
@@ -51,7 +55,8 @@ pub(crate) fn read_child(
         value: flattened(include),
     };
     let entries: Mapping = std::iter::once((key, entry)).collect();
-    let mut loader = IncludeLoader::new(options);
+    let inputs = UserInputs::default();
+    let mut loader = IncludeLoader::new(options, &inputs);
     let whole = Node::new(Kind::Mapping(entries), include.span);
     loader.add_child_root(Arc::new(whole));
     loader.load(diagnostics)

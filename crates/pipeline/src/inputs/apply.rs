@@ -55,7 +55,8 @@ fn without_header(
     interpolation: &Interpolation<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Arc<Node>> {
-    let Some(given) = interpolation.passed.iter().next() else {
+    let mut given = interpolation.passed.iter().chain(interpolation.chosen);
+    let Some(given) = given.next() else {
         return Some(Arc::clone(&file.content));
     };
     let name = &given.name;

@@ -23,6 +23,7 @@ mod passed_inputs;
 mod resolve;
 mod rule;
 mod text;
+mod user_inputs;
 mod value;
 
 #[cfg(test)]
@@ -32,3 +33,4 @@ pub(crate) use apply::apply;
 pub(crate) use definition::read_job_input;
 pub(crate) use passed_inputs::Interpolation;
 pub use passed_inputs::{PassedInput, PassedInputs};
+pub(crate) use user_inputs::UserInputs;

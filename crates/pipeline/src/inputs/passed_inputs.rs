@@ -1,3 +1,4 @@
+use super::user_inputs::FileInput;
 use executor_core::variable::JobVariables;
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -14,6 +15,10 @@ const MOST_ARGUMENTS: usize = 20;
 pub(crate) struct Interpolation<'a> {
     /// The values passed for its inputs.
     pub(crate) passed: PassedInputs,
+    /// Values for every file that declares such an input; they override those passed.
+    pub(crate) everywhere: &'a [FileInput],
+    /// The values that the user chose for this file; they override all others.
+    pub(crate) chosen: &'a [PassedInput],
     /// The include entry that passes them or could do so; absent for the pipeline's own file.
     pub(crate) site: Option<Span>,
     /// The fields of a component by name; empty for other files.
@@ -27,6 +32,8 @@ impl<'a> Interpolation<'a> {
     pub(crate) fn new(variables: &'a JobVariables) -> Self {
         Self {
             passed: PassedInputs::default(),
+            everywhere: &[],
+            chosen: &[],
             site: None,
             component: &[],
             variables,
@@ -111,7 +118,8 @@ impl PassedInputs {
                 value: node(value, span),
             })
             .collect();
-        if let Some(first) = list.get(MOST_ARGUMENTS) {
+        let of_pipeline = |input: &&PassedInput| !input.name.contains(':');
+        if let Some(first) = list.iter().filter(of_pipeline).nth(MOST_ARGUMENTS) {
             let message = format!("a pipeline can take at most {MOST_ARGUMENTS} inputs");
             diagnostics.push(Diagnostic::error("too-many-inputs", message).at(first.span));
         }
@@ -121,6 +129,11 @@ impl PassedInputs {
     /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// Returns the values themselves.
+    pub(super) fn into_vec(self) -> Vec<PassedInput> {
+        self.list
     }
 
     /// Returns the values in order.

@@ -21,11 +21,12 @@ pub(super) fn resolve(
     interpolation: &Interpolation<'_>,
     collected: &mut Vec<Diagnostic>,
 ) -> Values {
-    let given: IndexMap<&str, &PassedInput> = interpolation
-        .passed
-        .iter()
-        .map(|input| (input.name.as_ref(), input))
-        .collect();
+    let everywhere = interpolation.everywhere.iter();
+    let everywhere = everywhere.filter_map(|input| input.of(definitions));
+    let passed = interpolation.passed.iter();
+    let given = passed.chain(everywhere).chain(interpolation.chosen);
+    let given: IndexMap<&str, &PassedInput> =
+        given.map(|input| (input.name.as_ref(), input)).collect();
     check_unknown(definitions, &given, collected);
 
     let mut known = Known::default();

@@ -10,7 +10,9 @@ pub const LAST: [&str; 2] = ["CI_ENVIRONMENT_SLUG", "CI_ENVIRONMENT_URL"];
 /// Returns the predefined variables of all jobs of a pipeline; `name` is the pipeline's.
 pub fn of_pipeline(name: Option<&str>, context: &PipelineContext) -> JobVariables {
     let mut predefined = context.pipeline_variables();
-    if let Some(name) = name {
+    if let Some(name) = name
+        && !context.unset.contains("CI_PIPELINE_NAME")
+    {
         predefined.push(JobVariable {
             raw: true,
             ..JobVariable::public("CI_PIPELINE_NAME", name)

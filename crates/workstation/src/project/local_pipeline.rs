@@ -18,7 +18,9 @@ use includes::FetchPolicy;
 use indexmap::IndexMap;
 use pipeline::context::PipelineContext;
 use pipeline::create::Creation;
-use pipeline::{Dialect, IncludeRules, LoadOptions, Overlay, Pipeline, ResolvedPipeline, create};
+use pipeline::{
+    Dialect, IncludeRules, InputsFile, LoadOptions, Overlay, Pipeline, ResolvedPipeline, create,
+};
 use pipeline_insight::affected::{AffectedJobs, Changed, InputsOf, affected};
 use serde_json::Value;
 use std::path::Path;
@@ -76,6 +78,7 @@ impl LocalPipeline {
         let api_mode = ApiMode::wanted(options, &input)?;
         let mut project_context =
             ProjectContext::new(project.root(), project.file(), situation, input.variables);
+        project_context.unset(input.unset);
         let home = options.home.clone();
         let outside = Outside::new(&options.remote, home, project_context.git());
         let outside = Arc::new(outside);
@@ -100,6 +103,8 @@ impl LocalPipeline {
             overlay,
             merged,
             include_rules,
+            inputs_file: input.inputs_file,
+            maximum_includes: options.maximum_includes,
         };
         let inputs = input.inputs;
         let tree = LocalIncludes::new(project.root(), Arc::clone(project_context.repository()));
@@ -314,6 +319,8 @@ struct Texts {
     /// The text as a GitLab merged it, which is read instead.
     merged: Option<Merged>,
     include_rules: IncludeRules,
+    inputs_file: Option<InputsFile>,
+    maximum_includes: Option<usize>,
 }
 
 impl Texts {
@@ -337,6 +344,7 @@ impl Texts {
         let mut options = LoadOptions {
             dialect,
             inputs,
+            inputs_file: self.inputs_file.as_ref(),
             variables,
             includes,
             include_rules: self.include_rules,
@@ -344,6 +352,9 @@ impl Texts {
             overlays: self.overlay.as_slice(),
             ..LoadOptions::default()
         };
+        if let Some(most) = self.maximum_includes {
+            options.limits.included_files = most;
+        }
         let checked = self.read(&options);
         if needs_git || !includes.has_commit_variables() {
             return Ok(checked);

@@ -5,7 +5,7 @@ use crate::remote::{GitLabVariables, Outside, Protection, Taken};
 use executor_core::variable::JobVariables;
 use git::{Head, RepositoryError, RepositoryFacts, glance};
 use pipeline::context::{ExternalVariable, PipelineContext};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -19,6 +19,8 @@ pub(crate) struct ProjectContext {
     /// The pipeline file.
     file: PathBuf,
     external: Vec<ExternalVariable>,
+    /// The names of variables that no job has.
+    unset: BTreeSet<String>,
     /// Access to servers, which may know the project's GitLab.
     outside: Option<Arc<Outside>>,
     /// The variables of a GitLab, if they are used.
@@ -47,10 +49,16 @@ impl ProjectContext {
             situation,
             file: file.to_owned(),
             external,
+            unset: BTreeSet::new(),
             outside: None,
             gitlab: None,
             described: OnceLock::new(),
         }
+    }
+
+    /// Removes variables, whatever sets them.
+    pub(crate) fn unset(&mut self, names: BTreeSet<String>) {
+        self.unset = names;
     }
 
     /// Adds access to servers.
@@ -113,6 +121,7 @@ impl ProjectContext {
         self.repository.situate(described.situated);
         let mut context = described.context;
         context.external.clone_from(&self.external);
+        context.unset.clone_from(&self.unset);
         Ok(context.pre_pipeline_variables())
     }
 
@@ -142,6 +151,7 @@ impl ProjectContext {
         };
         notes.extend(taken.notes);
         protect(&mut context, &taken.protection);
+        context.unset.clone_from(&self.unset);
         context.external = taken.variables;
         context.external.extend(self.external.iter().cloned());
         notes.extend(note_of_protected(&context, &taken.protection));

@@ -1,17 +1,17 @@
 //! The user's variables and inputs, from files and options in their order.
 
 use crate::error::LocalError;
-use crate::project::gitlab_ci_local::{self, FileOptions, read_options};
+use crate::project::gitlab_ci_local::{self, FileOptions, read_environment, read_options};
 use crate::project::pipeline_options::PipelineOptions;
 use crate::project::read_file::{inside, optional, optional_inside, read_text, unreadable};
 use crate::project::situation::{path_of_url, server_of_url};
 use crate::project::variable_files::{HomeFile, VariablesFile};
-use executor_core::variable::JobVariable;
 use git::RepositoryRefs;
 use indexmap::IndexMap;
-use pipeline::Diagnostics;
-use pipeline::context::{ExternalSource, ExternalVariable, Level};
+use pipeline::context::{ExternalVariable, Level};
+use pipeline::{Diagnostics, InputsFile};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use yaml::diagnostic::Checked;
 
@@ -20,6 +20,9 @@ use yaml::diagnostic::Checked;
 pub(crate) struct UserInput {
     pub(crate) variables: Vec<ExternalVariable>,
     pub(crate) inputs: IndexMap<String, Value>,
+    pub(crate) inputs_file: Option<InputsFile>,
+    /// The names of variables that no job has.
+    pub(crate) unset: BTreeSet<String>,
     /// Notes about the files.
     pub(crate) notes: Vec<String>,
 }
@@ -67,12 +70,22 @@ impl InputReader<'_> {
                 Err(found) => return Ok(Err(found)),
             }
         }
+        file_options.push(read_environment(&options.environment));
         if let Err(found) = self.read_variables(options, &file_options)? {
             return Ok(Err(found));
+        }
+        self.input.inputs_file = self.inputs_file(options, &file_options)?;
+        if self.root.join(gitlab_ci_local::IGNORES).exists() {
+            let name = gitlab_ci_local::IGNORES;
+            let note = format!("{name} is ignored: jobs get all files that git does not ignore");
+            self.input.notes.push(note);
         }
         for read in file_options {
             self.add_options(read);
         }
+        self.input
+            .unset
+            .extend(options.unset_variables.iter().cloned());
         let variables = &mut self.input.variables;
         variables.extend(
             options
@@ -116,16 +129,10 @@ impl InputReader<'_> {
                 Err(found) => return Ok(Err(found)),
             }
         }
-        let mut named = file_options.iter().rev();
-        let named = named.find_map(|it| Some((&it.name, it.variables_file.as_deref()?)));
-        let usual = Path::new(gitlab_ci_local::VARIABLES);
-        let (text, of_project) = match named {
-            Some((name, path)) if name != gitlab_ci_local::OPTIONS => {
-                (optional(&self.root.join(path))?, path)
-            }
-            Some((_, path)) => (optional_inside(self.root, path)?, path),
-            None => (optional_inside(self.root, usual)?, usual),
-        };
+        let named = |it: &FileOptions| it.variables_file.clone();
+        let (of_project, text) =
+            self.project_file(file_options, named, gitlab_ci_local::VARIABLES)?;
+        let of_project = &of_project;
         let mut files = Vec::new();
         if let Some(text) = text {
             files.push((self.root.join(of_project), of_project, text));
@@ -151,6 +158,44 @@ impl InputReader<'_> {
         Ok(Ok(()))
     }
 
+    fn inputs_file(
+        &self,
+        options: &PipelineOptions,
+        file_options: &[FileOptions],
+    ) -> Result<Option<InputsFile>, LocalError> {
+        let (path, text) = if let Some(path) = &options.inputs_file {
+            let text = read_text(path).map_err(|error| unreadable(path, error))?;
+            (path.clone(), Some(text))
+        } else {
+            let named = |it: &FileOptions| it.inputs_file.clone();
+            self.project_file(file_options, named, gitlab_ci_local::INPUTS)?
+        };
+        let name = path.display().to_string();
+        Ok(text.map(|text| InputsFile { name, text }))
+    }
+
+    /// Reads a file that options name, or the usual one of the project. Only a name that did not come with the project
+    /// may lead out of it.
+    fn project_file(
+        &self,
+        file_options: &[FileOptions],
+        named: impl Fn(&FileOptions) -> Option<PathBuf>,
+        usual: &str,
+    ) -> Result<(PathBuf, Option<String>), LocalError> {
+        let mut sources = file_options.iter().rev();
+        let found = sources.find_map(|it| Some((&it.name, named(it)?)));
+        let is_users = found
+            .as_ref()
+            .is_some_and(|(name, _)| *name != gitlab_ci_local::OPTIONS);
+        let path = found.map_or_else(|| PathBuf::from(usual), |(_, path)| path);
+        let text = if is_users {
+            optional(&self.root.join(&path))?
+        } else {
+            optional_inside(self.root, &path)?
+        };
+        Ok((path, text))
+    }
+
     /// Returns the value, and adds its warnings to the notes.
     fn note_warnings<T>(&mut self, checked: Checked<T>) -> Result<T, Box<Diagnostics>> {
         let (value, warnings) = checked.into_result()?;
@@ -167,15 +212,8 @@ impl InputReader<'_> {
 
     fn add_options(&mut self, read: FileOptions) {
         self.input.notes.extend(read.notes);
-        for (key, value, line) in read.variables {
-            self.input.variables.push(ExternalVariable {
-                source: ExternalSource::File {
-                    path: read.name.clone(),
-                    line,
-                },
-                ..ExternalVariable::of_pipeline(JobVariable::public(key, value))
-            });
-        }
+        self.input.variables.extend(read.variables);
+        self.input.unset.extend(read.unset);
         let inputs = read.inputs.into_iter();
         let inputs = inputs.map(|(name, value)| (name, Value::String(value)));
         self.input.inputs.extend(inputs);

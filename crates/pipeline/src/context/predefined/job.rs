@@ -39,7 +39,7 @@ impl PipelineContext {
         if let Some(environment) = environment {
             environment.add(&mut values);
         }
-        values.into_variables()
+        values.into_variables(&self.unset)
     }
 
     /// Returns the timeout of a job, in seconds.

@@ -40,7 +40,7 @@ impl PipelineContext {
         pipeline::add(self, &mut values);
         pipeline::add_trigger(self, &mut values);
         merge_request::add(self, &mut values);
-        values.into_variables()
+        values.into_variables(&self.unset)
     }
 
     /// Returns the variables available before the pipeline exists, which `include` and its rules
@@ -60,7 +60,10 @@ impl PipelineContext {
     /// Within a level, variables the user sets locally override those of a GitLab, and those of an
     /// inner group those of an outer one; otherwise the more specific scope wins.
     pub fn external_for(&self, environment: Option<&str>) -> Vec<&ExternalVariable> {
-        let is_open = |given: &&ExternalVariable| !given.is_protected || self.commit.is_protected;
+        let is_open = |given: &&ExternalVariable| {
+            let is_open = !given.is_protected || self.commit.is_protected;
+            is_open && !self.unset.contains(&given.variable.key)
+        };
         let matching = self.external.iter().filter(is_open);
         let matching = matching.filter_map(|given| Some((given.scope_match(environment)?, given)));
         let mut matching: Vec<_> = matching.collect();

@@ -1,4 +1,5 @@
 use executor_core::variable::{JobVariable, JobVariables};
+use std::collections::BTreeSet;
 
 /// The phase from which on a predefined variable is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,7 +55,10 @@ impl Values {
         }
     }
 
-    pub(in crate::context) fn into_variables(self) -> JobVariables {
-        self.list.into_iter().collect()
+    /// Returns the variables, except unset ones.
+    pub(in crate::context) fn into_variables(self, unset: &BTreeSet<String>) -> JobVariables {
+        let list = self.list.into_iter();
+        list.filter(|variable| !unset.contains(&variable.key))
+            .collect()
     }
 }

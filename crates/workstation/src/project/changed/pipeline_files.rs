@@ -1,5 +1,5 @@
 use crate::project::bitrab::BITRAB_SETTINGS;
-use crate::project::gitlab_ci_local::{OPTIONS, OVERLAY, VARIABLES};
+use crate::project::gitlab_ci_local::{INPUTS, OPTIONS, OVERLAY, VARIABLES};
 use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
 use includes::LockFile;
@@ -29,7 +29,14 @@ impl PipelineFiles {
     ) -> Self {
         let root = project.root();
         let mut found = Self::default();
-        let usual = [OVERLAY, OPTIONS, VARIABLES, SETTINGS, LockFile::NAME];
+        let usual = [
+            OVERLAY,
+            OPTIONS,
+            VARIABLES,
+            INPUTS,
+            SETTINGS,
+            LockFile::NAME,
+        ];
         let usual = usual.iter().map(|&name| name.to_owned());
         found.files.extend(usual);
         found
@@ -38,7 +45,8 @@ impl PipelineFiles {
         if options.dialect == Dialect::Bitrab {
             found.files.insert(BITRAB_SETTINGS.to_owned());
         }
-        let given = options.variables_files.iter().filter_map(|path| {
+        let given = options.variables_files.iter().chain(&options.inputs_file);
+        let given = given.filter_map(|path| {
             let path = std::path::absolute(path).ok()?;
             let below = path.strip_prefix(root).ok()?;
             Some(below.to_string_lossy().into_owned())

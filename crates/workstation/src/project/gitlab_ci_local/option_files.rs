@@ -1,50 +1,131 @@
 use crate::project::variable_files::parse_dotenv;
+use executor_core::variable::JobVariable;
 use pipeline::Diagnostics;
+use pipeline::context::{ExternalSource, ExternalVariable};
 use std::path::PathBuf;
 use yaml::diagnostic::Checked;
 
-/// The options of a file that concern the pipeline.
+/// The options of one source that concern the pipeline: a file, or the process environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FileOptions {
-    /// The name of the file in messages.
+    /// The name of the file; empty for the environment.
     pub(crate) name: String,
     /// The pipeline file (`FILE`).
     pub(crate) file: Option<PathBuf>,
     /// The project's file with variables (`VARIABLES_FILE`).
     pub(crate) variables_file: Option<PathBuf>,
-    /// Pipeline variables (`VARIABLE`), each with its line.
-    pub(crate) variables: Vec<(String, String, u32)>,
+    /// The project's file with inputs (`INPUTS_FILE`).
+    pub(crate) inputs_file: Option<PathBuf>,
+    /// Pipeline variables (`VARIABLE`).
+    pub(crate) variables: Vec<ExternalVariable>,
+    /// The names of variables that are removed (`UNSET_VARIABLE`).
+    pub(crate) unset: Vec<String>,
     /// Inputs (`INPUT`).
     pub(crate) inputs: Vec<(String, String)>,
     /// Notes about ignored options.
     pub(crate) notes: Vec<String>,
 }
 
-/// Ignored options, and their counterpart here.
-const OTHERS: [(&str, &str); 22] = [
-    ("ARTIFACTS_TO_SOURCE", "artifacts stay with the run"),
-    ("CLEANUP", "everything is removed at the end"),
-    ("COLOR", "set NO_COLOR"),
-    ("CONCURRENCY", "use --concurrency"),
-    ("CWD", "use --cwd"),
-    ("EVALUATE_RULE_CHANGES", "use --changes"),
-    ("FORCE_SHELL_EXECUTOR", "use --executor shell"),
-    ("HOME", "set HOME"),
-    ("JOB", "name the jobs"),
-    ("LIST", "use `runwright list`"),
-    ("MANUAL", "use --manual"),
-    ("NEEDS", "use --needs or --no-needs"),
-    ("ONLY_NEEDS", "name the jobs that are needed"),
-    ("PREVIEW", "use `runwright show`"),
-    ("QUIET", "use --output"),
-    ("SHELL_EXECUTOR_NO_IMAGE", "use --executor"),
-    ("SHELL_ISOLATION", "jobs are isolated; see --isolation"),
-    ("STAGE", "use --stage"),
-    ("STATE_DIR", "set RUNWRIGHT_HOME"),
-    ("TIMESTAMPS", "use --events"),
-    ("UNSET_VARIABLE", "set the variable to empty text"),
-    ("UMASK", "the umask is yours"),
+/// An option that is ignored.
+struct Ignored {
+    name: &'static str,
+    /// The value that needs no note, since it is what Runwright does.
+    as_here: &'static str,
+    /// The counterpart here.
+    advice: &'static str,
+}
+
+const fn ignored(name: &'static str, as_here: &'static str, advice: &'static str) -> Ignored {
+    Ignored {
+        name,
+        as_here,
+        advice,
+    }
+}
+
+const OTHERS: [Ignored; 50] = [
+    ignored("ARTIFACTS_TO_SOURCE", "false", "use --artifacts-to-source"),
+    ignored("CA_FILE", "", "use --ca-file"),
+    ignored("CLEANUP", "true", "everything is removed at the end"),
+    ignored("COLOR", "true", "set NO_COLOR"),
+    ignored("COMPLETION", "false", "use `runwright completion`"),
+    ignored("CONCURRENCY", "", "use --concurrency"),
+    ignored(
+        "CONTAINER_EMULATE",
+        "",
+        "set `memory` and `cpus` of `[docker]` in your settings",
+    ),
+    ignored(
+        "CONTAINER_EXECUTABLE",
+        "docker",
+        "set DOCKER_HOST to the socket of the engine",
+    ),
+    ignored("CWD", "", "use --cwd"),
+    ignored("DEFAULT_IMAGE", "", "use --image"),
+    ignored("DEVICE", "", "set `devices` of `[docker]` in your settings"),
+    ignored("EVALUATE_RULE_CHANGES", "true", "use --changes"),
+    ignored("EXTRA_HOST", "", "use --extra-host"),
+    ignored("FETCH_INCLUDES", "false", "use --refresh"),
+    ignored("FORCE_SHELL_EXECUTOR", "false", "use --executor shell"),
+    ignored("GPUS", "", "set `gpus` of `[docker]` in your settings"),
+    ignored("HELPER_IMAGE", "", "there are no helper containers"),
+    ignored("HOME", "", "set HOME"),
+    ignored(
+        "IGNORES_FILE",
+        "",
+        "jobs get all files that git does not ignore",
+    ),
+    ignored("IGNORE_PREDEFINED_VARS", "", "there are no such warnings"),
+    ignored("IGNORE_SCHEMA_PATHS", "", "the file is always checked"),
+    ignored("JOB", "", "name the jobs"),
+    ignored(
+        "JSON_SCHEMA_VALIDATION",
+        "true",
+        "the file is always checked",
+    ),
+    ignored("LIST", "false", "use `runwright list`"),
+    ignored("LIST_ALL", "false", "use `runwright list --all`"),
+    ignored("LIST_CSV", "false", "use `runwright list --csv`"),
+    ignored("LIST_CSV_ALL", "false", "use `runwright list --csv --all`"),
+    ignored("LIST_JSON", "false", "use `runwright list --json --all`"),
+    ignored("MANUAL", "", "use --manual"),
+    ignored("MAXIMUM_INCLUDES", "150", "use --maximum-includes"),
+    ignored(
+        "MAX_JOB_NAME_PADDING",
+        "",
+        "names of jobs are shown in full",
+    ),
+    ignored("MOUNT_CACHE", "false", "caches work for all jobs"),
+    ignored("NEEDS", "true", "use --needs or --no-needs"),
+    ignored("NETWORK", "", "use --network"),
+    ignored("ONLY_NEEDS", "false", "use --only-needs"),
+    ignored("PREVIEW", "false", "use `runwright show`"),
+    ignored("PRIVILEGED", "false", "use --privileged"),
+    ignored("PULL_POLICY", "if-not-present", "use --pull-policy"),
+    ignored("QUIET", "false", "use --output"),
+    ignored("REMOTE_VARIABLES", "", "use --remote-variables"),
+    ignored("SHELL_EXECUTOR_NO_IMAGE", "true", "use --executor"),
+    ignored(
+        "SHELL_ISOLATION",
+        "true",
+        "jobs are isolated; see --isolation",
+    ),
+    ignored(
+        "SHM_SIZE",
+        "",
+        "set `shm-size` of `[docker]` in your settings",
+    ),
+    ignored("STAGE", "", "use --stage"),
+    ignored("STATE_DIR", ".gitlab-ci-local", "set RUNWRIGHT_HOME"),
+    ignored("TIMESTAMPS", "false", "use --events"),
+    ignored("ULIMIT", "", "use --ulimit"),
+    ignored("UMASK", "", "use --umask"),
+    ignored("VALIDATE_DEPENDENCY_CHAIN", "false", "use `runwright lint`"),
+    ignored("VOLUME", "", "use --volume"),
 ];
+
+/// The prefix of options in the process environment.
+const PREFIX: &str = "GCL_";
 
 /// Parses a file with options, one `NAME=value` a line; messages call it `name`.
 pub(crate) fn read_options(name: &str, text: &str) -> Checked<FileOptions> {
@@ -59,28 +140,16 @@ pub(crate) fn read_options(name: &str, text: &str) -> Checked<FileOptions> {
     };
     for assignment in assignments {
         let line = assignment.span.line;
-        let value = assignment.value;
-        match assignment.name.as_str() {
-            "FILE" => options.file = Some(value.into()),
-            "VARIABLES_FILE" => options.variables_file = Some(value.into()),
-            "VARIABLE" => {
-                // Several values are separated by spaces.
-                let pairs = value.split_whitespace().filter_map(|it| it.split_once('='));
-                let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned(), line));
-                options.variables.extend(pairs);
-            }
-            "INPUT" => {
-                let pairs = value.split_whitespace().filter_map(|it| it.split_once('='));
-                let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
-                options.inputs.extend(pairs);
-            }
-            other => {
-                let known = OTHERS.iter().find(|(option, _)| *option == other);
-                let advice = known.map_or("it has no counterpart here", |(_, advice)| advice);
-                let note = format!("{name}:{line}: {other} is ignored: {advice}");
-                options.notes.push(note);
-            }
-        }
+        let given = GivenOption {
+            name: &assignment.name,
+            value: &assignment.value,
+            separator: ' ',
+            source: ExternalSource::File {
+                path: name.to_owned(),
+                line,
+            },
+        };
+        options.add(&given, &format!("{name}:{line}: {}", assignment.name));
     }
     Checked {
         value: Some(options),
@@ -88,25 +157,145 @@ pub(crate) fn read_options(name: &str, text: &str) -> Checked<FileOptions> {
     }
 }
 
+/// Reads the options of the process environment; others are not options.
+pub(crate) fn read_environment(variables: &[(String, String)]) -> FileOptions {
+    let mut options = FileOptions::default();
+    for (name, value) in variables {
+        let Some(option) = name.strip_prefix(PREFIX) else {
+            continue;
+        };
+        let source = ExternalSource::Option(name.clone());
+        if let Some(variable) = option.strip_prefix("VARIABLE_") {
+            options.add_variable(variable, value, source);
+            continue;
+        }
+        let given = GivenOption {
+            name: option,
+            value,
+            separator: ';',
+            source,
+        };
+        options.add(&given, name);
+    }
+    options
+}
+
+/// An option as a source gives it.
+struct GivenOption<'a> {
+    /// Its name in capitals.
+    name: &'a str,
+    value: &'a str,
+    /// Separates the values of a list.
+    separator: char,
+    source: ExternalSource,
+}
+
+impl GivenOption<'_> {
+    fn list(&self) -> impl Iterator<Item = &str> {
+        let values = self.value.split(self.separator).map(str::trim);
+        values.filter(|value| !value.is_empty())
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.list().filter_map(|pair| pair.split_once('='))
+    }
+}
+
+impl FileOptions {
+    /// Adds an option; a note calls it `shown`.
+    fn add(&mut self, given: &GivenOption<'_>, shown: &str) {
+        match given.name {
+            "FILE" => self.file = Some(given.value.into()),
+            "VARIABLES_FILE" => self.variables_file = Some(given.value.into()),
+            "INPUTS_FILE" => self.inputs_file = Some(given.value.into()),
+            "VARIABLE" => {
+                for (name, value) in given.pairs() {
+                    self.add_variable(name, value, given.source.clone());
+                }
+            }
+            "UNSET_VARIABLE" => self.unset.extend(given.list().map(ToOwned::to_owned)),
+            "INPUT" => {
+                let pairs = given.pairs();
+                let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+                self.inputs.extend(pairs);
+            }
+            name => {
+                let known = OTHERS.iter().find(|option| option.name == name);
+                if known.is_some_and(|option| option.as_here == given.value) {
+                    return;
+                }
+                let advice = known.map_or("it has no counterpart here", |option| option.advice);
+                self.notes.push(format!("{shown} is ignored: {advice}"));
+            }
+        }
+    }
+
+    fn add_variable(&mut self, name: &str, value: &str, source: ExternalSource) {
+        self.variables.push(ExternalVariable {
+            source,
+            ..ExternalVariable::of_pipeline(JobVariable::public(name, value))
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn variables(options: &FileOptions) -> Vec<(&str, &str, String)> {
+        let variables = options.variables.iter().map(|given| {
+            let variable = &given.variable;
+            (&*variable.key, &*variable.value, given.source.to_string())
+        });
+        variables.collect()
+    }
+
     #[test]
     fn pipeline_options_are_used_and_others_noted() {
-        let text =
-            "FILE=ci/main.yml\nVARIABLE=\"A=1 B=x=y\"\nINPUT=env=dev\nCONCURRENCY=2\nULIMIT=9\n";
+        let text = "FILE=ci/main.yml\nVARIABLE=\"A=1 B=x=y\"\nINPUT=env=dev\nCONCURRENCY=2\nOTHER=9\n\
+                    UNSET_VARIABLE=\"CI X\"\nNEEDS=true\nLIST=false\n";
         let (options, _) = read_options(".env", text).into_result().expect("no errors");
         assert_eq!(options.file, Some("ci/main.yml".into()));
-        let owned = |name: &str, value: &str| (name.to_owned(), value.to_owned(), 2);
-        assert_eq!(options.variables, [owned("A", "1"), owned("B", "x=y")]);
+        let of_file = ".env:2".to_owned();
+        assert_eq!(
+            variables(&options),
+            [("A", "1", of_file.clone()), ("B", "x=y", of_file)]
+        );
         assert_eq!(options.inputs, [("env".to_owned(), "dev".to_owned())]);
+        assert_eq!(options.unset, ["CI", "X"]);
         assert_eq!(
             options.notes,
             [
                 ".env:4: CONCURRENCY is ignored: use --concurrency",
-                ".env:5: ULIMIT is ignored: it has no counterpart here",
+                ".env:5: OTHER is ignored: it has no counterpart here",
             ]
+        );
+    }
+
+    #[test]
+    fn options_of_the_environment_are_used_or_noted() {
+        let given = [
+            ("GCL_VARIABLE", "A=1;B=a b"),
+            ("GCL_VARIABLE_C", "x;y"),
+            ("GCL_INPUTS_FILE", "in.yml"),
+            ("GCL_PRIVILEGED", "true"),
+            ("GCLX", "no"),
+        ];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let options = read_environment(&given);
+        let of_list = "GCL_VARIABLE".to_owned();
+        assert_eq!(
+            variables(&options),
+            [
+                ("A", "1", of_list.clone()),
+                ("B", "a b", of_list),
+                ("C", "x;y", "GCL_VARIABLE_C".to_owned()),
+            ]
+        );
+        assert_eq!(options.inputs_file, Some("in.yml".into()));
+        assert_eq!(
+            options.notes,
+            ["GCL_PRIVILEGED is ignored: use --privileged"]
         );
     }
 }

@@ -40,7 +40,7 @@ impl ApiMode {
         if options.dialect != Dialect::GitLab {
             return Err(ApiModeError::Dialect);
         }
-        if !input.inputs.is_empty() {
+        if !input.inputs.is_empty() || input.inputs_file.is_some() {
             return Err(ApiModeError::Inputs);
         }
         Ok(Some(Self {
