@@ -1,8 +1,11 @@
 use clap::Args;
 use pipeline::selector::split_list;
+use std::path::PathBuf;
 use workstation::{LayeredValue, SettingValue};
 
 /// What jobs in containers run in.
+///
+/// No file of a project sets more than the image and its pull policy.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct DockerArgs {
     /// The image of jobs in containers that name none
@@ -11,6 +14,27 @@ pub(crate) struct DockerArgs {
     /// When to pull images, in the order to try: always, if-not-present, never
     #[arg(long, value_name = "WHEN,...")]
     pub(crate) pull_policy: Vec<String>,
+    /// Mount a directory, a file or a volume in containers, as `docker run --volume`
+    #[arg(long, value_name = "SOURCE:TARGET[:ro]")]
+    pub(crate) volume: Vec<String>,
+    /// The network of containers, as `docker run --network`
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) network: Option<String>,
+    /// Add a line to /etc/hosts of containers
+    #[arg(long, value_name = "HOST:ADDRESS")]
+    pub(crate) extra_host: Vec<String>,
+    /// Give containers of jobs and services all permissions on this machine
+    #[arg(long)]
+    pub(crate) privileged: bool,
+    /// Run scripts in containers as root instead of the image's user
+    #[arg(long)]
+    pub(crate) umask: bool,
+    /// Limit the processes in containers: `nofile=1024:4096`; a number alone is that of open files
+    #[arg(long, value_name = "[NAME=]SOFT[:HARD]")]
+    pub(crate) ulimit: Vec<String>,
+    /// Trust the CA certificates of this file in containers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
 }
 
 impl DockerArgs {
@@ -31,10 +55,24 @@ impl DockerArgs {
 
     /// Returns the options that express these arguments.
     pub(crate) fn words(&self) -> Vec<String> {
-        let image = self.image.iter();
-        let image = image.flat_map(|image| ["--image".to_owned(), image.clone()]);
-        let policies = self.pull_policy.iter();
-        let policies = policies.flat_map(|list| ["--pull-policy".to_owned(), list.clone()]);
-        image.chain(policies).collect()
+        let ca_file = self.ca_file.as_ref();
+        let ca_file = ca_file.map(|file| file.display().to_string());
+        let with_values = [
+            ("--image", self.image.as_slice()),
+            ("--pull-policy", &self.pull_policy),
+            ("--volume", &self.volume),
+            ("--network", self.network.as_slice()),
+            ("--extra-host", &self.extra_host),
+            ("--ulimit", &self.ulimit),
+            ("--ca-file", ca_file.as_slice()),
+        ];
+        let with_values = with_values.into_iter().flat_map(|(option, values)| {
+            let values = values.iter();
+            values.flat_map(move |value| [option.to_owned(), value.clone()])
+        });
+        let flags = [("--privileged", self.privileged), ("--umask", self.umask)];
+        let flags = flags.into_iter().filter(|(_, is_set)| *is_set);
+        let flags = flags.map(|(flag, _)| flag.to_owned());
+        with_values.chain(flags).collect()
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::args::DockerArgs;
 use crate::failure::Failure;
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use console::strip_controls;
 use executor_docker::DockerError;
 use executor_docker::config::{DockerConfig, KeyStyle};
 use executor_docker::engine::{DockerHost, Engine, HostSettings};
 use serde_json::{Map, Value};
+use std::fs;
 use std::path::Path;
 use workstation::{GarbageSettings, Settings};
 
@@ -34,6 +35,7 @@ pub(super) fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerC
     // The user wrote the jobs, or at least chose to run them, so every pull policy is allowed.
     let all = ["always", "if-not-present", "never"];
     say("allowed_pull_policies", all.as_slice().into());
+    add_options(&mut said, docker)?;
     let mut config: DockerConfig = serde_json::from_value(Value::Object(said))
         .map_err(|error| wrong(&strip_controls(&error.to_string())))?;
     config.key_style = KeyStyle::Hyphens;
@@ -41,6 +43,55 @@ pub(super) fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerC
         Some(problem) => Err(wrong(&strip_controls(&problem.to_string()))),
         None => Ok(config),
     }
+}
+
+/// The file in which most images have the CA certificates that they trust.
+const CA_FILE: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+/// Adds options to the settings: values of a list follow those of the settings, others replace them.
+fn add_options(said: &mut Map<String, Value>, docker: &DockerArgs) -> Result<(), Failure> {
+    let mut add = |key: &str, values: &[String]| {
+        let list = said.entry(key).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(list) = list {
+            list.extend(values.iter().map(|value| value.as_str().into()));
+        }
+    };
+    add("volumes", &docker.volume);
+    add("extra_hosts", &docker.extra_host);
+    if let Some(file) = &docker.ca_file {
+        let path = fs::canonicalize(file)
+            .with_context(|| format!("--ca-file {}", file.display()))
+            .map_err(Failure::usage)?;
+        add("volumes", &[format!("{}:{CA_FILE}:ro", path.display())]);
+        let variables = [
+            ("SSL_CERT_FILE", CA_FILE),
+            ("SSL_CERT_DIR", "/etc/ssl/certs"),
+        ];
+        add(
+            "environment",
+            &variables.map(|(name, value)| format!("{name}={value}")),
+        );
+    }
+    let mut set = |key: &str, value: Value| said.insert(key.to_owned(), value);
+    if let Some(network) = &docker.network {
+        set("network_mode", network.as_str().into());
+    }
+    if docker.privileged {
+        set("privileged", true.into());
+        set("services_privileged", true.into());
+    }
+    if docker.umask {
+        set("user", "0:0".into());
+    }
+    let limits = docker.ulimit.iter().map(|text| {
+        let (name, limit) = text.split_once('=').unwrap_or(("nofile", text));
+        (name.to_owned(), Value::from(limit))
+    });
+    let limits: Map<String, Value> = limits.collect();
+    if !limits.is_empty() {
+        set("ulimit", limits.into());
+    }
+    Ok(())
 }
 
 pub(super) fn wrong(why: &str) -> Failure {
@@ -94,6 +145,46 @@ mod tests {
 
         let refused = read("[docker]\nmemory = \"much\"\n", &docker).expect_err("refused");
         assert!(refused.contains("invalid container settings"), "{refused}");
+    }
+
+    #[test]
+    fn options_follow_and_replace_settings() {
+        let certificates = tempfile::NamedTempFile::new().expect("a file");
+        let text = "[docker]\nvolumes = [\"/a:/b\"]\nnetwork-mode = \"none\"\nuser = \"ci\"\n";
+        let owned = |texts: &[&str]| texts.iter().map(|&it| it.to_owned()).collect();
+        let docker = DockerArgs {
+            volume: owned(&["/c:/d:ro"]),
+            network: Some("bridge".to_owned()),
+            extra_host: owned(&["a:10.0.0.1"]),
+            privileged: true,
+            umask: true,
+            ulimit: owned(&["2048", "core=0:-1"]),
+            ca_file: Some(certificates.path().to_owned()),
+            ..DockerArgs::default()
+        };
+        let config = read(text, &docker).expect("a configuration");
+        let path = fs::canonicalize(certificates.path()).expect("there");
+        let mounted = format!("{}:/etc/ssl/certs/ca-certificates.crt:ro", path.display());
+        assert_eq!(config.volumes, ["/a:/b", "/c:/d:ro", &mounted]);
+        assert_eq!(config.network_mode.as_deref(), Some("bridge"));
+        assert_eq!(config.extra_hosts, ["a:10.0.0.1"]);
+        assert_eq!(config.user.as_deref(), Some("0:0"));
+        assert!(config.privileged && config.services_privileged);
+        assert_eq!(config.ulimit["nofile"].hard, 2048);
+        assert_eq!(config.ulimit["core"].hard, -1);
+        assert!(config.environment[0].starts_with("SSL_CERT_FILE=/etc/ssl"));
+
+        let refused = |docker: &DockerArgs| read("", docker).expect_err("refused");
+        let docker = DockerArgs {
+            ulimit: owned(&["files=1"]),
+            ..DockerArgs::default()
+        };
+        assert!(refused(&docker).contains("`files` is none of"));
+        let docker = DockerArgs {
+            ca_file: Some("/none.pem".into()),
+            ..DockerArgs::default()
+        };
+        assert!(refused(&docker).contains("--ca-file /none.pem"));
     }
 
     #[test]

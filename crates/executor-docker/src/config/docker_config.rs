@@ -240,6 +240,8 @@ pub struct DockerConfig {
     pub ipcmode: Option<String>,
 
     // The rest.
+    /// Variables of all containers, as `NAME=value`; those of jobs override them. Ours.
+    pub environment: Vec<String>,
     /// Labels of all containers, besides ours.
     pub container_labels: BTreeMap<String, String>,
     /// Options of the log driver `json-file`: `max-size`, `max-file`, `labels`.
@@ -380,6 +382,7 @@ impl Default for DockerConfig {
             mac_address: None,
             pid_mode: None,
             ipcmode: None,
+            environment: Vec::new(),
             container_labels: BTreeMap::new(),
             log_options: BTreeMap::new(),
         }

@@ -154,6 +154,7 @@ mod tests {
             "network_mode = 'host'",
             "ulimit = {nofile = '1:2'}",
             "tmpfs = {'/x' = 'rw'}",
+            "environment = ['A=b']",
             "container_labels = {}\ndevices = ['/dev/null']",
         ] {
             let config: DockerConfig = toml::from_str(setting).unwrap();

@@ -83,6 +83,10 @@ impl DockerConfig {
             let text = format!("`{name}` is none of {}", NAMES.join(", "));
             problems.error("ulimit", &text);
         }
+        let is_assignment = |it: &&String| it.find('=').is_some_and(|at| at > 0);
+        for text in self.environment.iter().filter(|it| !is_assignment(it)) {
+            problems.error("environment", &format!("`{text}` is not NAME=value"));
+        }
         for name in self.sysctls.keys().filter(|it| !is_of_a_container(it)) {
             let text = format!("`{name}` is of the whole host, not of a container");
             problems.error("sysctls", &text);

@@ -364,6 +364,8 @@ fn keys_of_storage_and_networks() {
     );
     check("pid_mode", r#""host""#, &Good);
     check("ipcmode", r#""private""#, &Good);
+    check("environment", r#"["A=b=c", "D="]"#, &Good);
+    check("environment", r#"["A"]"#, &Wrong("`A` is not NAME=value"));
     check("container_labels", r#"{ team = "blue" }"#, &Good);
     check("log_options", r#"{ max-size = "10m" }"#, &Good);
     check(

@@ -23,7 +23,7 @@ pub fn build_container(config: &DockerConfig, plan: &ContainerPlan) -> Container
         working_dir: plan.working_dir.clone(),
         entrypoint,
         cmd: (!plan.command.is_empty()).then(|| plan.command.clone()),
-        env: (!plan.environment.is_empty()).then(|| plan.environment.clone()),
+        env: environment(config, &plan.environment),
         labels: Some(plan.labels.clone()),
         stop_signal: plan.stop_signal.clone(),
         tty: Some(false),
@@ -49,12 +49,18 @@ pub fn service_container(config: &DockerConfig, plan: &ServicePlan) -> Container
         user: plan.user.clone(),
         entrypoint,
         cmd: (!plan.command.is_empty()).then(|| plan.command.clone()),
-        env: (!plan.environment.is_empty()).then(|| plan.environment.clone()),
+        env: environment(config, &plan.environment),
         labels: Some(plan.labels.clone()),
         networking_config: networking(config, &plan.network, None),
         host_config: Some(host::of_service(config, plan)),
         ..ContainerCreateBody::default()
     }
+}
+
+/// Returns the variables of the settings, then those of the plan, which override them.
+fn environment(config: &DockerConfig, of_plan: &[String]) -> Option<Vec<String>> {
+    let all: Vec<String> = config.environment.iter().chain(of_plan).cloned().collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// For the engine, one empty text is no entry point, and an empty list is the image's.
