@@ -236,6 +236,7 @@ fn count<N: FromStr>(text: &str) -> Result<N, &'static str> {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use pipeline::plan::NeedsMode;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -253,8 +254,11 @@ mod tests {
     fn jobs_come_by_position_or_in_a_list() {
         let args = run_args("runwright run lint --jobs build,test");
         assert_eq!(args.job_names(), ["lint", "build", "test"]);
-        assert!(args.follow_needs());
-        assert!(!run_args("runwright run lint --no-needs").follow_needs());
+        assert_eq!(args.needs_mode(), NeedsMode::With);
+        let check = |line, expect| assert_eq!(run_args(line).needs_mode(), expect, "{line}");
+        check("runwright run lint --no-needs", NeedsMode::Without);
+        check("runwright run lint --no-needs --needs", NeedsMode::With);
+        check("runwright run lint --only-needs", NeedsMode::Only);
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub(crate) struct ListArgs {
     /// Print the normalized jobs as a JSON array
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print a table with `;` between its columns, as gitlab-ci-local does
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
     /// Which jobs a change touches.
     #[command(flatten)]
     pub(crate) changed: ChangedArgs,

@@ -2,6 +2,7 @@ use super::{
     ChangedArgs, DockerArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs, word_of,
 };
 use clap::{ArgAction, Args, ValueEnum};
+use pipeline::plan::NeedsMode;
 use pipeline::selector::split_list;
 use std::num::NonZeroU32;
 use workstation::{LayeredValue, ReuseMode, SettingValue};
@@ -67,9 +68,17 @@ pub(crate) struct RunArgs {
     /// Run the named jobs alone
     #[arg(long)]
     pub(crate) no_needs: bool,
+    /// Run the jobs that the named ones need, without those themselves
+    #[arg(long, conflicts_with_all = ["needs", "no_needs"])]
+    pub(crate) only_needs: bool,
     /// Start this manual job
     #[arg(long, value_name = "JOB")]
     pub(crate) manual: Vec<String>,
+
+    /// Run jobs without the artifacts that they need of other projects, and leave out those that start the
+    /// pipeline of a project that your settings do not name; each with a warning
+    #[arg(long)]
+    pub(crate) ignore_other_projects: bool,
 
     /// Which of them a change touches.
     #[command(flatten)]
@@ -111,6 +120,9 @@ pub(crate) struct RunArgs {
     /// What keeps jobs apart.
     #[command(flatten)]
     pub(crate) isolation: IsolationArgs,
+    /// Copy the artifacts of jobs into the working tree when the run ends, over existing files
+    #[arg(long)]
+    pub(crate) artifacts_to_source: bool,
     /// Warn when a job changes tracked files that it did not declare
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
@@ -171,9 +183,15 @@ impl RunArgs {
         names.map(ToOwned::to_owned).collect()
     }
 
-    /// Returns whether what the named jobs need runs as well.
-    pub(crate) fn follow_needs(&self) -> bool {
-        self.needs || !self.no_needs
+    /// Returns whether the jobs that the named jobs need run as well, or alone.
+    pub(crate) fn needs_mode(&self) -> NeedsMode {
+        if self.only_needs {
+            NeedsMode::Only
+        } else if self.no_needs {
+            NeedsMode::Without
+        } else {
+            NeedsMode::With
+        }
     }
 }
 

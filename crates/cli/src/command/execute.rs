@@ -1,5 +1,6 @@
 //! Executes a run and shows it, from its plan to its report.
 
+use super::artifacts_to_source;
 use super::forecast::RunForecast;
 use super::report_files::ReportFiles;
 use super::rerun_command::{RerunCommand, shell_words};
@@ -26,13 +27,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use workstation::{
-    LocalError, LocalPipeline, LocalRun, Notices, RunLogs, RunOptions, StateDir, Visitor,
+    Isolation, LocalError, LocalPipeline, LocalRun, RunLogs, RunOptions, StateDir, StoredArtifacts,
+    Visitor,
 };
 
 /// A finished run, and the data of its summary.
 pub(super) struct FinishedRun {
     pub(super) report: PipelineReport,
     pub(super) plan: Arc<Plan>,
+    pub(super) artifacts: StoredArtifacts,
     logs: RunLogs,
 }
 
@@ -70,7 +73,7 @@ pub(super) async fn execute_run(
     let no_pipeline = no_pipeline(args, pipeline, &command);
     let run = run.reserve().await;
     let mut run = run.map_err(|error| no_pipeline.failure(error))?;
-    let logs = run.logs();
+    let (logs, artifacts) = (run.logs(), run.artifacts());
     let plan = Arc::clone(run.plan());
     // It may ask the user, so it precedes the view.
     let choice = executor_choice(args, pipeline.project().root());
@@ -94,7 +97,12 @@ pub(super) async fn execute_run(
     held.tidy(cancellation).await;
     let mut report = report?;
     report.times = forecast.map(|forecast| forecast.times(&report));
-    Ok(FinishedRun { report, plan, logs })
+    Ok(FinishedRun {
+        report,
+        plan,
+        artifacts,
+        logs,
+    })
 }
 
 /// Prints one warning for each keyword that has no effect here.
@@ -144,7 +152,8 @@ pub(super) async fn execute(
         is_deaf: signals.deafness(),
     };
     view.connect(&options, shells, &cancellation);
-    options.notices = Notices::new(|line| error_line(&strip_controls(line)));
+    // In the working tree itself, jobs leave them there.
+    let copies_artifacts = args.artifacts_to_source && options.isolation != Isolation::None;
     let running = execute_run(args, pipeline, options, &view, &cancellation);
     let done = tokio::select! {
         done = running => done,
@@ -180,6 +189,9 @@ pub(super) async fn execute(
         return Ok(Exit::Interrupted);
     }
     shown.map_err(Failure::environment)?;
+    if copies_artifacts {
+        artifacts_to_source::copy(&done, pipeline)?;
+    }
     Ok(done.report.exit)
 }
 

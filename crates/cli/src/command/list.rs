@@ -44,6 +44,10 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
             }
         });
         print_json(&jobs.collect::<Vec<_>>())?;
+    } else if args.csv {
+        let jobs = jobs.iter();
+        let rows = jobs.map(|job| csv_row(&creation.complete(job), job.is_included));
+        print(format!("{CSV_HEAD}\n{}", rows.collect::<String>()))?;
     } else {
         let rows = jobs.iter().map(|job| Row {
             job,
@@ -67,6 +71,49 @@ struct Listed<'c> {
     left_out: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     touched_by: Option<&'c Cause>,
+}
+
+/// The first line of a list in CSV, which is that of gitlab-ci-local.
+const CSV_HEAD: &str = "name;stage;when;allowFailure;environment;needs";
+
+fn csv_row(job: &JobDefinition, is_included: bool) -> String {
+    // The delay of `delayed` follows the word.
+    let when = start(job);
+    let when = when.split(' ').next().filter(|_| is_included);
+    let codes = job.allow_failure_exit_codes.as_deref();
+    let allow_failure = match codes.filter(|codes| !codes.is_empty()) {
+        Some(codes) => format!("[{}]", joined(codes)),
+        None => job.allow_failure.to_string(),
+    };
+    let environment = job.environment.as_ref().map(|it| it.name.as_str());
+    let needs = job.needs.as_ref().map_or_else(String::new, |needs| {
+        let names: Vec<_> = needs.iter().map(|need| &*need.job).collect();
+        format!("[{}]", joined(&names))
+    });
+    let cells = [
+        &job.name,
+        &job.stage,
+        when.unwrap_or("never"),
+        &allow_failure,
+        environment.unwrap_or_default(),
+        &needs,
+    ];
+    let cells: Vec<String> = cells.into_iter().map(csv_cell).collect();
+    format!("{}\n", cells.join(";"))
+}
+
+fn joined(items: &[impl ToString]) -> String {
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    items.join(",")
+}
+
+fn csv_cell(text: &str) -> String {
+    let text = strip_controls(text);
+    if text.contains([';', '"']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
 }
 
 /// Keeps only the jobs that the arguments select.

@@ -2,6 +2,7 @@
 
 mod about;
 mod artifacts;
+mod artifacts_to_source;
 mod choose;
 mod clean;
 mod config;

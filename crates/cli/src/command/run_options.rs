@@ -6,14 +6,15 @@ use super::touched::Touched;
 use crate::args::{DialectArg, RunArgs};
 use crate::failure::Failure;
 use anyhow::anyhow;
+use console::{error_line, strip_controls};
 use pipeline::Selection;
 use pipeline::config::parse_duration;
-use pipeline::plan::{NeedsMode, UnknownNames};
+use pipeline::plan::UnknownNames;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use workstation::{
-    BitrabSettings, DeclaredChanges, LocalError, LocalPipeline, LocalProject, ReuseMode,
+    BitrabSettings, DeclaredChanges, LocalError, LocalPipeline, LocalProject, Notices, ReuseMode,
     ReuseOptions, RunOptions, Settings, StateDir, WatchChanges,
 };
 
@@ -33,11 +34,7 @@ pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunO
         selection: Selection {
             jobs: args.job_names(),
             stages: args.stage.iter().cloned().collect(),
-            needs: if args.follow_needs() {
-                NeedsMode::With
-            } else {
-                NeedsMode::Without
-            },
+            needs: args.needs_mode(),
             manual: args.manual.clone(),
             skip: args.skipped(),
             unknown: match args.project.dialect {
@@ -51,6 +48,8 @@ pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunO
         isolation: parallel.isolation,
         watch_changes: watch_changes(args, project)?,
         reuse: reuse_options(args, project)?,
+        ignore_other_projects: args.ignore_other_projects,
+        notices: Notices::new(|line| error_line(&strip_controls(line))),
         ..RunOptions::default()
     })
 }

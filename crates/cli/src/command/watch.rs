@@ -17,6 +17,7 @@ use anyhow::{Context, anyhow};
 use console::terminal::{Signals, TerminalSignals};
 use console::{ProgressMode, error_line, print_diagnostics, print_notes, strip_controls};
 use executor_core::{CancelCause, Cancellation};
+use pipeline::plan::NeedsMode;
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -37,6 +38,11 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         let error = anyhow!("--shell-on-failure cannot be used with watch");
         return Err(Failure::usage(error)
             .with_help("open a shell from another terminal: `runwright shell JOB`"));
+    }
+    if args.run.artifacts_to_source {
+        let error = anyhow!("--artifacts-to-source cannot be used with watch");
+        return Err(Failure::usage(error)
+            .with_help("the copied files would start the next round; use `runwright artifacts`"));
     }
     if args.run.shown.progress() == ProgressMode::Tui {
         let error = anyhow!("--progress tui cannot be used with watch");
@@ -367,8 +373,10 @@ fn words(args: &RunArgs) -> Vec<String> {
     for (option, values) in options {
         words.extend(values.iter().map(|value| format!("{option}={value}")));
     }
-    if !args.follow_needs() {
-        words.push("--no-needs".to_owned());
+    match args.needs_mode() {
+        NeedsMode::With => {}
+        NeedsMode::Without => words.push("--no-needs".to_owned()),
+        NeedsMode::Only => words.push("--only-needs".to_owned()),
     }
     words.push("--".to_owned());
     words.extend(args.job_names());

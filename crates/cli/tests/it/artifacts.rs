@@ -178,3 +178,24 @@ fn names_a_zip_archive_cannot_hold_are_reported() {
     let expect = "warning: a\\b has a backslash in its name; it is left out";
     assert!(done.stderr.contains(expect), "{}", done.stderr);
 }
+
+#[test]
+fn artifacts_are_copied_to_the_working_tree_on_request() {
+    let pipeline = format!(
+        "{PIPELINE}# @NoArtifactsToSource\nown:\n  script: [printf x > own.txt]\n  artifacts: {{paths: [own.txt]}}\n"
+    );
+    let project = Project::with_pipeline(&pipeline);
+    let there = |path: &str| project.dir().join(path).exists();
+    project.runwright(&["run"]).expect_code(0);
+    assert!(!there("out"));
+    project.write("out/hello", "mine");
+    let done = project.runwright(&["run", "--artifacts-to-source"]);
+    done.expect_code(0)
+        .expect_text("copied to the working tree: the artifacts of build\n");
+    assert_eq!(read(&project.dir().join("out/hello")), "hello");
+    assert!(!there("own.txt") && !there("a.env"));
+    let refused = project.runwright(&["watch", "--artifacts-to-source"]);
+    refused
+        .expect_code(2)
+        .expect_text("cannot be used with watch");
+}

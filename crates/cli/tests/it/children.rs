@@ -212,3 +212,34 @@ fn downstream_pipeline_runs_in_the_checkout_of_its_project() {
         .expect_text("expected the branch `elsewhere` of `group/other`")
         .expect_text("switch elsewhere");
 }
+
+#[test]
+fn what_other_projects_give_can_be_left_out_with_a_warning() {
+    let project = Project::with_pipeline(
+        "build:\n  script: [echo built]\n  needs: [{project: group/lib, job: lib, ref: main, artifacts: true}]\n\
+         ship: {trigger: {project: group/other}}\n\
+         after: {script: [echo done], needs: [ship]}\n\
+         child: {trigger: {include: ci/child.yml, strategy: depend}}\n",
+    );
+    project.write(
+        "ci/child.yml",
+        "job: {script: [echo in child]}\nfar: {trigger: {project: group/far}}\n",
+    );
+    project.commit();
+    project
+        .runwright(&["run"])
+        .expect_code(2)
+        .expect_text("`build` cannot run here: `needs:project`");
+    let dry = project.runwright(&["run", "--ignore-other-projects", "--dry-run"]);
+    dry.expect_code(0)
+        .expect_text("warning: `ship` is left out");
+    project
+        .runwright(&["run", "--ignore-other-projects"])
+        .expect_code(0)
+        .expect_text("warning: `build` runs without the artifacts of `group/lib` that it needs")
+        .expect_text("warning: `ship` is left out: the settings do not say where `group/other`")
+        .expect_text("`far` is left out")
+        .expect_text("built")
+        .expect_text("done")
+        .expect_text("in child");
+}

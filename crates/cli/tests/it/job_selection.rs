@@ -56,6 +56,9 @@ fn jobs_are_selected_by_glob_and_by_matrix_variables() {
     // Unlike its name, a glob that matches a manual job does not start it.
     check(&["sh?p", "--no-needs"], &[]);
     check(&["ship", "--no-needs"], &["ship"]);
+    check(&["docs", "--only-needs"], &["compile", "lint"]);
+    check(&["docs", "lint", "--only-needs"], &["compile"]);
+    check(&["lint", "--only-needs"], &[]);
 }
 
 #[test]

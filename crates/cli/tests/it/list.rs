@@ -80,6 +80,25 @@ fn json_list_of_all_jobs_marks_those_left_out() {
 }
 
 #[test]
+fn csv_list_is_that_of_gitlab_ci_local() {
+    let project = Project::with_pipeline(
+        "build: {stage: build, script: x, allow_failure: {exit_codes: [1, 42]}}\n\
+         \"a;b\": {script: x, when: delayed, start_in: 5 min, needs: [build], environment: qa}\n\
+         never: {script: x, needs: [], rules: [{if: $NONE}]}\n",
+    );
+    let list = |options: &[&str]| {
+        let words = [&["list", "--csv"], options].concat();
+        project.runwright(&words).expect_code(0).stdout
+    };
+    let short = "name;stage;when;allowFailure;environment;needs\n\
+                 build;build;on_success;[1,42];;\n\
+                 \"a;b\";test;delayed;false;qa;[build]\n";
+    assert_eq!(list(&[]), short);
+    let all = format!("{short}never;test;never;false;;[]\n");
+    assert_eq!(list(&["--all"]), all);
+}
+
+#[test]
 fn commit_that_skips_the_pipeline_is_noted() {
     let project = Project::with_pipeline("a: {script: 'true'}\n");
     let reports = |arguments: &[&str]| {

@@ -17,6 +17,8 @@ pub enum NeedsMode {
     With,
     /// Alone, as if the needed jobs had run.
     Without,
+    /// Not themselves, only the jobs they need.
+    Only,
 }
 
 /// The jobs of a pipeline to run. The default is all of them.
@@ -147,9 +149,13 @@ impl Selection {
             chosen.jobs.extend(stages.jobs_of(stage)?);
         }
         self.narrow(creation, &mut chosen.jobs);
-        if self.needs == NeedsMode::With {
+        if self.needs != NeedsMode::Without {
             chosen.leave_out(&skipped);
+            let selected = chosen.jobs.clone();
             add_needed(&names, &stages, &skipped, &mut chosen);
+            if self.needs == NeedsMode::Only {
+                chosen.jobs.retain(|job| !selected.contains(job));
+            }
         }
         chosen.leave_out(&skipped);
         Ok(chosen)

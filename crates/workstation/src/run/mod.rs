@@ -17,6 +17,7 @@ mod builder;
 mod executor;
 mod local_run;
 mod options;
+mod other_projects;
 mod planning;
 mod reserved_run;
 mod restore;

@@ -46,6 +46,9 @@ pub struct RunOptions {
     pub visitor: Option<Arc<dyn Visitor>>,
     /// Lists the jobs in which a shell can be opened: keep a clone to open one.
     pub terminals: Terminals,
+    /// Whether jobs run without artifacts that they need of other projects, and without the pipelines of projects
+    /// that the user's settings do not name. A notice reports each.
+    pub ignore_other_projects: bool,
     /// Whether to warn about tracked files that a job changes without declaring them.
     pub watch_changes: Option<WatchChanges>,
 }

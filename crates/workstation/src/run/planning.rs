@@ -1,6 +1,7 @@
 //! The plan of a run.
 
 use super::options::RunOptions;
+use super::other_projects;
 use crate::error::LocalError;
 use crate::history::ContinuedRun;
 use crate::project::local_pipeline::LocalPipeline;
@@ -18,8 +19,16 @@ pub(super) fn plan(
 ) -> Result<Plan, LocalError> {
     let mut context = pipeline.context()?.clone();
     stamp(&mut context, id);
-    let creation = create(pipeline.resolved(), &context, pipeline.repository()?);
-    let selection = options.selection.clone();
+    let mut creation = create(pipeline.resolved(), &context, pipeline.repository()?);
+    let mut selection = options.selection.clone();
+    if options.ignore_other_projects {
+        let outside = &pipeline.read_pipeline().outside;
+        let left_out = other_projects::leave_out(&mut creation, outside)?;
+        for warning in left_out.warnings {
+            options.notices.show(&format!("warning: {warning}"));
+        }
+        selection.skip.extend(left_out.jobs);
+    }
     let plan = plan_created(&creation, context, selection, pipeline.dialect(), earlier)?;
     Ok(plan)
 }

@@ -21,7 +21,7 @@ use crate::run::resource_groups::{self, MachineResources};
 use crate::run::session;
 use executor_core::ability::ResumeHandle;
 use fail_point::fail_point;
-use job_runner::{CacheStore, JobNotes, Sources};
+use job_runner::{CacheStore, JobNotes, Sources, StoredArtifacts};
 use pipeline::Plan;
 use process::{Recovered, Supervisor};
 use std::path::Path;
@@ -190,6 +190,11 @@ impl ReservedRun {
     /// Returns where the logs of the jobs will be, also of pipelines that jobs start.
     pub fn logs(&self) -> RunLogs {
         self.shared.logs.clone()
+    }
+
+    /// Returns the artifacts of its jobs, without those of pipelines that jobs start.
+    pub fn artifacts(&self) -> StoredArtifacts {
+        self.state.kept_files().of_run(&self.directory.path)
     }
 
     /// Returns the directory with the logs of this run.

@@ -8,6 +8,7 @@ use crate::history::{ContinuedRun, ParentOfRun};
 use crate::project::check_steps::check_steps;
 use crate::project::situation::stamp;
 use crate::run::artifacts::PipelineArtifacts;
+use crate::run::other_projects;
 use crate::run::planning::plan_created;
 use executor_core::{Cancellation, FailureReason};
 use job_runner::StoredArtifacts;
@@ -135,11 +136,19 @@ impl ParentPipeline {
             (new.map_err(|error| Refusal::failure(&error))?, None)
         };
         stamp(&mut context, directory.id);
-        let creation = create(&resolved, &context, &**repository);
+        let mut creation = create(&resolved, &context, &**repository);
+        let mut selection = Selection::default();
+        if pipeline_tree.run.options.ignore_other_projects {
+            let left_out = other_projects::leave_out(&mut creation, &read.outside);
+            let left_out = left_out.map_err(|error| Refusal::not_created(error.to_string()))?;
+            let warnings = left_out.warnings.iter();
+            warnings.for_each(|warning| warn(bridge, warning));
+            selection.skip = left_out.jobs;
+        }
         let plan = plan_created(
             &creation,
             context,
-            Selection::default(),
+            selection,
             read.options.dialect,
             earlier.as_ref(),
         );
