@@ -9,6 +9,7 @@ use console::{Style, Tone, columns, fit, shown_name, strip_controls};
 use executor_core::job::{JobDefinition, When};
 use pipeline::create::CreatedJob;
 use pipeline_insight::affected::Cause;
+use pipeline_insight::explain::{ClauseKind, Explainer};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
@@ -46,14 +47,24 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         print_json(&jobs.collect::<Vec<_>>())?;
     } else if args.csv {
         let jobs = jobs.iter();
-        let rows = jobs.map(|job| csv_row(&creation.complete(job), job.is_included));
+        let rows = jobs.map(|job| csv_row(&creation.shown(job), job.is_included));
         print(format!("{CSV_HEAD}\n{}", rows.collect::<String>()))?;
     } else {
-        let rows = jobs.iter().map(|job| Row {
-            job,
-            name: shown_name(job.name()),
-            stage: shown_name(&job.definition.stage),
-            remarks: remarks(&created, job, causes.as_ref()),
+        let has_changes = jobs.iter().any(|job| has_changes(job));
+        let explainer = has_changes.then(|| created.explainer()).transpose()?;
+        let rows = jobs.iter().map(|job| {
+            let changes = explainer
+                .as_ref()
+                .and_then(|it| decided_by_changes(it, job));
+            let remarks = [Some(remarks(&created, job, causes.as_ref())), changes];
+            let remarks: Vec<_> = remarks.into_iter().flatten().collect();
+            let remarks = remarks.iter().filter(|remark| !remark.is_empty());
+            Row {
+                job,
+                name: shown_name(job.name()),
+                stage: shown_name(&job.definition.stage),
+                remarks: remarks.cloned().collect::<Vec<_>>().join("; "),
+            }
         });
         print(table(&rows.collect::<Vec<_>>()))?;
     }
@@ -137,6 +148,36 @@ fn wanted<'j>(
         is_chosen && !skipped.contains(job.name())
     });
     Ok(jobs)
+}
+
+/// Returns whether a job has rules with `changes`.
+fn has_changes(job: &CreatedJob) -> bool {
+    let mut rules = job.resolved.rules.entries().iter();
+    rules.any(|rule| rule.changes.is_some())
+}
+
+/// Returns a remark on the rule whose `changes` decided whether a job is in the pipeline: the one that matched, or, of a
+/// job that is left out, the first whose other conditions hold.
+fn decided_by_changes(explainer: &Explainer<'_>, job: &CreatedJob) -> Option<String> {
+    if !has_changes(job) {
+        return None;
+    }
+    let rules = explainer.explain(job)?.rules;
+    let found = rules.iter().enumerate().find_map(|(at, rule)| {
+        let mut clauses = rule.clauses.iter();
+        let changes = clauses.find(|clause| clause.kind == ClauseKind::Changes)?;
+        let is_decisive = match job.rule {
+            Some(matched) => matched == at,
+            None => changes.holds == Some(false),
+        };
+        is_decisive.then_some((at + 1, changes))
+    });
+    let (number, changes) = found?;
+    let note = changes.note.as_deref().unwrap_or(&changes.text);
+    Some(format!(
+        "changes of rule {number}: {}",
+        strip_controls(note)
+    ))
 }
 
 struct Row<'j> {

@@ -80,6 +80,29 @@ fn json_list_of_all_jobs_marks_those_left_out() {
 }
 
 #[test]
+fn list_says_where_changes_decided() {
+    let project = Project::with_pipeline(
+        "a: {script: x, rules: [{if: $CI, changes: [docs/*]}]}\n\
+         b: {script: x, rules: [{if: $NONE, changes: [docs/*]}, {changes: [src/*]}]}\n\
+         c: {script: x, rules: [{if: $CI}, {changes: [src/*]}]}\n",
+    );
+    let list = |options: &[&str]| {
+        let words = [&["list", "--all"], options].concat();
+        project.runwright(&words).expect_code(0).stdout
+    };
+    insta::assert_snapshot!(list(&[]), @r"
+    a  test  changes of rule 1: the changed files are unknown here, so the condition counts as true
+    b  test  changes of rule 2: the changed files are unknown here, so the condition counts as true
+    c  test
+    ");
+    insta::assert_snapshot!(list(&["--changes", "docs/x", "README"]), @r"
+    a  test  changes of rule 1: `docs/x` matches `docs/*`
+    b  test  left out: none of its rules matches; changes of rule 2: none of 2 files matches
+    c  test
+    ");
+}
+
+#[test]
 fn csv_list_is_that_of_gitlab_ci_local() {
     let project = Project::with_pipeline(
         "build: {stage: build, script: x, allow_failure: {exit_codes: [1, 42]}}\n\

@@ -130,3 +130,31 @@ rule: {script: x, rules: [{if: $CI_MERGE_REQUEST_TARGET_BRANCH_NAME == 'main'}]}
     );
     assert_eq!(jobs(&project, &project.options()), ["plain"]);
 }
+
+#[test]
+fn new_files_of_local_tools_are_no_changes() {
+    let project = Project::new();
+    project.write(
+        ".gitlab-ci.yml",
+        "docs: {script: x, rules: [{changes: [docs/*]}]}\nall: {script: x}\n",
+    );
+    project.commit("second");
+    project.pushed("main", "HEAD");
+    let options = project.options();
+    for file in [
+        ".gitlab-ci-local/.gitignore",
+        ".gitlab-ci-local-inputs.yml",
+        ".runwright/state",
+        ".bitrab/logs/1",
+    ] {
+        project.write(file, "");
+        assert_eq!(jobs(&project, &options), ["docs", "all"], "{file}");
+        let pipeline = project.read(&options);
+        let changes = pipeline.changes_since(Some("HEAD")).unwrap();
+        let is_known = changes.files.iter().flatten().any(|it| it == file);
+        assert_eq!(is_known, !file.contains('/'), "{file}");
+    }
+    // Tracked ones are pushed.
+    project.git(&["add", "--force", ".bitrab"]);
+    assert_eq!(jobs(&project, &options), ["all"]);
+}

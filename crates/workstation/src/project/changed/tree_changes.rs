@@ -1,5 +1,7 @@
 use super::raw_diff;
-use crate::project::repository::{BlockingGit, BlockingGitError, merge_base, verified};
+use crate::project::repository::{
+    BlockingGit, BlockingGitError, is_of_local_tool, merge_base, verified,
+};
 use git::{GitDir, RepositoryRefs, toplevel};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -128,7 +130,8 @@ fn changed(git: &BlockingGit, begin: &str) -> Result<Vec<String>, String> {
     }
     let new = git.read(&NEW_FILES).map_err(cannot)?;
     let new = new.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    found.extend(new.map(|name| String::from_utf8_lossy(name).into_owned()));
+    let new = new.map(|name| String::from_utf8_lossy(name).into_owned());
+    found.extend(new.filter(|path| !is_of_local_tool(path)));
     for path in submodules(git, Path::new("")).map_err(cannot)? {
         if has_changes(git, &path).map_err(cannot)? {
             found.insert(format!("{}/", path.display()));

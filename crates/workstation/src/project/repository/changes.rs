@@ -49,8 +49,21 @@ pub(super) fn changed_since(git: &BlockingGit, commit: &str) -> Result<Paths, Bl
         "--",
     ])?;
     let new = git.read(&["ls-files", "-z", "--others", "--exclude-standard"])?;
-    let changed: BTreeSet<String> = names(&differing).chain(names(&new)).collect();
+    // Nobody pushes the files of programs that run pipelines locally.
+    let is_pushed =
+        |path: &String| !is_of_local_tool(path) && !path.starts_with(".gitlab-ci-local");
+    let changed = names(&differing).chain(names(&new).filter(is_pushed));
+    let changed: BTreeSet<String> = changed.collect();
     Ok(changed.into_iter().collect())
+}
+
+/// The directories in which programs that run pipelines locally keep their state.
+const TOOL_DIRECTORIES: [&str; 4] = [".bitrab", ".gitlab-ci-local", ".glci", ".runwright"];
+
+/// Returns whether a new file is in the state of a program that runs pipelines locally.
+pub(crate) fn is_of_local_tool(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or_default();
+    TOOL_DIRECTORIES.contains(&first)
 }
 
 /// Returns the paths in a listing whose entries end with NUL.
