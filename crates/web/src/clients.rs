@@ -1,3 +1,4 @@
+use crate::resolver::look_up;
 use crate::route::{Proxy, Routes};
 use crate::rules::Rules;
 use crate::trust::Trust;
@@ -125,7 +126,7 @@ impl Resolve for Lookup {
                 let reason = format!("{host} is not what was to be looked up");
                 return Err(unreachable(reason).into());
             }
-            let found = resolver.addresses(host).await.map_err(|error| {
+            let found = look_up(&*resolver, host).await.map_err(|error| {
                 unreachable(format!("the name {host} cannot be looked up: {error}"))
             })?;
             if found.is_empty() {

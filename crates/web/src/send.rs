@@ -1,5 +1,6 @@
 use crate::attempt::{after, attempt, open};
 use crate::clients::Clients;
+use crate::resolver::look_up;
 use crate::retry::{Ending, wait};
 use crate::route::Routes;
 use crate::rules::Rules;
@@ -119,7 +120,7 @@ impl Web {
             return Ok(());
         };
         let within = self.limits.deadline;
-        let found = match timeout(within, clients.resolver.addresses(name)).await {
+        let found = match timeout(within, look_up(&*clients.resolver, name)).await {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => {
                 let reason = format!("the name {name} cannot be looked up: {error}");
