@@ -43,6 +43,9 @@ pub struct LoadOptions<'a> {
     pub includes: &'a dyn IncludeSource,
     /// Whether the rules of includes are evaluated.
     pub include_rules: IncludeRules,
+    /// Whether an included file of another project or server that cannot be fetched is only a warning.
+    /// The result is then not the whole pipeline.
+    pub is_partial: bool,
     /// Answers the conditions on files in rules of includes.
     pub repository: &'a dyn Repository,
     /// Files merged over the pipeline file after their own includes are read, later ones over
@@ -89,6 +92,7 @@ impl Default for LoadOptions<'_> {
             variables: JobVariables::default(),
             includes: &NoIncludes,
             include_rules: IncludeRules::Evaluate,
+            is_partial: false,
             repository: &NoRepository,
             overlays: &[],
         }

@@ -1,5 +1,6 @@
 use super::{PlaceArgs, ProjectArgs};
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 
 /// Arguments of `runwright init`.
 #[derive(Debug, Args)]
@@ -26,6 +27,7 @@ pub(crate) struct InitArgs {
 #[command(after_help = "\
 Examples:
   runwright lint                            check .gitlab-ci.yml
+  runwright lint ci/deploy.yml              check another file
   runwright lint --strict                   warnings are errors too
   runwright lint --format sarif > ci.sarif  for tools that show findings in the code
 
@@ -35,6 +37,9 @@ Exit codes: 0 valid, 2 invalid (with --strict also when there are warnings)")]
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct LintArgs {
+    /// The pipeline file, as with --file
+    #[arg(value_name = "FILE", conflicts_with = "file")]
+    pub(crate) path: Option<PathBuf>,
     /// Treat warnings as errors, except those about what a local run does not support
     #[arg(long)]
     pub(crate) strict: bool,
@@ -82,11 +87,15 @@ impl LintArgs {
 #[command(after_help = "\
 Examples:
   runwright show                            the merged file, with where each value comes from
+  runwright show test                       one job
   runwright show --no-origins > all.yml     the merged file alone
-  runwright show --format json | jq .test   one job
+  runwright show test --json                the same for programs
 
 Exit codes: 0 shown, 2 the file is invalid")]
 pub(crate) struct ShowArgs {
+    /// The jobs, by name or glob, also hidden ones; without any, the whole file
+    #[arg(value_name = "JOB")]
+    pub(crate) job: Vec<String>,
     /// What to print
     #[arg(long, value_enum, default_value = "yaml", value_name = "FORMAT")]
     format: ShowFormat,

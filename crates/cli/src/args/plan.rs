@@ -3,6 +3,10 @@ use clap::{Args, ValueEnum};
 
 /// Arguments of `runwright list`.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[command(after_help = "\
 Examples:
   runwright list                            the jobs of a push of the current branch
@@ -25,6 +29,9 @@ pub(crate) struct ListArgs {
     /// Print a table with `;` between its columns, as gitlab-ci-local does
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+    /// List the other jobs when an included file cannot be fetched, with a warning
+    #[arg(long)]
+    pub(crate) partial: bool,
     /// Which jobs a change touches.
     #[command(flatten)]
     pub(crate) changed: ChangedArgs,

@@ -35,6 +35,9 @@ pub(crate) struct ProjectArgs {
     /// Include at most this many files; default: 150, as GitLab
     #[arg(long, value_name = "N")]
     pub(crate) maximum_includes: Option<usize>,
+    /// Whether an included file that cannot be fetched is only a warning.
+    #[arg(skip)]
+    pub(crate) is_partial: bool,
     /// The tool whose rules the file is read by
     #[arg(long, value_enum, default_value = "gitlab", value_name = "WHOSE")]
     pub(crate) dialect: DialectArg,

@@ -9,8 +9,10 @@ use yaml::diagnostic::{Diagnostic, DiagnosticRecord, Diagnostics, Severity};
 
 /// Checks the pipeline file.
 pub(crate) fn lint(args: &LintArgs) -> Result<Exit, Failure> {
-    let project = find_project(&args.project)?;
-    let options = pipeline_options(&args.project)?;
+    let mut project = args.project.clone();
+    project.file = args.path.clone().or(project.file);
+    let options = pipeline_options(&project)?;
+    let project = find_project(&project)?;
     let file = project.file().display().to_string();
     let checked = match project.read(&options) {
         Ok(checked) => checked,

@@ -59,6 +59,7 @@ pub(super) fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Fa
         unset_variables: args.unset_variable.clone(),
         inputs_file: args.inputs_file.clone(),
         maximum_includes: args.maximum_includes,
+        is_partial: args.is_partial,
         environment: std::env::vars_os().filter_map(gcl_option).collect(),
         remote: args.remote.options(),
         ..PipelineOptions::default()

@@ -356,3 +356,13 @@ fn valid_file_is_reported_as_valid() {
         json!({"valid": true, "errors": [], "warnings": [], "notes": []})
     );
 }
+
+#[test]
+fn file_to_check_is_named_by_position() {
+    let project = Project::with_pipeline("job: {script: x}\n");
+    project.write("ci/other.yml", "other: {scrpt: x}\n");
+    let done = project.runwright(&["lint", "ci/other.yml"]);
+    done.expect_code(2).expect_text("ci/other.yml is invalid");
+    let done = project.runwright(&["lint", "ci/other.yml", "-f", ".gitlab-ci.yml"]);
+    done.expect_code(2).expect_text("cannot be used with");
+}

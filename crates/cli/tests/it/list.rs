@@ -141,3 +141,26 @@ fn commit_that_skips_the_pipeline_is_noted() {
     }
     assert!(!reports(&["plan", "--source", "web"]));
 }
+
+#[test]
+fn list_without_files_that_cannot_be_fetched_is_partial() {
+    let project = Project::with_pipeline(
+        "include: [{remote: https://gitlab.example/ci.yml}, ci/own.yml]\n\
+         job: {extends: .far, stage: far, needs: [other], script: x}\n",
+    );
+    project.write("ci/own.yml", "own: {script: x}\n");
+    project
+        .runwright(&["list", "--offline"])
+        .expect_code(2)
+        .expect_text("error[include-not-fetched]");
+    let done = project.runwright(&["list", "--offline", "--partial"]);
+    let done = done
+        .expect_code(0)
+        .expect_text("warning[include-not-fetched]");
+    assert!(done.stdout.contains("own  test\n"), "{done:?}");
+    assert!(done.stdout.contains("job  far   needs other\n"), "{done:?}");
+    // A file of the project itself is a mistake.
+    project.write(".gitlab-ci.yml", "include: none.yml\njob: {script: x}\n");
+    let done = project.runwright(&["list", "--partial"]);
+    done.expect_code(2).expect_text("none.yml");
+}

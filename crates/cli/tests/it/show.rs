@@ -79,3 +79,32 @@ fn file_with_mistakes_is_shown_as_far_as_possible() {
     let done = broken.runwright(&["show"]).expect_code(2);
     assert_eq!(done.stdout, "");
 }
+
+#[test]
+fn single_jobs_are_shown() {
+    let project = Project::with_pipeline(
+        ".base: {image: a}\na: {extends: .base, script: x}\nb 1: {script: x}\n\
+         m: {script: x, parallel: {matrix: [{OS: [d, e]}]}}\n",
+    );
+    let check = |jobs: &[&str], expect: &[&str]| {
+        let words = [&["show", "--json"], jobs].concat();
+        let shown = project.runwright(&words).expect_code(0).stdout;
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let names: Vec<&str> = shown
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(names, expect, "{jobs:?}");
+    };
+    check(&["a"], &["a"]);
+    check(&["m: [d]", "b*", ".base"], &[".base", "b 1", "m"]);
+    let shown = project.runwright(&["show", "a", "--no-origins"]);
+    assert_eq!(
+        shown.expect_code(0).stdout,
+        "a:\n  image: a\n  extends: .base\n  script: x\n"
+    );
+    let refused = project.runwright(&["show", "c"]);
+    refused.expect_code(2).expect_text("there is no job `c`");
+}

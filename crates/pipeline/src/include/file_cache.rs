@@ -6,7 +6,7 @@ use executor_core::variable::without_secrets;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
-use yaml::diagnostic::{Diagnostic, Diagnostics, Unread};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Severity, Unread};
 use yaml::source::FileId;
 use yaml::{LoadedFile, load};
 
@@ -155,6 +155,9 @@ impl<'o> FileCache<'o> {
         diagnostic.message = without_secrets(&diagnostic.message, variables);
         let help = diagnostic.help.as_deref();
         diagnostic.help = help.map(|help| without_secrets(help, variables));
+        if self.options.is_partial && !is_local {
+            diagnostic.severity = Severity::Warning;
+        }
         diagnostics.push(diagnostic);
     }
 

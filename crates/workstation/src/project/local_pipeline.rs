@@ -105,6 +105,7 @@ impl LocalPipeline {
             include_rules,
             inputs_file: input.inputs_file,
             maximum_includes: options.maximum_includes,
+            is_partial: options.is_partial,
         };
         let inputs = input.inputs;
         let tree = LocalIncludes::new(project.root(), Arc::clone(project_context.repository()));
@@ -321,6 +322,7 @@ struct Texts {
     include_rules: IncludeRules,
     inputs_file: Option<InputsFile>,
     maximum_includes: Option<usize>,
+    is_partial: bool,
 }
 
 impl Texts {
@@ -348,6 +350,7 @@ impl Texts {
             variables,
             includes,
             include_rules: self.include_rules,
+            is_partial: self.is_partial,
             repository: &**repository,
             overlays: self.overlay.as_slice(),
             ..LoadOptions::default()

@@ -40,6 +40,8 @@ pub struct PipelineOptions {
     pub unset_variables: Vec<String>,
     /// The greatest number of included files (`--maximum-includes`); default 150, as in GitLab.
     pub maximum_includes: Option<usize>,
+    /// Whether an included file that no server gives is only a warning, for a pipeline that is shown and does not run.
+    pub is_partial: bool,
     /// Variables of the process environment: options of gitlab-ci-local, `GCL_OPTION`.
     pub environment: Vec<(String, String)>,
     /// The home directory; default that of the user.
