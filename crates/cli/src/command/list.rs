@@ -58,7 +58,8 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         let rows = jobs.map(|job| csv_row(&creation.shown(job), job.is_included));
         print(format!("{CSV_HEAD}\n{}", rows.collect::<String>()))?;
     } else {
-        let has_changes = jobs.iter().any(|job| has_changes(job));
+        // With `--changed`, the rows say what a change touches.
+        let has_changes = causes.is_none() && jobs.iter().any(|job| has_changes(job));
         let explainer = has_changes.then(|| created.explainer()).transpose()?;
         let rows = jobs.iter().map(|job| {
             let changes = explainer

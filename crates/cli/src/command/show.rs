@@ -57,10 +57,10 @@ fn jobs(pipeline: &LocalPipeline, texts: &[String]) -> Result<Option<Arc<Node>>,
     let named = jobs.iter();
     let named = named.map(|job| NamedJob::new(&job.definition.name, &job.matrix));
     let named: Vec<_> = named.collect();
-    let mut names = HashSet::new();
+    let mut kept = HashSet::new();
     for text in texts {
         if entries.contains_key(text.as_str()) {
-            names.insert(text.as_str());
+            kept.insert(text.as_str());
             continue;
         }
         let selected = selector::find(text, &named).map_err(|error| {
@@ -70,11 +70,11 @@ fn jobs(pipeline: &LocalPipeline, texts: &[String]) -> Result<Option<Arc<Node>>,
             )
         })?;
         let selected = selected.indices.into_iter();
-        names.extend(selected.map(|at| &*jobs[at].name_in_file));
+        kept.extend(selected.map(|at| &*jobs[at].name_in_file));
     }
-    let kept = entries.iter().filter(|(name, _)| names.contains(&***name));
-    let kept: Mapping = kept
+    let kept = entries.iter().filter(|(name, _)| kept.contains(&***name));
+    let entries: Mapping = kept
         .map(|(name, entry)| (Arc::clone(name), entry.clone()))
         .collect();
-    Ok(Some(Arc::new(Node::new(Kind::Mapping(kept), tree.span))))
+    Ok(Some(Arc::new(Node::new(Kind::Mapping(entries), tree.span))))
 }

@@ -275,7 +275,7 @@ fn excluded_jobs_are_listed_with_the_reason() {
         .stdout;
     insta::assert_snapshot!(listed, @r#"
     build  build
-    docs   test   left out: none of its rules matches
+    docs   test   left out: none of its rules matches; changes of rule 1: there are no files to compare
     te"st  test   needs build
     last   test   Last; left out: its rule 1 matches with `when: never`
     ship   ship   manual; may fail

@@ -89,7 +89,7 @@ fn single_jobs_are_shown() {
     let check = |jobs: &[&str], expect: &[&str]| {
         let words = [&["show", "--json"], jobs].concat();
         let shown = project.runwright(&words).expect_code(0).stdout;
-        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let shown: Value = serde_json::from_str(&shown).unwrap();
         let names: Vec<&str> = shown
             .as_object()
             .unwrap()

@@ -54,12 +54,10 @@ impl UserInputs {
             if let Some(loaded) = load(id, &options.limits, diagnostics)
                 && !loaded.content.is_null()
             {
-                match loaded.content.as_mapping() {
-                    Some(mapping) => inputs.read_file(mapping, diagnostics),
-                    None => {
-                        let error = expected("a mapping of inputs", loaded.content.span);
-                        diagnostics.push(error);
-                    }
+                if let Some(mapping) = loaded.content.as_mapping() {
+                    inputs.read_file(mapping, diagnostics);
+                } else {
+                    diagnostics.push(expected("a mapping of inputs", loaded.content.span));
                 }
             }
         }

@@ -114,6 +114,7 @@ impl LocalPipeline {
         notes.extend(outside.take_notes());
         let mut decorations = includes.tree().take_decorations();
         texts.each(|text| decorations.extend(Decorations::read(text)));
+        notes.extend(decorations.notes());
         drop(texts);
         drop(includes);
         let asked = Arc::clone(&outside);

@@ -211,6 +211,13 @@ impl InputReader<'_> {
     }
 
     fn add_options(&mut self, read: FileOptions) {
+        if read.file.is_some() && read.name.starts_with('~') {
+            let note = format!(
+                "{}: FILE is ignored: use `file` in your settings",
+                read.name
+            );
+            self.input.notes.push(note);
+        }
         self.input.notes.extend(read.notes);
         self.input.variables.extend(read.variables);
         self.input.unset.extend(read.unset);

@@ -16,7 +16,10 @@ fn options_of_a_file_are_used_or_noted() {
         ".gitlab-ci-local-env",
         "FILE=ci/main.yml\nVARIABLE=A=1 B=2\nPRIVILEGED=true\nLIST=false\nUNSET_VARIABLE=CI\n",
     );
-    project.write_home(".gitlab-ci-local/.env", "VARIABLE=\"A=home C=3\"\n");
+    project.write_home(
+        ".gitlab-ci-local/.env",
+        "VARIABLE=\"A=home C=3\"\nFILE=x.yml\n",
+    );
     let pipeline = project.read(&project.options());
     let context = pipeline.context().unwrap();
     assert_eq!(context.config_path, "ci/main.yml");
@@ -30,6 +33,7 @@ fn options_of_a_file_are_used_or_noted() {
         "{notes}"
     );
     assert!(!notes.contains("LIST"), "{notes}");
+    assert!(notes.contains("~/.gitlab-ci-local/.env: FILE"), "{notes}");
     let build = pipeline.decorations().of("build").expect("decorated");
     assert_eq!(build.description.as_deref(), Some("Builds"));
 }
@@ -96,6 +100,10 @@ fn the_second_pipeline_file_is_merged_over_the_first() {
     let notes = pipeline.notes().unwrap().concat();
     assert!(
         notes.contains(".gitlab-ci-local.yml is merged over"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("@Interactive of `job` is ignored"),
         "{notes}"
     );
 }

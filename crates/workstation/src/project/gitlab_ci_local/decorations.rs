@@ -55,6 +55,24 @@ impl Decorations {
         })
     }
 
+    /// Returns notes about decorations that have no effect.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let terminal = "`runwright shell JOB` opens a shell in a job";
+        let agent = "jobs on this machine have your SSH agent, containers do not";
+        let notes = [
+            self.note("@Interactive", terminal, |it| it.is_interactive),
+            self.note("@InjectSSHAgent", agent, |it| it.injects_ssh_agent),
+        ];
+        notes.into_iter().flatten()
+    }
+
+    fn note(&self, name: &str, advice: &str, has: fn(&Decoration) -> bool) -> Option<String> {
+        let jobs = self.by_job.iter().filter(|(_, it)| has(it));
+        let jobs: Vec<String> = jobs.map(|(job, _)| format!("`{job}`")).collect();
+        let jobs = (!jobs.is_empty()).then(|| jobs.join(", "))?;
+        Some(format!("{name} of {jobs} is ignored: {advice}"))
+    }
+
     /// Adds the decorations of another text, which win.
     pub(crate) fn extend(&mut self, others: Self) {
         self.by_job.extend(others.by_job);

@@ -103,7 +103,11 @@ const OTHERS: [Ignored; 50] = [
     ignored("PRIVILEGED", "false", "use --privileged"),
     ignored("PULL_POLICY", "if-not-present", "use --pull-policy"),
     ignored("QUIET", "false", "use --output"),
-    ignored("REMOTE_VARIABLES", "", "use --remote-variables"),
+    ignored(
+        "REMOTE_VARIABLES",
+        "",
+        "use --variables-file or --gitlab-variables",
+    ),
     ignored("SHELL_EXECUTOR_NO_IMAGE", "true", "use --executor"),
     ignored(
         "SHELL_ISOLATION",
