@@ -22,6 +22,16 @@ pub fn did_you_mean<'c>(
     nearest(word, candidates).map(|name| format!("did you mean `{name}`?"))
 }
 
+/// Returns the first names of a list, `most` at most, and how many more there are: `a, b and 3 more`.
+pub fn first_names<S: AsRef<str>>(names: &[S], most: usize) -> String {
+    let first: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    let first = first.join(", ");
+    match names.len().saturating_sub(most) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
 /// The number of characters compared in long names.
 const LONGEST: usize = 255;
 
@@ -79,5 +89,12 @@ mod tests {
         check("deploy", None);
         check("", None);
         check("x", None);
+    }
+
+    #[test]
+    fn long_lists_of_names_end_with_a_count() {
+        assert_eq!(first_names(&["a", "b"], 2), "a, b");
+        assert_eq!(first_names(&["a", "b", "c"], 2), "a, b and 1 more");
+        assert_eq!(first_names::<&str>(&[], 2), "");
     }
 }

@@ -28,6 +28,7 @@ use workstation::{
     Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings, SettingsFile, StateDir,
     UserLibrary,
 };
+use yaml::suggest::first_names;
 
 /// How long an owner of objects in an engine is remembered at least.
 const REMEMBERED: Duration = Duration::from_hours(1);
@@ -156,7 +157,7 @@ impl ExecutorChoice<'_> {
     async fn consents(self, names: &[String], reason: &str) -> Result<bool, Failure> {
         let (names, have) = match names {
             [name] => (format!("the job {name}"), "has"),
-            names => (format!("the jobs {}", first(names)), "have"),
+            names => (format!("the jobs {}", first_names(names, NAMED)), "have"),
         };
         let refused = || {
             let error =
@@ -222,7 +223,7 @@ fn refuse_without_image(plan: &Plan, config: &DockerConfig) -> Result<(), Failur
         1 => ("job", "names"),
         _ => ("jobs", "name"),
     };
-    let names = first(&names);
+    let names = first_names(&names, NAMED);
     let error = anyhow!("there is no image for a container: the {jobs} {names} {name} none");
     Err(Failure::usage(error).with_help(
         "write `image:` in the file, or say which such jobs get: `--image debian:12`, or `image` in \
@@ -247,15 +248,6 @@ fn jobs_with_image(plan: &Plan) -> Vec<String> {
 fn is_started(job: &PlannedJob) -> bool {
     let waits = job.definition.when == When::Manual && !job.is_played;
     !job.is_bridge() && !waits
-}
-
-/// Returns the first names of a list, and how many more there are.
-fn first(names: &[String]) -> String {
-    let first = names[..names.len().min(NAMED)].join(", ");
-    match names.len().saturating_sub(NAMED) {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    }
 }
 
 /// Remembers that jobs with an image may run on this machine, in the project with this root.

@@ -11,7 +11,7 @@ use std::path::Path;
 use workstation::{
     JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, RunState, Runs, StateDir,
 };
-use yaml::suggest::did_you_mean;
+use yaml::suggest::{did_you_mean, first_names};
 
 /// The runs of the project that a command is about.
 pub(super) struct ProjectRuns {
@@ -236,13 +236,8 @@ const MOST_NAMES: usize = 10;
 
 fn jobs_of(history: &RunHistory) -> Option<String> {
     let names: Vec<_> = history.planned().map(|job| shown_name(&job.name)).collect();
-    let told = names.get(..MOST_NAMES).unwrap_or(&names);
-    let list = told.join(", ");
-    match (names.len(), names.len() - told.len()) {
-        (0, _) => None,
-        (_, 0) => Some(format!("its jobs: {list}")),
-        (_, more) => Some(format!("its jobs: {list} and {more} more")),
-    }
+    let list = first_names(&names, MOST_NAMES);
+    (!names.is_empty()).then(|| format!("its jobs: {list}"))
 }
 
 /// Splits `[RUN] REST...`: a leading number is a run.

@@ -9,6 +9,7 @@ use inquire::validator::{ErrorMessage, Validation};
 use inquire::{InquireError, MultiSelect, Select};
 use std::fmt;
 use std::io;
+use yaml::suggest::first_names;
 
 /// The columns before a row.
 const MARGIN: usize = 8;
@@ -50,19 +51,9 @@ pub(super) fn one_job(question: &str, rows: &[String]) -> Result<Option<usize>, 
         [_] => Ok(Some(0)),
         _ if can_ask() => one_of(question, rows),
         _ => {
-            let names: Vec<_> = rows
-                .iter()
-                .take(MOST_NAMED)
-                .map(|row| first_word(row))
-                .collect();
-            let more = rows.len() - names.len();
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
-            Err(Failure::usage(anyhow!("name a job"))
-                .with_help(format!("there is {}{more}", names.join(", "))))
+            let names: Vec<_> = rows.iter().map(|row| first_word(row)).collect();
+            let names = first_names(&names, MOST_NAMED);
+            Err(Failure::usage(anyhow!("name a job")).with_help(format!("the jobs are {names}")))
         }
     }
 }

@@ -25,6 +25,7 @@ use workstation::{
     Isolation, LocalError, LocalPipeline, LocalProject, LocalRun, Notices, PipelineOptions, Rounds,
     RunCommand, RunOptions, StateDir, TreeNews, TreeWatch, WatchMeans,
 };
+use yaml::suggest::first_names;
 
 /// Runs the pipeline, and then the touched jobs whenever files change.
 pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
@@ -239,22 +240,10 @@ impl<'a> Watching<'a> {
         if self.args.clear && std::io::stdout().is_terminal() {
             console::clear_screen();
         }
-        let named: Vec<String> = files
-            .iter()
-            .take(MOST_NAMES)
-            .map(|it| strip_controls(it))
-            .collect();
-        let more = files.len() - named.len();
-        let more = if more == 0 {
-            String::new()
-        } else {
-            format!(" and {more} more")
-        };
+        let files: Vec<String> = files.iter().map(|it| strip_controls(it)).collect();
+        let files = first_names(&files, MOST_NAMES);
         let number = self.number + 1;
-        error_line(&format!(
-            "\n--- round {number}: {}{more} changed",
-            named.join(", ")
-        ));
+        error_line(&format!("\n--- round {number}: {files} changed"));
     }
 
     async fn perform(

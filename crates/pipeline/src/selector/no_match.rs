@@ -2,7 +2,7 @@ use super::NamedJob;
 use crate::glob::{GlobError, NameGlob};
 use indexmap::{IndexMap, IndexSet};
 use thiserror::Error;
-use yaml::suggest::nearest;
+use yaml::suggest::{first_names, nearest};
 
 /// How many values of one variable are listed.
 const MOST_VALUES: usize = 8;
@@ -90,12 +90,8 @@ impl NoMatch {
         let Self::Job { known, .. } = self else {
             return None;
         };
-        let first = known[..known.len().min(MOST_NAMES)].join(", ");
-        match known.len().saturating_sub(MOST_NAMES) {
-            _ if known.is_empty() => None,
-            0 => Some(format!("the jobs are {first}")),
-            more => Some(format!("the jobs are {first} and {more} more")),
-        }
+        let names = first_names(known, MOST_NAMES);
+        (!names.is_empty()).then(|| format!("the jobs are {names}"))
     }
 
     pub(super) fn glob<'n>(glob: &str, known: impl Iterator<Item = &'n str>) -> Self {
