@@ -14,6 +14,7 @@ mod args;
 mod command;
 mod executors;
 mod failure;
+mod other_words;
 mod parsed_args;
 mod starter;
 
@@ -28,10 +29,11 @@ use std::process::ExitCode;
 
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
-    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let parsed = match ParsedArgs::parse(command::meant(arguments)) {
+    let arguments = arguments.into_iter().map(Into::into);
+    let arguments = command::meant(other_words::translated(arguments.collect()));
+    let parsed = match ParsedArgs::parse(&arguments) {
         Ok(parsed) => parsed,
-        Err(error) => return misunderstood(&error),
+        Err(error) => return misunderstood(error, &arguments),
     };
     start_log();
     let completed = parsed.with_settings(SettingsScope::All, |directory| {
@@ -46,7 +48,14 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
     }
 }
 
-fn misunderstood(error: &clap::Error) -> ExitCode {
+fn misunderstood(error: clap::Error, arguments: &[OsString]) -> ExitCode {
+    let error = match other_words::explained(error, arguments) {
+        Ok(failure) => {
+            failure.report();
+            return exit_code(failure.exit());
+        }
+        Err(error) => error,
+    };
     let exit = if error.use_stderr() {
         Exit::Usage
     } else {

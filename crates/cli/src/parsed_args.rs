@@ -47,12 +47,17 @@ impl ParsedArgs {
         let mut root = Cli::command();
         let mut matches = root.try_get_matches_from_mut(&words)?;
         let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut root))?;
-        let (_, matches) = matches.remove_subcommand().unwrap_or_default();
+        let (name, matches) = matches.remove_subcommand().unwrap_or_default();
         let words = words.iter().skip(1);
         let words = words.map(|word| word.to_string_lossy().into_owned());
+        let mut words: Vec<String> = words.collect();
+        // Options before the command are moved behind it.
+        if let Some(at) = words.iter().position(|word| *word == name) {
+            words[..=at].rotate_right(1);
+        }
         Ok(Self {
             command: cli.command,
-            words: words.collect(),
+            words,
             matches,
         })
     }
@@ -144,6 +149,15 @@ impl ParsedArgs {
 /// Reads the settings of the project in a directory and of environment variables, and warns of unknown
 /// variables.
 pub(crate) fn read(directory: &Path) -> Result<Settings, Failure> {
+    let names: Vec<_> = std::env::vars_os().map(|(name, _)| name).collect();
+    for unknown in Settings::unknown_variables(names.iter().map(OsString::as_os_str)) {
+        error_line(&format!("warning: {unknown}"));
+    }
+    settings(directory)
+}
+
+/// Reads the same settings without warnings.
+pub(crate) fn settings(directory: &Path) -> Result<Settings, Failure> {
     let failed = |error| Failure::from(LocalError::Settings(error));
     let home = std::env::home_dir();
     let state = StateDir::of_user().ok();
@@ -158,11 +172,7 @@ pub(crate) fn read(directory: &Path) -> Result<Settings, Failure> {
     if let Some(root) = root {
         settings = settings.with_project(root).map_err(failed)?;
     }
-    let variables: Vec<_> = std::env::vars_os().collect();
-    for unknown in Settings::unknown_variables(variables.iter().map(|(name, _)| name.as_os_str())) {
-        error_line(&format!("warning: {unknown}"));
-    }
-    settings.with_variables(variables).map_err(failed)
+    settings.with_variables(std::env::vars_os()).map_err(failed)
 }
 
 fn progress_of(setting: &LayeredValue) -> Option<ProgressMode> {

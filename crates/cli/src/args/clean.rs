@@ -5,13 +5,13 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright clean                             how much there is, and what could be removed
-  runwright clean --runs --older-than '1 week'  runs of this project that ended a week ago
-  runwright clean --cache                     caches of this project, and functions of all
-  runwright clean --reuse                     kept job results of this project
-  runwright clean --docker --dry-run          images and volumes that jobs added to the engine
-  runwright clean --all                       all of these, of all your projects, except the engine
-  runwright clean --all --dry-run             what would be removed
+  runwright clean                               sizes, and what could go
+  runwright clean --runs --older-than '1 week'  runs that ended a week ago
+  runwright clean --cache                       caches and fetched functions
+  runwright clean --reuse                       kept job results
+  runwright clean --docker --dry-run            what jobs left in the engine
+  runwright clean --all                         all but that, of all projects
+  runwright clean --all --dry-run               what would be removed
 
 Files that a current run uses are kept.
 

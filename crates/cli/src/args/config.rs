@@ -5,9 +5,9 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright config show --origin            all settings, and the origin of each
-  runwright config init --project           write a .runwright.toml to start from
-  runwright config schema                   a JSON schema of it, for an editor")]
+  runwright config show --origin   all settings, and the origin of each
+  runwright config init --project  a .runwright.toml to start from
+  runwright config schema          a JSON schema of it, for an editor")]
 pub(crate) struct ConfigArgs {
     /// What to do.
     #[command(subcommand)]
@@ -29,12 +29,12 @@ pub(crate) enum ConfigAction {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright config show                             the settings of this project
-  runwright config show --origin                    ... and the origin of each
-  runwright config show --origin -- --serial        ... with these options of `runwright run`
+  runwright config show                       the settings of this project
+  runwright config show --origin              ... and the origin of each
+  runwright config show --origin -- --serial  ... with options of run
 
-From lowest to highest precedence: built in, your config.toml, the project's .runwright.toml, variables RUNWRIGHT_*,
-options.
+From lowest to highest precedence: built in, your config.toml, the project's .runwright.toml, variables \
+RUNWRIGHT_*, options.
 
 Exit codes: 0 shown, 2 a setting is invalid")]
 pub(crate) struct ConfigShowArgs {
@@ -56,8 +56,8 @@ pub(crate) struct ConfigShowArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright config init                     your own file: config.toml in ~/.runwright or $RUNWRIGHT_HOME
-  runwright config init --project           the project's file: .runwright.toml in its root directory
+  runwright config init            ~/.runwright/config.toml
+  runwright config init --project  the project's .runwright.toml, in its root
 
 Exit codes: 0 written, 2 the file exists, or it cannot be written")]
 pub(crate) struct ConfigInitArgs {
@@ -74,7 +74,7 @@ pub(crate) struct ConfigInitArgs {
 #[command(after_help = "\
 Examples:
   runwright config schema > runwright.schema.json
-  runwright config schema --user            the schema of your own config.toml")]
+  runwright config schema --user                   that of your config.toml")]
 pub(crate) struct ConfigSchemaArgs {
     /// Print the schema of your own file, `config.toml`
     #[arg(long)]

@@ -5,9 +5,9 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright play deploy                       start the manual job `deploy` of the last run
-  runwright play 12 deploy                    the job `deploy` of run 12
-  runwright play deploy --variable TO=blue    with a variable for it alone
+  runwright play deploy                     start `deploy` of the last run
+  runwright play 12 deploy                  the job `deploy` of run 12
+  runwright play deploy --variable TO=blue  with a variable for it alone
 
 A current run starts the job itself; a run that has ended is continued here.
 
@@ -32,10 +32,10 @@ pub(crate) struct PlayArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright cancel                  cancel the current run
-  runwright cancel 12 test          cancel one job of run 12
-  runwright cancel 12 'slow-*'      cancel some jobs of run 12
-  runwright cancel --now            end everything at once
+  runwright cancel              cancel the current run
+  runwright cancel 12 test      cancel one job of run 12
+  runwright cancel 12 'slow-*'  cancel some jobs of run 12
+  runwright cancel --now        end everything at once
 
 after_script and cleanup still run; with --now, only cleanup does.
 

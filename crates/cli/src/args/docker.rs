@@ -1,3 +1,4 @@
+use super::heading;
 use clap::Args;
 use pipeline::selector::split_list;
 use std::path::PathBuf;
@@ -7,12 +8,13 @@ use workstation::{LayeredValue, SettingValue};
 ///
 /// No file of a project sets more than the image and its pull policy.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = heading::PLACE)]
 pub(crate) struct DockerArgs {
     /// The image of jobs in containers that name none
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
     /// When to pull images, in the order to try: always, if-not-present, never
-    #[arg(long, value_name = "WHEN,...")]
+    #[arg(long, hide_short_help = true, value_name = "WHEN,...")]
     pub(crate) pull_policy: Vec<String>,
     /// Mount a directory, a file or a volume in containers, as `docker run --volume`
     #[arg(long, value_name = "SOURCE:TARGET[:ro]")]

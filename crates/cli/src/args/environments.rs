@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  runwright environments                    the environments, and what was deployed to them
-  runwright environments stop review/x      run the job that stops the environment
-  runwright environments stop --due         stop those that are due
+  runwright environments                the environments and their deployments
+  runwright environments stop review/x  run the job that stops the environment
+  runwright environments stop --due     stop those that are due
 
 Exit codes: 0 shown or stopped; if a job stops one, those of `runwright run`; 2 no such environment"
 )]
@@ -36,8 +36,8 @@ pub(crate) enum EnvironmentsAction {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright environments stop review/x      run the job that stops the environment
-  runwright environments stop --due         stop those that are due
+  runwright environments stop review/x  run the job that stops the environment
+  runwright environments stop --due     stop those that are due
 
 Exit codes: 0 stopped; if a job stops one, those of `runwright run`; 2 no such environment")]
 pub(crate) struct StopArgs {

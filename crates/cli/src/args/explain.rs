@@ -5,10 +5,10 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright explain deploy                  is it in the pipeline, why, and with which settings?
-  runwright explain deploy --tag v1.0       ... in the pipeline of a tag
-  runwright explain 'test: [linux]'         one of the jobs of a matrix; `test` means all of them
-  runwright explain 'test[OS=linux]'        the same, by its variables; globs work too
+  runwright explain deploy             is it in the pipeline, and why?
+  runwright explain deploy --tag v1.0  ... in the pipeline of a tag
+  runwright explain 'test: [linux]'    one job of a matrix; `test` is all
+  runwright explain 'test[OS=linux]'   the same, by its variables
 
 Exit codes: 0 explained, 2 the file is invalid, or the job does not exist")]
 pub(crate) struct ExplainArgs {
@@ -30,13 +30,13 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright variables                       the variables that all jobs share
-  runwright variables deploy --tag v1.0     the variables of `deploy` in the pipeline of a tag
-  runwright variables deploy --explain      ... and where each variable comes from
-  runwright variables --gitlab-variables    with those of the project and its groups on GitLab
+  runwright variables                     the variables that all jobs share
+  runwright variables deploy --tag v1.0   those of `deploy` for a tag
+  runwright variables deploy --explain    ... and where each variable comes from
+  runwright variables --gitlab-variables  with those on GitLab
 
-Exit codes: 0 shown, 2 the file is invalid, there is no such job, or GitLab does not
-show you its variables, 3 GitLab does not respond")]
+Exit codes: 0 shown, 2 the file is invalid, there is no such job, or GitLab does not show you its variables, \
+3 GitLab does not respond")]
 pub(crate) struct VariablesArgs {
     /// The job; the name of a `parallel` job means all its copies
     #[arg(value_name = "JOB")]

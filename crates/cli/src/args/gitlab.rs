@@ -7,9 +7,9 @@ use workstation::RemoteOptions;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright gitlab                                  the GitLab that this repository was cloned from
-  runwright gitlab --gitlab gitlab.example.com      another one
-  GITLAB_TOKEN=... runwright gitlab                 with a token for it
+  runwright gitlab                              the GitLab of this repository
+  runwright gitlab --gitlab gitlab.example.com  another one
+  GITLAB_TOKEN=... runwright gitlab             with a token for it
 
 Exit codes: 0 it responds, 2 no GitLab is known, 3 it does not respond, or denies you access")]
 pub(crate) struct GitLabArgs {

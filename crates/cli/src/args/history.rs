@@ -7,9 +7,9 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright history                 the runs of this project, newest first
-  runwright history -n 1 --json     the newest, with its jobs
-  runwright history --all           the runs of all your projects
+  runwright history              the runs of this project, newest first
+  runwright history -n 1 --json  the newest, with its jobs
+  runwright history --all        the runs of all your projects
 
 Exit codes: 0 shown, 2 usage error, 3 a record cannot be read")]
 pub(crate) struct HistoryArgs {
@@ -31,9 +31,9 @@ pub(crate) struct HistoryArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright times            how long each job usually takes, and what became slower when
-  runwright times test       the recent times of one job
-  runwright times --json     the same for programs
+  runwright times         the usual time of each job, and what became slower
+  runwright times test    the recent times of one job
+  runwright times --json  the same for programs
 
 The last twenty successful attempts of each job count; a job with fewer than three has no usual time.
 
@@ -54,11 +54,11 @@ pub(crate) struct TimesArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright logs test               the log of `test` in the last run
-  runwright logs 12 test            the log of `test` in run 12
-  runwright logs -f deploy          follow it until the job ends
-  runwright logs test --attempt 1   the log of the first attempt
-  runwright logs 'test-*'           the logs of all matching jobs
+  runwright logs test              the log of `test` in the last run
+  runwright logs 12 test           the log of `test` in run 12
+  runwright logs -f deploy         follow it until the job ends
+  runwright logs test --attempt 1  the log of the first attempt
+  runwright logs 'test-*'          the logs of all matching jobs
 
 Secrets are masked: logs contain no others.
 
@@ -87,12 +87,12 @@ pub(crate) struct LogsArgs {
 #[command(after_help = "\
 Examples:
   runwright artifacts                              the artifacts of the last run
-  runwright artifacts 12 build                     the artifacts of `build` in run 12
+  runwright artifacts 12 build                     those of `build` in run 12
   runwright artifacts build --output out           ... into the directory `out`
   runwright artifacts build --output build.zip     ... as a zip archive
   runwright artifacts test --type junit --output . a report
 
-Exit codes: 0 shown or written; 2 no such run, job or artifact, or a file exists; 3 it cannot be read or
+Exit codes: 0 shown or written; 2 no such run, job or artifact, or a file exists; 3 it cannot be read or \
 written")]
 pub(crate) struct ArtifactsArgs {
     /// The number of the run (default: the last), then the job (default: all)

@@ -5,13 +5,13 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright hook install             from now on, a push runs the jobs it touches, and stops if they fail
-  runwright hook status              whether it is installed, and where
-  runwright hook uninstall           remove it; other parts of the hook are not changed
-  RUNWRIGHT_SKIP_HOOK=1 git push     push without running anything, once
+  runwright hook install          a push runs the jobs it affects first
+  runwright hook status           whether it is installed, and where
+  runwright hook uninstall        remove it, and nothing else of the hook
+  RUNWRIGHT_SKIP_HOOK=1 git push  push without running anything, once
 
-An existing hook still runs, and its exit code counts. Without `runwright` in the PATH
-the hook warns, and the push continues.
+An existing hook still runs, and its exit code counts. Without `runwright` in the PATH the hook warns, and \
+the push continues.
 
 Exit codes: 0 done; 2 no repository, or another program manages its hooks; 3 it cannot be written")]
 pub(crate) struct HookArgs {

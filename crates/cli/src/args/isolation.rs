@@ -1,16 +1,17 @@
-use super::word_of;
+use super::{heading, word_of};
 use clap::{Args, ValueEnum};
 use workstation::{Isolation, LayeredValue, SnapshotMethod};
 
 /// How jobs are separated from each other and from the working tree.
 #[derive(Debug, Args)]
+#[command(next_help_heading = heading::PLACE)]
 pub(crate) struct IsolationArgs {
     /// How jobs are separated from each other and from the working tree; default: snapshot, or
     /// worktree with --dialect bitrab
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "HOW")]
     isolation: Option<IsolationArg>,
     /// How a job gets its directory from the snapshot; default: auto
-    #[arg(long, value_enum, value_name = "MEANS")]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "MEANS")]
     snapshot: Option<MeansArg>,
     /// Short for `--isolation none`: run in the working tree itself; one run at a time
     #[arg(long, conflicts_with_all = ["isolation", "snapshot"])]

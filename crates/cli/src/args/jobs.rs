@@ -1,3 +1,4 @@
+use super::heading;
 use clap::Args;
 use pipeline::selector::split_list;
 use std::collections::BTreeSet;
@@ -5,9 +6,10 @@ use workstation::{LayeredValue, SettingValue};
 
 /// Which jobs are shown.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = heading::JOBS)]
 pub(crate) struct JobsArgs {
     /// The jobs, by name, glob or `NAME[KEY=VALUE]`; without any, all
-    #[arg(value_name = "JOB")]
+    #[arg(value_name = "JOB", help_heading = None::<&str>)]
     pub(crate) job: Vec<String>,
     /// Leave these jobs out
     #[arg(long, value_name = "JOB,...")]
@@ -31,6 +33,7 @@ impl JobsArgs {
 
 /// Whether only jobs count that a change touches, and since when.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = heading::JOBS)]
 pub(crate) struct ChangedArgs {
     /// Only jobs touched by changes since BASE; default: the branch's upstream, else the
     /// default branch
@@ -43,6 +46,7 @@ pub(crate) struct ChangedArgs {
     /// The BASE of --changed as a word of its own
     #[arg(
         long,
+        hide_short_help = true,
         value_name = "BASE",
         requires = "changed",
         allow_hyphen_values = true

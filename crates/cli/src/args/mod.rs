@@ -55,6 +55,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use workstation::{LayeredValue, SettingValue};
 
+/// Headings of options in the help.
+mod heading {
+    pub(super) const JOBS: &str = "Which jobs";
+    pub(super) const PLACE: &str = "Where jobs run";
+    pub(super) const OUTPUT: &str = "Output";
+    pub(super) const PIPELINE: &str = "Pipeline file and variables";
+    pub(super) const SITUATION: &str = "Situation (default: a push of the current branch)";
+    pub(super) const SERVERS: &str = "GitLab and other servers";
+}
+
 /// Runs the pipeline of a .gitlab-ci.yml on this machine.
 #[derive(Debug, Parser)]
 #[command(
@@ -62,37 +72,48 @@ use workstation::{LayeredValue, SettingValue};
     version,
     after_help = "\
 Examples:
-  runwright run                     run the whole pipeline
-  runwright run test                run the job `test` and what it needs
-  runwright run test --no-needs     run that job alone
-  runwright watch test              run it again whenever files change
-  runwright shell test              open a shell where the script of `test` would run
-  runwright history                 earlier runs and their results
-  runwright times                   how long jobs take, and what became slower
-  runwright logs test               the log of `test` in the last run
-  runwright artifacts build         the artifacts of `build`; --output extracts them
-  runwright resume                  continue a run that was killed or canceled
-  runwright retry                   run the failed jobs again
-  runwright list                    show the jobs, in the order of their stages
-  runwright plan --tag v1.0         show the pipeline of a tag
-  runwright explain test            why `test` runs or not, and the origin of its settings
-  runwright variables test          show the variables of `test`
-  runwright lint                    check the pipeline file
-  runwright show                    show it with includes and extends resolved
-  runwright gitlab                  show the project's GitLab, and whether it responds
-  runwright init                    write a pipeline file to start from
-  runwright hook install            run the jobs that a push touches before it
-  runwright steps run ./greet       run a function of `run:`, with --input NAME=TEXT
-  runwright vendor                  lock the files included from servers
-  runwright config show --origin    show all settings, and the origin of each
+  runwright run                run the whole pipeline
+  runwright run test           run the job `test` and what it needs
+  runwright shell test         a shell where its script would run
+  runwright explain test       why it runs or not
+  runwright logs test          the log of `test` in the last run
+  runwright COMMAND --help     all about a command",
+    after_long_help = "\
+Examples:
+  runwright run                   run the whole pipeline
+  runwright run test              run the job `test` and what it needs
+  runwright run test --no-needs   run that job alone
+  runwright watch test            run it again whenever files change
+  runwright shell test            a shell where its script would run
+  runwright history               earlier runs and their results
+  runwright times                 how long jobs take, and what became slower
+  runwright logs test             the log of `test` in the last run
+  runwright artifacts build       its artifacts; --output extracts them
+  runwright resume                continue a run that was killed or canceled
+  runwright retry                 run the failed jobs again
+  runwright list                  show the jobs, in the order of their stages
+  runwright plan --tag v1.0       show the pipeline of a tag
+  runwright explain test          why it runs or not
+  runwright variables test        show the variables of `test`
+  runwright lint                  check the pipeline file
+  runwright show                  show it with includes and extends resolved
+  runwright gitlab                the project's GitLab, and whether it responds
+  runwright init                  write a pipeline file to start from
+  runwright hook install          run the jobs that a push touches before it
+  runwright steps run ./greet     run a function of `run:`
+  runwright vendor                lock the files included from servers
+  runwright config show --origin  show all settings, and the origin of each
 
 Exit codes:
   0  success       1  a job failed        2  usage or configuration error
   3  environment   130  stopped by a signal",
-    propagate_version = true,
-    disable_help_subcommand = true
+    propagate_version = true
 )]
 pub(crate) struct Cli {
+    /// The directory to work in, instead of the current one
+    // Global, so that its value reaches the option of the same name that a command has.
+    #[arg(short = 'C', long, value_name = "DIR", global = true)]
+    cwd: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -1,3 +1,4 @@
+use super::heading;
 use clap::{Args, ValueEnum};
 use workstation::ParallelBackend;
 
@@ -5,17 +6,16 @@ use workstation::ParallelBackend;
 ///
 /// They override `[tool.bitrab]` of the project's `pyproject.toml`.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "As bitrab")]
 pub(crate) struct ParallelArgs {
     /// Run one job at a time; with --dialect bitrab in the working tree itself
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+    #[arg(long, help_heading = None::<&str>, num_args = 0..=1, require_equals = true, default_missing_value = "true",
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) serial: Option<bool>,
     /// With --dialect bitrab: run jobs in the working tree itself, also in parallel
-    #[arg(long, conflicts_with_all = ["isolation", "snapshot", "in_place"])]
+    #[arg(long, help_heading = heading::PLACE, hide_short_help = true, conflicts_with_all = ["isolation", "snapshot", "in_place"])]
     pub(crate) no_worktrees: bool,
     /// What runs parallel jobs. Scripts are separate processes in both cases
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, help_heading = heading::PLACE, hide_short_help = true, value_enum, value_name = "WHAT")]
     pub(crate) parallel_backend: Option<BackendArg>,
 }
 

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright init             write a .gitlab-ci.yml for the contents of this repository
-  runwright init --print     show it only
+  runwright init          write a .gitlab-ci.yml that fits the repository
+  runwright init --print  show it only
 
-It looks for Cargo.toml, package.json, pyproject.toml or setup.py, go.mod and a Makefile, in this order.
-An existing file is never overwritten.
+It looks for Cargo.toml, package.json, pyproject.toml or setup.py, go.mod and a Makefile, in this order. An \
+existing file is never overwritten.
 
 Exit codes: 0 written or shown; 2 a pipeline file exists, or there is no repository; 3 it cannot be written")]
 pub(crate) struct InitArgs {
@@ -29,7 +29,7 @@ Examples:
   runwright lint                            check .gitlab-ci.yml
   runwright lint ci/deploy.yml              check another file
   runwright lint --strict                   warnings are errors too
-  runwright lint --format sarif > ci.sarif  for tools that show findings in the code
+  runwright lint --format sarif > ci.sarif  for editors and code hosts
 
 Exit codes: 0 valid, 2 invalid (with --strict also when there are warnings)")]
 #[expect(

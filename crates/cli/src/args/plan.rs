@@ -9,11 +9,11 @@ use clap::{Args, ValueEnum};
 )]
 #[command(after_help = "\
 Examples:
-  runwright list                            the jobs of a push of the current branch
-  runwright list --tag v1.0                 the jobs of a tag
-  runwright list --changed                  the jobs that a change touches, and why
-  runwright list --mr --all                 the jobs of a merge request, and why the others are left out
-  runwright list 'test-*' 'deploy[ENV=qa]'  some jobs, by glob, and by the variables of a matrix
+  runwright list                        the jobs of a push of the current branch
+  runwright list --tag v1.0             the jobs of a tag
+  runwright list --changed              the jobs that a change touches, and why
+  runwright list --mr --all             of a merge request, and why not others
+  runwright list 'test-*' 'deploy[ENV=qa]'  by glob, and by matrix variables
 
 Exit codes: 0 listed, 2 the file is invalid, or no pipeline can be created from it")]
 pub(crate) struct ListArgs {
@@ -21,10 +21,10 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) jobs: JobsArgs,
     /// Show the jobs that are left out as well, with the reason
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = None::<&str>)]
     pub(crate) all: bool,
     /// Print the normalized jobs as a JSON array
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&str>)]
     pub(crate) json: bool,
     /// Print a table with `;` between its columns, as gitlab-ci-local does
     #[arg(long, conflicts_with = "json")]
@@ -44,29 +44,29 @@ pub(crate) struct ListArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright plan                            what a push of the current branch does
-  runwright plan --mr --changes src/a.rs    a merge request that changes one file
-  runwright plan deploy --skip lint         what `runwright run deploy --skip lint` would run
-  runwright plan --source schedule          a scheduled pipeline
-  runwright plan --changed=main             only jobs affected by changes since main
-  runwright plan --times                    how long each job and the pipeline usually take
-  runwright plan --format mermaid           a diagram for Markdown
-  runwright plan --format dot | dot -Tsvg   a diagram by Graphviz
+  runwright plan                           a push of the current branch
+  runwright plan --mr --changes src/a.rs   a merge request that changes one file
+  runwright plan deploy --skip lint        what `run` would run for it
+  runwright plan --source schedule         a scheduled pipeline
+  runwright plan --changed=main            only jobs affected since main
+  runwright plan --times                   how long it usually takes
+  runwright plan --format mermaid          a diagram for Markdown
+  runwright plan --format dot | dot -Tsvg  a diagram by Graphviz
 
-Exit codes: 0 shown, also when no pipeline is created; 2 the file is invalid,
-or no pipeline can be created from it")]
+Exit codes: 0 shown, also when no pipeline is created; 2 the file is invalid, or no pipeline can be created \
+from it")]
 pub(crate) struct PlanArgs {
     /// Which jobs, with what they need.
     #[command(flatten)]
     pub(crate) jobs: JobsArgs,
     /// What to print
-    #[arg(long, value_enum, default_value = "table", value_name = "FORMAT")]
+    #[arg(long, help_heading = None::<&str>, value_enum, default_value = "table", value_name = "FORMAT")]
     format: PlanFormat,
     /// Short for `--format json`
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, help_heading = None::<&str>, conflicts_with = "format")]
     json: bool,
     /// Estimate from earlier runs how long it takes, and which jobs decide that
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&str>)]
     pub(crate) times: bool,
     /// Which jobs a change touches.
     #[command(flatten)]

@@ -1,4 +1,4 @@
-use super::{RemoteArgs, SituationArgs, word_of};
+use super::{RemoteArgs, SituationArgs, heading, word_of};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -6,6 +6,7 @@ use workstation::{LayeredValue, SettingValue};
 
 /// The pipeline: its file, its situation, its variables.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = heading::PIPELINE)]
 pub(crate) struct ProjectArgs {
     /// The pipeline file, relative to the top of the repository, or else to the current directory;
     /// default: .bitrab-ci.yml where there is one, else .gitlab-ci.yml
@@ -18,7 +19,7 @@ pub(crate) struct ProjectArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) variable: Vec<KeyValue>,
     /// Take variables of the project from this file; later files win
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) variables_file: Vec<PathBuf>,
     /// Set a masked variable: NAME takes the value from the environment, NAME=@FILE from a file
     #[arg(long, value_name = "NAME[=@FILE]")]
@@ -39,7 +40,13 @@ pub(crate) struct ProjectArgs {
     #[arg(skip)]
     pub(crate) is_partial: bool,
     /// The tool whose rules the file is read by
-    #[arg(long, value_enum, default_value = "gitlab", value_name = "WHOSE")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        default_value = "gitlab",
+        value_name = "WHOSE"
+    )]
     pub(crate) dialect: DialectArg,
     /// The situation.
     #[command(flatten)]
@@ -71,6 +78,7 @@ pub(crate) enum DialectArg {
 
 /// Which project a command about its runs means.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct PlaceArgs {
     /// The directory to work in, instead of the current one
     #[arg(short = 'C', long, value_name = "DIR")]

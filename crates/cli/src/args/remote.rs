@@ -1,4 +1,4 @@
-use super::ProjectArgs;
+use super::{ProjectArgs, heading};
 use clap::Args;
 use includes::FetchPolicy;
 use workstation::RemoteOptions;
@@ -8,7 +8,7 @@ const PREFER_API: &str = "GLCI_PREFER_API";
 
 /// What is taken from GitLab and other servers, and when they are asked.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "GitLab and other servers")]
+#[command(next_help_heading = heading::SERVERS)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -18,17 +18,17 @@ pub(crate) struct RemoteArgs {
     #[arg(long, conflicts_with_all = ["refresh", "gitlab_variables", "prefer_api"])]
     offline: bool,
     /// Fetch everything again that may have changed
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     refresh: bool,
     /// The GitLab of the project; default: the one of its remote
-    #[arg(long, value_name = "URL")]
+    #[arg(long, hide_short_help = true, value_name = "URL")]
     gitlab: Option<String>,
     /// Take the variables of the project and its groups from GitLab; needs a token
     #[arg(long)]
     gitlab_variables: bool,
     /// Let GitLab resolve the file, through its CI lint API; needs a token. GLCI_PREFER_API=1 means
     /// the same, unless --offline is given
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     prefer_api: bool,
 }
 
@@ -97,14 +97,14 @@ fn is_yes(value: &str) -> bool {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright vendor                     fetch all files included from servers, and lock them
-  runwright vendor --check             check that the lock file is complete
-  runwright run --offline              run with the locked files, without a server
+  runwright vendor          fetch all files included from servers, and lock them
+  runwright vendor --check  check that the lock file is complete
+  runwright run --offline   run with the locked files, without a server
 
 Commit .runwright.lock and .runwright/vendor, and every clone reads the same pipeline.
 
-Exit codes: 0 written, or nothing differs; 1 something differs (--check);
-  2 the pipeline is invalid, or a file cannot be fetched")]
+Exit codes: 0 written, or nothing differs; 1 something differs (--check); 2 the pipeline is invalid, or a \
+file cannot be fetched")]
 pub(crate) struct VendorArgs {
     /// Write nothing and send no requests: list the differences
     #[arg(long)]

@@ -5,11 +5,11 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright resume                  continue the last run
-  runwright resume 12               continue run 12
+  runwright resume     continue the last run
+  runwright resume 12  continue run 12
 
-The pipeline file is read again, as it is now. Finished jobs do not run again; jobs that were running
-when the run ended start again. The options are those of the run.
+The pipeline file is read again, as it is now. Finished jobs do not run again; jobs that were running when \
+the run ended start again. The options are those of the run.
 
 Exit codes: those of `runwright run`; 2 if there is nothing to continue")]
 pub(crate) struct ResumeArgs {
@@ -27,15 +27,15 @@ pub(crate) struct ResumeArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright retry                   run the failed jobs of the last run again, and continue it
-  runwright retry 12                the same for run 12
-  runwright retry test lint         run these two again, whatever their result
-  runwright retry 12 test           run `test` of run 12 again
-  runwright retry 'test[OS=debian]' copies of a job, by the variables of their matrix
+  runwright retry                     the failed jobs of the last run
+  runwright retry 12                  the same for run 12
+  runwright retry test lint           run these two again, whatever their result
+  runwright retry 12 test             run `test` of run 12 again
+  runwright retry 'test[OS=debian]'  copies of a job, by their matrix
 
-The pipeline file is read again, so that your fixes count. Jobs that succeeded run again only
-if they are named; if names are given, other failed jobs keep their result. A run that is still in progress
-runs the named jobs again itself, with the file as it was when it started.
+The pipeline file is read again, so that your fixes count. Jobs that succeeded run again only if they are \
+named; if names are given, other failed jobs keep their result. A run that is still in progress runs the \
+named jobs again itself, with the file as it was when it started.
 
 Exit codes: those of `runwright run`; 2 if nothing failed, or a named job did not run")]
 pub(crate) struct RetryArgs {

@@ -1,5 +1,5 @@
 use super::{
-    ChangedArgs, DockerArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs, word_of,
+    ChangedArgs, DockerArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs, heading, word_of,
 };
 use clap::{ArgAction, Args, ValueEnum};
 use pipeline::plan::NeedsMode;
@@ -9,36 +9,45 @@ use workstation::{LayeredValue, ReuseMode, SettingValue};
 
 /// Arguments of `runwright run`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    after_help = "\
 Examples:
-  runwright run                                    the whole pipeline
-  runwright run test lint                          two jobs and what they need
-  runwright run --stage build                      the jobs of one stage
-  runwright run 'test-*' 'deploy[ENV=qa]'          by glob, and by the variables of a matrix
-  runwright run --skip lint,'slow-*'               all but some
-  runwright run --changed                          only jobs affected since the branch's upstream
-  runwright run --changed=origin/main test         `test`, if it is touched since then
-  runwright run --choose                           choose from a list, as bare `runwright` does
-  runwright run --only-failed                      the failed jobs of the last run again
-  runwright run --variable RELEASE=1               with a pipeline variable
-  TOKEN=... runwright run --secret TOKEN           with a masked variable from the environment
-  runwright run --secret TOKEN=@token.txt          ... from a file
-  runwright run --shell-on-failure                 a shell in each job that fails
-  runwright run --reuse                            only jobs whose inputs changed
-  runwright run --dry-run                          show what would run
-  runwright run --warn-changes                     report tracked files that jobs change without a declaration
-  runwright run --output group                     the log of each job in one block
-  runwright run --executor docker --image debian:12     each job in a container
-  runwright run --progress tui                     on the full screen, with keys; ? shows them
+  runwright run                  the whole pipeline
+  runwright run test             one job and what it needs
+  runwright run test --no-needs  that job alone
+
+`--help` shows more options, examples and the exit codes.",
+    after_long_help = "\
+Examples:
+  runwright run                              the whole pipeline
+  runwright run test lint                    two jobs and what they need
+  runwright run --stage build                the jobs of one stage
+  runwright run 'test-*' 'deploy[ENV=qa]'    by glob, and by matrix variables
+  runwright run --skip lint,'slow-*'         all but some
+  runwright run --changed                    only jobs affected by changes
+  runwright run --changed=origin/main test   `test`, if affected since then
+  runwright run --choose                     choose from a list
+  runwright run --only-failed                what failed in the last run
+  runwright run --variable RELEASE=1         with a pipeline variable
+  TOKEN=... runwright run --secret TOKEN     with a masked variable
+  runwright run --secret TOKEN=@token.txt    ... from a file
+  runwright run --shell-on-failure           a shell in each job that fails
+  runwright run --reuse                      only jobs whose inputs changed
+  runwright run --dry-run                    show what would run
+  runwright run --warn-changes               report changed tracked files
+  runwright run --output group               the log of each job in one block
+  runwright run --executor docker --image debian:12  each job in a container
+  runwright run --progress tui               on the full screen; ? shows keys
 
 Ctrl-C cancels: after_script and cleanup still run. A second Ctrl-C ends everything at once.
 
 Exit codes:
-  0    success; also if only allowed failures failed, there was no job to run, or a manual job waits
+  0    success; also with allowed failures, no job to run, or a waiting job
   1    a job failed, or --timeout was reached
   2    usage or configuration error
   3    the environment failed
-  130  stopped by a signal")]
+  130  stopped by a signal"
+)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -48,31 +57,31 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "JOB")]
     pub(crate) job: Vec<String>,
     /// The same as a list
-    #[arg(long, value_name = "JOB,...")]
+    #[arg(long, help_heading = heading::JOBS, hide_short_help = true, value_name = "JOB,...")]
     pub(crate) jobs: Vec<String>,
     /// Leave these jobs out; jobs that need them do not wait for them
-    #[arg(long, value_name = "JOB,...")]
+    #[arg(long, help_heading = heading::JOBS, value_name = "JOB,...")]
     pub(crate) skip: Vec<String>,
     /// Ask at the terminal which jobs to run
-    #[arg(long, conflicts_with_all = ["job", "jobs", "stage", "only_failed"])]
+    #[arg(long, help_heading = heading::JOBS, conflicts_with_all = ["job", "jobs", "stage", "only_failed"])]
     pub(crate) choose: bool,
     /// Only the jobs that failed in the last run, and those skipped because of them
-    #[arg(long)]
+    #[arg(long, help_heading = heading::JOBS)]
     pub(crate) only_failed: bool,
     /// Run the jobs of this stage only
-    #[arg(long, value_name = "STAGE")]
+    #[arg(long, help_heading = heading::JOBS, value_name = "STAGE")]
     pub(crate) stage: Option<String>,
     /// Run the jobs that they need as well (default)
-    #[arg(long, overrides_with = "no_needs")]
+    #[arg(long, help_heading = heading::JOBS, hide_short_help = true, overrides_with = "no_needs")]
     pub(crate) needs: bool,
     /// Run the named jobs alone
-    #[arg(long)]
+    #[arg(long, help_heading = heading::JOBS)]
     pub(crate) no_needs: bool,
     /// Run the jobs that the named ones need, without those themselves
     #[arg(long, conflicts_with_all = ["needs", "no_needs"])]
     pub(crate) only_needs: bool,
     /// Start this manual job
-    #[arg(long, value_name = "JOB")]
+    #[arg(long, help_heading = heading::JOBS, value_name = "JOB")]
     pub(crate) manual: Vec<String>,
 
     /// Run jobs without the artifacts that they need of other projects, and leave out those that start the
@@ -86,25 +95,26 @@ pub(crate) struct RunArgs {
 
     /// Where jobs run: `docker`, `shell` (this machine), or `auto`: docker for jobs with an image, shell for all
     /// others; see `runwright executors`
-    #[arg(long, value_name = "NAME", default_value = "auto")]
+    #[arg(long, help_heading = heading::PLACE, value_name = "NAME", default_value = "auto")]
     pub(crate) executor: String,
     /// With `--executor shell`: remember that jobs of this project may run on this machine where no container
     /// engine answers
-    #[arg(long)]
+    #[arg(long, help_heading = heading::PLACE, hide_short_help = true)]
     pub(crate) remember: bool,
     /// What jobs in containers run in.
     #[command(flatten)]
     pub(crate) docker: DockerArgs,
     /// How many jobs run at once; default: the number of processors
-    #[arg(long, value_name = "N", value_parser = super::count::<NonZeroU32>)]
+    #[arg(long, help_heading = None::<&str>, value_name = "N", value_parser = super::count::<NonZeroU32>)]
     pub(crate) concurrency: Option<NonZeroU32>,
     /// The longest the whole pipeline may take: `90 minutes`, `1h 30m`
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, help_heading = None::<&str>, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
     /// Reuse the results of earlier jobs with the same inputs, with their logs and
     /// artifacts; `refresh` runs all and replaces the kept results
     #[arg(
         long,
+        help_heading = None::<&str>,
         value_name = "WHEN",
         value_enum,
         num_args = 0..=1,
@@ -115,7 +125,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) reuse: ReuseArg,
     /// Show what would run, in order, and run nothing
-    #[arg(long, conflicts_with = "report")]
+    #[arg(long, help_heading = None::<&str>, conflicts_with = "report")]
     pub(crate) dry_run: bool,
     /// What keeps jobs apart.
     #[command(flatten)]
@@ -124,17 +134,17 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) artifacts_to_source: bool,
     /// Warn when a job changes tracked files that it did not declare
-    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+    #[arg(long, help_heading = None::<&str>, hide_short_help = true, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) warn_changes: bool,
     /// When a job fails, open a shell in its environment
-    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+    #[arg(long, help_heading = None::<&str>, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) shell_on_failure: bool,
     /// Start shells as login shells, so that they read your profile
-    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+    #[arg(long, help_heading = heading::PLACE, hide_short_help = true, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) login: bool,
@@ -197,20 +207,28 @@ impl RunArgs {
 
 /// Arguments of `runwright watch`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    after_help = "\
 Examples:
-  runwright watch                           run the pipeline, and the affected jobs after each change
-  runwright watch lint 'test-*'             only these jobs, with what they need
-  runwright watch --restart test            a change cancels the current run
-  runwright watch --changed                 start with the changes since the branch's upstream
+  runwright watch       all jobs, then those a change affects
+  runwright watch test  only this job, with what it needs
 
-The affected jobs are found as for `runwright run --changed`. Ignored files do not count, nor do
-temporary files of editors, nor files written with the same content.
+`--help` shows more options and examples, and the exit codes.",
+    after_long_help = "\
+Examples:
+  runwright watch                 all jobs, then those a change affects
+  runwright watch lint 'test-*'   only these jobs, with what they need
+  runwright watch --restart test  a change cancels the current run
+  runwright watch --changed       start with the changes since upstream
 
-Ctrl-C ends it with exit code 0 while it waits. During a run it cancels the run, and the second ends
+The affected jobs are found as for `runwright run --changed`. Ignored files do not count, nor do temporary \
+files of editors, nor files written with the same content.
+
+Ctrl-C ends it with exit code 0 while it waits. During a run it cancels the run, and the second ends \
 everything at once, with exit code 130.
 
-Exit codes: 0 ended while it waited; 2 usage, 3 the environment failed; 130 stopped in a run")]
+Exit codes: 0 ended while it waited; 2 usage, 3 the environment failed; 130 stopped in a run"
+)]
 pub(crate) struct WatchArgs {
     /// When a change affects its jobs, cancel the current run and start again, instead of letting it end first
     #[arg(long)]

@@ -1,4 +1,4 @@
-use super::{DockerArgs, IsolationArgs, ProjectArgs};
+use super::{DockerArgs, IsolationArgs, ProjectArgs, heading};
 use clap::{ArgAction, Args};
 use workstation::{LayeredValue, SettingValue};
 
@@ -11,14 +11,14 @@ Examples:
   runwright shell test --needs      run what it needs first
   runwright shell 'test 1/2'        one of the copies that `parallel` makes
   runwright shell test --in-place   in the working tree itself: changes stay
-  runwright shell test --executor docker     in a container of its image
+  runwright shell test --executor docker  in a container of its image
   runwright shell test -- pytest -x run one command in the job's environment
   runwright shell test <fix.sh      run a script in the job's environment
 
-Sources, caches, artifacts and variables are in place, and the script has not run. Its lines are in the
-history of the shell: the up arrow brings them back; `script` shows them, `rerun` runs all, `rerun 2` the second.
-Any job works, also a manual one or one that rules leave out. Artifacts come from the last run that has
-them. Your changes are not kept; `exit` or Ctrl-D leaves the shell.
+Sources, caches, artifacts and variables are in place, and the script has not run. Its lines are in the \
+history of the shell: the up arrow brings them back; `script` shows them, `rerun` runs all, `rerun 2` the \
+second. Any job works, also a manual one or one that rules leave out. Artifacts come from the last run that \
+has them. Your changes are not kept; `exit` or Ctrl-D leaves the shell.
 
 Exit codes: those of the shell or the command; if it does not start, those of `runwright run`")]
 pub(crate) struct ShellArgs {
@@ -41,7 +41,7 @@ pub(crate) struct ShellArgs {
     pub(crate) login: bool,
     /// Where jobs run: `docker`, `shell` (this machine), or `auto`: docker for jobs with an image, shell for all
     /// others; see `runwright executors`
-    #[arg(long, value_name = "NAME", default_value = "auto")]
+    #[arg(long, help_heading = heading::PLACE, value_name = "NAME", default_value = "auto")]
     pub(crate) executor: String,
     /// What jobs in containers run in.
     #[command(flatten)]

@@ -1,10 +1,11 @@
+use super::heading;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use workstation::{SOURCES, SituationOptions};
 
 /// The situation in which a pipeline is created; without any option, a push of the current branch.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Situation (default: a push of the current branch)")]
+#[command(next_help_heading = heading::SITUATION)]
 pub(crate) struct SituationArgs {
     /// The pipeline of this branch; with --mr, the source branch
     #[arg(long, value_name = "BRANCH", conflicts_with = "tag")]
@@ -19,13 +20,13 @@ pub(crate) struct SituationArgs {
     #[arg(long, value_name = "BRANCH", conflicts_with = "tag")]
     target: Option<String>,
     /// The source of the pipeline; default: push, or merge_request_event
-    #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(SOURCES))]
+    #[arg(long, hide_short_help = true, value_name = "SOURCE", value_parser = PossibleValuesParser::new(SOURCES))]
     source: Option<String>,
     /// The changed files, instead of those that Git reports; without a value, none
-    #[arg(long, value_name = "FILE", num_args = 0..)]
+    #[arg(long, hide_short_help = true, value_name = "FILE", num_args = 0..)]
     changes: Option<Vec<String>>,
     /// The default branch, instead of the one that Git reports
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, hide_short_help = true, value_name = "BRANCH")]
     default_branch: Option<String>,
 }
 

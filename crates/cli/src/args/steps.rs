@@ -22,16 +22,16 @@ pub(crate) enum StepsAction {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright steps run ./greet --input who=Sally       run the function in greet/func.yml
-  runwright steps run ./sum --input 'of:=[1, 2]'      an input that is not a string, as JSON
-  runwright steps run ./build --inputs build.json     all inputs from a file, JSON or YAML
-  runwright steps run ./build --results out.json      the result, with all its steps, to a file
+  runwright steps run ./greet --input who=Sally    the function in greet/
+  runwright steps run ./sum --input 'of:=[1, 2]'   an input as JSON
+  runwright steps run ./build --inputs build.json  inputs from a file
+  runwright steps run ./build --results out.json   the result to a file
 
-The output of its processes is passed through; its outputs are shown at the end. The file of --results
-has the inputs, outputs, environment, process and sub-steps of each step; neither contains secrets.
+The output of its processes is passed through; its outputs are shown at the end. The file of --results has \
+the inputs, outputs, environment, process and sub-steps of each step; neither contains secrets.
 
-Exit codes: 0 it succeeded; 1 it failed, or cannot be called with these inputs; 2 REF, an input or an option is
-invalid; 3 environment; 130 stopped by a signal")]
+Exit codes: 0 it succeeded; 1 it failed, or cannot be called with these inputs; 2 REF, an input or an option \
+is invalid; 3 environment; 130 stopped by a signal")]
 pub(crate) struct StepsRunArgs {
     /// The function: ./DIR, builtin://NAME, or any other value of a step's `func`
     #[arg(value_name = "REF")]

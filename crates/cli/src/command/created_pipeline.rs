@@ -3,13 +3,46 @@ use super::pipeline_options::{find_project, pipeline_options};
 use super::touched::Touched;
 use crate::args::{ChangedArgs, ProjectArgs, SituationArgs};
 use crate::failure::Failure;
+use crate::parsed_args::settings;
 use console::{print_diagnostics, print_notes, print_skipped};
+use includes::FetchPolicy;
 use pipeline::create::{CreatedJob, Creation};
 use pipeline::selector;
 use pipeline::{Diagnostics, Plan, Selection};
 use pipeline_insight::explain::Explainer;
 use std::collections::HashSet;
-use workstation::{LocalError, LocalPipeline, LocalProject};
+use std::path::Path;
+use workstation::{
+    LocalError, LocalPipeline, LocalProject, PipelineOptions, RemoteOptions, SettingValue,
+};
+
+/// Returns the names of the jobs in the pipeline file of a directory, without requests and messages; none if it is
+/// invalid.
+pub(crate) fn job_names(directory: &Path, file: Option<&Path>) -> Vec<String> {
+    let read = || -> Result<Vec<String>, Failure> {
+        let settings = settings(directory)?;
+        let options = settings.options(&|_| false);
+        let set = options.iter().find_map(|it| match &it.value {
+            SettingValue::Text(text) if it.key.name == "file" => Some(Path::new(text)),
+            _ => None,
+        });
+        let project = LocalProject::find(directory, file.or(set))?;
+        let remote = RemoteOptions {
+            fetching: FetchPolicy::Offline,
+            ..RemoteOptions::default()
+        };
+        let checked = project.read(&PipelineOptions {
+            remote,
+            ..PipelineOptions::default()
+        })?;
+        let Ok((pipeline, _)) = checked.into_result() else {
+            return Ok(vec![]);
+        };
+        let jobs = pipeline.resolved().jobs.iter();
+        Ok(jobs.map(|job| job.definition.name.to_string()).collect())
+    };
+    read().unwrap_or_default()
+}
 
 /// A valid pipeline file, and the pipeline created from it in the situation of the arguments.
 pub(super) struct CreatedPipeline {

@@ -3,8 +3,8 @@ use crate::failure::Failure;
 use anyhow::{Context, anyhow};
 use console::full_screen::{FullScreen, RunHandle, Shells};
 use console::{
-    Console, JsonLines, OutputFeatures, ProgressConflict, ProgressView, SharedWriter, Style, Tee,
-    Tone, error_line, show_errors_directly, show_errors_on,
+    Console, JsonLines, Layout, OutputFeatures, ProgressConflict, ProgressView, SharedWriter,
+    Style, Tee, Tone, error_line, show_errors_directly, show_errors_on,
 };
 use executor_core::Cancellation;
 use parking_lot::Mutex;
@@ -30,6 +30,8 @@ pub(super) struct RunView {
 #[derive(Debug)]
 enum Reader {
     Person(Arc<Console>),
+    /// Shows only what the command writes to it: the summary.
+    Quiet(Arc<Console>),
     Program(SharedWriter),
     Screen(Arc<FullScreen>),
 }
@@ -76,6 +78,12 @@ impl RunView {
                 show_errors_on(&screen);
                 (Reader::Screen(Arc::clone(&screen)), screen)
             }
+            ProgressView::Lines(mut view) if args.quiet => {
+                style = view.style;
+                view.layout = Layout::Group;
+                let console = Arc::new(started(Console::start(view, io::stdout()))?);
+                (Reader::Quiet(console), Arc::new(Tee::default()))
+            }
             ProgressView::Lines(view) => {
                 style = view.style;
                 let console = Arc::new(started(Console::start(view, io::stdout()))?);
@@ -111,7 +119,7 @@ impl RunView {
     /// Shows the summary to people; programs read the last event.
     pub(super) fn show_summary(&self, text: &str) {
         match &self.reader {
-            Reader::Person(console) => console.write(text),
+            Reader::Person(console) | Reader::Quiet(console) => console.write(text),
             Reader::Screen(screen) => screen.show_after(text),
             Reader::Program(_) => {}
         }
@@ -134,7 +142,7 @@ impl RunView {
         match &self.reader {
             Reader::Person(console) => console.show_errors_above(),
             Reader::Screen(screen) => screen.introduce(plan),
-            Reader::Program(_) => {}
+            Reader::Quiet(_) | Reader::Program(_) => {}
         }
     }
 
@@ -150,7 +158,7 @@ impl RunView {
         match self.reader {
             Reader::Person(_) => io::stdout().is_terminal(),
             Reader::Screen(_) => true,
-            Reader::Program(_) => false,
+            Reader::Quiet(_) | Reader::Program(_) => false,
         }
     }
 
@@ -159,7 +167,7 @@ impl RunView {
         match &self.reader {
             Reader::Person(console) => console.set_forecast(forecast),
             Reader::Screen(screen) => screen.set_forecast(forecast),
-            Reader::Program(_) => {}
+            Reader::Quiet(_) | Reader::Program(_) => {}
         }
     }
 
@@ -186,7 +194,7 @@ impl RunView {
     /// Returns the console that owns the terminal, if the output is for a person.
     pub(super) fn console(&self) -> Option<Arc<Console>> {
         match &self.reader {
-            Reader::Person(console) => Some(Arc::clone(console)),
+            Reader::Person(console) | Reader::Quiet(console) => Some(Arc::clone(console)),
             Reader::Screen(_) | Reader::Program(_) => None,
         }
     }
@@ -196,7 +204,7 @@ impl RunView {
         match &self.reader {
             Reader::Person(console) => console.resized(),
             Reader::Screen(screen) => screen.resized(),
-            Reader::Program(_) => {}
+            Reader::Quiet(_) | Reader::Program(_) => {}
         }
     }
 
@@ -205,14 +213,14 @@ impl RunView {
         match &self.reader {
             Reader::Person(console) => console.resumed(),
             Reader::Screen(screen) => screen.resumed(),
-            Reader::Program(_) => {}
+            Reader::Quiet(_) | Reader::Program(_) => {}
         }
     }
 
     /// Waits until everything is shown and written.
     pub(super) fn finish(&self) -> anyhow::Result<()> {
         let shown = match &self.reader {
-            Reader::Person(console) => console.finish(),
+            Reader::Person(console) | Reader::Quiet(console) => console.finish(),
             Reader::Program(writer) => writer.finish(),
             Reader::Screen(screen) => screen.finish(),
         };

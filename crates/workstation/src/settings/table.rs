@@ -118,14 +118,16 @@ const RUN_SECTION: SettingSection = SettingSection {
             "the format of standard output",
         )
         .default("\"auto\"")
-        .about_screen(),
+        .about_screen()
+        .yields_to(&["quiet"]),
         Key::new(
             "output",
             Word(&["live", "group", "prefix"]),
             "the layout of logs",
         )
         .example("\"group\"")
-        .about_screen(),
+        .about_screen()
+        .yields_to(&["quiet"]),
         Key::new(
             "warn-changes",
             Flag,
@@ -145,14 +147,16 @@ const RUN_SECTION: SettingSection = SettingSection {
             "report the duration of a run and what was slower than usual, also without a terminal",
         )
         .default("false")
-        .about_screen(),
+        .about_screen()
+        .yields_to(&["quiet"]),
         Key::new(
             "verbose",
             Flag,
             "show all messages of the runner, and fold nothing",
         )
         .default("false")
-        .about_screen(),
+        .about_screen()
+        .yields_to(&["quiet"]),
     ],
 };
 
