@@ -47,6 +47,15 @@ impl Failure {
         }
     }
 
+    /// Returns the end of a command that the user left at a question; it is not reported.
+    pub(crate) fn interrupted() -> Self {
+        Self {
+            exit: Exit::Interrupted,
+            error: anyhow::anyhow!("interrupted"),
+            help: None,
+        }
+    }
+
     /// Adds advice for the user.
     pub(crate) fn with_help(mut self, help: impl fmt::Display) -> Self {
         self.help = Some(help.to_string());
@@ -74,6 +83,9 @@ impl Failure {
 
     /// Prints the error with its causes and the advice.
     pub(crate) fn report(&self) {
+        if self.exit == Exit::Interrupted {
+            return;
+        }
         let style = Style::of_stderr();
         // Message and advice may contain names from files, which may hold control characters.
         let error = style.paint(Tone::Bad, "error:");

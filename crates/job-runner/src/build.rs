@@ -371,6 +371,10 @@ impl Build<'_> {
             self.log.system_line("\x1b[32;1mJob succeeded\x1b[0;m");
             return;
         };
+        if error.failure_reason() == FailureReason::JobCanceled {
+            // `canceled by the user`: the job did not fail.
+            return self.log.warning_line(&format!("Job {}", error.chain()));
+        }
         let text = match &**error {
             BuildError::Script { exit_code } => format!("exit code {exit_code}"),
             other => other.chain(),

@@ -14,13 +14,13 @@ use anyhow::{Context, anyhow};
 use console::full_screen::Shells;
 use console::terminal::{OwnTerminal, Signals, TerminalChange, TerminalSignals};
 use console::{
-    ProgressMode, Style, SummaryHints, error_line, print_notes, print_skipped, strip_controls,
-    summary,
+    ProgressMode, Style, SummaryHints, Tone, error_line, print_notes, print_skipped,
+    strip_controls, summary,
 };
 use executor_core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use pipeline::Plan;
 use pipeline::parity::{Class, check_plan};
-use scheduler::PipelineReport;
+use scheduler::{PipelineReport, Status};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -56,6 +56,16 @@ impl FinishedRun {
             let _ = writeln!(text, "it reached its time limit: --timeout {limit:?}");
         }
         text
+    }
+
+    /// Returns a last line that names the command to continue a canceled run; empty for other runs.
+    pub(super) fn resume_hint(&self, args: &RunArgs, style: Style) -> String {
+        if self.report.status != Status::Canceled {
+            return String::new();
+        }
+        let command = RerunCommand::new(args, &self.plan).resume(self.report.id.0);
+        let command = style.paint(Tone::Strong, &command);
+        format!("it was canceled: {command} continues it\n")
     }
 }
 
@@ -168,6 +178,7 @@ pub(super) async fn execute(
     if let Ok(done) = &done {
         written = reports.write(&done.report).map_err(Failure::environment);
         view.show_summary(&done.summary(args, view.style()));
+        view.show_summary(&done.resume_hint(args, view.style()));
     }
     let was_interrupted = interrupted.load(Ordering::SeqCst);
     let shown = {

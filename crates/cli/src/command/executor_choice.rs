@@ -153,33 +153,31 @@ impl ExecutorChoice<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no terminal to ask at, or the user declines.
+    /// If there is no terminal to ask at, or the user declines or leaves.
     async fn consents(self, names: &[String], reason: &str) -> Result<bool, Failure> {
         let (names, have) = match names {
             [name] => (format!("the job {name}"), "has"),
             names => (format!("the jobs {}", first_names(names, NAMED)), "have"),
         };
-        let refused = || {
-            let error =
-                anyhow!("no container engine answers, but {names} {have} an image: {reason}");
+        let why = format!("no container engine answers, but {names} {have} an image: {reason}");
+        let refused = |error| {
             Failure::environment(error).with_help(
                 "start an engine, leave such jobs out with `--skip JOB`, or run them on this machine with \
                  `--executor shell`; with `--remember` too, for all later runs of this project",
             )
         };
         if !can_ask() {
-            return Err(refused());
+            return Err(refused(anyhow!(why)));
         }
-        error_line(&format!(
-            "no container engine answers, but {names} {have} an image: {reason}"
-        ));
+        error_line(&why);
         let question = format!("Run {names} on this machine itself?");
         let rows = ["no", "this time", "always in this project"].map(str::to_owned);
         let answer = spawn_blocking(move || one_of(&question, &rows)).await;
         match answer.map_err(Failure::environment)?? {
             Some(1) => Ok(true),
             Some(2) => remember(self.root).map(|()| true),
-            _ => Err(refused()),
+            Some(_) => Err(refused(anyhow!("no job was started"))),
+            None => Err(Failure::interrupted()),
         }
     }
 

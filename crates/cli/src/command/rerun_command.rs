@@ -28,6 +28,11 @@ impl<'a> RerunCommand<'a> {
         }
     }
 
+    /// Returns the command line that continues a run.
+    pub(super) fn resume(&self, run: u64) -> String {
+        format!("runwright resume{} {run}", self.directory)
+    }
+
     /// Returns the command line that starts a manual job.
     pub(super) fn play(&self, run: u64, job: &str) -> String {
         let directory = &self.directory;

@@ -147,7 +147,9 @@ impl<'a> Watching<'a> {
                 Ok(Ended::Stopped) => return Ok(Exit::Interrupted),
                 Ok(Ended::Waits) => {}
                 // An error before the first round ends the watch: there may be nothing to wait for.
-                Err(failure) if !self.has_begun => return Err(failure),
+                Err(failure) if !self.has_begun || failure.exit() == Exit::Interrupted => {
+                    return Err(failure);
+                }
                 Err(failure) => failure.report(),
             }
             error_line(&format!(
@@ -303,6 +305,9 @@ impl<'a> Watching<'a> {
         if let Ok(done) = &done {
             written = reports.write(&done.report).map_err(Failure::environment);
             view.show_summary(&done.summary(args, view.style()));
+            if stops > 0 {
+                view.show_summary(&done.resume_hint(args, view.style()));
+            }
         }
         let shown = tokio::task::spawn_blocking(move || view.finish());
         let shown = tokio::select! {

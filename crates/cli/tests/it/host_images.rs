@@ -114,7 +114,27 @@ fn at_a_terminal_the_user_decides() {
     terminal.wait_for(&[question, "> no"]);
     terminal.press("Enter");
     terminal.wait_for(&["`--executor shell`", "[exit code 3]"]);
+    let text = terminal.text();
+    assert_eq!(
+        text.matches("no container engine answers").count(),
+        1,
+        "{text}"
+    );
+    let terminal = Terminal::start(&project, (102, 24), "run --in-place");
+    terminal.wait_for(&[question]);
+    terminal.press("C-c");
+    terminal.wait_for(&["[exit code 130]"]);
+    let text = terminal.text();
+    assert!(!text.contains("error:"), "{text}");
     assert!(!ran(&project, "plain"));
+    let terminal = Terminal::start(&project, (103, 24), "run --in-place");
+    terminal.wait_for(&[question]);
+    terminal.press("Down");
+    terminal.wait_for(&["> this time"]);
+    terminal.press("Enter");
+    terminal.wait_for(&["[exit code 0]"]);
+    assert!(ran(&project, "boxed"));
+    fs::remove_file(project.dir().join("boxed.ran")).unwrap();
     let terminal = Terminal::start(&project, (101, 24), "run --in-place");
     terminal.wait_for(&[question]);
     terminal.press("Down");

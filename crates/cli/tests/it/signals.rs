@@ -30,9 +30,13 @@ fn ctrl_c_cancels_runs_after_script_and_cleans_up() {
         "{}",
         project.printed()
     );
-    for line in ["job | after=canceled", "canceled by the user"] {
-        assert!(project.printed().contains(line), "{}", project.printed());
+    let printed = project.printed();
+    for line in ["job | after=canceled", "Job canceled by the user"] {
+        assert!(printed.contains(line), "{printed}");
     }
+    assert!(!printed.to_lowercase().contains("failed"), "{printed}");
+    let last = "it was canceled: runwright resume 1 continues it\n";
+    assert!(printed.ends_with(last), "{printed}");
     assert!(project.leftovers().is_empty(), "{:?}", project.leftovers());
 }
 
