@@ -74,7 +74,8 @@ pub(crate) struct LogsArgs {
     /// The number of the attempt, from 1, also across resumed runs; default: the last
     #[arg(long, value_name = "N")]
     pub(crate) attempt: Option<usize>,
-    /// Show when each line was written
+    /// Show when each line was written, in UTC, and its stream: 00 is the runner, 01 the scripts; O standard output, E
+    /// standard error; + continues the line before
     #[arg(short, long)]
     pub(crate) timestamps: bool,
     /// Where the project is.

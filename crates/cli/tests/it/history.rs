@@ -113,7 +113,7 @@ fn unreadable_records_are_reported_and_hide_nothing_else() {
 }
 
 #[test]
-fn logs_are_shown_as_stored() {
+fn logs_are_shown_without_colours_in_a_pipe() {
     let project = Project::with_pipeline(PIPELINE);
     project
         .runwright(&["logs", "good"])
@@ -127,6 +127,7 @@ fn logs_are_shown_as_stored() {
     let log = project.runwright(&["logs", "good"]).expect_code(0).stdout;
     assert!(log.contains("all is good\n"), "{log}");
     assert!(log.contains("\ntoken [MASKED]\n"), "{log}");
+    assert!(!log.contains('\u{1b}'), "{log}");
     let words = ["logs", "good", "--timestamps"];
     let stamped = project.runwright(&words).expect_code(0).stdout;
     assert!(stamped.contains("Z 01O token [MASKED]\n"), "{stamped}");
