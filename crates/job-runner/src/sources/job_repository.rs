@@ -9,8 +9,8 @@ use std::path::Path;
 pub(crate) enum Repository {
     /// The repository was created.
     Created,
-    /// The source has no commit.
-    WithoutCommits,
+    /// The `HEAD` of the source cannot be read.
+    WithoutHead,
     /// Only git itself can read the refs.
     UnknownRefs,
 }
@@ -19,19 +19,16 @@ pub(crate) enum Repository {
 ///
 /// Git finds the objects through `info/alternates` and only reads them there, so a job cannot change the
 /// user's repository. Refs and the index are copied, and `HEAD` is detached at the commit, as in a job of
-/// GitLab. Hooks and settings are not copied, and no process is started.
+/// GitLab; without a commit it names the same branch. Hooks and settings are not copied, and no process is started.
 pub(crate) fn create(source: &GitDir, project: &Path) -> io::Result<Repository> {
     let user_config = fs::read_to_string(source.common.join("config")).unwrap_or_default();
     if user_config.to_ascii_lowercase().contains("refstorage") {
         return Ok(Repository::UnknownRefs);
     }
-    let commit = match head(source) {
-        Some(HeadRef::Commit(commit)) => Some(commit),
-        Some(HeadRef::Ref(name)) => resolve(source, &name),
-        None => None,
-    };
-    let Some(commit) = commit else {
-        return Ok(Repository::WithoutCommits);
+    let head = match head(source) {
+        Some(HeadRef::Commit(commit)) => commit,
+        Some(HeadRef::Ref(name)) => resolve(source, &name).unwrap_or(format!("ref: {name}")),
+        None => return Ok(Repository::WithoutHead),
     };
     let target = project.join(".git");
     fs::create_dir_all(target.join("objects/info"))?;
@@ -39,7 +36,7 @@ pub(crate) fn create(source: &GitDir, project: &Path) -> io::Result<Repository> 
     fs::create_dir_all(target.join("refs/heads"))?;
     let objects = fs::canonicalize(source.common.join("objects"))?;
     fs::write(target.join("objects/info/alternates"), alternate(&objects))?;
-    fs::write(target.join("config"), config(&user_config, &commit))?;
+    fs::write(target.join("config"), config(&user_config))?;
     copy_refs(&source.common.join("refs"), &target.join("refs"))?;
     copy_if_exists(
         &source.common.join("packed-refs"),
@@ -53,7 +50,7 @@ pub(crate) fn create(source: &GitDir, project: &Path) -> io::Result<Repository> 
     )?;
     copy_index(&source.own, &target)?;
     // Last: git ignores a directory without HEAD, so an incomplete repository is harmless.
-    fs::write(target.join("HEAD"), format!("{commit}\n"))?;
+    fs::write(target.join("HEAD"), format!("{head}\n"))?;
     Ok(Repository::Created)
 }
 
@@ -78,8 +75,14 @@ fn alternate(objects: &Path) -> Vec<u8> {
     line
 }
 
-fn config(user_config: &str, commit: &str) -> String {
-    let mut config = if commit.len() == 64 {
+fn config(user_config: &str) -> String {
+    let is_sha256 = |line: &str| {
+        let setting = line.split_once('=');
+        setting.is_some_and(|(key, value)| {
+            key.trim().eq_ignore_ascii_case("objectformat") && value.trim() == "sha256"
+        })
+    };
+    let mut config = if user_config.lines().any(is_sha256) {
         "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n".to_owned()
     } else {
         "[core]\n\trepositoryformatversion = 0\n".to_owned()

@@ -133,7 +133,7 @@ impl TreeCopy {
             job_repository::create(&git_dir, &to)
         );
         match created {
-            Ok(Repository::Created | Repository::WithoutCommits) => Ok(None),
+            Ok(Repository::Created | Repository::WithoutHead) => Ok(None),
             Ok(Repository::UnknownRefs) => Ok(Some(format!(
                 "the copy of {} is not a git repository: its refs are in a format other than files",
                 from.display()
