@@ -87,7 +87,13 @@ pub(super) async fn execute_run(
     let plan = Arc::clone(run.plan());
     // It may ask the user, so it precedes the view.
     let choice = executor_choice(args, pipeline.project().root());
-    let (executor, held) = choice.executor(&mut run, pipeline).await?;
+    let (executor, held) = match choice.executor(&mut run, pipeline).await {
+        Ok(chosen) => chosen,
+        Err(failure) => {
+            run.release().await;
+            return Err(failure);
+        }
+    };
     view.introduce(&plan);
     print_notes(pipeline.notes()?);
     print_notes(run.notes());

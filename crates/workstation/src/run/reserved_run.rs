@@ -133,7 +133,9 @@ impl ReservedRun {
         };
         if planned.is_err() && is_new {
             // If this fails, it is removed later like a run that is too old.
-            let _ = process::remove_tree(&directory.path);
+            if process::remove_tree(&directory.path).is_ok() {
+                state.release_id(directory.id);
+            }
         }
         let (plan, start) = planned?;
         let plan = Arc::new(plan);
@@ -216,6 +218,33 @@ impl ReservedRun {
         LocalRun::new(self, executor.into())
     }
 
+    /// Releases what the run reserved, if it does not start: a new one gives back its number too.
+    pub async fn release(self) {
+        let supervisor = &self.shared.supervisor;
+        if !matches!(self.start, Start::Continued(_)) {
+            self.discard().await;
+        }
+        shut_down(supervisor.clone()).await;
+    }
+
+    /// Removes the directory of the run, and releases its number.
+    async fn discard(&self) {
+        let (directory, supervisor) = (&self.directory, &self.shared.supervisor);
+        let removed = fail_point!(
+            "workstation::session::remove",
+            process::remove_tree_off_thread(&directory.path).await
+        );
+        if removed.is_err() {
+            // A later run removes it, as one that is too old.
+            return;
+        }
+        self.state.release_id(directory.id);
+        if let Some(journal) = supervisor.journal() {
+            // If this fails, a later run looks for a directory that is gone, without harm.
+            let _ = journal.forget_dir(&directory.path);
+        }
+    }
+
     /// Returns whether the run only enters one job.
     pub(super) fn is_session(&self) -> bool {
         matches!(self.start, Start::Session(_))
@@ -234,7 +263,7 @@ impl ReservedRun {
             remove_leftovers(&continued.leftovers, supervisor).await;
         }
         if is_session {
-            discard(&self.directory, supervisor).await;
+            self.discard().await;
         }
         shut_down(supervisor.clone()).await;
         let Self {
@@ -249,20 +278,6 @@ impl ReservedRun {
             state.prune();
         };
         let _ = tokio::task::spawn_blocking(tidy).await;
-    }
-}
-
-/// Removes the directory of a session.
-async fn discard(directory: &PipelineDir, supervisor: &Supervisor) {
-    let removed = fail_point!(
-        "workstation::session::remove",
-        process::remove_tree_off_thread(&directory.path).await
-    );
-    if removed.is_ok()
-        && let Some(journal) = supervisor.journal()
-    {
-        // If this fails, a later run looks for a directory that is gone, without harm.
-        let _ = journal.forget_dir(&directory.path);
     }
 }
 

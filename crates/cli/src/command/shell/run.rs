@@ -155,7 +155,13 @@ async fn enter(
         fetching: args.project.remote.options().fetching,
         root: pipeline.project().root(),
     };
-    let (executor, held) = place.executor(&mut run, pipeline).await?;
+    let (executor, held) = match place.executor(&mut run, pipeline).await {
+        Ok(chosen) => chosen,
+        Err(failure) => {
+            run.release().await;
+            return Err(failure);
+        }
+    };
     let run = run.executor(executor);
     tell_of_image(run.provider().as_ref(), job)?;
     let events: Arc<dyn EventSink> = Arc::clone(progress) as _;

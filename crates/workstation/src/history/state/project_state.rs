@@ -88,6 +88,16 @@ impl ProjectState {
         }
     }
 
+    /// Releases the id of a pipeline whose directory is removed, unless a later one is taken.
+    pub(crate) fn release_id(&self, id: u64) {
+        let last_file = self.dir.join("last-pipeline");
+        let last = fs::read_to_string(&last_file);
+        if last.is_ok_and(|last| last.trim() == id.to_string()) {
+            // If this fails, the next run leaves out a number.
+            let _ = fs::write(&last_file, id.saturating_sub(1).to_string());
+        }
+    }
+
     /// Locks the directory of an earlier run, and reads its history.
     ///
     /// # Errors
