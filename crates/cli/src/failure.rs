@@ -3,6 +3,7 @@
 use console::{Style, Tone, error_line, strip_controls};
 use pipeline::PlanError;
 use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
 use workstation::{
     Fault, LocalError, ProcessError, RepositoryError, RunsError, SnapshotError, StateError,
@@ -123,6 +124,7 @@ impl From<LocalError> for Failure {
             LocalError::Export(error) => error.help().map(ToOwned::to_owned),
             LocalError::Hook(error) => error.help().map(ToOwned::to_owned),
             LocalError::Environments(error) => error.help().map(ToOwned::to_owned),
+            LocalError::NoFile { file, root } => Some(help_for_file(file, root)),
             error => help_for(error).map(ToOwned::to_owned),
         };
         Self {
@@ -134,10 +136,21 @@ impl From<LocalError> for Failure {
     }
 }
 
+/// Returns advice for a missing pipeline file.
+fn help_for_file(file: &Path, root: &Path) -> String {
+    let usual = Path::new(".gitlab-ci.yml");
+    if file == usual {
+        "`runwright init` writes one; --file names another".to_owned()
+    } else if root.join(usual).exists() {
+        "without --file the file is .gitlab-ci.yml, which is there".to_owned()
+    } else {
+        "`runwright init` writes a .gitlab-ci.yml, which needs no --file".to_owned()
+    }
+}
+
 /// Returns advice for an error, if there is any.
 fn help_for(error: &LocalError) -> Option<&'static str> {
     match error {
-        LocalError::NoFile { .. } => Some("`runwright init` writes one; --file names another"),
         LocalError::Repository(RepositoryError::None { .. }) => {
             Some("jobs see the commit they run for; make a repository with `git init`")
         }

@@ -21,7 +21,7 @@ Examples:
 Examples:
   runwright run                              the whole pipeline
   runwright run test lint                    two jobs and what they need
-  runwright run --stage build                the jobs of one stage
+  runwright run --stage build                one stage and what it needs
   runwright run 'test-*' 'deploy[ENV=qa]'    by glob, and by matrix variables
   runwright run --skip lint,'slow-*'         all but some
   runwright run --changed                    only jobs affected by changes
@@ -68,7 +68,7 @@ pub(crate) struct RunArgs {
     /// Only the jobs that failed in the last run, and those skipped because of them
     #[arg(long, help_heading = heading::JOBS)]
     pub(crate) only_failed: bool,
-    /// Run the jobs of this stage only
+    /// Only the jobs of this stage, and what they need unless --no-needs is given
     #[arg(long, help_heading = heading::JOBS, value_name = "STAGE")]
     pub(crate) stage: Option<String>,
     /// Run the jobs that they need as well (default)

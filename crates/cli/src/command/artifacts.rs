@@ -52,11 +52,12 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
             let written = export.into_directory(output, &Cancellation::new());
             written.map(|()| Vec::new())
         };
-        for skipped in written.map_err(LocalError::from)? {
+        let skipped = written.map_err(LocalError::from)?;
+        for skipped in &skipped {
             let path = shown_name(&skipped.path.to_string_lossy());
             error_line(&format!("warning: {path} {}; it is left out", skipped.why));
         }
-        tell(&one.stored, output);
+        tell(&one.stored, skipped.len(), output);
     } else if args.json {
         print_json(&left)?;
     } else if left.is_empty() {
@@ -138,13 +139,15 @@ fn is_zip(output: &Path) -> bool {
         && !output.is_dir()
 }
 
-fn tell(stored: &StoredArtifact, output: &Path) {
+fn tell(stored: &StoredArtifact, skipped: usize, output: &Path) {
     let artifact = &stored.artifact;
-    let files = counted(
-        usize::try_from(artifact.files).unwrap_or(usize::MAX),
-        "file",
-    );
+    let files = usize::try_from(artifact.files).unwrap_or(usize::MAX);
+    let files = counted(files.saturating_sub(skipped), "file");
     let bytes = size(artifact.bytes);
     let place = Style::of_stderr().path(output);
-    error_line(&format!("wrote {files}, {bytes}, to {place}"));
+    let rest = match skipped {
+        0 => String::new(),
+        skipped => format!("; {} left out", counted(skipped, "file")),
+    };
+    error_line(&format!("wrote {files}, {bytes}, to {place}{rest}"));
 }

@@ -1,5 +1,8 @@
+use super::parallel::Parallel;
 use super::stdout::{print, print_json};
-use crate::args::{ConfigAction, ConfigArgs, ConfigInitArgs, ConfigSchemaArgs, ConfigShowArgs};
+use crate::args::{
+    Command, ConfigAction, ConfigArgs, ConfigInitArgs, ConfigSchemaArgs, ConfigShowArgs,
+};
 use crate::failure::{Exit, Failure};
 use crate::parsed_args::{ParsedArgs, read};
 use anyhow::anyhow;
@@ -36,6 +39,9 @@ fn show(args: &ConfigShowArgs) -> Result<Exit, Failure> {
         Failure::usage(anyhow!("{message}"))
             .with_help("options of `runwright run` follow `--`, for example `-- --serial`")
     })?;
+    if let Command::Run(args) = &parsed.command {
+        Parallel::check(args)?;
+    }
     let mut settings = read(directory)?;
     for (option, values) in parsed.given() {
         let read = settings.with_option(&option, &values);
@@ -50,15 +56,19 @@ fn show(args: &ConfigShowArgs) -> Result<Exit, Failure> {
     let mut text = String::new();
     if args.origin {
         let state = StateDir::of_user().map_err(LocalError::from)?;
-        for (whose, file) in [
-            ("your", SettingsFile::User),
-            ("the project's", SettingsFile::Project),
+        for (whose, file, init) in [
+            ("your", SettingsFile::User, "config init"),
+            (
+                "the project's",
+                SettingsFile::Project,
+                "config init --project",
+            ),
         ] {
             let path = file.path(&state, project.root());
             let absent = if path.exists() {
-                ""
+                String::new()
             } else {
-                " (there is none)"
+                format!(" (there is none; `runwright {init}` writes one)")
             };
             let path = strip_controls(&path.display().to_string());
             let _ = writeln!(text, "# {whose} file: {path}{absent}");

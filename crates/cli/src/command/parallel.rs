@@ -21,10 +21,7 @@ pub(super) struct Parallel {
 impl Parallel {
     /// Returns the choice of the command line and, in bitrab's dialect, of the project.
     pub(super) fn choose(args: &RunArgs, project: &LocalProject) -> Result<Self, Failure> {
-        if args.parallel.serial == Some(true) && args.concurrency.is_some() {
-            let error = anyhow!("--serial cannot be used with --concurrency");
-            return Err(Failure::usage(error).with_help("leave out one of them"));
-        }
+        Self::check(args)?;
         if args.project.dialect != DialectArg::Bitrab {
             if args.parallel.no_worktrees {
                 let error = anyhow!("--no-worktrees belongs to --dialect bitrab");
@@ -39,6 +36,15 @@ impl Parallel {
         let settings = BitrabSettings::read(project.root()).map_err(LocalError::from)?;
         print_notes(&settings.notes);
         Ok(Self::of_bitrab(args, &settings))
+    }
+
+    /// Refuses options that contradict each other.
+    pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
+        if args.parallel.serial == Some(true) && args.concurrency.is_some() {
+            let error = anyhow!("--serial cannot be used with --concurrency");
+            return Err(Failure::usage(error).with_help("leave out one of them"));
+        }
+        Ok(())
     }
 
     /// Decides as bitrab does: a worktree for each job, or one tree for all; options override.

@@ -5,7 +5,7 @@ use super::only_failed;
 use super::parallel::allow_mounts;
 use super::pipeline_options::{find_project, pipeline_options};
 use super::project_runs::print_leftovers;
-use super::run_options::{run_options, touched_jobs};
+use super::run_options::{check_manual, run_options, touched_jobs};
 use super::stdout::print;
 use crate::args::{Command, DialectArg, RunArgs};
 use crate::failure::{Exit, Failure};
@@ -79,6 +79,9 @@ pub(super) fn perform(
         for unknown in options.selection.unknown_jobs(pipeline.resolved()) {
             error_line(&strip_controls(&format!("warning: {unknown}")));
         }
+    }
+    if options.continues.is_none() {
+        check_manual(args, &pipeline)?;
     }
     let among = touched_jobs(args, project, &pipeline)?;
     options.selection.among = among;
@@ -159,8 +162,13 @@ fn shown_plan(plan: &Plan) -> String {
         let remark = if waits { " (manual, not played)" } else { "" };
         let _ = writeln!(text, "  {}{remark}", strip_controls(job.name()));
         let commands = definition.before_script.iter().chain(&definition.script);
-        for command in commands.flatten().flat_map(|command| command.lines()) {
-            let _ = writeln!(text, "    $ {}", strip_controls(command));
+        for command in commands.flatten() {
+            // A command of several lines, such as a here-document, is one command.
+            for (number, line) in command.lines().enumerate() {
+                let sign = if number == 0 { "$" } else { " " };
+                let line = format!("    {sign} {}", strip_controls(line));
+                let _ = writeln!(text, "{}", line.trim_end());
+            }
         }
     }
     text

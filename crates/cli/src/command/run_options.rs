@@ -7,9 +7,11 @@ use crate::args::{DialectArg, RunArgs};
 use crate::failure::Failure;
 use anyhow::anyhow;
 use console::{error_line, strip_controls};
+use executor_core::job::When;
 use pipeline::Selection;
 use pipeline::config::parse_duration;
-use pipeline::plan::UnknownNames;
+use pipeline::plan::{NeedsMode, UnknownNames};
+use pipeline::selector;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,6 +102,28 @@ pub(super) fn executor_choice<'a>(args: &'a RunArgs, root: &'a Path) -> Executor
         fetching: args.project.remote.options().fetching,
         root,
     }
+}
+
+/// Refuses `--manual` for jobs that are not manual in this pipeline. The selection refuses unknown ones.
+pub(super) fn check_manual(args: &RunArgs, pipeline: &LocalPipeline) -> Result<(), Failure> {
+    if args.manual.is_empty() {
+        return Ok(());
+    }
+    let creation = pipeline.create()?;
+    let jobs: Vec<_> = creation.jobs.iter().filter(|job| job.is_included).collect();
+    let names: Vec<_> = jobs.iter().map(|job| job.named()).collect();
+    for text in &args.manual {
+        let Ok(found) = selector::find(text, &names) else {
+            continue;
+        };
+        let mut found = found.indices.iter().map(|&at| jobs[at].definition.when);
+        if found.all(|when| !matches!(when, When::Manual | When::Delayed)) {
+            let error = anyhow!("--manual {text}: the job is not manual");
+            return Err(Failure::usage(error)
+                .with_help("it starts by itself; leave out the option, or name the job alone"));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the touched jobs when only those count: the jobs of the resumed run, or those touched now.

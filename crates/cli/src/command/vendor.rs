@@ -37,6 +37,10 @@ pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
             "left out, because only another situation includes it: {left_out}"
         )]);
     }
+    if vendor.records().is_empty() && !project.root().join(LockFile::NAME).exists() {
+        print("nothing to lock: the pipeline includes no file from a server\n")?;
+        return Ok(Exit::Success);
+    }
     let written = vendor.write().map_err(failure)?;
     print(sentence(&written))?;
     Ok(Exit::Success)

@@ -7,7 +7,7 @@ use super::project_runs::print_leftovers;
 use super::report_files::ReportFiles;
 use super::rerun_command::settings;
 use super::run::{project, remember_consent};
-use super::run_options::{run_options, touched_jobs};
+use super::run_options::{check_manual, run_options, touched_jobs};
 use super::run_outputs::RunOutputs;
 use super::run_view::RunView;
 use super::touched::touched;
@@ -215,6 +215,12 @@ impl<'a> Watching<'a> {
         self.tree
             .follow(own.chain(pipeline.files().map(str::to_owned)));
         let mut options = run_options(&self.args.run, &self.project)?;
+        if !self.has_begun {
+            // A misspelt job would be waited for forever.
+            let checked = options.selection.check(pipeline.resolved());
+            checked.map_err(LocalError::from)?;
+            check_manual(&self.args.run, &pipeline)?;
+        }
         options.command.clone_from(&self.command);
         options.done.clone_from(self.rounds.done());
         options.selection.among = if self.rounds == Rounds::default() {

@@ -177,6 +177,12 @@ fn names_a_zip_archive_cannot_hold_are_reported() {
     let done = artifacts(&project, &["odd", "-o", "odd.zip"]).expect_code(0);
     let expect = "warning: a\\b has a backslash in its name; it is left out";
     assert!(done.stderr.contains(expect), "{}", done.stderr);
+    assert!(done.stderr.contains("wrote 1 file, "), "{}", done.stderr);
+    assert!(
+        done.stderr.ends_with("; 1 file left out\n"),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]

@@ -357,3 +357,101 @@ fn pipeline_file_is_found_from_a_subdirectory() {
     let done = project.runwright(&["run", "-C", "sub"]).expect_code(0);
     assert!(done.stdout.contains("top | from-top"), "{}", done.stdout);
 }
+
+#[test]
+fn only_manual_jobs_are_started_by_manual() {
+    let project = Project::with_pipeline(
+        "one: {script: [echo one]}\ntwo: {when: manual, script: [echo two]}\n",
+    );
+    for words in [
+        &["run", "--manual", "one"][..],
+        &["watch", "--manual", "one"],
+    ] {
+        project
+            .runwright(words)
+            .expect_code(2)
+            .expect_text("--manual one: the job is not manual");
+    }
+    let done = project.runwright(&["run", "--manual", "*"]).expect_code(0);
+    assert!(done.stdout.contains("two | two"), "{}", done.stdout);
+}
+
+#[test]
+fn dry_run_shows_a_command_of_several_lines_as_one() {
+    let project = Project::with_pipeline(
+        "job:\n  script:\n    - |\n      cat <<END\n\n        text\n      END\n    - echo\n",
+    );
+    let done = project.runwright(&["run", "--dry-run"]).expect_code(0);
+    let expect = "stage test\n  job\n    $ cat <<END\n\n        text\n      END\n    $ echo\n";
+    assert_eq!(done.stdout, expect);
+}
+
+#[test]
+fn stage_runs_with_what_it_needs_or_alone() {
+    let project = Project::with_pipeline(
+        "stages: [a, b]\none: {stage: a, script: [echo]}\ntwo: {stage: b, script: [echo]}\n",
+    );
+    let shown = |words: &[&str]| {
+        let words = [&["run", "--dry-run", "--stage", "b"], words].concat();
+        project.runwright(&words).expect_code(0).stdout
+    };
+    assert!(shown(&[]).contains("one"));
+    assert!(!shown(&["--no-needs"]).contains("one"));
+}
+
+#[test]
+fn jobs_of_a_repository_without_commits_have_a_repository() {
+    let project = Project::empty_directory();
+    project.git(&["init", "-q", "-b", "main"]);
+    project.write(
+        ".gitlab-ci.yml",
+        "job: {script: [git status --short --branch, git symbolic-ref HEAD]}\n",
+    );
+    project
+        .runwright(&["run"])
+        .expect_code(0)
+        .expect_text("No commits yet on main")
+        .expect_text("refs/heads/main");
+}
+
+#[test]
+fn shells_and_refused_runs_take_no_number() {
+    let project = Project::with_pipeline(
+        "job: {script: [echo]}\nboxed: {image: debian, when: manual, script: [echo]}\n",
+    );
+    project.runwright(&["run"]).expect_code(0);
+    project
+        .runwright(&["shell", "job", "--", "true"])
+        .expect_code(0);
+    project.runwright(&["run", "boxed"]).expect_code(3);
+    project
+        .runwright(&["shell", "boxed", "--", "true"])
+        .expect_code(3);
+    project
+        .runwright(&["run"])
+        .expect_code(0)
+        .expect_text("pipeline 2: success");
+}
+
+#[test]
+fn missing_file_is_answered_with_what_helps() {
+    let project = Project::empty_directory();
+    project.git(&["init", "-q", "-b", "main"]);
+    let check = |words: &[&str], help: &str| {
+        project.runwright(words).expect_code(2).expect_text(help);
+    };
+    check(&["run"], "`runwright init` writes one");
+    check(
+        &["lint", "-f", "other.yml"],
+        "`runwright init` writes a .gitlab-ci.yml, which needs no --file",
+    );
+    project.write(".gitlab-ci.yml", "job: {script: [echo]}\n");
+    check(
+        &["list", "-f", "other.yml"],
+        "without --file the file is .gitlab-ci.yml, which is there",
+    );
+    project
+        .runwright(&["config", "show", "--origin"])
+        .expect_code(0)
+        .expect_text("there is none; `runwright config init --project` writes one");
+}

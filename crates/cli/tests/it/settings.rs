@@ -490,3 +490,12 @@ fn settings_of_a_project_read_nothing_outside_of_it() {
         .expect_code(2)
         .expect_text(".runwright.toml: it leads out of the project");
 }
+
+#[test]
+fn shown_options_contradict_each_other_as_in_a_run() {
+    let project = Project::with_pipeline("job: {script: [echo]}\n");
+    project
+        .runwright(&["config", "show", "--", "--concurrency", "6", "--serial"])
+        .expect_code(2)
+        .expect_text("--serial cannot be used with --concurrency");
+}

@@ -205,3 +205,13 @@ fn remote_exists_rules_are_locked_for_all_situations() {
         .expect_code(0)
         .expect_text("of-tags");
 }
+
+#[test]
+fn nothing_is_written_where_nothing_is_included_from_servers() {
+    let project = Project::with_pipeline("job: {script: [echo]}\n");
+    run(&project, &["vendor"])
+        .expect_code(0)
+        .expect_text("nothing to lock");
+    assert!(!project.dir().join(".runwright.lock").exists());
+    assert!(!project.dir().join(".runwright").exists());
+}

@@ -551,3 +551,12 @@ fn watch_polls_when_the_system_limits_file_watches() {
     assert!(watch.round(2).contains("round 2: docs/d changed"));
     watch.end();
 }
+
+#[test]
+fn unknown_job_is_not_waited_for() {
+    let project = Project::with_pipeline("job: {script: [echo]}\n");
+    project
+        .runwright(&["watch", "jbo"])
+        .expect_code(2)
+        .expect_text("there is no job `jbo`; did you mean `job`?");
+}
