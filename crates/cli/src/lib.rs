@@ -12,6 +12,7 @@
 
 mod args;
 mod command;
+mod completion;
 mod executors;
 mod failure;
 mod other_words;
@@ -29,8 +30,11 @@ use std::process::ExitCode;
 
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
-    let arguments = arguments.into_iter().map(Into::into);
-    let arguments = command::meant(other_words::translated(arguments.collect()));
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    if completion::complete(&arguments) {
+        return exit_code(Exit::Success);
+    }
+    let arguments = command::meant(other_words::translated(arguments));
     let parsed = match ParsedArgs::parse(&arguments) {
         Ok(parsed) => parsed,
         Err(error) => return misunderstood(error, &arguments),

@@ -1,4 +1,5 @@
 use super::{KeyValue, OutputArgs, PlaceArgs};
+use crate::completion;
 use clap::Args;
 
 /// Arguments of `runwright play`.
@@ -15,7 +16,7 @@ Exit codes: 0 started; if the run is continued here, those of `runwright run`; 2
 pub(crate) struct PlayArgs {
     /// The number of the run (default: the last), then the job; a terminal asks for the job
     /// if none is named
-    #[arg(value_name = "[RUN] JOB", num_args = 0..=2)]
+    #[arg(add = completion::jobs(), value_name = "[RUN] JOB", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
     /// Set a variable for the job, and for no other
     #[arg(long, value_name = "NAME=VALUE")]
@@ -42,7 +43,7 @@ after_script and cleanup still run; with --now, only cleanup does.
 Exit codes: 0 canceled; 2 no such run or job, or it has ended; 3 the run does not respond")]
 pub(crate) struct CancelArgs {
     /// The number of the run (default: the current one), then a job to cancel it alone
-    #[arg(value_name = "[RUN] [JOB]", num_args = 0..=2)]
+    #[arg(add = completion::jobs(), value_name = "[RUN] [JOB]", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
     /// End everything at once
     #[arg(long)]

@@ -1,4 +1,5 @@
 use super::ProjectArgs;
+use crate::completion;
 use clap::Args;
 
 /// Arguments of `runwright explain`.
@@ -13,7 +14,7 @@ Examples:
 Exit codes: 0 explained, 2 the file is invalid, or the job does not exist")]
 pub(crate) struct ExplainArgs {
     /// The job; a terminal asks if none is named. The name of a `parallel` job means all its copies
-    #[arg(value_name = "JOB")]
+    #[arg(add = completion::jobs(), value_name = "JOB")]
     pub(crate) job: Vec<String>,
     /// Show GitLab's predefined variables as well
     #[arg(long)]
@@ -39,7 +40,7 @@ Exit codes: 0 shown, 2 the file is invalid, there is no such job, or GitLab does
 3 GitLab does not respond")]
 pub(crate) struct VariablesArgs {
     /// The job; the name of a `parallel` job means all its copies
-    #[arg(value_name = "JOB")]
+    #[arg(add = completion::jobs(), value_name = "JOB")]
     pub(crate) job: Option<String>,
     /// Show where each comes from, what it overrides, and which are left out
     #[arg(long)]

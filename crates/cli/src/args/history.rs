@@ -1,4 +1,5 @@
 use super::PlaceArgs;
+use crate::completion;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -40,7 +41,7 @@ The last twenty successful attempts of each job count; a job with fewer than thr
 Exit codes: 0 shown, 2 usage error or no such job, 3 the times cannot be read")]
 pub(crate) struct TimesArgs {
     /// Show the times of this job
-    #[arg(value_name = "JOB")]
+    #[arg(add = completion::jobs(), value_name = "JOB")]
     pub(crate) job: Option<String>,
     /// Print them as JSON
     #[arg(long)]
@@ -66,7 +67,7 @@ Exit codes: 0 shown, 2 no such run, job or log")]
 pub(crate) struct LogsArgs {
     /// The number of the run (default: the last), then the job; a terminal asks for the job
     /// if none is named
-    #[arg(value_name = "[RUN] JOB", num_args = 0..=2)]
+    #[arg(add = completion::jobs(), value_name = "[RUN] JOB", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
     /// Follow the log until the job ends
     #[arg(short, long)]
@@ -97,7 +98,7 @@ Exit codes: 0 shown or written; 2 no such run, job or artifact, or a file exists
 written")]
 pub(crate) struct ArtifactsArgs {
     /// The number of the run (default: the last), then the job (default: all)
-    #[arg(value_name = "[RUN] [JOB]", num_args = 0..=2)]
+    #[arg(add = completion::jobs(), value_name = "[RUN] [JOB]", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
     /// Only artifacts of this type: `archive` for files that are not reports, or `junit`, `dotenv` and so on
     #[arg(long = "type", value_name = "TYPE")]

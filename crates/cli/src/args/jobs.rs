@@ -1,4 +1,5 @@
 use super::heading;
+use crate::completion;
 use clap::Args;
 use pipeline::selector::split_list;
 use std::collections::BTreeSet;
@@ -9,10 +10,10 @@ use workstation::{LayeredValue, SettingValue};
 #[command(next_help_heading = heading::JOBS)]
 pub(crate) struct JobsArgs {
     /// The jobs, by name, glob or `NAME[KEY=VALUE]`; without any, all
-    #[arg(value_name = "JOB", help_heading = None::<&str>)]
+    #[arg(add = completion::jobs(), value_name = "JOB", help_heading = None::<&str>)]
     pub(crate) job: Vec<String>,
     /// Leave these jobs out
-    #[arg(long, value_name = "JOB,...")]
+    #[arg(add = completion::jobs(), long, value_name = "JOB,...")]
     skip: Vec<String>,
 }
 

@@ -6,10 +6,6 @@ use workstation::{LayeredValue, SettingValue};
 
 /// What of a run is shown, and where else it goes.
 #[derive(Debug, Clone, Default, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
 #[command(next_help_heading = heading::OUTPUT)]
 pub(crate) struct OutputArgs {
     /// The format of standard output; default: auto

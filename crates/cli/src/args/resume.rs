@@ -1,4 +1,5 @@
 use super::{OutputArgs, PlaceArgs};
+use crate::completion;
 use clap::Args;
 
 /// Arguments of `runwright resume`.
@@ -40,7 +41,7 @@ named jobs again itself, with the file as it was when it started.
 Exit codes: those of `runwright run`; 2 if nothing failed, or a named job did not run")]
 pub(crate) struct RetryArgs {
     /// The number of the run (default: the last), then the jobs (default: all that failed)
-    #[arg(value_name = "[RUN] [JOB]...")]
+    #[arg(add = completion::jobs(), value_name = "[RUN] [JOB]...")]
     pub(crate) words: Vec<String>,
     /// The display and other outputs; options that are not given keep their values.
     #[command(flatten)]

@@ -1,6 +1,7 @@
 use super::{
     ChangedArgs, DockerArgs, IsolationArgs, OutputArgs, ParallelArgs, ProjectArgs, heading, word_of,
 };
+use crate::completion;
 use clap::{ArgAction, Args, ValueEnum};
 use pipeline::plan::NeedsMode;
 use pipeline::selector::split_list;
@@ -54,13 +55,13 @@ Exit codes:
 )]
 pub(crate) struct RunArgs {
     /// The jobs to run, by name, glob or `NAME[KEY=VALUE]`; without any, the whole pipeline
-    #[arg(value_name = "JOB")]
+    #[arg(add = completion::jobs(), value_name = "JOB")]
     pub(crate) job: Vec<String>,
     /// The same as a list
-    #[arg(long, help_heading = heading::JOBS, hide_short_help = true, value_name = "JOB,...")]
+    #[arg(add = completion::jobs(), long, help_heading = heading::JOBS, hide_short_help = true, value_name = "JOB,...")]
     pub(crate) jobs: Vec<String>,
     /// Leave these jobs out; jobs that need them do not wait for them
-    #[arg(long, help_heading = heading::JOBS, value_name = "JOB,...")]
+    #[arg(add = completion::jobs(), long, help_heading = heading::JOBS, value_name = "JOB,...")]
     pub(crate) skip: Vec<String>,
     /// Ask at the terminal which jobs to run
     #[arg(long, help_heading = heading::JOBS, conflicts_with_all = ["job", "jobs", "stage", "only_failed"])]
@@ -81,7 +82,7 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with_all = ["needs", "no_needs"])]
     pub(crate) only_needs: bool,
     /// Start this manual job
-    #[arg(long, help_heading = heading::JOBS, value_name = "JOB")]
+    #[arg(add = completion::jobs(), long, help_heading = heading::JOBS, value_name = "JOB")]
     pub(crate) manual: Vec<String>,
 
     /// Run jobs without the artifacts that they need of other projects, and leave out those that start the
@@ -95,7 +96,7 @@ pub(crate) struct RunArgs {
 
     /// Where jobs run: `docker`, `shell` (this machine), or `auto`: docker for jobs with an image, shell for all
     /// others; see `runwright executors`
-    #[arg(long, help_heading = heading::PLACE, value_name = "NAME", default_value = "auto")]
+    #[arg(add = completion::executors(), long, help_heading = heading::PLACE, value_name = "NAME", default_value = "auto")]
     pub(crate) executor: String,
     /// With `--executor shell`: remember that jobs of this project may run on this machine where no container
     /// engine answers

@@ -1,4 +1,5 @@
 use super::{DockerArgs, IsolationArgs, ProjectArgs, heading};
+use crate::completion;
 use clap::{ArgAction, Args};
 use workstation::{LayeredValue, SettingValue};
 
@@ -23,7 +24,7 @@ has them. Your changes are not kept; `exit` or Ctrl-D leaves the shell.
 Exit codes: those of the shell or the command; if it does not start, those of `runwright run`")]
 pub(crate) struct ShellArgs {
     /// The job; a terminal asks for it if none is named
-    #[arg(value_name = "JOB")]
+    #[arg(add = completion::jobs(), value_name = "JOB")]
     pub(crate) job: Option<String>,
     /// The command to run there instead of a shell, with its arguments
     #[arg(last = true, value_name = "COMMAND")]
@@ -41,7 +42,7 @@ pub(crate) struct ShellArgs {
     pub(crate) login: bool,
     /// Where jobs run: `docker`, `shell` (this machine), or `auto`: docker for jobs with an image, shell for all
     /// others; see `runwright executors`
-    #[arg(long, help_heading = heading::PLACE, value_name = "NAME", default_value = "auto")]
+    #[arg(add = completion::executors(), long, help_heading = heading::PLACE, value_name = "NAME", default_value = "auto")]
     pub(crate) executor: String,
     /// What jobs in containers run in.
     #[command(flatten)]

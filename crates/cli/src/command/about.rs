@@ -2,6 +2,7 @@
 
 use super::stdout::print;
 use crate::args::{Cli, CompletionArgs, ExecutorsArgs, ManArgs};
+use crate::completion;
 use crate::failure::{Exit, Failure};
 use anyhow::Context;
 use clap::CommandFactory;
@@ -78,9 +79,8 @@ fn agent() -> String {
 
 /// Prints a completion script.
 pub(crate) fn completion(args: &CompletionArgs) -> Result<Exit, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "runwright", &mut script);
-    print(script)?;
+    let script = completion::script(args.shell);
+    print(script.map_err(Failure::environment)?)?;
     Ok(Exit::Success)
 }
 

@@ -39,7 +39,10 @@ pub(crate) fn job_names(directory: &Path, file: Option<&Path>) -> Vec<String> {
             return Ok(vec![]);
         };
         let jobs = pipeline.resolved().jobs.iter();
-        Ok(jobs.map(|job| job.definition.name.to_string()).collect())
+        let mut names: Vec<String> = jobs.map(|job| job.name_in_file.to_string()).collect();
+        // The instances of a `parallel` job follow one another.
+        names.dedup();
+        Ok(names)
     };
     read().unwrap_or_default()
 }

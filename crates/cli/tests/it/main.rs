@@ -13,6 +13,7 @@ mod child_control;
 mod children;
 mod clean;
 mod clock;
+mod completion;
 mod destructive_jobs;
 mod deviations;
 mod docker;

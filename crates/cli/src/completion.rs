@@ -1,0 +1,94 @@
+//! Completion of words that only the project or this build knows: jobs and executors.
+//!
+//! The script of `runwright completion` calls the program for each word, with [`VARIABLE`] set.
+
+use crate::args::Cli;
+use crate::command::job_names;
+use clap::CommandFactory;
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::Shells;
+use console::shell_quoted;
+use executor_core::ProviderRegistry;
+use executor_docker::DockerOptions;
+use executor_shell::ShellConfig;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
+
+/// Names the shell that requests a completion.
+const VARIABLE: &str = "_RUNWRIGHT_COMPLETE";
+
+/// Set by the script for bash alone, which inserts words as they are; other shells quote them.
+const OF_BASH: &str = "_CLAP_COMPLETE_COMP_TYPE";
+
+/// Prints the completions of the words, if a shell requests them; returns whether it did.
+pub(crate) fn complete(words: &[OsString]) -> bool {
+    if std::env::var_os(VARIABLE).is_none() {
+        return false;
+    }
+    let directory = std::env::current_dir().ok();
+    let completed = CompleteEnv::with_factory(Cli::command)
+        .var(VARIABLE)
+        .try_complete(words, directory.as_deref());
+    completed.unwrap_or_else(|error| error.exit())
+}
+
+/// Returns the script that a shell reads.
+pub(crate) fn script(shell: clap_complete::Shell) -> io::Result<Vec<u8>> {
+    let shells = Shells::builtins();
+    let shell = shells.completer(&shell.to_string());
+    let shell = shell.ok_or_else(|| io::Error::other("there is no completion for this shell"))?;
+    let (name, mut script) = ("runwright", Vec::new());
+    shell.write_registration(VARIABLE, name, name, name, &mut script)?;
+    Ok(script)
+}
+
+/// Returns the completion of a job, or of the last one of a list.
+pub(crate) fn jobs() -> ArgValueCompleter {
+    ArgValueCompleter::new(|word: &OsStr| {
+        let words: Vec<OsString> = std::env::args_os().collect();
+        let directory = option(&words, "-C", "--cwd").unwrap_or_else(|| ".".into());
+        let file = option(&words, "-f", "--file");
+        let names = job_names(&directory, file.as_deref());
+        let is_bash = std::env::var_os(OF_BASH).is_some();
+        let quoted = |name: String| {
+            if is_bash { shell_quoted(&name) } else { name }
+        };
+        let names = names.into_iter().map(quoted);
+        let word = word.to_string_lossy();
+        let listed = word.rfind(',').map_or("", |at| &word[..=at]);
+        candidates(listed, &word, names)
+    })
+}
+
+/// Returns the completion of an executor.
+pub(crate) fn executors() -> ArgValueCompleter {
+    ArgValueCompleter::new(|word: &OsStr| {
+        let (shell, docker) = (ShellConfig::default(), DockerOptions::new());
+        let registry = crate::executors::registry(shell, docker, None).ok();
+        let names = registry.iter().flat_map(ProviderRegistry::names);
+        candidates("", &word.to_string_lossy(), names.map(ToOwned::to_owned))
+    })
+}
+
+/// Returns the names that continue a word, each behind the `listed` part of it.
+fn candidates(
+    listed: &str,
+    word: &str,
+    names: impl Iterator<Item = String>,
+) -> Vec<CompletionCandidate> {
+    let names = names.map(|name| format!("{listed}{name}"));
+    // A quoted name begins with a quote that the user need not type.
+    let typed = |name: &str| name.starts_with(word) || name.replacen('\'', "", 1).starts_with(word);
+    let names = names.filter(|name| typed(name));
+    names.map(CompletionCandidate::new).collect()
+}
+
+/// Returns the value of an option on a command line that may be incomplete.
+fn option(words: &[OsString], short: &str, long: &str) -> Option<PathBuf> {
+    let at = words
+        .iter()
+        .rposition(|word| word == short || word == long)?;
+    words.get(at + 1).map(PathBuf::from)
+}
