@@ -54,6 +54,7 @@ impl Failure {
             exit: Exit::Interrupted,
             error: anyhow::anyhow!("interrupted"),
             help: None,
+            text: None,
         }
     }
 

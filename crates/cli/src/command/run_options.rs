@@ -10,7 +10,7 @@ use console::{error_line, strip_controls};
 use executor_core::job::When;
 use pipeline::Selection;
 use pipeline::config::parse_duration;
-use pipeline::plan::{NeedsMode, UnknownNames};
+use pipeline::plan::UnknownNames;
 use pipeline::selector;
 use std::collections::BTreeSet;
 use std::path::Path;
