@@ -41,6 +41,28 @@ impl RunModel {
         change
     }
 
+    /// Returns the piece of a line that an event has, with its job. Nothing else changes for such an event.
+    pub(crate) fn piece<'e>(&mut self, event: &'e PipelineEvent) -> Option<(usize, Piece<'e>)> {
+        let EventKind::JobLog {
+            job,
+            stream,
+            line,
+            cont,
+            open,
+            level,
+        } = &event.kind
+        else {
+            return None;
+        };
+        let piece = Piece {
+            source: source_of(*stream, *level),
+            text: line,
+            continues: *cont,
+            open: *open,
+        };
+        Some((self.find(event.pipeline, job)?, piece))
+    }
+
     fn reduce<'e>(&mut self, event: &'e PipelineEvent, now: Instant) -> Change<'e> {
         let pipeline = event.pipeline;
         match &event.kind {
@@ -67,8 +89,11 @@ impl RunModel {
                 Change::Done
             }
             EventKind::PipelineDone { .. } | EventKind::StageStart { .. } => Change::None,
+            EventKind::JobLog { .. } => match self.piece(event) {
+                Some((job, piece)) => Change::Log { job, piece },
+                None => Change::None,
+            },
             EventKind::JobStatus { job, .. }
-            | EventKind::JobLog { job, .. }
             | EventKind::JobStage { job, .. }
             | EventKind::JobFinished { job, .. } => match self.find(pipeline, job) {
                 Some(at) => self.reduce_job(at, &event.kind, now),
@@ -88,22 +113,6 @@ impl RunModel {
                     status: *status,
                 }
             }
-            EventKind::JobLog {
-                stream,
-                line,
-                cont,
-                open,
-                level,
-                ..
-            } => Change::Log {
-                job,
-                piece: Piece {
-                    source: source_of(*stream, *level),
-                    text: line,
-                    continues: *cont,
-                    open: *open,
-                },
-            },
             EventKind::JobStage {
                 name,
                 state,
