@@ -6,6 +6,8 @@ use console::{counted, print_diagnostics, print_notes};
 use includes::{LockFile, Written};
 use workstation::{LocalProject, PipelineOptions, Vendor, VendorError};
 
+const NOTHING: &str = "nothing to lock: the pipeline includes no file from a server\n";
+
 /// Writes or checks the lock file of the pipeline's remote files.
 pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
     if args.project.remote.demands_api() {
@@ -38,7 +40,7 @@ pub(crate) fn vendor(args: &VendorArgs) -> Result<Exit, Failure> {
         )]);
     }
     if vendor.records().is_empty() && !project.root().join(LockFile::NAME).exists() {
-        print("nothing to lock: the pipeline includes no file from a server\n")?;
+        print(NOTHING)?;
         return Ok(Exit::Success);
     }
     let written = vendor.write().map_err(failure)?;
@@ -52,6 +54,10 @@ fn check(project: &LocalProject, options: &PipelineOptions) -> Result<Exit, Fail
         print_diagnostics(&checked.diagnostics);
         return Ok(Exit::Usage);
     };
+    if report.is_clean() && !project.root().join(LockFile::NAME).exists() {
+        print(NOTHING)?;
+        return Ok(Exit::Success);
+    }
     if report.is_clean() {
         print(format!(
             "{} covers all files included from servers\n",

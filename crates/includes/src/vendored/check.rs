@@ -13,20 +13,24 @@ impl Vendored {
     /// Compares the lock file with its texts, and with the pipeline's questions if they are given. No server
     /// is asked. `own` is the project's own GitLab for this user.
     ///
+    /// A pipeline without questions needs no lock file.
+    ///
     /// # Errors
     ///
-    /// When there is no lock file, or it cannot be read.
+    /// When there are questions but no lock file, or it cannot be read.
     pub fn check(
         top: &Path,
         questions: Option<&[Question]>,
         own: Option<&Instance>,
     ) -> Result<VendorReport, LockFileError> {
-        let none = || {
-            LockFileError::new(LockFile::NAME, "it does not exist")
-                .with_help("`runwright vendor` writes it")
-        };
-        let file = LockFile::read(top)?.ok_or_else(none)?;
         let mut report = VendorReport::default();
+        let Some(file) = LockFile::read(top)? else {
+            if questions.is_none_or(<[_]>::is_empty) {
+                return Ok(report);
+            }
+            let error = LockFileError::new(LockFile::NAME, "it does not exist");
+            return Err(error.with_help("`runwright vendor` writes it"));
+        };
         compare_texts(&mut report, top, &file)?;
         if let Some(questions) = questions {
             compare_questions(&mut report, &file, questions, own);
