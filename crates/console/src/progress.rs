@@ -13,7 +13,7 @@ pub enum ProgressMode {
     Auto,
     /// For a terminal: colours
     Tty,
-    /// Anybody: no colours, the cursor is never moved
+    /// For people and programs alike: no colours, the cursor is never moved
     Plain,
     /// A program: events as JSON lines on standard output
     Json,

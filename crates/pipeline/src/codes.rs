@@ -264,14 +264,14 @@ pub const CODES: &[CodeInfo] = &[
         "unreadable-file",
         "the file does not exist or cannot be read",
     ),
+    info(
+        "unused-input",
+        "an input is set that no file takes, or for a component that is not included",
+    ),
     info("variable-cycle", "variables refer to each other in a cycle"),
     info(
         "variables-too-large",
         "the values of variables are larger than a job may have",
-    ),
-    info(
-        "unused-input",
-        "an input is set that no file takes, or for a component that is not included",
     ),
     info(
         "yaml-class",

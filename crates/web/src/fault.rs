@@ -95,7 +95,7 @@ fn untrusted(server: &Origin, wrong: &CertificateError) -> WebError {
         ),
         C::Expired | C::ExpiredContext { .. } => (
             "its certificate has expired".to_owned(),
-            "whoever runs the server has to renew it; or the clock of this machine is wrong"
+            "the administrator of the server has to renew it; or the clock of this machine is wrong"
                 .to_owned(),
         ),
         C::NotValidYet | C::NotValidYetContext { .. } => (
@@ -112,7 +112,7 @@ fn untrusted(server: &Origin, wrong: &CertificateError) -> WebError {
         ),
         C::Revoked => (
             "its certificate was revoked".to_owned(),
-            "whoever runs the server has to renew it".to_owned(),
+            "the administrator of the server has to renew it".to_owned(),
         ),
         other => (
             format!("its certificate is refused: {other}"),

@@ -17,25 +17,25 @@ pub(crate) struct DockerArgs {
     #[arg(long, hide_short_help = true, value_name = "WHEN,...")]
     pub(crate) pull_policy: Vec<String>,
     /// Mount a directory, a file or a volume in containers, as `docker run --volume`
-    #[arg(long, value_name = "SOURCE:TARGET[:ro]")]
+    #[arg(long, hide_short_help = true, value_name = "SOURCE:TARGET[:ro]")]
     pub(crate) volume: Vec<String>,
     /// The network of containers, as `docker run --network`
-    #[arg(long, value_name = "NETWORK")]
+    #[arg(long, hide_short_help = true, value_name = "NETWORK")]
     pub(crate) network: Option<String>,
     /// Add a line to /etc/hosts of containers
-    #[arg(long, value_name = "HOST:ADDRESS")]
+    #[arg(long, hide_short_help = true, value_name = "HOST:ADDRESS")]
     pub(crate) extra_host: Vec<String>,
     /// Give containers of jobs and services all permissions on this machine
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) privileged: bool,
     /// Run scripts in containers as root instead of the image's user
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) umask: bool,
     /// Limit the processes in containers: `nofile=1024:4096`; a number alone is that of open files
-    #[arg(long, value_name = "[NAME=]SOFT[:HARD]")]
+    #[arg(long, hide_short_help = true, value_name = "[NAME=]SOFT[:HARD]")]
     pub(crate) ulimit: Vec<String>,
     /// Trust the CA certificates of this file in containers
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
 }
 

@@ -86,10 +86,10 @@ impl LintArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright show                            the merged file, with where each value comes from
-  runwright show test                       one job
-  runwright show --no-origins > all.yml     the merged file alone
-  runwright show test --json                the same for programs
+  runwright show                         the merged file, with origins
+  runwright show test                    one job
+  runwright show --no-origins > all.yml  the merged file alone
+  runwright show test --json             the same for programs
 
 Exit codes: 0 shown, 2 the file is invalid")]
 pub(crate) struct ShowArgs {

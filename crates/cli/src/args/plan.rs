@@ -27,10 +27,10 @@ pub(crate) struct ListArgs {
     #[arg(long, help_heading = None::<&str>)]
     pub(crate) json: bool,
     /// Print a table with `;` between its columns, as gitlab-ci-local does
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, help_heading = None::<&str>, conflicts_with = "json")]
     pub(crate) csv: bool,
     /// List the other jobs when an included file cannot be fetched, with a warning
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&str>)]
     pub(crate) partial: bool,
     /// Which jobs a change touches.
     #[command(flatten)]

@@ -25,16 +25,16 @@ pub(crate) struct ProjectArgs {
     #[arg(long, value_name = "NAME[=@FILE]")]
     pub(crate) secret: Vec<String>,
     /// Remove a variable, whatever sets it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub(crate) unset_variable: Vec<String>,
     /// Set an input of the pipeline; COMPONENT:NAME=VALUE sets one of an included component
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) input: Vec<KeyValue>,
     /// Take inputs from this file; default: .gitlab-ci-local-inputs.yml
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) inputs_file: Option<PathBuf>,
     /// Include at most this many files; default: 150, as GitLab
-    #[arg(long, value_name = "N")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub(crate) maximum_includes: Option<usize>,
     /// Whether an included file that cannot be fetched is only a warning.
     #[arg(skip)]

@@ -49,8 +49,7 @@ impl RemoteArgs {
         }
     }
 
-    /// Returns whether GitLab is to put the file together. What the command line says is stronger than
-    /// what somebody wrote into his profile once.
+    /// Returns whether GitLab resolves the file. The command line overrides the variable.
     fn prefers_api(&self) -> bool {
         self.prefer_api || (!self.offline && is_preferred())
     }

@@ -79,7 +79,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = heading::JOBS)]
     pub(crate) no_needs: bool,
     /// Run the jobs that the named ones need, without those themselves
-    #[arg(long, conflicts_with_all = ["needs", "no_needs"])]
+    #[arg(long, help_heading = heading::JOBS, hide_short_help = true, conflicts_with_all = ["needs", "no_needs"])]
     pub(crate) only_needs: bool,
     /// Start this manual job
     #[arg(add = completion::jobs(), long, help_heading = heading::JOBS, value_name = "JOB")]
@@ -87,7 +87,7 @@ pub(crate) struct RunArgs {
 
     /// Run jobs without the artifacts that they need of other projects, and leave out those that start the
     /// pipeline of a project that your settings do not name; each with a warning
-    #[arg(long)]
+    #[arg(long, help_heading = heading::JOBS, hide_short_help = true)]
     pub(crate) ignore_other_projects: bool,
 
     /// Which of them a change touches.
@@ -132,7 +132,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) isolation: IsolationArgs,
     /// Copy the artifacts of jobs into the working tree when the run ends, over existing files
-    #[arg(long)]
+    #[arg(long, help_heading = heading::OUTPUT, hide_short_help = true)]
     pub(crate) artifacts_to_source: bool,
     /// Warn when a job changes tracked files that it did not declare
     #[arg(long, help_heading = None::<&str>, hide_short_help = true, action = ArgAction::Set, num_args = 0..=1, require_equals = true,

@@ -111,7 +111,7 @@ pub struct RunRequest {
     #[prost(bool, tag = "103")]
     pub quiet: bool,
     /// The service that the request is for, as `Hello` names it. Any other refuses it with `FAILED_PRECONDITION`, and names
-    /// itself in the metadatum `runwright-instance`. Empty: whoever is asked.
+    /// itself in the metadatum `runwright-instance`. Empty: the service that receives it.
     #[prost(string, tag = "104")]
     pub instance: ::prost::alloc::string::String,
     /// Whether `steps` is a JSON array of scripts, with `name` and `script`, that are taken as they are: nothing in them is an

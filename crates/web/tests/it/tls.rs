@@ -78,7 +78,7 @@ async fn certificate_errors_come_with_help() {
         (
             own.expired("gitlab.example"),
             "its certificate has expired",
-            "whoever runs the server has to renew it; or the clock of this machine is wrong",
+            "the administrator of the server has to renew it; or the clock of this machine is wrong",
         ),
         (
             own.early("gitlab.example"),

@@ -14,9 +14,9 @@ use std::fmt;
 /// Whether jobs can run in spite of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// They run; the key does not do what somebody may expect.
+    /// They run; the key does not do what its name suggests.
     Warning,
-    /// They do not: what the key asks for is not done, and to go on without it would be wrong.
+    /// They do not: what the key asks for is not supported, and jobs would be wrong without it.
     Error,
 }
 
