@@ -67,7 +67,8 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
         .build()
         .context("start the runtime")
         .map_err(Failure::environment)?;
-    let ended = runtime.block_on(async { Watching::begin(args, project).await?.go_on().await });
+    let ended =
+        runtime.block_on(async { Box::pin(Watching::begin(args, project).await?.go_on()).await });
     // A thread may still be blocked on a reader that does not read the output.
     runtime.shutdown_background();
     ended
