@@ -1,5 +1,6 @@
 use super::{RemoteArgs, SituationArgs, heading, word_of};
 use clap::{Args, ValueEnum};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 use workstation::{LayeredValue, SettingValue};
@@ -34,8 +35,8 @@ pub(crate) struct ProjectArgs {
     #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) inputs_file: Option<PathBuf>,
     /// Include at most this many files; default: 150, as GitLab
-    #[arg(long, hide_short_help = true, value_name = "N")]
-    pub(crate) maximum_includes: Option<usize>,
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = super::count::<NonZeroUsize>)]
+    pub(crate) maximum_includes: Option<NonZeroUsize>,
     /// Whether an included file that cannot be fetched is only a warning.
     #[arg(skip)]
     pub(crate) is_partial: bool,

@@ -47,6 +47,14 @@ impl NoPipeline<'_> {
                 let text = self.text(refusal, Style::of_stderr());
                 Failure::usage(anyhow!("no pipeline is created")).with_text(text)
             }
+            LocalError::Plan(PlanError::NotLocal(jobs)) => {
+                let is_of_project = |why: &str| why.starts_with("`needs:project`");
+                if jobs.iter().all(|(_, why)| is_of_project(why)) {
+                    let help = "--ignore-other-projects runs without those artifacts";
+                    return Failure::from(error).with_help(help);
+                }
+                Failure::from(error)
+            }
             LocalError::Plan(PlanError::LeftOut { name, .. }) => {
                 let has_job = |creation: &Creation| {
                     let mut jobs = creation.jobs.iter();

@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
+use std::num::NonZeroUsize;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use workstation::{LocalProject, PipelineOptions};
@@ -58,7 +59,7 @@ pub(super) fn pipeline_options(args: &ProjectArgs) -> Result<PipelineOptions, Fa
         variables_files: args.variables_file.clone(),
         unset_variables: args.unset_variable.clone(),
         inputs_file: args.inputs_file.clone(),
-        maximum_includes: args.maximum_includes,
+        maximum_includes: args.maximum_includes.map(NonZeroUsize::get),
         is_partial: args.is_partial,
         environment: std::env::vars_os().filter_map(gcl_option).collect(),
         remote: args.remote.options(),

@@ -119,7 +119,9 @@ impl RunView {
     /// Shows the summary to people; programs read the last event.
     pub(super) fn show_summary(&self, text: &str) {
         match &self.reader {
-            Reader::Person(console) | Reader::Quiet(console) => console.write(text),
+            Reader::Person(console) => console.write(text),
+            // Nothing precedes it.
+            Reader::Quiet(console) => console.write(text.trim_start_matches('\n')),
             Reader::Screen(screen) => screen.show_after(text),
             Reader::Program(_) => {}
         }

@@ -229,7 +229,8 @@ fn what_other_projects_give_can_be_left_out_with_a_warning() {
     project
         .runwright(&["run"])
         .expect_code(2)
-        .expect_text("`build` cannot run here: `needs:project`");
+        .expect_text("`build` cannot run here: `needs:project`")
+        .expect_text("--ignore-other-projects runs without");
     let dry = project.runwright(&["run", "--ignore-other-projects", "--dry-run"]);
     dry.expect_code(0)
         .expect_text("warning: `ship` is left out");
