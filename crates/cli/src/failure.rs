@@ -1,6 +1,7 @@
 //! Why a command failed, and the exit code that follows.
 
 use console::{Style, Tone, error_line, strip_controls};
+use executor_core::limit_hint;
 use pipeline::PlanError;
 use std::fmt;
 use std::path::Path;
@@ -97,7 +98,8 @@ impl Failure {
         }
         let message = stripped(&self.message());
         error_line(&format!("{error} {message}"));
-        if let Some(help) = &self.help {
+        let help = self.help.as_deref();
+        if let Some(help) = help.or_else(|| limit_hint(self.error.as_ref())) {
             let help = stripped(help);
             error_line(&format!("{} {help}", style.paint(Tone::Strong, "help:")));
         }

@@ -17,6 +17,7 @@ mod executors;
 mod failure;
 mod other_words;
 mod parsed_args;
+mod runtime;
 mod starter;
 
 pub use failure::Exit;

@@ -1,5 +1,6 @@
 //! Processes many small items on as many threads as are useful.
 
+use std::iter;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
@@ -43,12 +44,18 @@ pub(crate) fn each<T: Sync, H, R: Send, E: Send>(
         return one();
     }
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
-        let mut all = Ok(Vec::with_capacity(batches.len()));
-        for worker in workers {
-            let done = worker
+        // With fewer threads than wanted it takes longer. This thread is one of them.
+        let workers =
+            (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, one).ok());
+        let workers: Vec<_> = workers.collect();
+        let own = one();
+        let joined = workers.into_iter().map(|worker| {
+            worker
                 .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        let mut all = Ok(Vec::with_capacity(batches.len()));
+        for done in iter::once(own).chain(joined) {
             match (&mut all, done) {
                 (Ok(all), Ok(done)) => all.extend(done),
                 (Ok(_), Err(error)) => all = Err(error),

@@ -6,6 +6,8 @@ use crate::stage_status::ExitCode;
 use serde::{Deserialize, Serialize};
 use std::error::Error as StdError;
 use std::fmt;
+use std::io;
+use std::iter::successors;
 use std::time::Duration;
 
 /// An error of any type, stored as the cause of another.
@@ -302,7 +304,8 @@ impl BuildError {
     }
 }
 
-/// Returns an error's message and those of all its causes in one line, the cause last.
+/// Returns an error's message and those of all its causes in one line, the cause last, and after them the advice of
+/// [`limit_hint`].
 ///
 /// # Examples
 ///
@@ -312,15 +315,38 @@ impl BuildError {
 /// let error = BuildError::system("shell", "make directory /builds", "the disk is full");
 /// assert_eq!(chain(&error), "shell: make directory /builds: the disk is full");
 /// ```
-pub fn chain(error: &dyn StdError) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
+pub fn chain(error: &(dyn StdError + 'static)) -> String {
+    let causes = successors(Some(error), |&error| error.source());
+    let texts: Vec<_> = causes.map(ToString::to_string).collect();
+    let mut text = texts.join(": ");
+    if let Some(hint) = limit_hint(error) {
+        text.push_str("; ");
+        text.push_str(hint);
     }
     text
+}
+
+/// Advice for a process or thread that the system does not create.
+const PROCESS_LIMIT_HINT: &str =
+    "the limit on processes and threads may be reached: see `ulimit -u`";
+
+/// Advice for a file that the system does not open.
+const FILE_LIMIT_HINT: &str =
+    "the limit on open files is reached: raise it with `ulimit -n`, or run fewer jobs at once";
+
+/// The numbers of `ENFILE` and `EMFILE`, for which the standard library has no kind.
+const TOO_MANY_FILES: [i32; 2] = [23, 24];
+
+/// Returns advice for an error that a limit of the system on processes, threads or open files has caused.
+pub fn limit_hint(error: &(dyn StdError + 'static)) -> Option<&'static str> {
+    successors(Some(error), |&error| error.source()).find_map(|error| {
+        let error = error.downcast_ref::<io::Error>()?;
+        let number = error.raw_os_error()?;
+        if TOO_MANY_FILES.contains(&number) {
+            return Some(FILE_LIMIT_HINT);
+        }
+        (error.kind() == io::ErrorKind::WouldBlock).then_some(PROCESS_LIMIT_HINT)
+    })
 }
 
 impl From<CancelCause> for BuildError {
@@ -386,7 +412,7 @@ mod tests {
 
     #[test]
     fn failure_reason_follows_from_the_variant() {
-        let disk = std::io::Error::other("disk is gone");
+        let disk = io::Error::other("disk is gone");
         let error = BuildError::system("shell", "create builds directory", disk);
         assert_eq!(error.failure_reason(), FailureReason::RunnerSystemFailure);
         assert!(error.is_temporary());

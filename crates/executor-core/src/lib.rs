@@ -76,6 +76,7 @@ pub use config::RunnerConfig;
 pub use default_provider::DefaultExecutorProvider;
 pub use error::{
     AcquireError, BoxError, BuildError, FailureReason, ProviderError, Retryability, chain,
+    limit_hint,
 };
 pub use executor::{Executor, PrepareOptions};
 pub use executor_data::ExecutorData;

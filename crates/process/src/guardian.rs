@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use executor_core::chain;
 use fail_point::fail_point;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -34,7 +35,8 @@ const DISMISSAL: Duration = Duration::from_secs(5);
 pub(crate) struct Guardian {
     /// Closing it is the signal. Close-on-exec: a job that inherited it would delay the signal.
     pipe: Option<OwnedFd>,
-    starting: Option<JoinHandle<io::Result<Started>>>,
+    /// `None` if it could not be started.
+    starting: Option<JoinHandle<Option<Started>>>,
     pid: Arc<OnceLock<Pid>>,
 }
 
@@ -50,9 +52,10 @@ impl Guardian {
             let child = fail_point!(
                 "process::guardian::start",
                 without_later_mounts(start).flatten()
-            )?;
+            );
+            let child = child.inspect_err(not_started).ok()?;
             let _ = started.set(child.pid);
-            Ok(child)
+            Some(child)
         });
         Ok(Self {
             pipe: Some(write),
@@ -66,7 +69,9 @@ impl Guardian {
         let Some(starting) = self.starting.take() else {
             return Ok(());
         };
-        let started = starting.await.map_err(io::Error::other)??;
+        let Some(started) = starting.await.map_err(io::Error::other)? else {
+            return Ok(());
+        };
         if let Some(pipe) = self.pipe.take() {
             fail_point!(
                 "process::guardian::dismiss",
@@ -87,6 +92,11 @@ impl Drop for Guardian {
             children::abandon(*pid);
         }
     }
+}
+
+/// Warns that a run has no guardian: if it is killed, the next start cleans up.
+pub(crate) fn not_started(error: &io::Error) {
+    tracing::warn!(error = chain(error), "The guardian could not be started.");
 }
 
 fn command(journal: &Path) -> io::Result<Prepared> {

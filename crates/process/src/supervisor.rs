@@ -12,7 +12,7 @@ use crate::cgroup::{Group, own_group};
 use crate::children;
 use crate::environment::Environment;
 use crate::error::ProcessError;
-use crate::guardian::Guardian;
+use crate::guardian::{self, Guardian};
 use crate::job_cgroup::JobCgroup;
 use crate::journal::Journal;
 use crate::mount::Mount;
@@ -314,10 +314,9 @@ impl Drop for Shared {
     }
 }
 
-/// A run without a guardian is cleaned up by the next start.
 fn start_guardian(journal: &Journal) -> Option<Guardian> {
     Guardian::start(journal.path())
-        .inspect_err(|error| tracing::warn!(%error, "The guardian could not be started."))
+        .inspect_err(guardian::not_started)
         .ok()
 }
 

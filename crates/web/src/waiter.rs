@@ -1,8 +1,13 @@
 use parking_lot::Mutex;
 use std::future::Future;
 use std::io;
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
+
+/// How long an idle thread stays: as long as any program runs.
+const KEEP_THREADS: Duration = Duration::from_hours(24 * 365);
 
 /// Waits for requests on behalf of callers that cannot await, inside or outside of a runtime.
 ///
@@ -53,16 +58,35 @@ impl Waiter {
         let mut kept = self.runtime.lock();
         let runtime = match kept.take() {
             Some(runtime) => runtime,
-            None => Builder::new_multi_thread()
-                .worker_threads(1)
-                .max_blocking_threads(32)
-                .thread_name("web")
-                .enable_io()
-                .enable_time()
-                .build()?,
+            None => start()?,
         };
         Ok(kept.insert(runtime).handle().clone())
     }
+}
+
+/// Starts a runtime with one thread, and another one for blocking work.
+///
+/// tokio panics if it cannot create either, so two trial threads come first. The second one stays: blocking work waits for
+/// it if no other can be created.
+fn start() -> io::Result<Runtime> {
+    thread::scope(|scope| {
+        let (hold, end) = mpsc::channel::<()>();
+        let wait = move || end.recv();
+        thread::Builder::new().spawn_scoped(scope, wait)?;
+        let second = thread::Builder::new().spawn_scoped(scope, || ());
+        drop(hold);
+        second.map(drop)
+    })?;
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(32)
+        .thread_keep_alive(KEEP_THREADS)
+        .thread_name("web")
+        .enable_io()
+        .enable_time()
+        .build()?;
+    drop(runtime.spawn_blocking(|| ()));
+    Ok(runtime)
 }
 
 impl Default for Waiter {

@@ -147,11 +147,15 @@ fn write_all(
     };
     thread::scope(|scope| {
         let mut workers = Vec::new();
-        for _ in 0..threads.min(files.len()) {
+        // With fewer threads than wanted it takes longer. This thread is one of them.
+        for _ in 1..threads.min(files.len()) {
             let target = target.share()?;
-            workers.push(scope.spawn(|| work(target)));
+            match thread::Builder::new().spawn_scoped(scope, || work(target)) {
+                Ok(worker) => workers.push(worker),
+                Err(_) => break,
+            }
         }
-        let mut first = Ok(());
+        let mut first = target.share().and_then(&work);
         for worker in workers {
             let done = worker
                 .join()

@@ -29,10 +29,16 @@ pub(crate) fn write(
     let mut writer = Writer::new(output.archive);
     let (sender, pieces) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 0..threads.get() {
+        for started in 0..threads.get() {
             let (sender, feed, window) = (sender.clone(), &feed, &window);
             let send = move |number, piece| sender.send((number, piece)).is_ok();
-            scope.spawn(move || work(feed, window, method, cancellation, send));
+            let work = move || work(feed, window, method, cancellation, send);
+            match thread::Builder::new().spawn_scoped(scope, work) {
+                Ok(_) => {}
+                Err(error) if started == 0 => return Err(error.into()),
+                // With fewer threads it takes longer.
+                Err(_) => break,
+            }
         }
         drop(sender);
         let written = write_in_order(&pieces, &window, |piece| writer.add(piece).map_err(&failed));

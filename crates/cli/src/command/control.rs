@@ -7,7 +7,8 @@ use super::prompt::one_job;
 use super::stdout::print;
 use crate::args::{CancelArgs, PlaceArgs, PlayArgs};
 use crate::failure::{Exit, Failure};
-use anyhow::{Context, anyhow};
+use crate::runtime;
+use anyhow::anyhow;
 use console::{shell_quoted, shown_name};
 use pipeline::selector;
 use scheduler::Status;
@@ -257,11 +258,7 @@ enum Told {
 
 /// Sends a request to a run and waits for the reply.
 fn tell(run: &Run, request: &ControlRequest) -> Result<(), Told> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime")
-        .map_err(|error| Told::Failed(Failure::environment(error)))?;
+    let runtime = runtime::start_on_this_thread().map_err(Told::Failed)?;
     let reply: Result<ControlReply, _> = runtime.block_on(run.control().send(request));
     reply.map(drop).map_err(|error| match error {
         RunControlError::NotRunning => Told::Gone,

@@ -5,7 +5,7 @@ use super::garbage_table::garbage_table;
 use super::stdout::print;
 use crate::args::DockerArgs;
 use crate::failure::Failure;
-use anyhow::Context;
+use crate::runtime;
 use console::{Style, counted, error_line, size, strip_controls};
 use executor_docker::config::policy::Pattern;
 use executor_docker::garbage::{Budget, Collection, Collector, Ledger, Verdict};
@@ -111,11 +111,7 @@ pub(super) fn clean(
     if age.is_some() {
         (budget.disk, budget.unused_for) = (None, age);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime")
-        .map_err(Failure::environment)?;
+    let runtime = runtime::start_on_this_thread()?;
     let limit = budget.disk;
     let is_unlimited = budget.is_unlimited();
     let found = runtime.block_on(async {

@@ -10,6 +10,7 @@ use super::stdout::print;
 use crate::args::{Command, DialectArg, RunArgs};
 use crate::failure::{Exit, Failure};
 use crate::parsed_args::{ParsedArgs, SettingsScope, read};
+use crate::runtime;
 use anyhow::{Context, anyhow};
 use console::{
     error_line, print_diagnostics, print_notes, print_skipped, shell_quoted, strip_controls,
@@ -94,11 +95,7 @@ pub(super) fn perform(
     if !args.dry_run {
         allow_mounts(options.isolation)?;
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime")
-        .map_err(Failure::environment)?;
+    let runtime = runtime::start()?;
     let done = runtime.block_on(async {
         if args.dry_run {
             preview(args, &pipeline, options)

@@ -2,6 +2,7 @@
 
 use crate::args::{StepsAction, StepsArgs, StepsRunArgs};
 use crate::failure::{Exit, Failure};
+use crate::runtime;
 use anyhow::{Context, anyhow};
 use console::terminal::Signals;
 use console::{error_line, strip_controls};
@@ -37,11 +38,7 @@ fn run(args: &StepsRunArgs) -> Result<Exit, Failure> {
         let library = UserLibrary::new(&state).with_fetching(FetchPolicy::Offline);
         run.library = Some(Arc::new(library));
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime")
-        .map_err(Failure::environment)?;
+    let runtime = runtime::start()?;
     let is_stdout_taken = args.results.as_deref() == Some(Path::new("-"));
     let ended = runtime.block_on(async {
         let mut signals = Signals::listen()

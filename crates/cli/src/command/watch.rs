@@ -13,6 +13,7 @@ use super::run_view::RunView;
 use super::touched::touched;
 use crate::args::{RunArgs, WatchArgs};
 use crate::failure::{Exit, Failure};
+use crate::runtime;
 use anyhow::{Context, anyhow};
 use console::terminal::{Signals, TerminalSignals};
 use console::{ProgressMode, error_line, print_diagnostics, print_notes, strip_controls};
@@ -62,11 +63,7 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     print_leftovers(&state.project(project.root()));
     allow_mounts(options.isolation)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime")
-        .map_err(Failure::environment)?;
+    let runtime = runtime::start()?;
     let ended =
         runtime.block_on(async { Box::pin(Watching::begin(args, project).await?.go_on()).await });
     // A thread may still be blocked on a reader that does not read the output.

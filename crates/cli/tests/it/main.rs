@@ -43,6 +43,7 @@ mod isolation;
 mod job_selection;
 mod killed_runner;
 mod large_pipelines;
+mod limits;
 mod lint;
 mod list;
 mod other_words;

@@ -47,13 +47,19 @@ impl TreeContents {
         let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let portion = files.len().div_ceil(workers).max(FILES_PER_THREAD);
         let read: io::Result<Vec<Vec<FileContent>>> = thread::scope(|scope| {
-            let portions = files.chunks(portion);
-            let handles: Vec<_> = portions
-                .map(|files| scope.spawn(|| files.iter().map(read).collect()))
-                .collect();
-            let joined = handles.into_iter().map(|handle| {
-                let panicked = |_| Err(io::Error::other("reading files panicked"));
-                handle.join().unwrap_or_else(panicked)
+            let portions = files.chunks(portion).map(|files| {
+                let read = || files.iter().map(read).collect();
+                // Without a thread of its own, a portion is read here.
+                let thread = thread::Builder::new().spawn_scoped(scope, read);
+                thread.map_err(|_| read())
+            });
+            let portions: Vec<_> = portions.collect();
+            let joined = portions.into_iter().map(|portion| match portion {
+                Ok(thread) => {
+                    let panicked = |_| Err(io::Error::other("reading files panicked"));
+                    thread.join().unwrap_or_else(panicked)
+                }
+                Err(read) => read,
             });
             joined.collect()
         });

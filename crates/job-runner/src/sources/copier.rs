@@ -76,8 +76,14 @@ impl Copier<'_> {
             return run.work();
         }
         thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| run.work())).collect();
-            let mut copied = Copied::default();
+            // With fewer threads than wanted it takes longer. This thread is one of them.
+            let start = |_| {
+                thread::Builder::new()
+                    .spawn_scoped(scope, || run.work())
+                    .ok()
+            };
+            let workers: Vec<_> = (1..threads).map_while(start).collect();
+            let mut copied = run.work()?;
             for worker in workers {
                 let part = worker
                     .join()

@@ -10,6 +10,7 @@ use crate::command::created_pipeline::CreatedPipeline;
 use crate::command::parallel::allow_mounts;
 use crate::command::pipeline_options::{find_project, pipeline_options};
 use crate::failure::{Exit, Failure};
+use crate::runtime;
 use anyhow::{Context, anyhow};
 use console::terminal::Signals;
 use console::{error_line, print_diagnostics, print_notes, shown_name, strip_controls};
@@ -51,11 +52,7 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
     let stays = chosen == Isolation::None;
     let visitor = Arc::new(ShellVisitor::new(task, args.login, stays));
     let options = options(args, job, chosen, &visitor);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime")
-        .map_err(Failure::environment)?;
+    let runtime = runtime::start()?;
     let done = runtime.block_on(async {
         let mut signals = Signals::listen()
             .context("listen to signals")

@@ -1,0 +1,96 @@
+//! Limits of the system on processes, threads and open files.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests drive the binary from outside"
+)]
+
+use crate::project::{Done, Project, files_below};
+use std::os::unix::fs::lchown;
+use std::process::{Command, Stdio};
+
+/// A user who has no other process, since limits count those of all programs of a user. Root has no such limits.
+pub(crate) struct OtherUser(u32);
+
+impl OtherUser {
+    pub(crate) fn new(project: &Project, number: u32) -> Self {
+        let id = 60_000 + number;
+        if rustix::process::getuid().is_root() {
+            let files = files_below(project.scratch());
+            for path in files.iter().map(AsRef::as_ref).chain([project.scratch()]) {
+                lchown(path, Some(id), Some(id)).unwrap();
+            }
+        }
+        Self(id)
+    }
+
+    /// Returns the binary, set up to run for the user in the project after `ulimit` with each of `limits`.
+    ///
+    /// Without root it runs for the user of the tests, who has more processes than a small limit allows.
+    pub(crate) fn command(
+        &self,
+        project: &Project,
+        limits: &[&str],
+        arguments: &[&str],
+    ) -> Command {
+        let mut command = Command::new("timeout");
+        command.arg("100");
+        if rustix::process::getuid().is_root() {
+            // The directory of the binary may be closed to other users.
+            let (id, reads) = (self.0, "+dac_read_search");
+            command.args(["setpriv", "--clear-groups", "--inh-caps", reads]);
+            command.args(["--ambient-caps", reads]);
+            command.args([format!("--reuid={id}"), format!("--regid={id}")]);
+        }
+        let limits: Vec<_> = limits.iter().map(|it| format!("ulimit {it}")).collect();
+        let script = format!("{}\nexec \"$@\"", limits.join("\n"));
+        let own = project.command(arguments);
+        command.args(["bash", "-ec", &script, "bash"]);
+        command.arg(own.get_program()).args(own.get_args());
+        for (name, value) in own.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.env("HOME", project.scratch());
+        command.current_dir(project.dir()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, project: &Project, limits: &[&str], arguments: &[&str]) -> Done {
+        let done = self.command(project, limits, arguments).output();
+        let done = Done::from(done.expect("`setpriv` and `timeout` are there"));
+        assert!(!done.stderr.contains("panicked"), "{limits:?}: {done:?}");
+        done
+    }
+}
+
+#[test]
+fn process_limit_ends_the_run_with_advice() {
+    let project = Project::with_pipeline("job: {script: [echo hello]}\n");
+    let user = OtherUser::new(&project, 1);
+    for limit in 1..=16 {
+        let limit = format!("-u {limit}");
+        let done = user.run(&project, &[&limit], &["run", "--executor", "shell"]);
+        if done.code != Some(0) {
+            let done = done.expect_code(3).expect_text("see `ulimit -u`");
+            done.expect_text("Resource temporarily unavailable");
+        }
+    }
+}
+
+#[test]
+fn job_whose_shell_cannot_be_started_is_a_system_failure() {
+    let project = Project::with_pipeline(
+        "stages: [one, two]
+one: {stage: one, script: [prlimit --pid $PPID --nproc=1:1]}
+two: {stage: two, script: [echo never]}
+",
+    );
+    let user = OtherUser::new(&project, 2);
+    let done = user.run(&project, &[], &["run", "--executor", "shell"]);
+    let done = done.expect_code(3);
+    let done = done.expect_text("two | ERROR: Job failed (system failure): shell: start \"");
+    done.expect_text("the limit on processes and threads may be reached: see `ulimit -u`");
+}
