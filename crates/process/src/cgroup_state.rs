@@ -1,11 +1,11 @@
-//! The state of a cgroup, read through open files.
+//! The state of a cgroup, read below its open directory.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 /// A directory has two links of its own, and one for each subdirectory.
@@ -21,6 +21,9 @@ const SETTINGS: [(&str, &str); 4] = [
     ("cgroup.max.descendants", "max"),
 ];
 
+/// The file that says whether processes live in a cgroup.
+const EVENTS: &str = "cgroup.events";
+
 /// The files of a cgroup whose owners and modes control access to it.
 const GUARDED: [&str; 9] = [
     "",
@@ -34,12 +37,12 @@ const GUARDED: [&str; 9] = [
     "cgroup.max.descendants",
 ];
 
-/// The open files of a cgroup.
+/// A cgroup's directory, and its state when it was opened.
+///
+/// The files in it are opened when they are read: open ones would use up the limit of a run with many jobs.
 #[derive(Debug)]
 pub(crate) struct CgroupState {
     directory: File,
-    events: File,
-    settings: Vec<File>,
     access: Access,
 }
 
@@ -47,13 +50,10 @@ pub(crate) struct CgroupState {
 type Access = [Option<(u32, u32, u32)>; GUARDED.len()];
 
 impl CgroupState {
-    /// Opens the files of the cgroup at `path`.
+    /// Opens the cgroup at `path`.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let settings = SETTINGS.iter().map(|(name, _)| File::open(path.join(name)));
         let directory = File::open(path)?;
         Ok(Self {
-            events: File::open(path.join("cgroup.events"))?,
-            settings: settings.collect::<io::Result<_>>()?,
             access: access(&directory)?,
             directory,
         })
@@ -66,7 +66,8 @@ impl CgroupState {
 
     /// Returns whether a process lives in the cgroup or below.
     pub(crate) fn is_populated(&self) -> io::Result<bool> {
-        read_number(&self.events, "populated").map(|number| number != Some(0))
+        let events = self.read(EVENTS)?;
+        Ok(number(&events, "populated") != Some(0))
     }
 
     /// Returns whether the cgroup is unchanged since its creation, except for `below` cgroups in it.
@@ -74,7 +75,7 @@ impl CgroupState {
     /// A job can reach its own cgroup, and may have created cgroups or changed settings in it. These are
     /// compared instead of watched: ending an `inotify` takes the kernel as long as a whole small run.
     pub(crate) fn is_like_new(&self, below: usize) -> io::Result<bool> {
-        let events = read(&self.events)?;
+        let events = self.read(EVENTS)?;
         let is_zero = |name| number(&events, name) == Some(0);
         let links = OWN_LINKS + below as u64;
         if !is_zero("populated")
@@ -84,12 +85,17 @@ impl CgroupState {
         {
             return Ok(false);
         }
-        for (file, (_, value)) in self.settings.iter().zip(SETTINGS) {
-            if read(file)?.trim_end() != value {
+        for (name, value) in SETTINGS {
+            if self.read(name)?.trim_end() != value {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    fn read(&self, name: &str) -> io::Result<String> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        read(&openat(&self.directory, name, flags, Mode::empty())?.into())
     }
 }
 

@@ -5,7 +5,7 @@ use console::print_notes;
 use std::num::NonZeroU32;
 use workstation::{
     BitrabSettings, Isolation, LocalError, LocalProject, ParallelBackend, SnapshotMethod,
-    can_mount, enter_user_namespace,
+    can_mount, enter_user_namespace, raise_open_file_limit,
 };
 
 /// How the jobs of a run are run in parallel.
@@ -76,6 +76,29 @@ pub(super) fn allow_mounts(isolation: Isolation) -> Result<(), Failure> {
         enter_user_namespace().map_err(LocalError::from)?;
     }
     Ok(())
+}
+
+/// The files that the program itself has open, and those for each running job: pipes, its log, its cgroups, and what is
+/// copied or sent for it. Both are generous.
+const OWN_FILES: u64 = 64;
+const FILES_OF_JOB: u64 = 16;
+
+/// Raises the limit on open files, and reduces the number of jobs that run at once to what it allows, with a note.
+pub(super) fn within_file_limit(wanted: Option<NonZeroU32>) -> Option<NonZeroU32> {
+    let Some(limit) = raise_open_file_limit() else {
+        return wanted;
+    };
+    let most = limit.saturating_sub(OWN_FILES) / FILES_OF_JOB;
+    let most = NonZeroU32::new(most.try_into().unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN);
+    let processors = || std::thread::available_parallelism().ok()?.try_into().ok();
+    let number = wanted.or_else(processors).unwrap_or(NonZeroU32::MIN);
+    if number <= most {
+        return wanted;
+    }
+    print_notes([&format!(
+        "{most} jobs run at once, not {number}: the limit on open files is {limit} (`ulimit -Hn`)"
+    )]);
+    Some(most)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Builds the options of a run from arguments and settings.
 
 use super::executor_choice::ExecutorChoice;
-use super::parallel::Parallel;
+use super::parallel::{Parallel, within_file_limit};
 use super::touched::Touched;
 use crate::args::{DialectArg, RunArgs};
 use crate::failure::Failure;
@@ -45,7 +45,7 @@ pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunO
             },
             ..Selection::default()
         },
-        concurrency: parallel.concurrency,
+        concurrency: within_file_limit(parallel.concurrency),
         timeout,
         isolation: parallel.isolation,
         watch_changes: watch_changes(args, project)?,

@@ -6,19 +6,24 @@
 )]
 
 use crate::project::{Done, Project, files_below};
+use std::fs;
 use std::os::unix::fs::lchown;
 use std::process::{Command, Stdio};
 
 /// A user who has no other process, since limits count those of all programs of a user. Root has no such limits.
-pub(crate) struct OtherUser(u32);
+///
+/// `None` is the user of the tests.
+pub(crate) struct OtherUser(Option<u32>);
 
 impl OtherUser {
+    /// Gives a project to a user with this number; 0 is the user of the tests, as is every number without root.
     pub(crate) fn new(project: &Project, number: u32) -> Self {
-        let id = 60_000 + number;
-        if rustix::process::getuid().is_root() {
+        let is_other = number != 0 && rustix::process::getuid().is_root();
+        let id = is_other.then_some(60_000 + number);
+        if is_other {
             let files = files_below(project.scratch());
             for path in files.iter().map(AsRef::as_ref).chain([project.scratch()]) {
-                lchown(path, Some(id), Some(id)).unwrap();
+                lchown(path, id, id).unwrap();
             }
         }
         Self(id)
@@ -35,9 +40,9 @@ impl OtherUser {
     ) -> Command {
         let mut command = Command::new("timeout");
         command.arg("100");
-        if rustix::process::getuid().is_root() {
+        if let Some(id) = self.0 {
             // The directory of the binary may be closed to other users.
-            let (id, reads) = (self.0, "+dac_read_search");
+            let reads = "+dac_read_search";
             command.args(["setpriv", "--clear-groups", "--inh-caps", reads]);
             command.args(["--ambient-caps", reads]);
             command.args([format!("--reuid={id}"), format!("--regid={id}")]);
@@ -93,4 +98,55 @@ two: {stage: two, script: [echo never]}
     let done = done.expect_code(3);
     let done = done.expect_text("two | ERROR: Job failed (system failure): shell: start \"");
     done.expect_text("the limit on processes and threads may be reached: see `ulimit -u`");
+}
+
+#[test]
+fn file_limit_bounds_the_jobs_that_run_at_once() {
+    let at_once = (256 - 64) / 16;
+    // The user of the tests may have cgroups, with which a job has more files open.
+    for number in [0, 3] {
+        // Each job waits until as many have begun.
+        let project = Project::with_pipeline(&format!(
+            "job:
+  parallel: 40
+  script:
+    - touch \"$ROOM/$CI_NODE_INDEX\"
+    - while [ \"$(ls \"$ROOM\" | wc -l)\" -lt {at_once} ]; do sleep 0.02; done
+    - echo \"limit $(ulimit -Sn)\" | tee out
+  artifacts: {{paths: [out]}}
+"
+        ));
+        let room = project.scratch().join("room");
+        fs::create_dir(&room).unwrap();
+        let user = OtherUser::new(&project, number);
+        let variable = format!("ROOM={}", room.display());
+        let arguments = [
+            "run",
+            "--executor=shell",
+            "--concurrency=40",
+            "--variable",
+            &variable,
+        ];
+        let done = user.run(&project, &["-Sn 200", "-Hn 256"], &arguments);
+        let done = done.expect_code(0).expect_text("40 success");
+        let note =
+            format!("note: {at_once} jobs run at once, not 40: the limit on open files is 256");
+        assert_eq!(done.stderr.matches(&note).count(), 1, "{done:?}");
+        assert_eq!(done.stdout.matches("| limit 200").count(), 40, "{done:?}");
+    }
+}
+
+#[test]
+fn job_without_a_free_descriptor_is_a_system_failure() {
+    let project = Project::with_pipeline(
+        "stages: [one, two]
+one: {stage: one, script: [prlimit --pid $PPID --nofile=10:10]}
+two: {stage: two, script: [echo never]}
+",
+    );
+    let user = OtherUser::new(&project, 0);
+    let done = user.run(&project, &[], &["run", "--executor", "shell"]);
+    let done = done.expect_code(3);
+    let done = done.expect_text("ERROR: Job failed (system failure): ");
+    done.expect_text("raise it with `ulimit -n`, or run fewer jobs at once");
 }

@@ -18,10 +18,11 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Rlimit};
 
 use super::{ChildStdio, Started};
 use crate::command::Prepared;
+use crate::limits;
 
 /// From the kernel's `sched.h`; libc declares both as 32-bit integers, which are too small.
 const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
@@ -50,6 +51,7 @@ struct ChildContext {
     env: *const *const c_char,
     current_dir: *const c_char,
     stdio: [c_int; 3],
+    open_files: Option<libc::rlimit>,
     /// Set by the child's first instructions.
     did_run: bool,
     /// The `errno` of the failed step, written by the child; 0 if none failed.
@@ -82,6 +84,7 @@ pub(crate) fn spawn(
             stdio.stdout.as_raw_fd(),
             stdio.stderr.as_raw_fd(),
         ],
+        open_files: limits::open_files().map(c_limit),
         did_run: false,
         error: 0,
     };
@@ -130,6 +133,13 @@ pub(crate) fn spawn(
         pidfd,
         did_run,
     }))
+}
+
+fn c_limit(limit: Rlimit) -> libc::rlimit {
+    libc::rlimit {
+        rlim_cur: limit.current.unwrap_or(libc::RLIM_INFINITY),
+        rlim_max: limit.maximum.unwrap_or(libc::RLIM_INFINITY),
+    }
 }
 
 /// Returns the null-terminated array of pointers that `execve` takes.
@@ -276,6 +286,10 @@ unsafe fn prepare(context: &ChildContext) -> bool {
         );
         if !context.current_dir.is_null() && libc::chdir(context.current_dir) == -1 {
             return false;
+        }
+        // It fails only where the limit of the runner was lowered meanwhile, and the child has that one.
+        if let Some(limit) = &context.open_files {
+            libc::setrlimit(libc::RLIMIT_NOFILE, limit);
         }
         // Ignored signals are inherited: SIGPIPE, which Rust ignores (`yes | head` must end), and those that the runner's
         // parent ignored, such as SIGHUP below `nohup`. The job starts with none. The kernel is called directly because

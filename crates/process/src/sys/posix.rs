@@ -6,10 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Resource, pidfd_open, prlimit};
 
 use super::{ChildStdio, Started};
 use crate::command::Prepared;
+use crate::limits;
 
 /// Starts a process as the leader of its own group.
 ///
@@ -47,7 +48,11 @@ pub(crate) fn spawn(command: &Prepared, stdio: ChildStdio) -> io::Result<Started
         .stderr(stdio.stderr);
     let child = builder.spawn()?;
     let pid = Pid::from_child(&child);
-    // The child is not awaited yet, so its id cannot be reused.
+    // The child is not awaited yet, so its id cannot be reused. std could set a limit only after a fork, so a child may
+    // start another one before it has it.
+    if let Some(limit) = limits::open_files() {
+        let _ = prlimit(Some(pid), Resource::Nofile, limit);
+    }
     match pidfd_open(pid, PidfdFlags::NONBLOCK) {
         Ok(pidfd) => Ok(Started {
             pid,
